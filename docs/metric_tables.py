@@ -3,13 +3,13 @@
 import re
 
 from streameval.configs.measures import MAX_CUTOFF, MEASURES
-from streameval.results.result_types import RESULTS
+from streameval.results.result_types import WITH_TABLES
 
 MEASURES_MARK = "<!-- measures -->"
 FINDER_MARK = "<!-- finder -->"
 MARK = re.compile(r"^<!-- metrics of (\w+) -->$", re.MULTILINE)
 
-BY_NAME = {result.__name__: result for result in RESULTS}
+BY_NAME = {result.__name__: result for result in WITH_TABLES}
 
 
 def filled(text):
@@ -35,8 +35,8 @@ def table_of_names():
 
 def finder():
     """List every metric by what it is called, with where it is."""
-    head = ("metric", "also called", "of", "name", "checked against")
-    found = [_found(result, row) for result in RESULTS for row in result.TABLE.values()]
+    head = ("metric", "name", "of", "also called", "checked against")
+    found = [_found(result, row) for result in WITH_TABLES for row in result.TABLE.values()]
     metrics = sorted((cells for cells in found if cells), key=lambda cells: cells[0].casefold())
     lines = [head, ("---",) * len(head), *metrics]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -52,9 +52,9 @@ def _found(result, row):
         others = dict.fromkeys([*measure.others, *trec_names(measure)])
     return (
         row.heading or row.name.replace("_", " ").capitalize(),
-        ", ".join(f"`{name}`" for name in others),
-        f"`{result.MADE_BY}`" + (f", `--task {result.TASK}`" if result.IS_TASK else ""),
         f"`{signature(row)}`" + _how_asked(row),
+        f"`{result.MADE_BY}`" + (f", `--task {result.TASK}`" if result.IS_TASK else ""),
+        ", ".join(f"`{name}`" for name in others),
         row.oracle,
     )
 

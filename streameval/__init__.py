@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from streameval.results.paired import PairedResult
     from streameval.results.ranking import Ranking
     from streameval.results.regression import Regression
+    from streameval.results.regression_outputs import RegressionOutputs
     from streameval.results.sliced import SlicedResult
     from streameval.results.tables import table
 
@@ -98,6 +99,7 @@ __all__ = [
     "RedisStream",
     "Regression",
     "RegressionAccumulator",
+    "RegressionOutputs",
     "Sliced",
     "SlicedResult",
     "StreamevalError",
@@ -212,6 +214,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.ranking as home
             case "Regression":
                 import streameval.results.regression as home
+            case "RegressionOutputs":
+                import streameval.results.regression_outputs as home
             case "SlicedResult":
                 import streameval.results.sliced as home
             case _:  # `table`, the last of them

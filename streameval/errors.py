@@ -22,6 +22,7 @@ __all__ = [
     "UnknownMetricError",
     "UnknownTypeError",
     "UnsupportedVersionError",
+    "corrupt",
     "require",
 ]
 
@@ -209,4 +210,9 @@ class CountOverflowError(StreamevalError, OverflowError):
 def require(claim: object, what: str) -> None:
     """Raise `CorruptStateError` unless the claim about decoded bytes holds."""
     if not claim:
-        raise CorruptStateError(f"state is corrupt: {what}.")
+        raise corrupt(what)
+
+
+def corrupt(what: str) -> CorruptStateError:
+    """Make the error of decoded bytes; where its words take longer to write than to check."""
+    return CorruptStateError(f"state is corrupt: {what}.")

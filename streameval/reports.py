@@ -385,8 +385,8 @@ def _states(held: Sequence[_State]) -> Html:
         )
         for state in held
     )
-    table = element("table", element("thead", element("tr", *columns)), element("tbody", *rows))
-    return scrolled(table, "States")
+    head, body = element("thead", element("tr", *columns)), element("tbody", *rows)
+    return scrolled(element("table", head, body, class_="states"), "States")
 
 
 def _count_text(state: _State) -> str:

@@ -1,6 +1,9 @@
-"""The profiles of generated cases, and cheap collection of many tests."""
+"""The profiles of generated cases, files in memory, and cheap collection of many tests."""
 
 import gc
+import os
+import shutil
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from profiles import EXAMPLES
@@ -15,6 +18,11 @@ for name, examples in EXAMPLES.items():
         suppress_health_check=[HealthCheck.too_slow],
     )
 settings.load_profile("dev")
+
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= 4 * 2**30:
+    # writing thousands of small files through to a disk, and deleting them, takes long
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_collection() -> None:

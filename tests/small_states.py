@@ -165,7 +165,9 @@ def payload_fields(described: dict[str, Any]) -> tuple[str, ...]:
         for name, value in described.items()
         if isinstance(value, dict) and not value.keys() & {"exact_sum", "float64"}
     }
-    return next(fields for fields in (*FIELDS.values(), ("n", "outcomes")) if held == {*fields})
+    sketched = (*RANKING_FIELDS, *SKETCH_FIELDS)
+    every = (*FIELDS.values(), ("n", "outcomes"), WEIGHTED_FIELDS, sketched)
+    return next(fields for fields in every if held == {*fields})
 
 
 def _integers(data: bytes, count: int, width: int, letter: str) -> tuple[list[int], bytes]:
@@ -259,9 +261,26 @@ def measured() -> se.RegressionAccumulator:
     return accumulator.update(truth, prediction, sample_weight=[1, 0.5, 2, 3, 1])
 
 
+def outputs() -> se.RegressionAccumulator:
+    """Two outputs, of which one has more distinct errors than cells."""
+    truth, prediction = (
+        [[3.0, 1], [0.5, 2], [2.0, 3], [7.0, 4]],
+        [[2.5, 1], [1.0, 2], [2, 3], [4, 5]],
+    )
+    measures = ["mape", "max_error", "median_absolute_error"]
+    accumulator = se.RegressionAccumulator(measures, budget=2, outputs=2)
+    return accumulator.update(truth, prediction, sample_weight=[1, 0.5, 2, 3])
+
+
 def calibration() -> se.CalibrationAccumulator:
     accumulator = se.CalibrationAccumulator(3)
     return accumulator.update([1, 0, 1, 1, 0], [0.9, 0.1, 0.5, 0.0, 0.75])
+
+
+def calibration_moments() -> se.CalibrationAccumulator:
+    """The second moments of losses too."""
+    acc = se.CalibrationAccumulator(bins=2, intervals=True)
+    return acc.update([0, 1, 1], [0.25, 0.75, 0.5], sample_weight=[1, 2, 1])
 
 
 def class_calibration() -> se.CalibrationAccumulator:
@@ -293,6 +312,13 @@ def class_curves() -> se.PRCurveSketch:
     return se.PRCurveSketch(3, classes=["x", "日本", "y"]).update(
         ["日本", "x", "x", "日本"], scores
     )
+
+
+def paired_curves() -> se.PRCurveSketch:
+    """Three classes against each other, of which one has no positive."""
+    scores = [[0.25, 0.5, 0.25], [0.0, 0.5, 0.5], [0.75, 0.0, 0.25], [1.0, 0.0, 0.0]]
+    sketch = se.PRCurveSketch(2, classes=3, measures=["one_vs_one"])
+    return sketch.update([1, 0, 0, 1], scores, sample_weight=[1, 2, 3, 0.5])
 
 
 def label_curves() -> se.PRCurveSketch:
@@ -399,6 +425,12 @@ def paired() -> se.Paired:
     return accumulator.update(truth, a, b, sample_weight=[0.5, 2, 1.1, 1])
 
 
+def paired_errors() -> se.Paired:
+    """Squared and absolute errors of two models of numbers."""
+    acc = se.Paired(None, measures=["mse", "mae"])
+    return acc.update([1.0, 2.5, -3.0], [1.5, 2.5, -1.0], [1.0, 2.0, -4.5], sample_weight=[1, 2, 1])
+
+
 def paired_scores() -> se.Paired:
     """Two scores of each row, whose pairs have been merged."""
     accumulator = se.Paired(measures=["recall", "roc_auc", "brier"], budget=2)
@@ -447,6 +479,7 @@ def windowed_slices() -> se.Windowed:
 EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "calibration": calibration,
     "class_calibration": class_calibration,
+    "calibration_moments": calibration_moments,
     "collection": collection,
     "empty_collection": lambda: se.Collection({"fit": se.RegressionAccumulator()}),
     "empty_calibration": se.CalibrationAccumulator,
@@ -454,6 +487,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "coarse_curve": coarse_curve,
     "weighted_curve": weighted_curve,
     "class_curves": class_curves,
+    "paired_curves": paired_curves,
     "label_curves": label_curves,
     "curves_with_gaps": curves_with_gaps,
     "named_curve": named_curve,
@@ -465,6 +499,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "empty_grouped": se.GroupedAUC,
     "paired": paired,
     "paired_scores": paired_scores,
+    "paired_errors": paired_errors,
     "empty_paired": lambda: se.Paired("auto"),
     "ranking": ranking,
     "open_queries": open_queries,
@@ -476,6 +511,8 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "empty_regression": se.RegressionAccumulator,
     "measured": measured,
     "empty_measured": lambda: se.RegressionAccumulator(["max_error", "mape"]),
+    "outputs": outputs,
+    "empty_outputs": lambda: se.RegressionAccumulator(outputs=2),
     "sliced": sliced,
     "empty_sliced": lambda: se.Sliced(se.RegressionAccumulator(), "city"),
     "windowed": windowed,
@@ -491,6 +528,7 @@ ONCE = ("open_documents", "tracked_queries", "query_values")
 
 CURVE_FIELDS = ("n", "skipped", "levels", "sizes", "lo", "hi", "pos", "neg")
 MEASURED_FIELDS = ("n", "extremes", "level", "lo", "hi", "weight")
+OUTPUT_FIELDS = ("n", "extremes", "levels", "sizes", "lo", "hi", "weight")
 GROUPED_FIELDS = ("n", "level", "groups", "sizes", "lo", "hi", "pos", "neg")
 RANKING_FIELDS = (
     *("n", "missing", "nothing", "empty", "closed", "values"),
@@ -498,6 +536,8 @@ RANKING_FIELDS = (
     *("ranked_sizes", "ranked_key", "ranked_document", "ranked_grade", "ranked_count"),
     *("gained_sizes", "gained_gain", "gained_count", "gained_found"),
 )
+WEIGHTED_FIELDS = (*RANKING_FIELDS, "weights", "closed_weights")
+SKETCH_FIELDS = ("sketch_level", "sketch_sizes", "sketch_lo", "sketch_hi", "sketch_weight")
 SLICED_FIELDS = ("accumulator", "values", "lengths", "codes", "others", "leaves")
 PANE_FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
 FIELDS = {
@@ -512,6 +552,7 @@ FIELDS = {
     "empty_met": ("n", "matrix"),
     "calibration": ("n", "clipped", "weight", "hits", "class_weight"),
     "class_calibration": ("n", "clipped", "weight", "hits", "class_weight"),
+    "calibration_moments": ("n", "clipped", "weight", "hits", "class_weight"),
     "collection": ("members",),
     "empty_collection": ("members",),
     "empty_calibration": ("n", "clipped", "weight", "hits", "class_weight"),
@@ -519,6 +560,7 @@ FIELDS = {
     "coarse_curve": CURVE_FIELDS,
     "weighted_curve": CURVE_FIELDS,
     "class_curves": CURVE_FIELDS,
+    "paired_curves": CURVE_FIELDS,
     "label_curves": CURVE_FIELDS,
     "curves_with_gaps": CURVE_FIELDS,
     "named_curve": CURVE_FIELDS,
@@ -533,6 +575,10 @@ FIELDS = {
         *("n", "outcomes", "joint", "levels", "sizes"),
         *("lo", "hi", "pair_a", "pair_b", "pos", "neg"),
     ),
+    "paired_errors": (
+        *("n", "outcomes", "joint", "levels", "sizes"),
+        *("lo", "hi", "pair_a", "pair_b", "pos", "neg"),
+    ),
     "empty_paired": ("n", "outcomes"),
     "ranking": RANKING_FIELDS,
     "open_queries": RANKING_FIELDS,
@@ -544,6 +590,8 @@ FIELDS = {
     "empty_regression": ("n",),
     "measured": MEASURED_FIELDS,
     "empty_measured": MEASURED_FIELDS,
+    "outputs": OUTPUT_FIELDS,
+    "empty_outputs": OUTPUT_FIELDS,
     "sliced": SLICED_FIELDS,
     "empty_sliced": SLICED_FIELDS,
     "windowed": (*PANE_FIELDS, "leaves"),

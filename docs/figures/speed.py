@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 FIGURES = Path(__file__).parent
 RESULTS = FIGURES.parents[1] / "benchmarks"
@@ -28,7 +28,9 @@ COLOURS = {
     "pytrec-eval-terrier": "C5",
     "pandas": "C6",
 }
-YARDSTICK = "dimgrey"
+OTHERS = "dimgrey"
+WIDTH = 7.4
+"""Of a page, in inches of a hundred pixels."""
 
 Row = dict[str, Any]
 
@@ -40,65 +42,63 @@ def read(name: str) -> dict[str, Any]:
 
 def save(figure: Figure, name: str) -> None:
     """Write a picture without the version of what drew it."""
-    figure.savefig(FIGURES / name, dpi=100, metadata={"Software": None})
+    figure.savefig(FIGURES / name, dpi=200, metadata={"Software": None})
 
 
 def ratios() -> None:
-    """Show how far ahead, or behind, each piece of work is."""
+    """Show how far ahead, or behind, each contest ends, a line for each verb and accumulator."""
     rows = [row for row in read("results.json")["rows"] if row["ratio"]]
-    lines = [list(group) for _, group in groupby(rows, work_of)]
-    half = next(
-        place
-        for place in range(len(lines) // 2, len(lines))
-        if lines[place][0]["verb"] != lines[place - 1][0]["verb"]
-    )
-    columns = lines[:half], lines[half:]
-    height = 0.24 * max(map(len, columns)) + 1.6
-    figure, axes = plt.subplots(1, 2, figsize=(15, height), layout="constrained", sharex=True)
-    for ax, column in zip(axes, columns, strict=True):
-        draw(ax, column)
-    handles = [
-        mpl.lines.Line2D([], [], color=colour, marker="o", linestyle="", label=name)
-        for name, colour in {**COLOURS, "a yardstick": YARDSTICK}.items()
-    ]
-    handles.append(mpl.lines.Line2D([], [], color="k", marker="|", linestyle="", label="goal"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False)
-    save(figure, "speed.png")
-
-
-def work_of(row: Row) -> tuple[Any, ...]:
-    """Name the piece of work of a row."""
-    return row["verb"], row["accumulator"], row["work"], row["size"]
-
-
-def draw(ax: Axes, lines: list[list[Row]]) -> None:
-    """Draw one line for each piece of work, a dot for each peer, a tick for each goal."""
-    for place, rows in enumerate(lines):
-        for row in rows:
-            colour = COLOURS.get(row["library"], YARDSTICK)
-            low, median, high = (row["ratio"][key] for key in ("low", "median", "high"))
-            ax.plot([low, high], [place, place], color=colour, linewidth=1)
-            ax.plot(median, place, "o", color=colour, markersize=4)
-            if row["goal"] is not None and row["goal"] != 1:
-                ax.plot(row["goal"], place, "|", color="k", markersize=9)
+    lines = {line_of(row): [] for row in rows}
+    for row in rows:
+        lines[line_of(row)].append(row)
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.27 * len(lines) + 1.6), layout="constrained")
+    for place, held in enumerate(lines.values()):
+        draw(ax, place, held)
     ax.axvline(1, color="k", linewidth=0.8)
     ax.set_xscale("log")
-    labels = [f"{rows[0]['verb']}: {label(rows[0])}" for rows in lines]
-    ax.set_yticks(range(len(lines)), labels, fontsize=8)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_yticks(range(len(lines)), lines, fontsize=9)
     ax.set_ylim(len(lines) - 0.5, -0.5)
     ax.grid(axis="x", alpha=0.3)
     ax.set_xlabel("times as fast, or as small, as the peer")
+    for place in range(1, len(lines), 2):
+        ax.axhspan(place - 0.5, place + 0.5, color="k", alpha=0.035, linewidth=0)
+    dots = {"marker": "o", "linestyle": ""}
+    handles = [
+        *(Line2D([], [], color=colour, label=name, **dots) for name, colour in COLOURS.items()),
+        Line2D([], [], color=OTHERS, label="others", **dots),
+        Line2D([], [], color=OTHERS, markerfacecolor="w", label="misses its goal", **dots),
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=5, frameon=False, fontsize=9)
+    save(figure, "speed.png")
 
 
-def label(row: Row) -> str:
-    """Write what is done, on how many rows."""
-    return f"{row['accumulator']}, {row['work']}, {row['size']:,}"
+def line_of(row: Row) -> str:
+    """Name the line of a contest."""
+    return f"{row['verb']}: {row['accumulator']}"
+
+
+def draw(ax: Axes, place: int, rows: list[Row]) -> None:
+    """Draw a dot for each contest, those of a library at one height, hollow if it is missed."""
+    heights = {name: index for index, name in enumerate([*COLOURS, ""])}
+    for row in rows:
+        name = row["library"] if row["library"] in COLOURS else ""
+        colour, ratio = COLOURS.get(name, OTHERS), row["ratio"]["median"]
+        is_missed = row["goal"] is not None and ratio < row["goal"]
+        ax.plot(
+            ratio,
+            place + 0.6 * heights[name] / (len(heights) - 1) - 0.3,
+            "o",
+            color=colour,
+            markerfacecolor="w" if is_missed else colour,
+            markersize=4.5,
+        )
 
 
 def scaling() -> None:
     """Show that an example costs the same after a hundred million others."""
     found = read("scaling.json")["stream"]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.8), layout="constrained")
     for place, (name, marks) in enumerate(found.items()):
         rows = [mark["rows"] for mark in marks]
         style = {"color": f"C{place}", "label": name, "markersize": 4}
@@ -109,7 +109,9 @@ def scaling() -> None:
     right.set(xlabel="rows counted", ylabel="bytes of state")
     for ax in (left, right):
         ax.grid(alpha=0.3)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=len(found))
+    figure.legend(
+        *left.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9
+    )
     save(figure, "speed_scaling.png")
 
 

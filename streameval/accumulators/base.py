@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
-from streameval.accumulators.definition import Definition, written_options
+from streameval.accumulators.definition import Definition
 from streameval.accumulators.registry import register
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.batches import arguments
 from streameval.states import codec
-from streameval.states.fields import fields_of, written_fields
+from streameval.states.fields import fields_of, written_fields, written_values
 from streameval.states.stack import Stack
 from streameval.states.state import State, as_corrupt
 
@@ -100,7 +100,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
             raise TypeError(f"{type(self).__name__} is a base of others: it has no `type_id`.")
         definition = self._definition
         made: Any = definition.make_config(options) if config is None else config
-        self._config = made
+        self._config = definition.share(made)
         definition.check_written(self._config)
         self.reset()
 
@@ -239,7 +239,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         """
         state = self._state
         self._definition.check_state(state)
-        config = written_options(self._config)
+        config = written_values(self._config)
         return codec.encode(self.type_id, self.type_name, config, written_fields(state))
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -248,7 +248,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         Digests are made of it, so that it must stay what it is. Accumulators within this one are
         a field of their own, a tuple.
         """
-        return written_options(self._config), fields_of(self._state)
+        return written_values(self._config), written_values(self._state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -325,6 +325,13 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         made = type(self).__new__(type(self))
         made._config, made._held = self._config, self._held
         return made
+
+    def _rows_to_ship(self) -> Any:
+        """Copy all rows if they are pending, and take no more memory than their state would.
+
+        Else None: the state is what goes to the process that merges it.
+        """
+        return None
 
     def _absorb(self, batch: StateT) -> Self:
         """Add the counts of one batch."""
@@ -423,9 +430,14 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[ConfigT, StateT]:
-        config = cls._definition.read_config(parts.header["config"])
-        state = cls._definition.read_state(cls._state_type(config), config, parts)
-        parts.check_header(written_options(config), fields_of(state))
+        definition = cls._definition
+        config = definition.known.get(parts.header_bytes)
+        if config is not None:  # of a header in canonical form
+            return config, definition.read_state(cls._state_type(config), config, parts)
+        config = definition.read_config(parts.header["config"])
+        state = definition.read_state(cls._state_type(config), config, parts)
+        parts.check_header(written_values(config), written_values(state))
+        definition.remember(config, parts)
         return config, state
 
     def _alike(self, other: Any) -> Any:
@@ -440,7 +452,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return other
 
     def _check_alike(self, other: Self, verb: str) -> None:
-        if not self._config == other._config:  # noqa: SIM201 - attrs answers it in half the time
+        mine, theirs = self._config, other._config
+        if mine is not theirs and not mine == theirs:  # noqa: SIM201 - attrs answers it faster
             option, difference = self._difference(self._config, other._config)
             raise IncompatibleStateError(difference, argument=option, where=f"cannot {verb}: ")
 

@@ -100,6 +100,6 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
     def _sum_of(self, alike: Sequence[Any]) -> StateT:
         """Count the pending rows of all together: a few cost as much as thousands."""
         buffered: list[BufferedState[StateT]] = [one._held for one in alike]
-        size = max(one.block.capacity for one in buffered)
+        size = max([one.block.capacity for one in buffered])
         pending = map(self._count, pending_rows(buffered, size))
         return self._sum_all(chain([one.state for one in buffered], pending))

@@ -21,6 +21,7 @@ from streameval.accumulators.decisions import (
 from streameval.accumulators.pending import Block, BufferedState, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named, StreamevalError
+from streameval.exact.fixed_point import MAX_TOTAL
 from streameval.exact.weight_sums import WeightArray, are_whole
 from streameval.inputs.arrays import (
     are_empty,
@@ -143,7 +144,7 @@ class ConfusionAccumulator(
         top_k: int = 1,
         ignore_label: Label | None = None,
         include_unseen: bool = False,
-        measures: Sequence[str] = (),
+        measures: Sequence[str] | str = (),
     ) -> None:
         super().__init__(
             ConfusionConfig.of(
@@ -345,22 +346,44 @@ class ConfusionAccumulator(
         return self._absorb(ObservedCounts.of(observed, truth, prediction, weights))
 
     def _count(self, rows: Rows) -> ConfusionCounts:
-        config, weights, (truth, prediction) = self._config, rows.unequal_weights, rows.columns
+        config, (truth, prediction) = self._config, rows.columns
+        weights: WeightArray | None = rows.unequal_weights
         if rows.dictionary is not None:
             return _count_observed(truth, prediction, weights, rows.dictionary)
+        counts = self._tallied
+        if weights is None and counts is not None:
+            return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
         if config.multilabel:
             truth, prediction = truth.view(np.bool_), prediction.view(np.bool_)
         if config.measures:  # of "samples": rows of scores for "top_k" are counted at once
             return ExampleCounts.of(truth, prediction, None, weights, config)
-        if weights is None:
-            counts = MultilabelCounts if config.multilabel else MatrixCounts
-            return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
         if config.multilabel:
             return MultilabelCounts.of(truth, prediction, None, weights, config)
+        assert weights is not None  # noqa: S101 - tells the type checker
         return MatrixCounts.of_weighted(truth, prediction, weights, config)
 
     def _with_rows(self, state: ConfusionCounts, rows: Rows) -> ConfusionCounts:
-        return self._sum(state, self._count(rows)) if state.has_counted else self._count(rows)
+        if not state.has_counted:
+            return self._count(rows)
+        counts = self._tallied
+        if (
+            counts is None
+            or rows.dictionary is not None
+            or rows.unequal_weights is not None
+            or state.n.whole.item() + rows.size > MAX_TOTAL
+        ):
+            return self._sum(state, self._count(rows))
+        # the total fits, so that a large matrix need not be searched for what has overflowed
+        truth, prediction = rows.columns
+        tally = counts.tally(truth, prediction, self._config)
+        return cast("MatrixCounts | MultilabelCounts", state).with_tally(tally, rows.size)
+
+    @property
+    def _tallied(self) -> type[MatrixCounts | MultilabelCounts] | None:
+        """The class of states that rows of weight 1 are tallied into; None if there is none."""
+        if self._config.measures:
+            return None
+        return MultilabelCounts if self._config.multilabel else MatrixCounts
 
     def _capacity(self, state: ConfusionCounts, rows: Rows) -> int:  # noqa: ARG002
         if isinstance(state, ObservedCounts):

@@ -30,6 +30,7 @@ Buffered = BufferedState[ScoreTables]
 _ENTRIES = 2**18  # float64 scores of all curves: this many are worth a pass over the cells
 _MAX_ENTRIES = 2**24  # pending scores, if a cell for each would take more memory
 _MIN_ROWS = 1024
+_CELL_BYTES = 10  # of a cell in the bytes of a state: its key and two small counts
 _FEW_ROWS = 4096
 
 
@@ -66,6 +67,9 @@ class PRCurveSketch(
         Whether a row with a score of NaN is refused, or left out and counted as skipped.
     ignore_label : label, optional
         Rows (for multilabel, entries) whose truth is this do not count.
+    measures : sequence of str
+        What is kept beside: ``"one_vs_one"``, of at most 64 classes a curve of each against each
+        other one, for `roc_auc_ovo`. It takes K (K - 1) more curves, each of the budget.
 
     Notes
     -----
@@ -91,6 +95,14 @@ class PRCurveSketch(
     >>> auc = small.compute().roc_auc
     >>> auc.low <= 0.75 <= auc.high
     True
+
+    Each class against each other one, as in Hand and Till's measure:
+
+    >>> pairs = se.PRCurveSketch(classes=3, measures=["one_vs_one"])
+    >>> scores = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1], [0.3, 0.1, 0.6]]
+    >>> curves = pairs.update([0, 1, 2, 2], scores).compute()
+    >>> f"{curves.roc_auc_ovo:.4f}", f"{curves.versus(2, 1).roc_auc:.1f}"
+    ('0.8750', '0.5')
     """
 
     __slots__ = ()
@@ -109,6 +121,7 @@ class PRCurveSketch(
         pos_label: Label | None = None,
         nan: Literal["raise", "skip"] = "raise",
         ignore_label: Label | None = None,
+        measures: Sequence[str] | str = (),
     ) -> None:
         super().__init__(
             CurveConfig.of(
@@ -119,6 +132,7 @@ class PRCurveSketch(
                 pos_label=pos_label,
                 nan=nan,
                 ignore_label=ignore_label,
+                measures=measures,
             )
         )
 
@@ -222,20 +236,20 @@ class PRCurveSketch(
 
     def _is_large_block(self, buffered: Buffered) -> bool:
         """Check whether the block has the largest size, for rows that are kept without cells."""
-        size = buffered.block.capacity * self._config.n_curves
+        size = buffered.block.capacity * self._config.n_scores
         return not len(buffered.state.lo) and size >= _MAX_ENTRIES // 2
 
     def _with_new_block(self, buffered: Buffered, rows: Rows) -> Buffered:
         if not self._can_stay_rows(buffered, rows):
             return super()._with_new_block(buffered, rows)
-        block = Block.like(rows, _MAX_ENTRIES // self._config.n_curves, order=self._order)
+        block = Block.like(rows, _MAX_ENTRIES // self._config.n_scores, order=self._order)
         empty: Buffered = BufferedState.of(buffered.state, block)
         return empty.extended(buffered.rows, 0) if buffered.used else empty
 
     def _capacity(self, state: ScoreTables, rows: Rows) -> int:
         # proportional to the cells, so that a row costs the same however many there are
         entries = max(_ENTRIES * 8 // max(rows.columns[0].itemsize, 4), 2 * len(state.lo))
-        return max(entries // self._config.n_curves, _MIN_ROWS)
+        return max(entries // self._config.n_scores, _MIN_ROWS)
 
     def _can_stay_rows(self, buffered: Buffered, rows: Rows) -> bool:
         """Check whether all rows so far and these may stay pending in a block of the largest size.
@@ -245,8 +259,8 @@ class PRCurveSketch(
         """
         if self._config.budget is not None or not _has_only_unweighted_rows(buffered):
             return False
-        n_curves = self._config.n_curves
-        if rows.weights is not None or buffered.used + rows.size > _MAX_ENTRIES // n_curves:
+        n_scores = self._config.n_scores
+        if rows.weights is not None or buffered.used + rows.size > _MAX_ENTRIES // n_scores:
             return False
         known = buffered.rows.columns[0] if buffered.used else rows.columns[0][:_ENTRIES]
         return known.size >= _ENTRIES and _n_distinct(known) > known.size // 2
@@ -264,10 +278,26 @@ class PRCurveSketch(
     def _count_groups(
         cls, config: CurveConfig, rows: Rows, groups: Any, n_groups: int
     ) -> Mapping[str, Stack] | None:
+        if config.has_pairs:
+            return None
         scored = _scored(config, rows)
         if scored.weights is not None and not scored.weights.is_whole:
             return None
         return ScoreTables.of_groups(config, scored, groups, n_groups)
+
+    def _rows_to_ship(self) -> Rows | None:
+        buffered, config = self._held, self._config
+        state, used = buffered.state, buffered.used
+        if not used or not _has_only_unweighted_rows(buffered):
+            return None
+        if state.negative_label or state.skipped.is_positive().any():
+            return None
+        scores, positive = buffered.rows.columns
+        narrow = _as_single(scores)
+        size = narrow.nbytes + positive.nbytes
+        if config.budget is not None and size > _CELL_BYTES * config.budget * config.n_curves:
+            return None
+        return Rows((narrow.copy(self._order), positive.copy(self._order)))
 
     def _fold(self, alike: Sequence[Self]) -> None:
         buffered = self._held
@@ -294,7 +324,9 @@ class PRCurveSketch(
     def _as_rows(self, buffered: Buffered, limit: int) -> Rows | None:
         """Convert to rows, if these are pending rows, or a state of at most `limit` rows."""
         if not len(buffered.state.lo):
-            return buffered.rows if buffered.used else ScoredBatch.none(self._config.n_curves).rows
+            return buffered.rows if buffered.used else ScoredBatch.none(self._config.n_scores).rows
+        if self._config.has_pairs:  # what the scores of a row are together is not known
+            return None
         scored = self._counted_state(buffered).to_rows(self._config.scores, limit)
         return None if scored is None else Rows((scored.scores.T, scored.positive.T))
 
@@ -307,7 +339,21 @@ def _has_only_unweighted_rows(buffered: Buffered) -> bool:
 def _scored(config: CurveConfig, rows: Rows) -> ScoredRows:
     """Read pending rows as the scores and classes of each curve."""
     scores, positive = (column.T for column in rows.columns)
-    return ScoredRows(scores, config.scores, positive, rows.fixed_weights, has_gaps=config.has_gaps)
+    return ScoredRows(
+        scores,
+        config.scores,
+        positive,
+        rows.fixed_weights,
+        has_gaps=config.has_gaps,
+        has_pairs=config.has_pairs,
+    )
+
+
+def _as_single(scores: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.floating[Any]]:
+    """Halve the width of scores if that changes none: those of most models are float32."""
+    with np.errstate(over="ignore"):
+        narrow = scores.astype(np.float32)
+    return narrow if narrow.itemsize < scores.itemsize and (narrow == scores).all() else scores
 
 
 def _n_distinct(scores: npt.NDArray[np.floating[Any]]) -> int:

@@ -5,23 +5,33 @@ from __future__ import annotations
 import inspect
 import json
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 import attrs
 
 from streameval.accumulators.registry import check_type
-from streameval.errors import InvalidInputError, require
+from streameval.errors import InvalidInputError, corrupt, require
+from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
-from streameval.states.fields import bases, check_values, field_types, fields_of, make_state
+from streameval.states.column import Column
+from streameval.states.fields import (
+    bases,
+    check_values,
+    field_types,
+    fields_of,
+    make_state,
+    omitted_defaults,
+)
 from streameval.states.flat import FlatStates
+from streameval.states.stack import NOTHING, form_of
 from streameval.states.state import READ_ERRORS, State
 from streameval.states.type_ids import FIRST_OPEN_ID
 
-__all__ = [
-    "Definition",
-    "NoOptions",
-    "written_options",
-]
+__all__ = ["Definition", "NoOptions"]
 
+_MAX_KNOWN = 64  # headers of a class
+_KNOWN_SIZE = 2**12  # bytes of a header; options of small ones are worth keeping
+_KNOWN_PAYLOAD = 2**16  # reading larger ones takes longer than reading options
 _FIELD_TYPES = ("FixedPoint", "ExactSum", "Column", "int", "float", "bool", "str", "tuple")
 
 
@@ -44,6 +54,13 @@ class Definition:
         The class of the states; None if it depends on the options.
     signature : Signature
         That of an `update` that reads the arrays of the class.
+
+    Attributes
+    ----------
+    known : dict
+        The options of some headers that have been read, and were in canonical form.
+    shared : mapping
+        The options in use, so that accumulators with equal ones share one object.
     """
 
     type_id: int
@@ -51,6 +68,10 @@ class Definition:
     config: type[Any]
     state: type[Any] | None
     signature: inspect.Signature
+    known: dict[bytes, Any] = attrs.field(init=False, factory=dict, eq=False, repr=False)
+    shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(
+        init=False, factory=WeakKeyDictionary, eq=False, repr=False
+    )
 
     @property
     def is_open(self) -> bool:
@@ -65,9 +86,10 @@ class Definition:
         check_type(owner, type_id, name)
         signature = _signature(owner._arrays, owner._optional_arrays)
         made = cls(type_id, name, NoOptions if config is None else config, state, signature)
-        made._check_defaults()
         if made.is_open:
             made._check_config()
+        made._check_defaults()
+        if made.is_open:
             made._check_state()
             if not owner._arrays:
                 raise TypeError("`arrays` must name what `update` takes, got nothing.")
@@ -81,6 +103,17 @@ class Definition:
     def make_config(self, options: dict[str, Any]) -> Any:
         """Make a configuration of checked options."""
         return self.config(**options) if self.is_open else self.config.of(**options)
+
+    def share(self, config: Any) -> Any:
+        """Return the one object of equal options, which is compared in no time."""
+        if self.is_open:  # classes of users may hold what has no hash, or equal what differs
+            return config
+        held = self.shared.get(config)
+        found = None if held is None else held()
+        if found is None:
+            self.shared[config] = ref(config)
+            return config
+        return found
 
     def check_written(self, config: Any) -> None:
         """Raise InvalidInputError unless options of an open class are read as they are written."""
@@ -117,22 +150,37 @@ class Definition:
 
     def read_config(self, described: dict[str, Any]) -> Any:
         """Make the configuration that a header describes."""
-        defaults = _omitted_defaults(self.config)
+        config: Any = self.config
+        defaults = omitted_defaults(config)
         every = {field.name for field in attrs.fields(self.config)}
         is_complete = every - defaults.keys() <= described.keys() <= every
         require(is_complete, "the options are not those of this version")
         written = {name: codec.from_json(item) for name, item in described.items()}
-        return self.make_config({**defaults, **written})
+        return self.share(self.make_config({**defaults, **written}))
+
+    def remember(self, config: Any, parts: codec.Parts) -> None:
+        """Keep the options of a canonical header: other states are likely to have the same."""
+        if len(parts.header_bytes) > _KNOWN_SIZE or len(parts.payload) > _KNOWN_PAYLOAD:
+            return
+        if len(self.known) >= _MAX_KNOWN:
+            self.known.clear()
+        self.known[parts.header_bytes] = config
 
     def read_state(self, state_type: Any, config: Any, parts: codec.Parts) -> Any:
         """Make the state that bytes hold, and check it: fields first, then what they say."""
-        types = field_types(state_type)
+        types, above = field_types(state_type), bases(state_type)
+        defaults = omitted_defaults(state_type)
         described = parts.header["state"]
-        require(described.keys() == types.keys(), "the fields are not those of this version")
-        ordered = {name: described[name] for name in types}
-        fields = codec.decode_fields(ordered, parts.payload, parts.version, above=bases(state_type))
-        for name, value in fields.items():
-            require(type(value).__name__ == types[name], f"field {name}")
+        if described.keys() != types.keys():
+            is_complete = types.keys() - defaults.keys() <= described.keys() <= types.keys()
+            is_complete &= {above[name] for name in above if name in described} <= described.keys()
+            require(is_complete, "the fields are not those of this version")
+        ordered = {name: described[name] for name in types if name in described}
+        written = codec.decode_fields(ordered, parts.payload, parts.version, above=above)
+        for name, value in written.items():
+            if type(value).__name__ != types[name]:
+                raise corrupt(f"field {name}")
+        fields = defaults | written
         if self.is_open:
             check_values(fields)
         state = make_state(state_type, fields)
@@ -149,7 +197,8 @@ class Definition:
 
     def _check_defaults(self) -> None:
         """Check that readers of the bytes can fill in what is omitted."""
-        for name, default in _omitted_defaults(self.config).items():
+        config: Any = self.config
+        for name, default in omitted_defaults(config).items():
             if default is attrs.NOTHING or isinstance(default, attrs.Factory):  # type: ignore[arg-type]
                 raise TypeError(
                     f"`{name}` of {self.config.__name__} needs a constant default to be omitted."
@@ -168,31 +217,12 @@ class Definition:
                 raise TypeError(
                     f"`state` must have fields of {allowed}, got {type_name} for {name}."
                 )
-
-
-def written_options(config: attrs.AttrsInstance) -> dict[str, Any]:
-    """Return the options that stand in bytes, by name: all but omitted defaults.
-
-    An option declared ``attrs.field(default=..., metadata={"omit_default": True})`` is written
-    only where it differs from its default, so that bytes from before it was added are those
-    that its default gives.
-    """
-    defaults = _omitted_defaults(type(config))
-    return {
-        name: value
-        for name, value in fields_of(config).items()
-        if name not in defaults or value != defaults[name]
-    }
-
-
-def _omitted_defaults(config_type: type[Any]) -> dict[str, Any]:
-    if not attrs.has(config_type):
-        return {}
-    return {
-        field.name: field.default
-        for field in attrs.fields(config_type)
-        if field.metadata.get("omit_default")
-    }
+        for name, default in omitted_defaults(state).items():
+            if not isinstance(default, (Column, FixedPoint)) or form_of(default) not in NOTHING:
+                raise TypeError(
+                    f"`{name}` of a state needs an empty Column or FixedPoint as the default "
+                    "to be omitted."
+                )
 
 
 def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Signature:

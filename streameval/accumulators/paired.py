@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, final
 
 import attrs
@@ -27,12 +27,15 @@ from streameval.inputs.arrays import (
     are_empty,
     as_labels,
     as_labels_or_scores,
+    as_numbers,
     as_scores,
+    as_vector,
+    check_vector,
     read_weights,
 )
 from streameval.inputs.labels import Classes, Label
 from streameval.states.paired import PairedCounts
-from streameval.states.paired_sums import LossSums, PairedSums, losses_of
+from streameval.states.paired_sums import LARGEST_NUMBER, LossSums, PairedSums, errors_of, losses_of
 from streameval.states.score_pairs import ScorePairs
 
 if TYPE_CHECKING:
@@ -67,9 +70,11 @@ class Paired(
 
     Parameters
     ----------
-    classes : int, sequence of labels, or "auto"
+    classes : int, sequence of labels, "auto", or None
         A number K stands for the labels 0..K-1; a sequence lists the labels (integers or
-        strings) in the order of scores; ``"auto"`` takes any labels.
+        strings) in the order of scores; ``"auto"`` takes any labels. None is for predicted
+        numbers: a model is right where it is as close to the truth as the other, or closer, so
+        that McNemar's test is the sign test.
     multilabel : bool
         Whether each of the `classes` is present or absent on its own; a row is right if all are.
     threshold : float
@@ -88,7 +93,8 @@ class Paired(
         What else to compare. Of decisions between at most 64 listed classes: ``"precision"``,
         ``"recall"``, ``"specificity"``, ``"f_score"``, ``"balanced_accuracy"``,
         ``"matthews_corrcoef"`` and ``"cohen_kappa"``; of the scores of two classes:
-        ``"roc_auc"``, and of probabilities ``"log_loss"`` and ``"brier"``.
+        ``"roc_auc"``, and of probabilities ``"log_loss"`` and ``"brier"``. Of predicted numbers:
+        ``"mse"`` and ``"mae"``.
     budget : int, optional
         The number of pairs of scores kept for ``"roc_auc"``, and of the cells of each model
         beyond it; None keeps every pair.
@@ -124,6 +130,16 @@ class Paired(
     >>> low, high = result.confidence("log_loss_difference")
     >>> f"{result.log_loss_difference:.3f} [{low:.3f}, {high:.3f}]"
     '0.193 [0.021, 0.364]'
+
+    Two models of numbers, by their squared errors:
+
+    >>> acc = se.Paired(classes=None, measures=["mse"])
+    >>> result = acc.update([3.0, -0.5, 2.0, 7.0], [2.5, 0.0, 2.0, 8.0], [2.0, 0.5, 2.5, 7.0])
+    >>> result = result.compute()
+    >>> result.mse_a, result.mse_b, result.n_only_a, result.n_only_b
+    (0.375, 0.5625, 3, 1)
+    >>> [round(end, 2) for end in result.confidence("mse_difference")]
+    [-1.0, 0.62]
     """
 
     __slots__ = ()
@@ -132,7 +148,7 @@ class Paired(
 
     def __init__(
         self,
-        classes: Classes | Any = 2,
+        classes: Classes | Any | None = 2,
         *,
         multilabel: bool = False,
         threshold: float = 0.5,
@@ -140,7 +156,7 @@ class Paired(
         pos_label: Label | None = None,
         from_scores: bool | None = None,
         ignore_label: Label | None = None,
-        measures: Iterable[str] = (),
+        measures: Sequence[str] | str = (),
         budget: int | None = 65_536,
     ) -> None:
         super().__init__(
@@ -165,10 +181,11 @@ class Paired(
         Parameters
         ----------
         y_true : array of shape (n,), or (n, K) of 0 and 1 for multilabel
-            The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
-            a mapping, data frame or Arrow table with columns of these names.
+            The true labels or numbers. Alone, a batch: a tuple or list of the arrays in this
+            order, or a mapping, data frame or Arrow table with columns of these names.
         y_pred_a, y_pred_b : array of shape (n,) or (n, K)
-            The predictions of each model, labels or scores, as `ConfusionAccumulator` takes them.
+            The predictions of each model, labels or scores, as `ConfusionAccumulator` takes them;
+            numbers with ``classes=None``, all within 2**200 of 0.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 
@@ -186,6 +203,8 @@ class Paired(
         """
         given = self._named(y_true, y_pred_a, y_pred_b, optional=(sample_weight,))
         weights = given.pop("sample_weight")
+        if self._config.classes is None:
+            return self._append_numbers(given, weights)
         truth, a, b = (as_labels_or_scores(item, name=name) for name, item in given.items())
         if are_empty(truth, a, b):
             read_weights(weights, rows=0)
@@ -242,6 +261,23 @@ class Paired(
         losses = [losses_of(name, positive, own) for name in self._config.losses for own in scores]
         kept = (positive, *scores) if self._config.has_curve else ()
         return Rows((outcome, *codes, *kept, *losses), rows.weights)
+
+    def _append_numbers(self, given: Mapping[str, Any], sample_weight: Any) -> Self:
+        """Count which model is closer to the truth in each row, and the measures of both errors."""
+        numbers = {name: as_vector(as_numbers(item, name=name)) for name, item in given.items()}
+        truth, a, b = numbers.values()
+        if are_empty(truth, a, b):
+            read_weights(sample_weight, rows=0)
+            return self
+        for name, one in numbers.items():
+            check_vector(one, rows=None if name == "y_true" else len(truth), name=name)
+            _check_range(one, name)
+        weights = read_weights(sample_weight, rows=len(truth))
+        errors = a - truth, b - truth
+        distance_a, distance_b = map(np.abs, errors)
+        outcome = 2 * (distance_a <= distance_b).view(np.uint8) + (distance_b <= distance_a)
+        measured = [errors_of(name, own) for name in self._config.losses for own in errors]
+        return self._append(Rows((outcome, *measured), weights))
 
     def _decide(self, truth: Array, prediction: Array, sample_weight: Any) -> tuple[Rows, Array]:
         """Read classes, decisions and scores; rows that do not count are left out."""
@@ -303,6 +339,17 @@ class Paired(
     def _sum(self, a: Any, b: Any) -> State:
         joined: State = a.joined(b, self._config.budget) if self._config.measures else a + b
         return joined
+
+
+def _check_range(values: npt.NDArray[np.float64], name: str) -> None:
+    outside = np.abs(values) > LARGEST_NUMBER
+    if outside.any():
+        position = int(outside.argmax())
+        raise InvalidInputError(
+            f"must lie in [-2**200, 2**200], got {float(values[position])!r}",
+            argument=name,
+            position=position,
+        )
 
 
 def _joint(truth: Array, a: Array, b: Array, k: int, weights: FixedPoint | None) -> FixedPoint:

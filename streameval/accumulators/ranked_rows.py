@@ -12,6 +12,7 @@ import numpy.typing as npt
 from streameval.configs.gains import gains_of
 from streameval.configs.ranking import JUDGED, RankingConfig
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import grouped
 from streameval.inputs.arrays import (
     are_empty,
@@ -21,14 +22,16 @@ from streameval.inputs.arrays import (
     as_scores,
     check_vector,
     first_index,
+    read_weights,
     shape_text,
 )
 from streameval.inputs.labels import canonical_label, distinct, present
 from streameval.states.queries import MAX_ROWS, check_documents
+from streameval.states.query_weights import NO_WEIGHTS, canonical_weights, check_same_weights
 from streameval.states.ranking import RankingState
 from streameval.states.ranking_rows import Documents
 
-__all__ = ["check_new", "open_indices", "read_ids", "read_rows"]
+__all__ = ["check_new", "open_indices", "read_ids", "read_rows", "read_weights_of"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -50,9 +53,10 @@ def read_rows(
     num_relevant: Any,
     doc: Any,
     config: RankingConfig,
+    query_weight: Any = None,
     goes_on: bool = False,
 ) -> Documents:
-    """Read and check one batch; ids are sorted.
+    """Read and check one batch; ids are sorted. Queries of weight 0 are left out.
 
     Raises
     ------
@@ -62,24 +66,27 @@ def read_rows(
     levels = as_array(relevance, name="relevance", allow_missing=True)
     scores = as_array(score, name="score", allow_missing=True)
     if are_empty(levels, scores):
-        return _no_rows(query=query, mask=mask, retrieved=retrieved, doc=doc, total=num_relevant)
+        optional = {"query": query, "mask": mask, "retrieved": retrieved, "doc": doc}
+        return _no_rows(optional, num_relevant=num_relevant, query_weight=query_weight)
     shape = _shape(levels, scores, query, config)
     real = None if mask is None else _flags(mask, shape, "mask")
-    rows, order = _rows(levels, scores, query, real, retrieved, doc, config)
+    rows, order = _rows(levels, scores, query, real, retrieved, doc, query_weight, config)
     if rows.document is not None:
         rows = _with_documents(rows, rows.document, config, goes_on=goes_on)
     if num_relevant is not None:
         rows = attrs.evolve(rows, declared=_declared(num_relevant, rows, order, shape, config))
     if config.unjudged == "drop" and rows.relevance.dtype.kind == "f":
         rows = rows.select(~np.isnan(rows.relevance))
-    return rows
+    if query_weight is None:
+        return rows
+    counts = rows.weights.is_positive()
+    return rows if counts.all() else rows.of_some(counts)
 
 
-def _no_rows(*, total: Any, **optional: Any) -> Documents:
+def _no_rows(optional: dict[str, Any], **of_queries: Any) -> Documents:
     """Read an empty batch, whose arrays may have any shape and type."""
-    if not isinstance(total, Mapping):
-        optional["num_relevant"] = total
-    for name, value in optional.items():
+    arrays = {name: of for name, of in of_queries.items() if not isinstance(of, Mapping)}
+    for name, value in {**optional, **arrays}.items():
         array = np.zeros(0) if value is None else as_array(value, name=name)
         if not are_empty(array):
             raise InvalidInputError(
@@ -119,6 +126,7 @@ def _rows(
     real: Mask | None,
     retrieved: Any,
     doc: Any,
+    query_weight: Any,
     config: RankingConfig,
 ) -> tuple[Documents, Ints | None]:
     """Read rows, and the order that groups them by query; None if they are grouped already."""
@@ -144,6 +152,7 @@ def _rows(
         _laid_out(score, order),
         is_retrieved,
         None if document is None else _laid_out(document, order),
+        _weights(query_weight, ids, sizes, order, shape),
     )
     is_real = None if real is None or real.all() else _laid_out(real, order)
     return rows if is_real is None else rows.select(is_real), order
@@ -180,6 +189,59 @@ def _layout(query: Any, shape: tuple[int, ...]) -> tuple[Array | None, Ints, Int
         sizes = np.full(n, shape[1], dtype=np.int64)
     in_order = bool((codes[1:] > codes[:-1]).all())
     return ids, sizes, None if in_order else grouped(np.repeat(codes, lengths))
+
+
+def _weights(
+    value: Any, ids: Array | None, sizes: Ints, order: Ints | None, shape: tuple[int, ...]
+) -> FixedPoint:
+    """Read the weights of queries, of which some may be 0; none if all are 1."""
+    if value is None:
+        return NO_WEIGHTS
+    if ids is None and isinstance(value, Mapping):
+        raise InvalidInputError(
+            "must be an array: the queries have no ids", argument="query_weight"
+        )
+    if ids is None or isinstance(value, Mapping) or len(shape) == 2:
+        return read_weights_of(value, np.arange(len(sizes)) if ids is None else ids, order)
+    given = _fixed(value, shape[0])
+    if order is not None:
+        given = given[order]
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    first = given[np.cumsum(sizes) - sizes]
+    check_same_weights(first[query], given, ids[query], "rows")
+    return canonical_weights(first)
+
+
+def read_weights_of(value: Any, ids: Array, order: Ints | None = None) -> FixedPoint:
+    """Read the weights of queries with ids: an array beside them, or a mapping from each of them.
+
+    Parameters
+    ----------
+    value : array or mapping, optional
+        The weights, at least 0.
+    ids : array, shape (Q,)
+        The queries, sorted.
+    order : int array, shape (Q,), optional
+        What sorted them.
+
+    Returns
+    -------
+    FixedPoint
+        Without items if all weights are 1; some may be 0.
+    """
+    if value is None:
+        return NO_WEIGHTS
+    if isinstance(value, Mapping):
+        value, order = _looked_up(value, ids, "query_weight"), None
+    given = _fixed(value, len(ids))
+    return canonical_weights(given if order is None else given[order])
+
+
+def _fixed(value: Any, size: int) -> FixedPoint:
+    weights = read_weights(value, rows=size, name="query_weight")
+    if weights is None:
+        return NO_WEIGHTS
+    return FixedPoint.of_numbers(weights, name="query_weight")
 
 
 def _with_documents(
@@ -322,7 +384,13 @@ def _declared(
         check_vector(numbers, rows=len(rows), name="num_relevant")
         _check_numbers(numbers)
         return numbers.copy() if order is None else numbers[order]
-    numbers = _looked_up(value, rows)
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(
+            f"must map the id of each query to a number here, got {type(value).__name__}",
+            argument="num_relevant",
+        )
+    ids = np.zeros(0, dtype=np.int64) if rows.ids is None else rows.ids
+    numbers = as_labels(_looked_up(value, ids, "num_relevant"), name="num_relevant")
     _check_numbers(numbers)
     return numbers
 
@@ -339,22 +407,16 @@ def _check_numbers(numbers: Array) -> None:
         )
 
 
-def _looked_up(value: Any, rows: Documents) -> Array:
-    """Look up the number of each query of ragged rows."""
-    if not isinstance(value, Mapping):
-        raise InvalidInputError(
-            f"must map the id of each query to a number here, got {type(value).__name__}",
-            argument="num_relevant",
-        )
-    given = {canonical_label(key, name="num_relevant"): number for key, number in value.items()}
-    ids = () if rows.ids is None else rows.ids.tolist()
-    absent = next((label for label in ids if label not in given), None)
+def _looked_up(value: Mapping[Any, Any], ids: Array, name: str) -> Array:
+    """Look up the number of each query."""
+    given = {canonical_label(key, name=name): number for key, number in value.items()}
+    labels = ids.tolist()
+    absent = next((label for label in labels if label not in given), None)
     if absent is not None:
         raise InvalidInputError(
-            f"must have a number for each query, not for {absent!r}", argument="num_relevant"
+            f"must have a number for each query, not for {absent!r}", argument=name
         )
-    numbers = np.array([given[label] for label in ids] or np.zeros(0, dtype=np.int64))
-    return as_labels(numbers, name="num_relevant")
+    return np.array([given[label] for label in labels] or np.zeros(0, dtype=np.int64))
 
 
 def read_ids(value: Any, *, name: str) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
@@ -11,16 +12,29 @@ import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.pending import BufferedState, Rows
-from streameval.accumulators.ranked_rows import check_new, open_indices, read_ids, read_rows
+from streameval.accumulators.ranked_rows import (
+    check_new,
+    open_indices,
+    read_ids,
+    read_rows,
+    read_weights_of,
+)
 from streameval.configs.measures import DEFAULT_MEASURES
 from streameval.configs.options import flag
 from streameval.configs.presets import preset
-from streameval.configs.ranking import RankingConfig
+from streameval.configs.ranking import USUAL_BUDGET, RankingConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
-from streameval.inputs.judged_runs import judged_rows, missing_queries
+from streameval.inputs.arrays import as_labels
+from streameval.inputs.judged_runs import (
+    check_order,
+    judged_rows,
+    missing_queries,
+    seem_exchanged,
+)
 from streameval.metrics.ranking import evaluate
 from streameval.states.queries import Queries
+from streameval.states.query_weights import weights_of
 from streameval.states.ranking import QueryValues, RankingParts, RankingState, added
 from streameval.states.ranking_rows import Documents, complete_queries, queries_of
 
@@ -58,7 +72,9 @@ class RankingAccumulator(
         (``ndcg_cut_10``, ``recip_rank``) mean the same. Its sets (``official``, ``all_trec``)
         and names with parameters (``P.5,10``) stand for several measures. What a name asks of
         the whole accumulator, as ``AP(judged_only=True)`` and ``nDCG(gains={1:1,2:3})@10`` do,
-        sets `unjudged` and `gain`; all names must agree on it.
+        sets `unjudged` and `gain`; all names must agree on it. A quantile over the queries stands
+        behind a measure, ``map[median]``, ``map[min]``, ``map[max]``, ``ndcg@10[q=0.9]``; with
+        other quantiles accumulators do not merge.
     relevance_level : float
         A document is relevant from this relevance on. Gains do not depend on it.
     gain : {"linear", "exp2"} or mapping
@@ -89,6 +105,8 @@ class RankingAccumulator(
         The max number of open queries; more raise.
     per_query : bool
         Keep the values of each query too, with its id; see `Ranking.per_query`.
+    budget : int or None
+        The number of cells kept for the quantiles of a measure; None keeps every distinct value.
 
     Notes
     -----
@@ -112,12 +130,18 @@ class RankingAccumulator(
     >>> result = acc.close().compute()
     >>> result.mrr, result.hit[1]
     (0.5, 0.0)
+
+    A quantile over the queries is kept in bounded memory, with certified bounds past its budget:
+
+    >>> acc = se.RankingAccumulator(["mrr", "mrr[median]", "mrr[q=0.75]"])
+    >>> acc.update([[1, 0], [0, 1], [0, 0]], [[2, 1]] * 3).compute()
+    Ranking(n_queries=3, mrr=0.5, mrr[median]=0.5, mrr[q=0.75]=0.75)
     """
 
     __slots__ = ()
 
     _arrays = ("relevance", "score")
-    _optional_arrays = ("query", "mask", "retrieved", "num_relevant", "doc")
+    _optional_arrays = ("query", "mask", "retrieved", "num_relevant", "doc", "query_weight")
     _unit_array = "query"
 
     # complete queries of small batches stay pending: a call of `evaluate` takes a millisecond for
@@ -141,6 +165,7 @@ class RankingAccumulator(
         rows_per_query: int = 1000,
         max_open_queries: int | None = None,
         per_query: bool = False,
+        budget: int | None = USUAL_BUDGET,
     ) -> None:
         super().__init__(
             RankingConfig.of(
@@ -158,6 +183,7 @@ class RankingAccumulator(
                 rows_per_query=rows_per_query,
                 max_open_queries=max_open_queries,
                 per_query=per_query,
+                budget=budget,
             )
         )
 
@@ -199,6 +225,7 @@ class RankingAccumulator(
         retrieved: Any = None,
         num_relevant: Any = None,
         doc: Any = None,
+        query_weight: Any = None,
         partial: bool = False,
         on_queries: OnQueries | None = None,
     ) -> Self:
@@ -224,6 +251,9 @@ class RankingAccumulator(
         doc : array of the same shape, optional
             Document ids, integers or strings: none may occur twice in a query.
             ``ties="docid_desc"`` needs them.
+        query_weight : array of shape (queries,), (n,) for rows, or mapping from query, optional
+            What each query counts in the means, at least 0: 2 counts it twice, 0 leaves it out.
+            All rows of a query have the same weight, in later batches too.
         partial : bool
             Whether these are rows of queries that go on in other batches; `close` ends them.
         on_queries : callable, optional
@@ -242,7 +272,7 @@ class RankingAccumulator(
         CountOverflowError
             When a query would have more than 2**24 rows.
         """
-        optional = query, mask, retrieved, num_relevant, doc
+        optional = query, mask, retrieved, num_relevant, doc, query_weight
         given = self._named(relevance, score, optional=optional)
         goes_on = flag(partial, name="partial")
         rows = read_rows(**given, config=self._config, goes_on=goes_on)
@@ -268,9 +298,14 @@ class RankingAccumulator(
         qrels: Any,
         count_missing: bool = True,
         *,
+        query_weight: Mapping[Any, Any] | None = None,
         on_queries: OnQueries | None = None,
     ) -> Self:
-        """Count a run against its judgements, each query complete.
+        """Count a run against its judgements, each query complete: the run first.
+
+        pytrec_eval, ir_measures and trec_eval take the judgements first. Exchanged arguments are
+        refused where `streameval.io` has read them, and warned of where all scores are small
+        whole numbers and most judgements fractions.
 
         Parameters
         ----------
@@ -283,6 +318,8 @@ class RankingAccumulator(
         count_missing : bool
             Count the judged queries that the run lacks as missing. A worker with a part of the
             run passes False, and one caller adds `add_missing`.
+        query_weight : mapping from query to number, optional
+            What each query counts in the means, as in `update`.
         on_queries : callable, optional
             As in `update`; called for each block of queries, and with the missing ones where
             a measure counts them.
@@ -306,15 +343,29 @@ class RankingAccumulator(
         (0.5, 0.25)
         """
         counts_missing = flag(count_missing, name="count_missing")
+        if query_weight is not None and not isinstance(query_weight, Mapping):
+            raise InvalidInputError(
+                f"must map queries to numbers here, got {type(query_weight).__name__}",
+                argument="query_weight",
+            )
+        check_order(run, qrels)
         state = self._state_type(self._config).zero(self._config)
-        for block in judged_rows(run, qrels):
-            rows = read_rows(**block, mask=None, num_relevant=None, config=self._config)
+        others: dict[str, Any] = {"mask": None, "num_relevant": None, "config": self._config}
+        for number, block in enumerate(judged_rows(run, qrels)):
+            if number == 0 and seem_exchanged(block):
+                warnings.warn(
+                    "`run` holds small whole numbers, and `qrels` fractions: are they exchanged? "
+                    "The run comes first.",
+                    stacklevel=2,
+                )
+            rows = read_rows(**block, **others, query_weight=query_weight)
             check_new(rows.ids, self._held.state.states, name="run")
             state = self._sum(state, _completed(rows, self._config, on_queries))
         if counts_missing:
             names = read_ids(missing_queries(run, qrels), name="qrels")
             check_new(names, self._held.state.states, name="qrels")
-            state = self._sum(state, _missed(names, self._config, on_queries))
+            weights = read_weights_of(query_weight, names)
+            state = self._sum(state, _missed(names, weights, self._config, on_queries))
         return self._absorb(state)
 
     def close(self, ids: Any = None, *, on_queries: OnQueries | None = None) -> Self:
@@ -347,13 +398,17 @@ class RankingAccumulator(
             self._state = self._sum(state.without_open(left), complete)
         return self
 
-    def add_missing(self, ids: Any, *, on_queries: OnQueries | None = None) -> Self:
+    def add_missing(
+        self, ids: Any, *, query_weight: Any = None, on_queries: OnQueries | None = None
+    ) -> Self:
         """Count judged queries that are absent from the run.
 
         Parameters
         ----------
         ids : array of shape (n,)
             The queries: integers or strings, each once.
+        query_weight : array of shape (n,), or mapping from query to number, optional
+            What each counts in the means, as in `update`.
         on_queries : callable, optional
             As in `update`; not called where no measure counts missing queries.
 
@@ -368,7 +423,9 @@ class RankingAccumulator(
         """
         names = read_ids(ids, name="ids")
         check_new(names, self._held.state.states, name="ids")
-        return self._absorb(_missed(names, self._config, on_queries))
+        order = np.argsort(as_labels(ids, name="ids"), kind="stable")
+        weights = read_weights_of(query_weight, names, order)
+        return self._absorb(_missed(names, weights, self._config, on_queries))
 
     def compute(self, empty: Policy | None = None, missing: Policy | None = None) -> Ranking:
         """Compute the means over the queries that are complete.
@@ -425,7 +482,7 @@ class RankingAccumulator(
     def _absorb(self, batch: RankingState) -> Self:
         buffered = self._held
         parts = buffered.state.with_batch(batch, self._config)
-        spare = buffered.spare - int(batch.n.whole)
+        spare = buffered.spare - int(batch.n.whole) - (not batch.n.is_whole)
         if spare >= 0:
             self._held = BufferedState(parts, buffered.block, buffered.used, spare)
         else:
@@ -448,18 +505,25 @@ def _completed(
         if queries.ids is None:
             raise InvalidInputError("is missing: `on_queries` needs ids", argument="query")
         kept = attrs.evolve(config, per_query=True)
-        _send(RankingState.of_complete(values, queries.ids, kept), kept, on_queries)
-    return RankingState.of_complete(values, queries.ids, config)
+        counted = RankingState.of_complete(values, queries.ids, kept, queries.weights)
+        _send(counted, kept, on_queries)
+    return RankingState.of_complete(values, queries.ids, config, queries.weights)
 
 
 def _missed(
-    ids: npt.NDArray[Any], config: RankingConfig, on_queries: OnQueries | None
+    ids: npt.NDArray[Any],
+    weights: FixedPoint,
+    config: RankingConfig,
+    on_queries: OnQueries | None,
 ) -> RankingState:
     """Count judged queries that are absent; `on_queries` gets what they count, if they do."""
+    counts = weights.is_positive()
+    if not counts.all():
+        ids, weights = ids[counts], weights_of(weights, counts)
     if on_queries is not None and len(ids):
         kept = attrs.evolve(config, per_query=True)
-        _send(RankingState.of_missing(ids, kept), kept, on_queries)
-    return RankingState.of_missing(ids, config)
+        _send(RankingState.of_missing(ids, kept, weights), kept, on_queries)
+    return RankingState.of_missing(ids, config, weights)
 
 
 def _send(state: RankingState, config: RankingConfig, on_queries: OnQueries) -> None:

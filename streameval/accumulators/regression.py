@@ -13,23 +13,33 @@ from streameval.accumulators.pending import Rows
 from streameval.configs.error_measures import MOMENTS
 from streameval.configs.regression import USUAL_BUDGET, RegressionConfig
 from streameval.errors import InvalidInputError
-from streameval.inputs.arrays import are_empty, as_numbers, as_vector, check_vector, read_weights
+from streameval.inputs.arrays import (
+    are_empty,
+    as_numbers,
+    as_vector,
+    check_matrix,
+    check_vector,
+    read_weights,
+)
 from streameval.states.error_terms import Range, ranges_of
-from streameval.states.regression import ErrorSums, MeasuredSums, RegressionSums
+from streameval.states.regression import MeasuredSums, RegressionSums
+from streameval.states.regression_outputs import OutputSums
 
 if TYPE_CHECKING:
     from streameval.results.regression import Regression
+    from streameval.results.regression_outputs import RegressionOutputs
 
 __all__ = ["RegressionAccumulator"]
 
 Floats = npt.NDArray[np.float64]
+Sums = RegressionSums | MeasuredSums | OutputSums
 
 _CAPACITY = 2**14  # from so many rows on, adding up takes longer than the calls for it
 
 
 @final
 class RegressionAccumulator(
-    BufferedAccumulator[RegressionConfig, ErrorSums],
+    BufferedAccumulator[RegressionConfig, Sums],
     type_id=2,
     config=RegressionConfig,
 ):
@@ -50,6 +60,9 @@ class RegressionAccumulator(
         every distinct error.
     intervals : bool
         Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes five more sums.
+    outputs : int, optional
+        The number of numbers that each row predicts, at most 1,024: arrays have shape
+        ``(n, outputs)``, and `compute` returns the errors of each output and their averages.
 
     Notes
     -----
@@ -74,6 +87,15 @@ class RegressionAccumulator(
     >>> result = acc.update([4.0, -0.5, 2.0, 8.0], [5.0, 0.0, 2.0, 8.0]).compute()
     >>> result.mape, result.huber(1.0), result.median_absolute_error
     (0.3125, 0.15625, 0.25)
+
+    Rows may predict several numbers:
+
+    >>> acc = se.RegressionAccumulator(outputs=2)
+    >>> result = acc.update([[0.5, 1], [-1, 1], [7, -6]], [[0, 2], [-1, 2], [8, -5]]).compute()
+    >>> result.mae, result.mae("raw_values"), result.mae[1]
+    (0.75, array([0.5, 1. ]), 1.0)
+    >>> round(result.r2("variance_weighted"), 4)
+    0.9383
     """
 
     __slots__ = ()
@@ -86,8 +108,11 @@ class RegressionAccumulator(
         *,
         budget: int | None = USUAL_BUDGET,
         intervals: bool = False,
+        outputs: int | None = None,
     ) -> None:
-        config = RegressionConfig.of(measures=measures, budget=budget, intervals=intervals)
+        config = RegressionConfig.of(
+            measures=measures, budget=budget, intervals=intervals, outputs=outputs
+        )
         super().__init__(config)
 
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
@@ -98,11 +123,11 @@ class RegressionAccumulator(
 
         Parameters
         ----------
-        y_true : array of shape (n,)
+        y_true : array of shape (n,), or (n, d) with `outputs`
             The true numbers, finite and at most 2**400 in magnitude. Alone, a batch: a tuple
             or list of the arrays in this order, or a mapping, data frame or Arrow table with
             columns of these names.
-        y_pred : array of shape (n,)
+        y_pred : array of shape (n,), or (n, d) with `outputs`
             The predicted numbers. (n, 1) is taken as (n,), here and in `y_true`.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
@@ -120,49 +145,63 @@ class RegressionAccumulator(
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(y_true, y_pred, optional=(sample_weight,))
-        truth = as_vector(as_numbers(given["y_true"], name="y_true"))
-        prediction = as_vector(as_numbers(given["y_pred"], name="y_pred"))
+        truth = as_numbers(given["y_true"], name="y_true")
+        prediction = as_numbers(given["y_pred"], name="y_pred")
+        outputs = self._config.outputs
+        if outputs is None:
+            truth, prediction = as_vector(truth), as_vector(prediction)
         if are_empty(truth, prediction):
             read_weights(given["sample_weight"], rows=0)
             return self
-        check_vector(truth, rows=None, name="y_true")
-        check_vector(prediction, rows=len(truth), name="y_pred")
+        if outputs is None:
+            check_vector(truth, rows=None, name="y_true")
+            check_vector(prediction, rows=len(truth), name="y_pred")
+        else:
+            check_matrix(truth, rows=None, columns=outputs, name="y_true")
+            check_matrix(prediction, rows=len(truth), columns=outputs, name="y_pred")
         if not self._config.is_usual:
             _check_ranges(truth, prediction, self._config)
         weights = read_weights(given["sample_weight"], rows=len(truth))
         return self._append(Rows((truth, prediction), weights))
 
-    def compute(self) -> Regression:
+    def compute(self) -> Regression | RegressionOutputs:
         """Compute the metrics.
 
         Returns
         -------
-        Regression
+        Regression, or RegressionOutputs with `outputs`
             Frozen: later updates do not change it.
         """
         from streameval.results.regression import Regression  # noqa: PLC0415 (rendering too)
 
-        return Regression(self._state, self._config)
+        if isinstance(state := self._state, OutputSums):
+            from streameval.results.regression_outputs import RegressionOutputs  # noqa: PLC0415
+
+            return RegressionOutputs(state, self._config)
+        return Regression(state, self._config)
 
     @classmethod
-    def _state_type(cls, config: RegressionConfig) -> type[ErrorSums]:
+    def _state_type(cls, config: RegressionConfig) -> type[Sums]:
+        if config.outputs is not None:
+            return OutputSums
         return RegressionSums if config.is_usual else MeasuredSums
 
-    def _count(self, rows: Rows) -> ErrorSums:
+    def _count(self, rows: Rows) -> Sums:
         truth, prediction = rows.columns
         counted = self._state_type(self._config)
         return counted.of(self._config, truth, prediction, rows.fixed_weights)
 
-    def _capacity(self, state: ErrorSums, rows: Rows) -> int:  # noqa: ARG002
+    def _capacity(self, state: Sums, rows: Rows) -> int:  # noqa: ARG002
         return _CAPACITY
 
-    def _sum(self, a: ErrorSums, b: ErrorSums) -> ErrorSums:
-        if isinstance(a, MeasuredSums):
-            return a.joined(cast("MeasuredSums", b), self._config.budget)
-        total: ErrorSums = a + b
-        return total
+    def _sum(self, a: Sums, b: Sums) -> Sums:
+        theirs: Any = b  # of one type, as of one configuration
+        if isinstance(a, RegressionSums):
+            total: Sums = a + theirs
+            return total
+        return a.joined(theirs, self._config.budget)
 
-    def _sum_all(self, states: Iterable[ErrorSums]) -> ErrorSums:
+    def _sum_all(self, states: Iterable[Sums]) -> Sums:
         if self._config.is_usual:
             return RegressionSums.sum_of(cast("Iterable[RegressionSums]", states))
         return super()._sum_all(states)
@@ -183,9 +222,11 @@ def _check_ranges(truth: Floats, prediction: Floats, config: RegressionConfig) -
 def _check_range(values: Floats, allowed: Range | None, what: str, name: str) -> None:
     if allowed is None or (values.min() >= allowed.low and values.max() <= allowed.high):
         return
-    position = int(((values < allowed.low) | (values > allowed.high)).argmax())
+    outside = (values < allowed.low) | (values > allowed.high)
+    position = int(outside.argmax()) // (values.size // len(values))  # of the row
+    found = float(values[outside][0])
     raise InvalidInputError(
-        f"must lie in {allowed.text} for {what}, got {float(values[position])!r}",
+        f"must lie in {allowed.text} for {what}, got {found!r}",
         argument=name,
         position=position,
     )

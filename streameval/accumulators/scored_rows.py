@@ -99,9 +99,9 @@ class ScoredBatch:
         self.counted = counted
 
     @classmethod
-    def none(cls, n_curves: int) -> Self:
+    def none(cls, n_scores: int) -> Self:
         """Read an empty batch, whose arrays may have any shape and type."""
-        scores = np.zeros((0, n_curves))
+        scores = np.zeros((0, n_scores))
         return cls(Rows((scores, scores.astype(bool))))
 
 
@@ -185,7 +185,7 @@ def _read(
             return ScoredBatch(Rows(columns, weights))
     if are_empty(labels, given):
         read_weights(sample_weight, rows=0)
-        return ScoredBatch.none(config.n_curves)
+        return ScoredBatch.none(config.n_scores)
     return _read_general(labels, given, sample_weight, config, hint)
 
 
@@ -199,11 +199,11 @@ def _read_general(
         given = as_vector(given)
         scores = _score_vector(given, allow_nan=allow_nan)
     else:
-        check_matrix(given, rows=None, columns=config.n_curves, name="y_score")
+        check_matrix(given, rows=None, columns=config.n_scores, name="y_score")
         scores = as_scores(given, name="y_score", allow_nan=allow_nan)
     positive, negative, ignored = _classes(labels, len(scores), config, hint)
     weights = read_weights(sample_weight, rows=len(scores))
-    columns = scores.reshape(len(scores), config.n_curves)
+    columns = scores.reshape(len(scores), config.n_scores)
     if config.scores == "probability":
         check_probabilities(scores, name="y_score", remedy=_REAL)
     missing = np.isnan(columns)
@@ -278,7 +278,7 @@ def _classes(
         Which rows do not count, or for multilabel which entries; None if all count.
     """
     if config.multilabel:
-        check_matrix(labels, rows=rows, columns=config.n_curves, name="y_true")
+        check_matrix(labels, rows=rows, columns=config.n_scores, name="y_true")
         read = as_labels(labels, name="y_true")
         ignored = is_ignored(read, config.ignore_label)
         return present(read, name="y_true", ignored=ignored), (), ignored
@@ -290,7 +290,7 @@ def _classes(
         positive, negative = _positives(read, config.pos_label, hint, ignored)
         return positive[:, None], negative, of_rows
     codes = encode(read, without_names(config.classes), name="y_true", ignored=ignored)
-    return codes[:, None] == np.arange(config.n_curves), (), of_rows
+    return codes[:, None] == np.arange(config.n_scores), (), of_rows
 
 
 @functools.cache

@@ -515,7 +515,7 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
             *("--versus", values.columns, "COLUMN"),
             "the same of another model, B: it is compared with A, that of --pred or --score",
         ),
-        ("--weight", None, "COLUMN", "the weight of the row"),
+        ("--weight", None, "COLUMN", "the weight of the row, or of its query"),
     )
     text = (
         f"one result for each of {unnamed}, or for those named, and the rest; "
@@ -560,7 +560,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--budget", values.budget, "N|none"),
-            "cells kept, default 65536 a curve or of errors, 4194304 for groups; none: all scores",
+            "cells kept, default 65536 a curve or a quantile, 4194304 for groups; none: all scores",
         ),
         (
             *("--scores", ("probability", "real"), None),
@@ -577,7 +577,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         ),
         ("--max-groups", values.positive, "N", "more of them are refused"),
         ("--bins", values.positive, "N", "bins of probabilities, default 15"),
-        ("--intervals", bool, None, "sampling intervals of RMSE, MAE, R2 and bias too"),
+        ("--intervals", bool, None, "sampling intervals of losses, RMSE, MAE, R2, bias too"),
     )
 
 
@@ -608,8 +608,8 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         metavar="A,B,C",
         help="of rankings, as in map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and sets "
         "official and all_trec; of regression beside the usual metrics, as in mape,huber(delta=2); "
-        "of classification, samples or top_k; with --versus what else to compare, as in "
-        "roc_auc,log_loss,recall; repeatable",
+        "of classification, samples or top_k; of curves of classes, one_vs_one; with --versus what "
+        "else to compare, as in roc_auc,log_loss,recall; repeatable",
     )
     _add(group, *_RANKING)
 

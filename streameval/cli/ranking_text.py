@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.cli.json_text import json_line
 from streameval.configs.measures import measure, trec_name, trec_rank
+from streameval.configs.query_quantiles import measured
 from streameval.render.text import printable
 
 if TYPE_CHECKING:
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["json_lines", "trec_lines", "trec_totals"]
 
+_OF_QUERIES = ("query", "query_weight")
+
 
 def trec_lines(columns: Mapping[str, Any]) -> str:
     """Lay the values of queries out as trec_eval does, a line for each query and measure."""
-    names, rows = _rows(columns)
+    names = _measured(columns)
+    rows = _rows(columns, ["query", *names])
     order = sorted(range(len(names)), key=lambda at: trec_rank(names[at]))
     return "".join(
         _trec_line(names[at], printable(str(query)), values[at])
@@ -48,27 +52,31 @@ def trec_totals(
     if "num_q" in headings:
         n_missing = result.n_missing if result.counts_missing else 0
         lines.append(_line("num_q", "all", f"{result.n_queries + n_missing}"))
-    for name in sorted(result, key=trec_rank):
+    means = [name for name in result if measured(name) == name]
+    for name in sorted(means, key=trec_rank):
         is_total = measure(name).row.is_total
         value = result.total(name) if is_total else float(result[name])
         lines.append(_trec_line(name, "all", value))
+    quantiles = (name for name in result if name not in means)
+    lines += [_line(name, "all", f"{float(result[name]):6.4f}") for name in quantiles]
     return "".join(lines)
 
 
 def json_lines(columns: Mapping[str, Any]) -> str:
     """Write the values of each query as a line of JSON."""
-    names, rows = _rows(columns)
-    return "".join(json_line(dict(zip(("query", *names), row, strict=True))) for row in rows)
+    names = [*(name for name in _OF_QUERIES if name in columns), *_measured(columns)]
+    rows = _rows(columns, names)
+    return "".join(json_line(dict(zip(names, row, strict=True))) for row in rows)
 
 
-def _rows(columns: Mapping[str, Any]) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
-    """Return the measures, and a row for each query: its id and its values.
+def _measured(columns: Mapping[str, Any]) -> list[str]:
+    """List the measures; a geometric mean is one of all queries, and trec_eval gives none."""
+    names = (name for name in columns if name not in _OF_QUERIES)
+    return [name for name in names if not measure(name).is_geometric]
 
-    A geometric mean is one of all queries; trec_eval gives none for each.
-    """
-    names = [name for name in columns if name != "query" and not measure(name).is_geometric]
-    values = (columns[name].tolist() for name in ("query", *names))
-    return names, zip(*values, strict=True)
+
+def _rows(columns: Mapping[str, Any], names: Iterable[str]) -> Iterable[tuple[Any, ...]]:
+    return zip(*(columns[name].tolist() for name in names), strict=True)
 
 
 def _trec_line(name: str, query: str, value: float) -> str:

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import attrs
 
+from streameval.configs.names import chosen_names
 from streameval.configs.options import (
-    chosen_measures,
     finite_number,
     flag,
     one_of,
@@ -84,7 +84,7 @@ class ConfusionConfig:
             top_k=positive_integer(top_k, name="top_k"),
             ignore_label=optional_ignore_label(ignore_label, classes, multilabel=multilabel),
             include_unseen=flag(include_unseen, name="include_unseen"),
-            measures=chosen_measures(measures, MEASURES),
+            measures=chosen_names(measures, MEASURES, name="measures"),
         )
         config._check_together()
         implied = config.scores == config._implied_scale

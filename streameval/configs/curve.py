@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import attrs
 
+from streameval.configs.names import chosen_names
 from streameval.configs.options import flag, one_of, optional_positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
@@ -20,7 +21,13 @@ from streameval.inputs.labels import (
     optional_ignore_label,
 )
 
-__all__ = ["CurveConfig"]
+__all__ = ["CURVE_MEASURES", "MAX_PAIRED_CLASSES", "CurveConfig"]
+
+CURVE_MEASURES = ("one_vs_one",)
+"""What is kept only where it is asked for."""
+
+MAX_PAIRED_CLASSES = 64
+"""The max number of classes whose pairs have curves: 4,032 of them."""
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -37,6 +44,7 @@ class CurveConfig:
     pos_label: Label | None
     nan: Literal["raise", "skip"]
     ignore_label: Label | None = attrs.field(default=None, metadata={"omit_default": True})
+    measures: tuple[str, ...] = attrs.field(default=(), metadata={"omit_default": True})
 
     @classmethod
     def of(
@@ -49,6 +57,7 @@ class CurveConfig:
         pos_label: Any,
         nan: Any,
         ignore_label: Any = None,
+        measures: Any = (),
     ) -> Self:
         """Check the options, alone and together."""
         multilabel = flag(multilabel, name="multilabel")
@@ -61,7 +70,10 @@ class CurveConfig:
             pos_label=None if pos_label is None else canonical_label(pos_label, name="pos_label"),
             nan=one_of(nan, ("raise", "skip"), name="nan"),
             ignore_label=optional_ignore_label(ignore_label, classes, multilabel=multilabel),
+            measures=chosen_names(measures, CURVE_MEASURES, name="measures"),
         )
+        if config.has_pairs:
+            config._check_pairs()
         if config.multilabel and config.classes is None:
             raise InvalidInputError(
                 "must be given with ", Named("multilabel", "True"), argument="classes"
@@ -98,12 +110,35 @@ class CurveConfig:
         """What the classes are shown by; there are none where there is one curve."""
         return () if self.classes is None else class_names(self.classes)
 
-    @property
-    def n_curves(self) -> int:
-        """The number of curves."""
+    @cached_property
+    def n_scores(self) -> int:
+        """The number of scores a row, each with a curve against the rest."""
         if self.classes is None:
             return 1
         return self.classes if isinstance(self.classes, int) else len(self.classes)
+
+    @cached_property
+    def n_curves(self) -> int:
+        """The number of all curves: those of ordered pairs of classes come last."""
+        return self.n_scores**2 if self.has_pairs else self.n_scores
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether each class has a curve against each other one."""
+        return "one_vs_one" in self.measures
+
+    def _check_pairs(self) -> None:
+        """Check that a row has one of a few classes."""
+        if self.classes is None or self.multilabel:
+            why = Named("multilabel", "True") if self.multilabel else Named("classes", "None")
+            raise InvalidInputError(
+                '"one_vs_one" needs one of several classes a row, got ', why, argument="measures"
+            )
+        if self.n_scores > MAX_PAIRED_CLASSES:
+            raise InvalidInputError(
+                f'"one_vs_one" takes at most {MAX_PAIRED_CLASSES} classes, got {self.n_scores}',
+                argument="measures",
+            )
 
     def _check_ignore_label(self) -> None:
         """Check that the label to ignore is of the type of the labels of one curve, and no other.

@@ -79,6 +79,9 @@ DESCRIPTIONS = {
             "nan": "Whether a row with a score of NaN is refused, or left out and counted as "
             "skipped.",
             "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
+            "measures": 'What is kept beside: "one_vs_one", of at most 64 classes a curve of each '
+            "against each other one, for roc_auc_ovo. It takes K (K - 1) more curves, each of the "
+            "budget.",
         },
     ),
     "GroupedAUC": Description(
@@ -100,6 +103,8 @@ DESCRIPTIONS = {
             "16 MiB (some 55,000).",
             "classes": "For K classes, each with a probability: K stands for the labels 0..K-1, a "
             "sequence lists the labels (integers or strings) in the order of the columns",
+            "intervals": "Whether log loss and Brier score have sampling intervals, which takes "
+            "three more sums.",
         },
     ),
     "RegressionAccumulator": Description(
@@ -112,6 +117,8 @@ DESCRIPTIONS = {
             "error; None keeps every distinct error.",
             "intervals": "Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes "
             "five more sums.",
+            "outputs": "The number of numbers that each row predicts, at most 1,024: arrays have "
+            "shape (n, outputs), and compute returns the errors of each output and their averages.",
         },
     ),
     "RankingAccumulator": Description(
@@ -138,13 +145,17 @@ DESCRIPTIONS = {
             "bounds.",
             "max_open_queries": "The max number of open queries; more raise.",
             "per_query": "Keep the values of each query too, with its id; see Ranking.per_query.",
+            "budget": "The number of cells kept for the quantiles of a measure; None keeps every "
+            "distinct value.",
         },
     ),
     "Paired": Description(
         "Count which of two models is right on the same rows, batch by batch.",
         {
             "classes": "A number K stands for the labels 0..K-1; a sequence lists the labels "
-            '(integers or strings) in the order of scores; "auto" takes any labels.',
+            '(integers or strings) in the order of scores; "auto" takes any labels. None is for '
+            "predicted numbers: a model is right where it is as close to the truth as the other, "
+            "or closer, so that McNemar's test is the sign test.",
             "multilabel": "Whether each of the classes is present or absent on its own; a row is "
             "right if all are.",
             "threshold": "A score of at least this is a positive prediction, for two classes and "
@@ -157,7 +168,7 @@ DESCRIPTIONS = {
             "measures": "What else to compare. Of decisions between at most 64 listed classes: "
             '"precision", "recall", "specificity", "f_score", "balanced_accuracy", '
             '"matthews_corrcoef" and "cohen_kappa"; of the scores of two classes: "roc_auc", and '
-            'of probabilities "log_loss" and "brier".',
+            'of probabilities "log_loss" and "brier". Of predicted numbers: "mse" and "mae".',
             "budget": 'The number of pairs of scores kept for "roc_auc", and of the cells of each '
             "model beyond it; None keeps every pair.",
         },

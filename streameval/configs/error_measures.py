@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import attrs
 
-from streameval.configs.names import as_names, check_distinct, nearest, number_text
+from streameval.configs.names import as_names, check_distinct, number_text, unknown_name
 from streameval.configs.options import finite_number
 from streameval.errors import InvalidInputError
 
@@ -321,15 +321,11 @@ class ErrorMeasure:
     @classmethod
     def of(cls, name: Any) -> Self:
         """Read a name, which may be that of another tool."""
-        if not isinstance(name, str):
-            raise InvalidInputError(f"must hold names, got {name!r}", argument="measures")
-        match = _FORM.fullmatch(name.strip().lower().replace(" ", ""))
+        text = name.strip().lower().replace(" ", "") if isinstance(name, str) else ""
+        match = _FORM.fullmatch(text)
         family = _NAMES.get(match["name"]) if match else None
         if match is None or family is None:
-            raise InvalidInputError(
-                f"has no {name!r}: {nearest(name, ERROR_MEASURES).rstrip('.')}",
-                argument="measures",
-            )
+            raise unknown_name(name, ERROR_MEASURES, name="measures")
         row = ERROR_MEASURES[family]
         return cls(row, _parameter(row, match["key"], match["value"], name))
 
@@ -364,6 +360,10 @@ class ErrorMeasure:
         if self.parameter is None:
             return self.row.terms
         return tuple(Term(term.name, self.parameter) for term in self.row.terms)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the name: rows hold functions."""
+        return error_measure, (self.name,)
 
     @property
     def title(self) -> str:

@@ -7,7 +7,16 @@ from typing import Any
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["as_names", "check_distinct", "closest", "listed", "nearest", "number_text"]
+__all__ = [
+    "as_names",
+    "check_distinct",
+    "chosen_names",
+    "closest",
+    "listed",
+    "nearest",
+    "number_text",
+    "unknown_name",
+]
 
 # How many names a message lists.
 _LISTED = 20
@@ -63,6 +72,24 @@ def as_names(value: Any, *, name: str) -> tuple[Any, ...]:
             argument=name,
         )
     return tuple(value)
+
+
+def chosen_names(value: Any, known: Sequence[str], *, name: str) -> tuple[str, ...]:
+    """Accept some of the known names, each once, and list them in the order of the known ones."""
+    asked = as_names(value, name=name)
+    for one in asked:
+        if one not in known:
+            raise unknown_name(one, known, name=name)
+    check_distinct(asked, name=name)
+    return tuple(one for one in known if one in asked)
+
+
+def unknown_name(given: Any, known: Iterable[str], *, name: str) -> InvalidInputError:
+    """Make the error of a name that is not known, or of what is no name."""
+    if not isinstance(given, str):
+        return InvalidInputError(f"must hold names, got {given!r}", argument=name)
+    hint = nearest(given, known).removesuffix(".")
+    return InvalidInputError(f"has no {given!r}: {hint}", argument=name)
 
 
 def check_distinct(names: Sequence[str], *, name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 from streameval.errors import InvalidInputError
 
 __all__ = [
-    "chosen_measures",
     "finite_number",
     "flag",
     "natural_number",
@@ -86,19 +84,6 @@ def _integer_from(minimum: int, value: Any, *, name: str) -> int:
 def optional_positive_integer(value: Any, *, name: str) -> int | None:
     """Accept an integer of at least 1, and None."""
     return None if value is None else positive_integer(value, name=name)
-
-
-def chosen_measures(value: Any, known: Sequence[str]) -> tuple[str, ...]:
-    """Check the measures that are asked for beside the usual ones, and put them in one order."""
-    given = (value,) if isinstance(value, str) else value
-    names = ", ".join(map(repr, known))
-    if not isinstance(given, Iterable):
-        raise InvalidInputError(f"must list some of {names}, got {value!r}", argument="measures")
-    asked = list(given)
-    for name in asked:
-        if name not in known:
-            raise InvalidInputError(f"must be among {names}, got {name!r}", argument="measures")
-    return tuple(name for name in known if name in asked)
 
 
 def one_of(value: Any, allowed: tuple[str, ...], *, name: str) -> Any:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
 
 import attrs
 
 from streameval.configs.confusion import ConfusionConfig
+from streameval.configs.names import chosen_names
 from streameval.configs.options import optional_positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import Classes, Label
 
-__all__ = ["DECISIONS", "LOSSES", "MAX_JOINT_CLASSES", "PAIRED_MEASURES", "PairedConfig"]
+__all__ = ["DECISIONS", "ERRORS", "LOSSES", "MAX_JOINT_CLASSES", "PAIRED_MEASURES", "PairedConfig"]
 
 LOSSES = ("log_loss", "brier")
 """The measures that are means of a loss of each row."""
+
+ERRORS = ("mse", "mae")
+"""The measures that are means of an error of predicted numbers."""
 
 DECISIONS = (
     *("precision", "recall", "specificity", "f_score"),
@@ -26,23 +30,32 @@ DECISIONS = (
 """The measures that are metrics of a confusion matrix."""
 
 PAIRED_MEASURES = (*DECISIONS, "roc_auc", *LOSSES)
-"""The measures that two models may be compared by, besides accuracy, in the order of reports."""
+"""The measures that two classifiers may be compared by, besides accuracy, as in reports."""
 
 MAX_JOINT_CLASSES = 64
 """The max number of classes of joint counts, which are 2 MB then."""
 
 _BUDGET = 65_536
 _OMITTED = {"omit_default": True}
+_OF_CLASSES = {
+    "multilabel": False,
+    "threshold": 0.5,
+    "scores": None,
+    "pos_label": None,
+    "from_scores": None,
+    "ignore_label": None,
+}
 
 
 @attrs.frozen(kw_only=True, slots=False)
 class PairedConfig:
     """Every option that decides what is compared; equal ones can merge. Made by `of`.
 
-    Most are those of `ConfusionConfig` that decide what a prediction is.
+    Most are those of `ConfusionConfig` that decide what a prediction is. `classes` is None for
+    predicted numbers.
     """
 
-    classes: Classes
+    classes: Classes | None
     multilabel: bool
     threshold: float
     scores: Scale | None
@@ -55,10 +68,9 @@ class PairedConfig:
     @classmethod
     def of(cls, *, measures: Any = (), budget: Any = _BUDGET, **options: Any) -> Self:
         """Check the options as those of a confusion matrix, and then the measures."""
-        read = ConfusionConfig.of(**options, top_k=1, include_unseen=False)
         config = cls(
-            **{name: getattr(read, name) for name in options},
-            measures=_measures(measures),
+            **_of_numbers(options) if options["classes"] is None else _of_classes(options),
+            measures=chosen_names(measures, (*PAIRED_MEASURES, *ERRORS), name="measures"),
             budget=optional_positive_integer(budget, name="budget"),
         )
         config._check_together()
@@ -76,7 +88,7 @@ class PairedConfig:
     @property
     def needs_scores(self) -> bool:
         """Whether a measure reads scores, so that labels are not enough."""
-        return any(name not in DECISIONS for name in self.measures)
+        return any(name not in (*DECISIONS, *ERRORS) for name in self.measures)
 
     @property
     def decisions(self) -> tuple[str, ...]:
@@ -85,8 +97,8 @@ class PairedConfig:
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """The measures that are means of a loss."""
-        return tuple(name for name in self.measures if name in LOSSES)
+        """The measures that are means of a loss or an error."""
+        return tuple(name for name in self.measures if name in (*LOSSES, *ERRORS))
 
     @property
     def has_curve(self) -> bool:
@@ -104,6 +116,15 @@ class PairedConfig:
                 'is for measures with "roc_auc", got ',
                 Named("measures", repr(self.measures)),
                 argument="budget",
+            )
+        has_numbers = self.classes is None
+        unfit = next((name for name in self.measures if (name in ERRORS) != has_numbers), None)
+        if unfit is not None:
+            needed = "predicted numbers" if unfit in ERRORS else "classes"
+            raise InvalidInputError(
+                f'"{unfit}" needs {needed}, got ',
+                Named("classes", repr(self.classes)),
+                argument="measures",
             )
         if self.decisions:
             self._check_classes(self.decisions[0])
@@ -145,14 +166,17 @@ class PairedConfig:
             )
 
 
-def _measures(value: Any) -> tuple[str, ...]:
-    """Accept names of measures, and list each once, in the order of reports."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidInputError(f"must be a sequence of names, got {value!r}", argument="measures")
-    names = list(value)
-    for name in names:
-        if name not in PAIRED_MEASURES:
+def _of_classes(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the options that decide what a prediction of a class is."""
+    read = ConfusionConfig.of(**options, top_k=1, include_unseen=False)
+    return {name: getattr(read, name) for name in options}
+
+
+def _of_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse the options that are for classes alone."""
+    for name, usual in _OF_CLASSES.items():
+        if options[name] != usual:
             raise InvalidInputError(
-                f"must be among {', '.join(PAIRED_MEASURES)}, got {name!r}", argument="measures"
+                "is for predicted classes, got ", Named("classes", "None"), argument=name
             )
-    return tuple(name for name in PAIRED_MEASURES if name in names)
+    return {"classes": None, **_OF_CLASSES}

@@ -17,9 +17,11 @@ from streameval.configs.error_measures import (
 from streameval.configs.options import flag, optional_positive_integer
 from streameval.errors import InvalidInputError
 
-__all__ = ["USUAL_BUDGET", "RegressionConfig"]
+__all__ = ["MAX_OUTPUTS", "USUAL_BUDGET", "RegressionConfig"]
 
 USUAL_BUDGET = 65_536
+MAX_OUTPUTS = 1024
+"""The max number of outputs: a batch is summed output by output, and 16 MiB hold all sums."""
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -32,15 +34,28 @@ class RegressionConfig:
     measures: tuple[str, ...] = attrs.field(default=(), metadata={"omit_default": True})
     budget: int | None = attrs.field(default=USUAL_BUDGET, metadata={"omit_default": True})
     intervals: bool = attrs.field(default=False, metadata={"omit_default": True})
+    outputs: int | None = attrs.field(default=None, metadata={"omit_default": True})
 
     @classmethod
-    def of(cls, *, measures: Any = (), budget: Any = USUAL_BUDGET, intervals: Any = False) -> Self:
+    def of(
+        cls,
+        *,
+        measures: Any = (),
+        budget: Any = USUAL_BUDGET,
+        intervals: Any = False,
+        outputs: Any = None,
+    ) -> Self:
         """Check the options, alone and together."""
         made = cls(
             measures=canonical_error_measures(measures),
             budget=optional_positive_integer(budget, name="budget"),
             intervals=flag(intervals, name="intervals"),
+            outputs=optional_positive_integer(outputs, name="outputs"),
         )
+        if made.n_outputs > MAX_OUTPUTS:
+            raise InvalidInputError(
+                f"must be at most {MAX_OUTPUTS}, got {made.outputs}", argument="outputs"
+            )
         if made.budget != USUAL_BUDGET and not made.has_sketch:
             raise InvalidInputError(
                 "is for quantiles of the errors, none of which is among the measures",
@@ -61,8 +76,13 @@ class RegressionConfig:
 
     @cached_property
     def is_usual(self) -> bool:
-        """Whether nothing is asked for beside the usual sums."""
-        return not (self.measures or self.intervals)
+        """Whether nothing is asked for beside the usual sums, of one output."""
+        return not (self.measures or self.intervals or self.outputs)
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs of a row."""
+        return self.outputs or 1
 
     @cached_property
     def extremes(self) -> tuple[str, ...]:

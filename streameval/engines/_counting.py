@@ -13,12 +13,12 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.merging import merge
 from streameval.accumulators.persistence import from_bytes
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import CollectionConfig, Member
 from streameval.configs.inner import OuterConfig
+from streameval.engines._shipping import Shipment, shipped
 from streameval.engines._sources import Frame, Stream, is_path
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
 from streameval.inputs.batches import Table
@@ -48,7 +48,6 @@ __all__ = [
     "SourceCounter",
     "States",
     "in_order",
-    "merged",
     "same_layout",
     "text_of",
     "value_of",
@@ -352,6 +351,16 @@ class RunningCount:
         # each part is freed before the next one is written, which takes as much memory again
         return {_key(value): parts.pop(value).to_bytes() for value in list(parts)}
 
+    def shipment(self) -> Shipment:
+        """End the count as `states` does, with rows uncounted that a merge will count."""
+        held, self._held = self._held, None
+        empty = self._counter.make()
+        if self._counter.by is None:
+            return {None: shipped(held, empty)}
+        parts = held.slices().by_value
+        del held
+        return {_key(value): shipped(parts.pop(value), empty) for value in list(parts)}
+
 
 def same_layout(layout: Layout, other: Layout) -> Layout:
     """Return what two sources, or lots of them, have in common.
@@ -386,28 +395,6 @@ def check_unread(block: Block, columns: Iterable[str]) -> None:
             raise BadDataError(
                 f"{block.source}, {block.unit} {line}: has `{name}`, which the first lines lack."
             )
-
-
-def merged(*parts: States) -> States:
-    """Merge states into new ones; the arguments are left alone, so it may run any number of times.
-
-    Examples
-    --------
-    >>> import streameval as se
-    >>> part = {None: se.ConfusionAccumulator().update([1, 0], [1, 1]).to_bytes()}
-    >>> whole = merged(part, merged(part, part))
-    >>> se.from_bytes(whole[None]).n
-    6
-    """
-    by_value: dict[Any, list[bytes]] = {}
-    for part in parts:
-        for value, state in part.items():
-            by_value.setdefault(value, []).append(state)
-    return {
-        # what one part alone has needs no reading
-        value: merge(map(from_bytes, states)).to_bytes() if len(states) > 1 else states[0]
-        for value, states in by_value.items()
-    }
 
 
 _GAPS = ("relevance", "score")

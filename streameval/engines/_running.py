@@ -20,13 +20,14 @@ from streameval.accumulators.persistence import from_bytes, load, save
 from streameval.engines._counting import (
     Layout,
     Progress,
+    RunningCount,
     SourceCounter,
     States,
-    merged,
     same_layout,
     text_of,
     value_of,
 )
+from streameval.engines._shipping import Shipment, joined, merged
 from streameval.engines._sources import Sources
 from streameval.engines._tasks import Cut, Done, FileTask, count_batch, count_files, plan_tasks
 from streameval.errors import BadDataError, InvalidInputError
@@ -58,8 +59,8 @@ class Engine(ABC):
         """Start a task for each call that gives as many results, each with a handle."""
 
     @abstractmethod
-    def merge(self, states: Sequence[Handle]) -> Handle:
-        """Start a task that merges states, before those that count."""
+    def merge(self, function: Callable[..., Any], states: Sequence[Handle]) -> Handle:
+        """Start a task that calls `joined` or `merged` on states, before those that count."""
 
     @abstractmethod
     def finished(self, handles: Sequence[Handle]) -> Iterator[Handle]:
@@ -173,9 +174,10 @@ class _Evaluation:
     def run(self) -> Any:
         """Start the tasks, merge what they count, and end with the first that fails."""
         engine, n_shares = self._engine, self._n_shares()
-        calls = [(self._counter, task, self._policy.skips, n_shares) for task in self._tasks]
+        how = (self._policy.skips, n_shares, self._ships_rows())
+        calls = [(self._counter, task, *how) for task in self._tasks]
         started = engine.start_several(_count_files, calls, n_shares + 1)
-        more = [(self._counter, *batch, self._policy.skips, n_shares) for batch in self._batches]
+        more = [(self._counter, *batch, *how) for batch in self._batches]
         started += engine.start_several(_count_batch, more, n_shares + 1)
         trees = [_Tree(engine, self._policy.fan_in) for _ in range(n_shares)]
         jobs: dict[Handle, tuple[list[Handle], FileTask | None]] = {
@@ -190,7 +192,9 @@ class _Evaluation:
             for again in self._again:
                 self._note(self._finished.done(again))
             for stream in self._streams:  # while the tasks run
-                done, states = _count_batch(self._counter, *stream, self._policy.skips, 1)
+                done, states = _count_batch(
+                    self._counter, *stream, self._policy.skips, n_shares=1, ships_rows=False
+                )
                 self._note(done)
                 self._streamed.append(states)
             for handle in engine.finished(heads):
@@ -221,6 +225,10 @@ class _Evaluation:
         n_merged = min(self._policy.fan_in, len(self._tasks) + len(self._batches))
         return min(max(2 * self._engine.n_slots, n_merged), _MAX_SHARES)
 
+    def _ships_rows(self) -> bool:
+        """Whether merges count rows: they follow, and nobody keeps what tasks have counted."""
+        return len(self._tasks) + len(self._batches) > 1 and not self._finished.is_kept
+
     def _kept(self, handle: Handle, shares: Sequence[Handle], task: FileTask | None) -> Done:
         """Fetch what a task says, and keep its states for another run."""
         done: Done = self._engine.result(handle)
@@ -249,7 +257,7 @@ class _Evaluation:
 
 
 class _Tree:
-    """Merges of at most `fan_in` states each, begun as soon as there are as many of a level."""
+    """Merges of at most `fan_in` states each, begun as soon as more than that wait at a level."""
 
     def __init__(self, engine: Engine, fan_in: int) -> None:
         self._engine, self._fan_in = engine, fan_in
@@ -259,17 +267,19 @@ class _Tree:
         """Add the state of a task, or one merged of such."""
         while len(self._levels) <= level:
             self._levels.append([])
-        self._levels[level].append(state)
-        if len(self._levels[level]) == self._fan_in:
-            some, self._levels[level] = self._levels[level], []
-            self.add(self._engine.merge(some), level + 1)
+        held = self._levels[level]
+        held.append(state)
+        if len(held) > self._fan_in:  # so that one is left, and the last merge is still to come
+            some, self._levels[level] = held[:-1], held[-1:]
+            self.add(self._engine.merge(joined, some), level + 1)
 
     def roots(self) -> list[Handle]:
         """Merge what is left; the state of everything, or nothing."""
         left = [state for level in self._levels for state in level]
-        while len(left) > 1:
-            left = [*left[self._fan_in :], self._engine.merge(left[: self._fan_in])]
-        return left
+        while len(left) > self._fan_in:
+            some, left = left[: self._fan_in], left[self._fan_in :]
+            left.append(self._engine.merge(joined, some))
+        return [self._engine.merge(merged, left)] if len(left) > 1 else left
 
 
 class _Finished:
@@ -366,32 +376,36 @@ class _Finished:
 
 
 def _count_files(
-    counter: SourceCounter, task: FileTask, skips: bool, n_shares: int
+    counter: SourceCounter, task: FileTask, skips: bool, n_shares: int, ships_rows: bool
 ) -> tuple[Any, ...]:
-    done, states = count_files(counter, task, skips=skips)
-    return done, *_shares(states, n_shares)
+    done, running = count_files(counter, task, skips=skips)
+    return done, *_shares(_counted(running, ships_rows), n_shares)
 
 
 def _count_batch(
-    counter: SourceCounter, batch: Any, name: str, skips: bool, n_shares: int
+    counter: SourceCounter, batch: Any, name: str, skips: bool, n_shares: int, ships_rows: bool
 ) -> tuple[Any, ...]:
     try:
-        done, states = count_batch(counter, batch, name)
+        done, running = count_batch(counter, batch, name)
     except InvalidInputError as error:
         if not skips:
             raise
-        done, states = Done(1, {}, (BadDataError(str(error)),)), {}
-    return done, *_shares(states, n_shares)
+        return Done(1, {}, (BadDataError(str(error)),)), *_shares({}, n_shares)
+    return done, *_shares(_counted(running, ships_rows), n_shares)
 
 
-def _shares(states: States, n_shares: int) -> list[States]:
+def _counted(running: RunningCount, ships_rows: bool) -> Shipment:
+    return running.shipment() if ships_rows else running.states()
+
+
+def _shares(states: Shipment, n_shares: int) -> list[Shipment]:
     """Deal states out by value, so that no task has to hold those of all."""
     if n_shares == 1:
         return [states]
-    dealt: list[States] = [{} for _ in range(n_shares)]
+    dealt: list[dict[Any, Any]] = [{} for _ in range(n_shares)]
     for value, state in states.items():
         dealt[zlib.crc32(repr(value).encode()) % n_shares][value] = state
-    return dealt
+    return [*dealt]
 
 
 def _check_integer(value: Any, argument: str, smallest: int) -> None:

@@ -16,7 +16,6 @@ from streameval.engines._counting import (
     MixedColumnsError,
     RunningCount,
     SourceCounter,
-    States,
 )
 from streameval.engines._sources import DataFile, Frame, Stream
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
@@ -234,8 +233,8 @@ def _grouped(
 
 def count_files(
     counter: SourceCounter, task: FileTask, *, skips: bool = False
-) -> tuple[Done, States]:
-    """Count the files of a task into one state, or one for each value of the column `by`.
+) -> tuple[Done, RunningCount]:
+    """Count the files of a task, all values of the column `by`.
 
     Parameters
     ----------
@@ -266,14 +265,14 @@ def count_files(
         else:
             listed = (*left_out.values(),)
             done = Done(len(task.pieces), running.layout, listed, running.n_skipped)
-            return done, running.states()
+            return done, running
 
 
 def _file_of(piece: Piece) -> tuple[str, str | None, Partition]:
     return piece.file, piece.form, piece.partition
 
 
-def count_batch(counter: SourceCounter, batch: Any, name: str) -> tuple[Done, States]:
+def count_batch(counter: SourceCounter, batch: Any, name: str) -> tuple[Done, RunningCount]:
     """Count one batch, or one frame or stream of them."""
     running = RunningCount(counter)
     if isinstance(batch, (Frame, Stream)):
@@ -283,4 +282,4 @@ def count_batch(counter: SourceCounter, batch: Any, name: str) -> tuple[Done, St
             running.add_batch(batch, name)
         except InvalidInputError as error:
             raise error.within(name) from error
-    return Done(1, running.layout, n_skipped=running.n_skipped), running.states()
+    return Done(1, running.layout, n_skipped=running.n_skipped), running

@@ -12,8 +12,9 @@ from functools import partial
 from operator import getitem
 from os import PathLike
 from typing import Any
+from uuid import uuid4
 
-from streameval.engines._counting import Make, Progress, SourceCounter, merged
+from streameval.engines._counting import Make, Progress, SourceCounter
 from streameval.engines._running import Engine, Policy, evaluate_on
 from streameval.engines._sources import Sources
 from streameval.errors import BadDataError, InvalidInputError
@@ -64,8 +65,9 @@ def evaluate(
     Notes
     -----
     Merging leaves its arguments alone, so that tasks may be run twice, and are when a worker
-    dies. Between workers and to the client, only states travel. The states of the values of a
-    column are merged by several tasks, each with its own values.
+    dies. The states of the values of a column are merged by several tasks, each with its own
+    values. Only states travel, except that curves travel between workers as scores and labels
+    while these take less memory; a merge counts them all at once.
 
     The nannies of Dask let the allocator of a worker give back every array at once, which takes
     more than half of the time. While a task counts or merges, freed memory is kept.
@@ -110,7 +112,9 @@ class _Cluster(Engine):
         """Start a task for each call, the first ones first unless arguments are delayed."""
         called = partial(_with_steady_memory, function)
         if not any(is_dask_collection(argument) for call in calls for argument in call):
-            return [self._client.submit(called, *call, pure=False) for call in calls]
+            name = f"{function.__name__}-{uuid4().hex}"  # one group of tasks, which workers fetch
+            keyed = enumerate(calls)
+            return [self._client.submit(called, *call, key=(name, at)) for at, call in keyed]
         task = delayed(called, pure=False)
         futures: list[Any] = self._client.compute([task(*call) for call in calls])
         return futures
@@ -127,12 +131,12 @@ class _Cluster(Engine):
         taken = partial(self._submit_to, self._workers(), getitem, priority=1)
         return [[taken(future, number) for number in range(n_results)] for future in started]
 
-    def merge(self, states: Sequence[Any]) -> Any:
+    def merge(self, function: Callable[..., Any], states: Sequence[Any]) -> Any:
         """Merge states, on each worker in turn: Dask might choose one of them for all."""
         workers = self._workers()
         self._n_merges += 1
         chosen = workers[self._n_merges % len(workers)]
-        return self._submit_to([chosen], _with_steady_memory, merged, *states, priority=2)
+        return self._submit_to([chosen], _with_steady_memory, function, *states, priority=2)
 
     def _workers(self) -> list[str]:
         return list(self._client.nthreads())

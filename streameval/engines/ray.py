@@ -13,11 +13,11 @@ from streameval.engines._counting import (
     Progress,
     SourceCounter,
     States,
-    merged,
     text_of,
     value_of,
 )
 from streameval.engines._running import Engine, Policy, evaluate_on
+from streameval.engines._shipping import joined, merged
 from streameval.engines._sources import Sources
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 
@@ -99,7 +99,7 @@ class _Cluster(Engine):
 
     def __init__(self) -> None:
         self.n_slots = int(ray.cluster_resources().get("CPU", 1))
-        self._merge = ray.remote(merged)
+        self._merges = {function: ray.remote(function) for function in (joined, merged)}
 
     def start(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Start a task for each call."""
@@ -113,9 +113,9 @@ class _Cluster(Engine):
         task = ray.remote(function).options(num_returns=n_results)
         return [task.remote(*call) for call in calls]
 
-    def merge(self, states: Sequence[Any]) -> Any:
+    def merge(self, function: Callable[..., Any], states: Sequence[Any]) -> Any:
         """Merge states."""
-        return self._merge.remote(*states)
+        return self._merges[function].remote(*states)
 
     def finished(self, handles: Sequence[Any]) -> Iterator[Any]:
         """Yield references as their objects are there."""

@@ -41,12 +41,16 @@ class Fields(Mapping[str, Any]):
 
     def get(self, path: str, default: Any = None) -> Any:
         """Return the value of a field, or the default."""
+        if path in self.row:  # as nearly always
+            return self.row[path]
         found = value_at(self.row, path)
         return default if found is ABSENT else found
 
     def __contains__(self, path: object) -> bool:
         """Tell whether there is such a field."""
-        return isinstance(path, str) and value_at(self.row, path) is not ABSENT
+        if not isinstance(path, str):
+            return False
+        return path in self.row or ("." in path and value_at(self.row, path) is not ABSENT)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the fields, the fields of nested objects after the object."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, nullcontext
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -96,7 +97,8 @@ class ParquetBlock:
             for batch in batches:
                 found = batch.schema.names
                 columns = [items_of(column) for column in batch.columns]
-                for _, *row in zip(range(batch.num_rows), *columns, strict=True):
+                listed = zip(*columns, strict=True) if columns else repeat((), batch.num_rows)
+                for row in listed:
                     yield unread | dict(zip(found, row, strict=True))
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:

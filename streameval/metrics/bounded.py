@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self, overload
 
 import attrs
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["ROUNDING", "Bounded", "BoundedArray", "outward"]
+__all__ = ["ROUNDING", "Bounded", "BoundedArray", "mean_of", "outward"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -160,3 +160,31 @@ def outward(
     low = max(low - abs(low) * ROUNDING - _ABSOLUTE, min_value)
     high = min(high + abs(high) * ROUNDING + _ABSOLUTE, max_value)
     return Bounded(min(max(value, low), high), low, high)
+
+
+def mean_of(
+    values: Sequence[Bounded], weights: Sequence[float], *, max_value: float = 1.0
+) -> Bounded:
+    """Average the defined values; bounds of each, moved outward once more, bound the mean.
+
+    nan if none is defined. Values with bounds lie in [0, `max_value`].
+    """
+    defined = [
+        (value, weight)
+        for value, weight in zip(values, weights, strict=True)
+        if not math.isnan(value) and weight
+    ]
+    total = math.fsum(weight for _, weight in defined)
+    if not total:
+        return Bounded(math.nan)
+
+    def mean(ends: list[float]) -> float:
+        terms = (end * weight for end, (_, weight) in zip(ends, defined, strict=True))
+        return math.fsum(terms) / total
+
+    value = mean([float(value) for value, _ in defined])
+    if all(value.exact for value, _ in defined):
+        return Bounded(value)
+    low = mean([value.low for value, _ in defined])
+    high = mean([value.high for value, _ in defined])
+    return outward(low, value, high, max_value=max_value)

@@ -387,6 +387,8 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
 
     def chosen(args: Any, options: Any) -> tuple[ClassMetric, Averaging]:
         """Separate the arguments of the metric from those of averages."""
+        if not args and not options:
+            return usual, _USUAL
         names = (*own, "average")
         given = dict(zip(names, args, strict=False)) | options
         if len(args) > len(names) or not given.keys() <= {*names, *_AVERAGING}:
@@ -433,6 +435,7 @@ def _of_top_k(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metr
 
 
 _AVERAGING = tuple(field.name for field in attrs.fields(Averaging))
+_USUAL = Averaging()
 
 
 def _outcome(name: str, what: str) -> Metric:

@@ -315,12 +315,12 @@ class Area(Statistic):
         )
 
 
-def refuse_fractions(is_whole: bool) -> None:
+def refuse_fractions(is_whole: bool, *, argument: str = "sample_weight") -> None:
     """Raise InvalidInputError where weights had fractions; whole ones are repeats of examples."""
     if not is_whole:
         raise InvalidInputError(
             "had fractions, and a fraction of an example is no draw: there is no evidence",
-            argument="sample_weight",
+            argument=argument,
         )
 
 

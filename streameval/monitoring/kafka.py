@@ -22,7 +22,7 @@ from streameval.monitoring.server_source import (
 from streameval.monitoring.source_protocol import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["Kafka", "read_properties"]
 
@@ -44,9 +44,12 @@ _MESSAGES = 500  # at a time, since one may take a megabyte
 _MESSAGE_BYTES = 64
 _PATIENCE = 1.0
 _PATIENCE_WITH_KNOWN = 3.0
+_MOMENT = 0.25
 _LOOK_AGAIN = 60.0
 _FORBIDDEN = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "_AUTHENTICATION")
 _PASSED_OVER = ("GROUP_AUTHORIZATION_FAILED",)  # nothing of a group is used
+_TIMED_OUT = "_TIMED_OUT"
+_NO_ANSWER = ("_TRANSPORT", _TIMED_OUT)
 _NO_TOPIC = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC")
 
 
@@ -185,10 +188,9 @@ class Kafka(ServerSource):
             {**self._config, "error_cb": self._note_error}
         )
         try:
-            found = self._found_partitions(self._timeout_now)
+            found = self._patiently(self._found_partitions, self._timeout_now)
             consumer.assign([self._start(partition) for partition in found])
         except self._client.KafkaException as error:
-            consumer.poll(0)  # hands over what brokers have said
             raise self._judged(error.args[0]) from None
         self._awaited = set(found)
         self._ahead = {partition: deque() for partition in found}
@@ -197,6 +199,26 @@ class Kafka(ServerSource):
     @property
     def _timeout_now(self) -> float:
         return _PATIENCE_WITH_KNOWN if self._has_answered else self._timeout
+
+    def _patiently(self, ask: Callable[[float], Any], patience: float) -> Any:
+        """Ask until brokers answer or patience ends, so that an interruption is noticed soon.
+
+        Each time is a moment; it grows once a broker has the question and is slow to answer.
+        """
+        moment, end = _MOMENT, time.monotonic() + patience
+        while True:
+            left = max(end - time.monotonic(), 0.0)
+            try:
+                return ask(min(left, moment))
+            except self._client.KafkaException as error:
+                self._consumer.poll(0)  # hands over what brokers have said
+                name = error.args[0].name()
+                is_refused = self._failure is not None and _is_final(self._failure)
+                is_over = left <= moment or self._is_interrupted
+                if name not in _NO_ANSWER or is_refused or is_over:
+                    raise
+                if name == _TIMED_OUT:
+                    moment *= 2
 
     def _found_partitions(self, timeout: float) -> list[int]:
         """List the partitions that the topic has now, or those chosen of them."""
@@ -222,8 +244,12 @@ class Kafka(ServerSource):
     def _start(self, partition: int) -> Any:
         """Find where a partition is read on, and warn if messages before are gone unread."""
         start = self._client.TopicPartition(self._topic, partition)
-        found = self._consumer.get_watermark_offsets(start, timeout=self._timeout_now, cached=False)
-        low, high = map(int, found)
+        low, high = self._patiently(
+            lambda timeout: self._consumer.get_watermark_offsets(
+                start, timeout=timeout, cached=False
+            ),
+            self._timeout_now,
+        )
         offset = self._offsets.get(partition, low)
         name = self._name_of(partition)
         if offset > high:

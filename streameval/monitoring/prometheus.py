@@ -77,6 +77,8 @@ _COUNTERS = {
     "streameval_labelled": ("Weight of the rows counted with a label.",),
     "streameval_late": ("Rows that came after their pane had closed; they count.",),
     "streameval_bad_rows": ("Rows that could not be counted.", "reason"),
+    "streameval_lost_rows": ("Rows that a server had deleted before they were read.",),
+    "streameval_disconnections": ("How often a server has gone away.",),
     "streameval_join": ("Rows by what the join made of them.", "outcome"),
     "streameval_commits": ("Commits.",),
     "streameval_examples": ("Weight of the labelled rows.", "slice"),
@@ -319,6 +321,8 @@ class _Families:
             "streameval_counted": status.n_counted,
             "streameval_labelled": status.n_labelled,
             "streameval_late": counters.get("late", 0),
+            "streameval_lost_rows": counters.get("lost", 0),
+            "streameval_disconnections": counters.get("disconnected", 0),
             "streameval_commits": status.number,
             "streameval_pending": status.n_pending,
         }

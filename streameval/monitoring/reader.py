@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError
 from streameval.inputs.paths import Fields
-from streameval.runs.counting import Plan, bad_rows
+from streameval.runs.counting import bad_rows
 
 if TYPE_CHECKING:
     from streameval.io import RowFilter
@@ -38,9 +38,8 @@ class Reader:
         self.role = role
         self.source = source
         self.partitions = partitions
-        self.plan: Plan | None = None
+        self.plan: Any = None  # a Plan, once there is one
         self.position: Any = None
-        self.last_id = ""
         self.held: list[Chunk] = []
         self.rows: list[Fields] = []
         self._others: list[Fields] = []

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["RedisStream"]
 
 _TIMEOUT = 5.0
+_CONNECT_TIMEOUT = 1.0
 _PAUSE = 0.2
 _FIRST_COUNT = 100
 _MAX_COUNT = 10_000
@@ -86,7 +87,7 @@ class RedisStream(ServerSource):
             self._client: Any = self._library.Redis.from_url(
                 url,
                 socket_timeout=_TIMEOUT,
-                socket_connect_timeout=_TIMEOUT,
+                socket_connect_timeout=_CONNECT_TIMEOUT,
                 retry=None,
                 decode_responses=False,
             )
@@ -142,7 +143,7 @@ class RedisStream(ServerSource):
     def _connect(self) -> None:
         """Wait for the first answer ever; else the next command connects."""
         end = time.monotonic() + (0 if self._has_answered else self._timeout)
-        while time.monotonic() < end:
+        while time.monotonic() < end and not self._is_interrupted:
             try:
                 self._asked(self._client.ping)
             except ConnectionLostError:

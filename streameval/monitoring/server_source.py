@@ -35,6 +35,8 @@ class ServerSource(ResumableSource):
     Before the first answer, a server that cannot be reached is an error. After that, reading
     returns None while it is away, and asks again after pauses that double up to half a minute.
     What was read and not returned is forgotten with the connection, and read again.
+
+    A server is asked for a moment at a time, so that `interrupt` takes effect soon.
     """
 
     name: str
@@ -43,6 +45,7 @@ class ServerSource(ResumableSource):
     _has_answered = False
     _is_away = False
     _is_connected = False
+    _is_interrupted = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,6 +60,13 @@ class ServerSource(ResumableSource):
         """Return the connections and the rows that were lost since the last call."""
         counts, self._counts = self._counts, Counter()
         return counts
+
+    def interrupt(self) -> None:
+        """Let reads wait for the server no longer, now and later.
+
+        Any thread may call it, and a handler of signals.
+        """
+        self._is_interrupted = True
 
     def close(self) -> None:
         """Close the connection; nothing can be read after that."""
@@ -88,6 +98,8 @@ class ServerSource(ResumableSource):
         """Forget the connection, and ask again after a pause."""
         self._hang_up()
         if not self._has_answered:
+            if self._is_interrupted:
+                return
             raise BadDataError(f"{self.name}: cannot be reached: {reason}.")
         if not self._is_away:
             self._is_away = True

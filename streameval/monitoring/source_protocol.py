@@ -57,7 +57,9 @@ class Source(Protocol):
       they are read;
     * ``is_caught_up``, False while None from `read` does not mean that all has been read, since
       a server has not answered;
-    * ``counts()``, counters by name that the status of a monitor adds up.
+    * ``counts()``, counters by name that the status of a monitor adds up;
+    * ``interrupt()``, which `Monitor.stop` calls from any thread or a handler of signals: from
+      then on `read` waits for no server.
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
@@ -67,6 +67,25 @@ class Status:
     positions: Mapping[str, Any]
     is_full: bool
     committed_at: float | None
+
+    @classmethod
+    def before_the_first_commit(cls, positions: Mapping[str, Any]) -> Self:
+        """Return the numbers of a monitor that has not read a row."""
+        return cls(
+            number=0,
+            n_rows=0,
+            n_counted=0,
+            n_labelled=0,
+            n_pending=0,
+            watermark=None,
+            label_watermark=None,
+            mature_until=None,
+            last_event_time=None,
+            counters={},
+            positions=positions,
+            is_full=False,
+            committed_at=None,
+        )
 
     @property
     def coverage(self) -> float | None:

@@ -36,6 +36,8 @@ Floats = npt.NDArray[np.float64]
 Rows = Sequence[tuple[object, Sequence[Reading | None]]]
 
 _GROUP_BINS = 20
+_MAX_NAME = 22
+_CHARACTER = 8  # the width of one, in the larger letters that a phone shows
 _MAX_POINTS = 800
 _ROW, _STEP = 14, 13
 
@@ -150,8 +152,9 @@ def dots(rows: Rows, title: str, summary: str) -> Html:
     n_states = max((min(len(cells), MAX_DRAWN) for _, cells in shown), default=1)
     y = Axis(len(shown) - 0.5, -0.5, tuple(range(len(shown))))
     height = len(shown) * (_ROW + _STEP * n_states) + 40
-    frame = Frame(x, y, height=height, left=156, bottom=30)
-    texts = [short(name, 22) for name, _ in shown]
+    texts = [short(name, _MAX_NAME) for name, _ in shown]
+    left = 20 + _CHARACTER * max(map(len, texts), default=0)
+    frame = Frame(x, y, height=height, left=left, bottom=30)
     drawn = [
         _dot(frame, cell, row + (index + 0.5) / n_states * 0.7 - 0.35, style(index))
         for row, (_, cells) in enumerate(shown)

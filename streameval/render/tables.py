@@ -50,6 +50,7 @@ Rows = Sequence[tuple[str, Sequence[Reading | None]]]
 Columns = Sequence[str]
 Classes = Mapping[Any, Sequence[Reading]]
 
+_MAX_BELOW = 12  # numbers that a phone lays out below their name; page.css has a rule for each
 _MAX_PAIRS = 20
 _SHADES = 10
 _LONGEST_UPRIGHT = 4
@@ -114,7 +115,7 @@ def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
         for line, (name, cell) in enumerate(rows)
     )
     columns = element("tr", element("th", "Metric", scope="col"), *head)
-    return table_with_notes(columns, body, "Metrics", dash_note(cells))
+    return table_with_notes(columns, body, "Metrics", dash_note(cells), n_numbers=len(heads))
 
 
 def _decimals(cells: Iterable[Reading | None], *, with_ends: bool = True) -> int:
@@ -174,7 +175,8 @@ def _stacked(
     if has_certified != has_sampling:
         only = "certified interval" if has_certified else f"sampling interval at {percent(level)}"
         said.append(_note(f"Below a number: its {only}."))
-    return table_with_notes(head, [*body, *more], name, [*said, *dash_note(every)])
+    said += dash_note(every)
+    return table_with_notes(head, [*body, *more], name, said, n_numbers=len(decimals))
 
 
 def _reading(cell: Cell) -> Reading | None:
@@ -196,7 +198,8 @@ def _cell(cell: Cell, names: tuple[str, str], decimals: int) -> Html:
 
 
 def _within(name: str, ends: str) -> Html:
-    return element("span", f"{name} {ends}" if name else ends, class_="within")
+    named = [element("small", name), Html(" ")] if name else []
+    return element("span", *named, ends, class_="within")
 
 
 def by_class(
@@ -241,7 +244,13 @@ def _class_head(what: str, columns: Columns, names: Sequence[str]) -> Html:
     if not several:
         return element("tr", first, *below)
     groups = (
-        element("th", label(name, 28), scope="colgroup", colspan=len(columns), class_="of")
+        element(
+            "th",
+            label(name, 28),
+            scope="colgroup",
+            colspan=len(columns),
+            class_=f"of columns-{len(columns)}",
+        )
         for name in names
     )
     return joined([element("tr", first, *groups), element("tr", *below)])
@@ -249,12 +258,18 @@ def _class_head(what: str, columns: Columns, names: Sequence[str]) -> Html:
 
 def scrolled(table: Html, name: str) -> Html:
     """Let a wide table move sideways on its own, with the keyboard too."""
-    return element("div", table, class_="scroll", role="region", aria_label=name, tabindex=0)
+    return element("div", table, class_="scroll", role="group", aria_label=name, tabindex=0)
 
 
-def table_with_notes(head: Html, body: Iterable[Html], name: str, notes: Iterable[Html]) -> Html:
-    """Put a table together, with what explains its cells below."""
-    table = element("table", element("thead", head), element("tbody", *body))
+def table_with_notes(
+    head: Html, body: Iterable[Html], name: str, notes: Iterable[Html], *, n_numbers: int = 1
+) -> Html:
+    """Put a table together, with what explains its cells below.
+
+    On a phone, a row of several numbers is laid out below its name.
+    """
+    look = f"several columns-{n_numbers}" if 1 < n_numbers <= _MAX_BELOW else None
+    table = element("table", element("thead", head), element("tbody", *body), class_=look)
     return joined([scrolled(table, name), *notes])
 
 

@@ -26,7 +26,7 @@ _MAX_LINES = 60
 _UNITS = (("Days", 86_400), ("Hours", 3600), ("Minutes", 60), ("Seconds", 1))
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Pane:
     """A metric of one span of time.
 
@@ -54,15 +54,15 @@ def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
     """Draw a metric over time, and list its newest values in a table."""
     title = element("figcaption", element("h3", f"{metric} over time"))
     drawn = [time_picture(panes, metric), coverage_picture(panes)]
-    return element("figure", title, *drawn, time_table(panes, metric, level))
+    return element("figure", title, *drawn, time_table(panes, metric, level), class_="over-time")
 
 
 def time_picture(
     panes: Sequence[Pane],
     metric: str,
     limits: Sequence[float] = (),
-    width: int = 720,
-    height: int = 360,
+    width: int = 480,
+    height: int = 240,
 ) -> Html:
     """Draw a metric over time, hatched where panes are open, and limits that it is to keep."""
     x, edges = _time_axis(panes)
@@ -117,7 +117,7 @@ def _time_axis(panes: Sequence[Pane]) -> tuple[Axis, npt.NDArray[np.float64]]:
     return nice_axis(0.0, float(seconds.max()) / size, label), seconds / size
 
 
-def coverage_picture(panes: Sequence[Pane], width: int = 720, height: int = 120) -> Html:
+def coverage_picture(panes: Sequence[Pane], width: int = 480, height: int = 100) -> Html:
     """Draw the share of the rows that have labels."""
     x, edges = _time_axis(panes)
     frame = Frame(x, Axis(0, 1, RATES[::5], "Labelled"), width=width, height=height)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import attrs
@@ -13,7 +14,7 @@ from streameval.configs.options import one_of, positive_integer
 from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label, class_position
-from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
@@ -108,6 +109,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     _tables: tuple[CellTable, ...]
     _skipped: FixedPoint
     _class_names: tuple[Label, ...]
+    _pairs: tuple[CellTable, ...] = ()
 
     @classmethod
     def of(
@@ -118,10 +120,11 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         skipped: FixedPoint,
         names: tuple[Label, ...],
     ) -> ClassCurves:
-        """Read the cells of all curves."""
-        tables = tuple(tables)
+        """Read the cells of all curves; those of pairs of classes come last."""
+        labels, every = tuple(labels), tuple(tables)
+        tables, pairs = every[: len(labels)], every[len(labels) :]
         curves = (Curve(table, skipped) for table in tables)
-        return cls(n, dict(zip(labels, curves, strict=True)), tables, skipped, names)
+        return cls(n, dict(zip(labels, curves, strict=True)), tables, skipped, names, pairs)
 
     def __getitem__(self, label: Label) -> Curve:
         """Look up the curve of a class by its label or its display name."""
@@ -221,7 +224,56 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         ('0.333', '0.333')
         """
         values = [curve.ece(bins) for curve in self._curves.values()]
-        return _mean(values, [1.0] * len(values))
+        return mean_of(values, [1.0] * len(values))
+
+    def versus(self, label: Label, other: Label) -> Curve:
+        """Return the curve of a class against one other, from the examples of these two alone.
+
+        It needs ``measures=["one_vs_one"]`` of the accumulator.
+
+        Parameters
+        ----------
+        label : label
+            The positive class, whose scores decide.
+        other : label
+            The negative class.
+        """
+        self._check_pairs()
+        first, second = (class_position(of, self.class_names, self.labels) for of in (label, other))
+        if first is None or second is None or first == second:
+            raise InvalidInputError(
+                f"must be two classes, got {label!r} and {other!r}", argument="label"
+            )
+        return self._versus(first, second)
+
+    def _versus(self, first: int, second: int) -> Curve:
+        position = first * (len(self) - 1) + second - (second > first)
+        return Curve(self._pairs[position], self._skipped)
+
+    def _one_vs_one(self, *, weighted: bool) -> Bounded:
+        """Average the areas of all ordered pairs of classes that both occur."""
+        self._check_pairs()
+        pairs = [self._versus(*pair) for pair in permutations(range(len(self)), 2)]
+        weights = [float(pair.n) if weighted else 1.0 for pair in pairs]
+        return mean_of([pair.roc_auc for pair in pairs], weights)
+
+    def _check_pairs(self) -> None:
+        if not self._pairs:
+            raise InvalidInputError(
+                'must hold "one_vs_one" when the accumulator is made', argument="measures"
+            )
+
+    def _why_absent(self, name: str) -> str:
+        if self._pairs or name not in self.TABLE or not self.TABLE[name].measured:
+            return ""
+        return (
+            f"{name!r} is not among the measures: make the accumulator with "
+            "measures=['one_vs_one'], or count with --measures one_vs_one."
+        )
+
+    def _unknown(self, name: str) -> UnknownMetricError:
+        why = self._why_absent(name)
+        return UnknownMetricError(why) if why else super()._unknown(name)
 
     def metrics(self) -> dict[str, Bounded]:
         """Compute the averages by name; nan for micro where pooled weights pass 2**63 - 1."""
@@ -233,7 +285,11 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             else:
                 value = self._average(name, average)
             found[f"{name}_{average}"] = value
-        return found
+        return found | {row.name: row.value(self) for row in self._of_pairs()}
+
+    def _of_pairs(self) -> list[Metric]:
+        """List the metrics of pairs of classes, if these are kept."""
+        return [row for row in self.TABLE.values() if row.measured and row.listed(self)]
 
     @property
     def _can_pool(self) -> bool:
@@ -274,7 +330,12 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         columns.append(Column(["positives", *counts, *[""] * (len(more) + len(means_of))]))
         opened = {name: Reading(value) for name, value in averages.items() if not value.exact}
         sizes = f"n = {self.n:,}, {len(self):,} classes, {state}"
-        return [sizes, Grid(columns), *([reading_grid(opened, 0.0)] if opened else [])]
+        pairs = {row.name: Reading(averages[row.name]) for row in self._of_pairs()}
+        return [
+            sizes,
+            Grid(columns),
+            *([reading_grid(pairs | opened, 0.0)] if pairs | opened else []),
+        ]
 
     def explain(self) -> str:
         """Say in words what limits the numbers of each class."""
@@ -328,6 +389,8 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             for average, how in _HOW.items() if row.averages else ():
                 name = f"{row.name}_{average}"
                 rows[name] = Row(f"{row.heading}, {how}", Reading(numbers[name]))
+        for row in self._of_pairs():
+            rows[row.name] = Row(row.heading, Reading(numbers[row.name]))
         averaged = [row for row in self.TABLE.values() if row.averages]
         return Description(
             heading=f"Precision, recall and ROC of {len(self):,} classes",
@@ -382,7 +445,8 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     def _names(self) -> list[str]:
         counts = [row.name for row in self.TABLE.values() if row.is_count]
-        return [*counts, *(f"{name}_{average}" for name, average in self._averages())]
+        averaged = [f"{name}_{average}" for name, average in self._averages()]
+        return [*counts, *averaged, *(row.name for row in self._of_pairs())]
 
     def _averages(self) -> Iterator[tuple[str, str]]:
         """List the averages as `metrics` does."""
@@ -461,29 +525,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         weights = [
             float(curve.n_pos) if average == "weighted" else 1.0 for curve in self._curves.values()
         ]
-        return _mean(values, weights)
-
-
-def _mean(values: list[Bounded], weights: list[float]) -> Bounded:
-    """Average the defined values; bounds of each, moved outward once more, bound the mean."""
-    defined = [
-        (value, weight)
-        for value, weight in zip(values, weights, strict=True)
-        if not math.isnan(value) and weight
-    ]
-    total = math.fsum(weight for _, weight in defined)
-    if not total:
-        return Bounded(math.nan)
-
-    def mean(ends: list[float]) -> float:
-        terms = (end * weight for end, (_, weight) in zip(ends, defined, strict=True))
-        return math.fsum(terms) / total
-
-    value = mean([float(value) for value, _ in defined])
-    if all(value.exact for value, _ in defined):
-        return Bounded(value)
-    low = mean([value.low for value, _ in defined])
-    return outward(low, value, mean([value.high for value, _ in defined]))
+        return mean_of(values, weights)
 
 
 _AVERAGES = {
@@ -502,6 +544,21 @@ def _averaged(name: str, **row: Any) -> Metric:
         "why_no_evidence": f"an average over classes has no variance. Name a class: {name}[LABEL]",
     }
     return Metric(name=name, **defaults | row)
+
+
+def _of_pairs(name: str, *, weighted: bool, **row: Any) -> Metric:
+    """Make the row of an average over pairs of classes."""
+    return Metric(
+        name=name,
+        value=lambda curves: curves._one_vs_one(weighted=weighted),
+        better="higher",
+        certified=True,
+        oracle='scikit-learn, roc_auc_score with multi_class="ovo"',
+        listed=lambda curves: bool(curves._pairs),
+        measured=True,
+        why_no_evidence="an average over pairs of classes has no variance that is known",
+        **row,
+    )
 
 
 ClassCurves.TABLE = Table(
@@ -528,6 +585,25 @@ ClassCurves.TABLE = Table(
         formula=Curve.TABLE["average_precision"].formula,
         oracle="scikit-learn, average_precision_score of each class",
         headline=2,
+    ),
+    _of_pairs(
+        "roc_auc_ovo",
+        weighted=False,
+        aliases=("hand_till", "hand_till_m", "m_measure", "one_vs_one", "multiclass_auc"),
+        heading="ROC AUC, one against one",
+        help="The mean area under the ROC curves of each class against each other one.",
+        notes="Hand and Till's M (A simple generalisation of the area under the ROC curve, 2001): "
+        "A(i|j) is the area of class i against j by the scores of i. Over the pairs of classes "
+        "that both occur.",
+        formula=r"\frac{1}{K (K - 1)} \sum_{i \ne j} A(i|j)",
+    ),
+    _of_pairs(
+        "roc_auc_ovo_weighted",
+        weighted=True,
+        heading="ROC AUC, one against one, weighted",
+        help="The mean area under the ROC curves of each class against each other one, weighted by "
+        "the examples of both.",
+        formula=r"\frac{\sum_{i \ne j} (n_i + n_j) A(i|j)}{\sum_{i \ne j} (n_i + n_j)}",
     ),
     Metric(
         name="class_wise_ece",

@@ -50,6 +50,14 @@ class _OfClasses(float):
         number._name, number._result = name, result
         return number
 
+    def _averaged(self, *args: Any, average: Any, zero_division: Any, labels: Any) -> Any:
+        """Compute another average; the usual one, without arguments, is this number."""
+        is_usual = not args and labels is None and average == "default"
+        if is_usual and type(zero_division) is float and zero_division == 0.0:
+            return float(self)
+        options = {"average": average, "zero_division": zero_division, "labels": labels}
+        return self._result.value(self._name, *args, **options)
+
     def __getitem__(self, of: Label) -> float:
         """Compute the metric of one class, by its label or its display name."""
         result = self._result
@@ -125,9 +133,7 @@ class ClassMetric(_OfClasses):
         >>> result.recall("micro"), result.recall("micro", labels=["LOC", "PER"])
         (0.6666666666666666, 0.5)
         """
-        return self._result.value(
-            self._name, average=average, zero_division=zero_division, labels=labels
-        )
+        return self._averaged(average=average, zero_division=zero_division, labels=labels)
 
 
 class FScore(_OfClasses):
@@ -179,5 +185,6 @@ class FScore(_OfClasses):
         -------
         float in [0, 1], or an array of these
         """
-        options = {"average": average, "zero_division": zero_division, "labels": labels}
-        return self._result.value(self._name, beta, alpha, **options)
+        is_f1 = alpha is None and type(beta) is float and beta == 1.0
+        given = () if is_f1 else (beta, alpha)
+        return self._averaged(*given, average=average, zero_division=zero_division, labels=labels)

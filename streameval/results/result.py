@@ -281,10 +281,18 @@ class Result:
             raise AttributeError(": ".join([message, *([", ".join(owners)] if owners else [])]))
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self.TABLE})
+        table = (name for name in self.TABLE if not self._why_absent(name))
+        return sorted({*super().__dir__(), *table})
+
+    def _why_absent(self, name: str) -> str:  # noqa: ARG002 - for results with such metrics
+        """Say why a metric is not here that the accumulator was not asked for; "" for others."""
+        return ""
 
     def _attribute(self, name: str) -> Any:
         """Make an attribute: a method where the metric takes arguments, else its value."""
+        why = self._why_absent(name)
+        if why:
+            raise AttributeError(why)
         row = self.TABLE[name]
         if not (row.arguments or row.averages):
             return self.value(name)

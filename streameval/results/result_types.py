@@ -14,10 +14,11 @@ from streameval.results.names import MetricName
 from streameval.results.paired import PairedResult
 from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
+from streameval.results.regression_outputs import RegressionOutputs
 from streameval.results.result import Result
 from streameval.results.sliced import SlicedResult
 
-__all__ = ["RESULTS", "check_metric_of_task"]
+__all__ = ["RESULTS", "WITH_TABLES", "check_metric_of_task"]
 
 RESULTS: tuple[type[Result], ...] = (
     Confusion,
@@ -27,10 +28,14 @@ RESULTS: tuple[type[Result], ...] = (
     Calibration,
     Ranking,
     Regression,
+    RegressionOutputs,
     PairedResult,
     CollectionResult,
     SlicedResult,
 )
+
+WITH_TABLES = tuple(result for result in RESULTS if result is not RegressionOutputs)
+"""Those with a table of metrics of their own: the metrics of outputs are those of one."""
 
 
 def check_metric_of_task(metric: MetricName, task: str) -> None:
@@ -41,7 +46,7 @@ def check_metric_of_task(metric: MetricName, task: str) -> None:
     UnknownMetricError
         If there is none; the message suggests a similar one.
     """
-    rows = [row for result in RESULTS if task == result.TASK for row in result.TABLE.values()]
+    rows = [row for result in WITH_TABLES if task == result.TASK for row in result.TABLE.values()]
     known = [row.name for row in rows]
     averaged = [f"{row.name}_{average}" for row in rows for average in row.averages]
     name = metric.name if metric.call is None else metric.call[0]

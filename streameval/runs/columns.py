@@ -24,7 +24,7 @@ from streameval.io import (
 from streameval.io.times import Gaps, Steps, Times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.configs.collection import Member
     from streameval.runs.sources import Row
@@ -40,7 +40,7 @@ __all__ = [
     "with_gaps",
 ]
 
-_NUMBERS = {"y_score", "y_prob", "sample_weight", "score", "relevance"}
+_NUMBERS = {"y_score", "y_prob", "sample_weight", "query_weight", "score", "relevance"}
 _IDS = {"group", "query", "doc"}
 
 
@@ -62,7 +62,7 @@ def columns_of(
     for member in members:
         for argument, array in member.read.items():
             if array in names:
-                values = _values(names[array], rows)
+                values = _Values(names[array], rows)
                 field_type = _field_type(argument, member.options, values)
                 if array == "score" and "retrieved" in names:
                     field_type = Numbers(gaps=True)  # a document that was not retrieved has none
@@ -154,14 +154,21 @@ def id_type(
     return Labels(integers, hint=hint, longest=longest)
 
 
-def _values(name: str, rows: Sequence[Row]) -> list[Any]:
-    values = (row.get(name) for row in rows)
-    return [value for value in values if value is not None]
+@attrs.frozen
+class _Values:
+    """The values of a column in the first rows, mostly looked at no further than the first one."""
+
+    name: str
+    rows: Sequence[Row]
+
+    def __iter__(self) -> Iterator[Any]:
+        values = (row.get(self.name) for row in self.rows)
+        return (value for value in values if value is not None)
 
 
-def _field_type(argument: str, config: Any, values: Sequence[Any]) -> FieldType:
+def _field_type(argument: str, config: Any, values: Iterable[Any]) -> FieldType:
     """Choose what one value of an argument is."""
-    first = values[0] if values else None
+    first = next(iter(values), None)
     is_number = argument in _NUMBERS or isinstance(config, RegressionConfig)
     classes = getattr(config, "classes", None)
     may_be_list = argument.startswith("y_") and classes is not None
@@ -186,7 +193,7 @@ def _label_type(config: Any, first: Any) -> FieldType:
     return Flags() if says_truth(first) else Labels(integers=has_integer_labels("auto", first))
 
 
-def _are_scores(config: Any, values: Sequence[Any]) -> bool:
+def _are_scores(config: Any, values: Iterable[Any]) -> bool:
     """Tell scores from labels where both are numbers; 1.0 may be an observed label."""
     if config.from_scores is not None:
         return bool(config.from_scores)

@@ -21,10 +21,11 @@ finds accidents, not forgery; what it lets through is still checked as a state b
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -35,12 +36,13 @@ from streameval.errors import (
     CorruptStateError,
     InvalidInputError,
     UnsupportedVersionError,
+    corrupt,
     require,
 )
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
-from streameval.states.narrow import WIDTHS, is_narrow, narrowed
+from streameval.states.narrow import WIDTHS, is_narrow, narrowest_width
 from streameval.states.type_ids import FIRST_OPEN_ID, OWN_TYPES, is_type_name
 
 __all__ = [
@@ -69,6 +71,7 @@ __all__ = [
 MAGIC = b"\x89SEVL\r\n\x1a"
 VERSION = 2
 PREFIX = struct.Struct("<8sHHIQI")
+_CHECKSUM = struct.Struct("<I")
 MAX_HEADER = 2**24
 MAX_DIMENSIONS = 3
 MAX_DIGITS = 1024
@@ -78,6 +81,9 @@ _TEXT_WIDTHS = 4, 8  # of lengths: a string in memory is many times as large as 
 _PIECES = 2**12
 _NO_BASES: Mapping[str, str] = {}
 _IN_THE_HEADER = {"exact_sum", "float64"}
+_LITTLE = {f"{letter}{width}": np.dtype(f"<{letter}{width}") for letter in "iu" for width in WIDTHS}
+_WORDS, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)  # in less time than their classes
+_SHORT_HEADER = 2**12
 _CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
@@ -163,16 +169,14 @@ def encode(type_id: int, name: str, config: Mapping[str, Any], fields: Mapping[s
         The state: `FixedPoint` arrays, `Column`s and `Nested` states, which fill the payload,
         and `ExactSum` numbers, labels, and tuples of these, which stand in the header.
     """
-    laid_out = {name: _lay_out(value) for name, value in fields.items()}
-    described = {name: description for name, (description, _) in laid_out.items()}
+    described, payload = _described(fields)
     header = encode_header(type_id, name, config, described)
-    payload = [part for _, parts in laid_out.values() for part in parts]
-    size = sum(memoryview(part).nbytes for part in payload)
+    size = sum([memoryview(part).nbytes for part in payload])
     prefix = PREFIX.pack(MAGIC, VERSION, type_id, len(header), size, 0)[:-4]
     checksum = zlib.crc32(header, zlib.crc32(prefix))
     for part in payload:
         checksum = zlib.crc32(part, checksum)
-    return b"".join((prefix, struct.pack("<I", checksum), header, *payload))
+    return b"".join((prefix, _CHECKSUM.pack(checksum), header, *payload))
 
 
 def encode_header(
@@ -203,17 +207,21 @@ def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefi
     UnsupportedVersionError
         When a newer release wrote them.
     """
-    require(size is None or size <= MAX_SIZE, f"{size} bytes are more than any state has")
-    require(len(head) >= PREFIX.size, f"prefix (expected {PREFIX.size} bytes, got {len(head)})")
+    if size is not None and size > MAX_SIZE:
+        raise corrupt(f"{size} bytes are more than any state has")
+    if len(head) < PREFIX.size:
+        raise corrupt(f"prefix (expected {PREFIX.size} bytes, got {len(head)})")
     magic, version, type_id, header_size, payload_size, checksum = PREFIX.unpack_from(head)
     require(magic == MAGIC, "these are not the bytes of an accumulator")
     if not 1 <= version <= VERSION:
         raise UnsupportedVersionError(
             f"state has format version {version}, this release reads versions 1 to {VERSION}."
         )
-    require(header_size <= MAX_HEADER, f"header length {header_size}")
+    if header_size > MAX_HEADER:
+        raise corrupt(f"header length {header_size}")
     prefix = Prefix(version, type_id, header_size, payload_size, checksum)
-    require(size in (None, prefix.size), f"length (expected {prefix.size} bytes, got {size})")
+    if size is not None and size != prefix.size:
+        raise corrupt(f"length (expected {prefix.size} bytes, got {size})")
     return prefix
 
 
@@ -231,12 +239,15 @@ def split(data: Any) -> Parts:
     prefix = read_prefix(view, len(view))
     expected = prefix.checksum
     actual = zlib.crc32(view[PREFIX.size :], zlib.crc32(view[: PREFIX.size - 4]))
-    require(actual == expected, f"checksum (expected {expected:08x}, got {actual:08x})")
+    if actual != expected:
+        raise corrupt(f"checksum (expected {expected:08x}, got {actual:08x})")
     type_id = prefix.type_id
-    require(type_id in OWN_TYPES or type_id >= FIRST_OPEN_ID, f"unknown type id {type_id}")
+    if type_id not in OWN_TYPES and type_id < FIRST_OPEN_ID:
+        raise corrupt(f"unknown type id {type_id}")
     start = PREFIX.size + prefix.header_size
     header_bytes = bytes(view[PREFIX.size : start])
-    header = _parse(header_bytes, type_id)
+    is_short = len(header_bytes) <= _SHORT_HEADER
+    header = (_parse_short if is_short else _parse)(header_bytes, type_id)
     return Parts(prefix.version, type_id, header_bytes, header, view[start:])
 
 
@@ -273,11 +284,12 @@ def decode_fields(
             base = above.get(name) if version > 1 else None
             start = None if base is None else fields[base]
             fields[name] = source.take_column(description, base, start)
-        elif isinstance(description, dict) and not description.keys() & _IN_THE_HEADER:
+        elif isinstance(description, dict) and _IN_THE_HEADER.isdisjoint(description):
             fields[name] = source.take_numbers(description)
         else:
             fields[name] = from_json(description)
-    require(not source.payload, f"payload has {len(source.payload)} bytes too many")
+    if source.payload:
+        raise corrupt(f"payload has {len(source.payload)} bytes too many")
     return fields
 
 
@@ -291,14 +303,14 @@ def decode_named(names: Sequence[str], parts: Parts) -> dict[str, Any]:
 
 def encode_block(fields: Mapping[str, Any]) -> bytes:
     """Write fields that stand within a state: the length of a header, it, and their payload."""
-    laid_out = {name: _lay_out(value) for name, value in fields.items()}
-    described = {name: description for name, (description, _) in laid_out.items()}
+    described, payload = _described(fields)
     header = canonical_json(described).encode("ascii")
-    payload = (part for _, parts in laid_out.values() for part in parts)
     return b"".join((struct.pack("<Q", len(header)), header, *payload))
 
 
-def decode_block(names: Sequence[str], data: bytes | memoryview) -> dict[str, Any]:
+def decode_block(
+    names: Sequence[str], data: bytes | memoryview, *, optional: Container[str] = ()
+) -> dict[str, Any]:
     """Read what `encode_block` wrote; integers stay as narrow as they are."""
     view = memoryview(data)
     require(len(view) >= _WORD, "a block is cut")
@@ -306,8 +318,10 @@ def decode_block(names: Sequence[str], data: bytes | memoryview) -> dict[str, An
     require(size <= min(MAX_HEADER, len(view) - _WORD), "a block declares more than there is")
     header = bytes(view[_WORD : _WORD + size])
     described = _parse_json(header)
-    require(isinstance(described, dict) and described.keys() == {*names}, "the parts of a block")
-    ordered = {name: described[name] for name in names}
+    required = {name for name in names if name not in optional}
+    fits = isinstance(described, dict) and required <= described.keys() <= {*names}
+    require(fits, "the parts of a block")
+    ordered = {name: described[name] for name in names if name in described}
     fields = decode_fields(ordered, view[_WORD + size :], widen=False)
     is_own = canonical_json(described).encode("ascii") == header
     require(is_own, "a block is not in canonical form")
@@ -321,12 +335,12 @@ def canonical_json(value: Any) -> str:
 
 def to_json(value: Any) -> Any:
     """Return an option, or a value that stands in the header, as a value of JSON."""
+    if isinstance(value, ExactSum):
+        return {"exact_sum": f"{value.units:x}"}
     if isinstance(value, tuple):
         return [to_json(item) for item in value]
     if isinstance(value, float):
         return {"float64": struct.pack(">d", value).hex()}
-    if isinstance(value, ExactSum):
-        return {"exact_sum": f"{value.units:x}"}
     return value
 
 
@@ -376,41 +390,51 @@ def _to_sum(value: dict[str, Any]) -> ExactSum:
         raise CorruptStateError("state is corrupt: an exact sum.") from None
 
 
+def _described(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes | memoryview]]:
+    """Describe fields for the header, and return the payload in pieces."""
+    described: dict[str, Any] = {}
+    payload: list[bytes | memoryview] = []
+    for name, value in fields.items():
+        described[name], parts = _lay_out(value)
+        payload += parts
+    return described, payload
+
+
 def _lay_out(value: Any) -> tuple[Any, Sequence[bytes | memoryview]]:
     """Describe a field for the header, and return what stands in the payload, in pieces."""
+    if not isinstance(value, _IN_THE_PAYLOAD):
+        return to_json(value), ()
     if isinstance(value, FixedPoint):
-        held = (value.whole,) if value.fraction is None else (value.whole, value.fraction)
-        arrays = [narrowed(array.view(array.dtype.str.replace("i", "u"))) for array in held]
-        widths = [array.itemsize for array in arrays]
-        description: dict[str, Any] = {"shape": list(value.shape), "widths": widths}
-        return description, [_raw(array) for array in arrays]
+        arrays = (value.whole,) if value.fraction is None else (value.whole, value.fraction)
+        parts = [_packed(array.astype(_WORDS, copy=False).view(_UNSIGNED)) for array in arrays]
+        widths = [part.itemsize for part in parts]
+        return {"shape": [*value.whole.shape], "widths": widths}, parts
     if isinstance(value, Above):
         difference = Column(value.column.values - value.start.values)
-        description, parts = _lay_out(difference)
-        return description | {"above": value.base}, parts
+        description, pieces = _lay_out(difference)
+        return description | {"above": value.base}, pieces
     if isinstance(value, Column) and value.kind == "text":
         return _lay_out_pieces("text", [text.encode("utf-8") for text in value.values])
-    if isinstance(value, Column):
-        array = narrowed(value.values)
-        item_type = "uint64" if array.dtype.kind == "u" else "int64"
-        return {"column": item_type, "length": len(array), "width": array.itemsize}, [_raw(array)]
     if isinstance(value, Nested):
         return _lay_out_pieces("bytes", value.items)
-    return to_json(value), ()
+    part = _packed(value.values)
+    item_type = "uint64" if value.values.dtype.kind == "u" else "int64"
+    return {"column": item_type, "length": len(value), "width": part.itemsize}, [part]
 
 
 def _lay_out_pieces(
     item_type: str, pieces: Sequence[bytes | memoryview]
 ) -> tuple[Any, Sequence[bytes | memoryview]]:
     """Lay out pieces of any length: the length of each, then all of them."""
-    lengths = narrowed(np.array([len(piece) for piece in pieces], dtype=np.uint64), _TEXT_WIDTHS)
+    lengths = _packed(np.array([len(piece) for piece in pieces], dtype=np.uint64), _TEXT_WIDTHS)
     description = {"column": item_type, "length": len(pieces), "width": lengths.itemsize}
-    return description, [_raw(lengths), *pieces]
+    return description, [lengths, *pieces]
 
 
-def _raw(array: npt.NDArray[Any]) -> memoryview:
-    """Look at an array as little-endian bytes; where these are in order, nothing is copied."""
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data
+def _packed(array: npt.NDArray[Any], widths: Sequence[int] = WIDTHS) -> memoryview:
+    """Return the narrowest little-endian integers; where an array holds these, they are its own."""
+    dtype = _LITTLE[f"{array.dtype.kind}{narrowest_width(array, widths)}"]
+    return np.ascontiguousarray(array, dtype).data
 
 
 @attrs.define
@@ -461,7 +485,7 @@ class _Source:
             and isinstance(widths, list)
             and len(shape) <= MAX_DIMENSIONS
             and 1 <= len(widths) <= 2
-            and all(type(size) is int for size in (*shape, *widths))
+            and {*map(type, shape), *map(type, widths)} == {int}
         )
         require(well_formed, self.name)
         assert isinstance(shape, list)  # noqa: S101 - tells the type checker
@@ -481,12 +505,12 @@ class _Source:
     ) -> npt.NDArray[Any]:
         """Look at integers without a copy; they must be as narrow as they can be."""
         require(width in widths, self.name)
-        self._require_there(length * width)
         size = length * width
-        array = np.frombuffer(self.payload[:size], dtype=f"<{letter}{width}")
+        self._require_there(size)
+        array = np.frombuffer(self.payload[:size], _LITTLE[f"{letter}{width}"])
         self.payload = self.payload[size:]
-        if self.version > 1:
-            require(is_narrow(array, widths), f"{self.name} is wider than its numbers need")
+        if self.version > 1 and not is_narrow(array, widths):
+            raise corrupt(f"{self.name} is wider than its numbers need")
         return array
 
     def _take_pieces(self, item_type: str, length: int, width: int) -> Column | Nested:
@@ -516,7 +540,8 @@ class _Source:
             raise CorruptStateError(f"state is corrupt: {self.name} is not text.") from None
 
     def _require_there(self, size: int) -> None:
-        require(0 <= size <= len(self.payload), f"{self.name} declares more than there is")
+        if not 0 <= size <= len(self.payload):
+            raise corrupt(f"{self.name} declares more than there is")
 
 
 def _cut(text: memoryview, ends: npt.NDArray[np.int64]) -> Iterator[memoryview]:
@@ -546,6 +571,12 @@ def _parse_json(header: bytes) -> Any:
         raise CorruptStateError("state is corrupt: the header is not JSON.") from None
 
 
+@functools.lru_cache(maxsize=64)  # most states of a process share their options
+def _parse_short(header: bytes, type_id: int) -> dict[str, Any]:
+    """Parse a header, which nobody may change."""
+    return _parse(header, type_id)
+
+
 def _parse(header: bytes, type_id: int) -> dict[str, Any]:
     parsed = _parse_json(header)
     parts = {"config", "state"} | ({"type"} if type_id >= FIRST_OPEN_ID else set())
@@ -554,7 +585,8 @@ def _parse(header: bytes, type_id: int) -> dict[str, Any]:
         and parsed.keys() == parts
         and all(isinstance(parsed[part], dict) for part in ("config", "state"))
     )
-    require(well_formed, f"the header has other parts than {', '.join(sorted(parts))}")
+    if not well_formed:
+        raise corrupt(f"the header has other parts than {', '.join(sorted(parts))}")
     if "type" in parts:
         require(is_type_name(parsed["type"]), "the name of the type")
     return dict(parsed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeAlias, final
 
@@ -203,24 +204,22 @@ class MatrixCounts(StackableState, SummableState):
         """Check shapes, ranges and that the cells add up to the total."""
         k, top_k = config.n_classes, config.top_k
         n = fields["n"].numbers((), "n")
-        matrix = fields["matrix"].numbers((k, k), "matrix").reshape(len(n.whole), k * k)
-        credit = fields["credit"].numbers((top_k, k), "credit")
-        has_fraction = fields["n"].has_fraction
-        fits = are_same(matrix.totals(), n)
-        fits = fits and bool((fields["matrix"].has_fraction == has_fraction).all())
+        matrix, weights = fields["matrix"].rows((k, k), "matrix")
+        credit, credited = fields["credit"].rows((top_k, k), "credit")
+        fits = are_same(weights, n)
+        fits = fits and fields["matrix"].fractions_are(operator.eq, fields["n"])
         require(fits, "matrix does not add up to n")
-        credited = credit.reshape(len(n.whole), top_k * k).totals()
         hits = matrix[:, :: k + 1].sum(axis=1)
-        require(((n - credited).whole >= 0).all(), "credit passes n")
-        require(((credited - hits).whole >= 0).all(), "credit is less than the hits")
-        is_split = fields["credit"].has_fraction > has_fraction
-        require(not is_split.any(), "credit has fractions that n has not")
-        has_ties = not are_same(credited, credit[:, 0, 0])
+        require(not (n - credited).has_negative, "credit passes n")
+        require(not (credited - hits).has_negative, "credit is less than the hits")
+        fits = fields["credit"].fractions_are(operator.le, fields["n"])
+        require(fits, "credit has fractions that n has not")
+        has_ties = not are_same(credited, credit[:, 0])
         if config.is_binary or config.from_scores is False:
             is_full = not has_ties and are_same(credited, hits)
             require(is_full, "credit without a hit")
         if has_ties:
-            _check_ties(credit, config)
+            _check_ties(credit.reshape(len(n.whole), top_k, k), config)
 
 
 @final
@@ -290,12 +289,12 @@ class TopKCounts(MatrixCounts):
             (matrix.sum(axis=1) - right - misses, "top_misses pass the errors"),
         )
         for numbers, reason in spare:
-            require((numbers.whole >= 0).all(), reason)
+            require(not numbers.has_negative, reason)
         total = hits.totals() + misses.totals()
         require(are_same(total, fields["n"].items), "top_hits and top_misses do not add up to n")
         for name in ("top_hits", "top_misses"):
-            is_split = fields[name].has_fraction > fields["n"].has_fraction
-            require(not is_split.any(), f"{name} has fractions that n has not")
+            fits = fields[name].fractions_are(operator.le, fields["n"])
+            require(fits, f"{name} has fractions that n has not")
 
 
 def _check_ties(credit: FixedPoint, config: ConfusionConfig) -> None:

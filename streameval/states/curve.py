@@ -49,6 +49,8 @@ class ScoredRows:
         Above zero.
     has_gaps : bool
         Whether a row may count for some curves only: its score is NaN for the others.
+    has_pairs : bool
+        Whether each class has a curve against each other one besides.
     """
 
     scores: Floats
@@ -56,6 +58,7 @@ class ScoredRows:
     positive: Mask
     weights: FixedPoint | None = None
     has_gaps: bool = False
+    has_pairs: bool = False
 
     def __len__(self) -> int:
         """Return the number of rows that count."""
@@ -77,6 +80,16 @@ class ScoredRows:
             else:
                 weights = None if self.weights is None else self.weights[known]
                 yield scores[known], positive[known], weights
+        if self.has_pairs:
+            yield from self._pairs()
+
+    def _pairs(self) -> Iterator[tuple[Floats, Mask, FixedPoint | None]]:
+        """Yield the rows of each ordered pair of classes, with the scores of the first."""
+        of_class = [np.flatnonzero(positive) for positive in self.positive]
+        for first, second in itertools.permutations(range(len(of_class)), 2):
+            rows = np.concatenate([of_class[first], of_class[second]])
+            weights = None if self.weights is None else self.weights[rows]
+            yield self.scores[first, rows], self.positive[first, rows], weights
 
 
 @final
@@ -295,8 +308,11 @@ class ScoreTables(StackableState, SummableState):
         same = np.array_equal(has_fraction, fields["n"].has_fraction)
         require(same, "n differs from the cells in its fraction")
         check_canonical(levels.ravel(), sizes.ravel(), lo.items, hi.items, config.budget)
-        positives, negatives = (part.items.run_totals(sizes.ravel()) for part in (pos, neg))
-        of_curves = (positives + negatives).reshape(*sizes.shape)
+        totals = [part.items.run_totals(sizes.ravel()) for part in (pos, neg)]
+        positives, negatives = (total.reshape(*sizes.shape) for total in totals)
+        if config.has_pairs:
+            positives, negatives = _without_pairs(positives, negatives, config.n_scores)
+        of_curves = positives + negatives
         if config.has_gaps:
             within = ((n[:, None] - of_curves).whole >= 0).all()
             near = of_curves.near_floats().sum(axis=1) >= n.near_floats() * (1.0 - _ROUNDING)
@@ -304,8 +320,23 @@ class ScoreTables(StackableState, SummableState):
         else:
             require(are_same(of_curves, n[:, None]), "n differs from the sum of the cells")
         one_class_a_row = config.classes is not None and not config.multilabel
-        rows = positives.reshape(*sizes.shape).totals() if one_class_a_row else n
+        rows = positives.totals() if one_class_a_row else n
         require(are_same(rows, n), "positives of a row")
+
+
+def _without_pairs(
+    positives: FixedPoint, negatives: FixedPoint, n_classes: int
+) -> tuple[FixedPoint, FixedPoint]:
+    """Check that the curve of a pair holds the positives of both; return the totals of the others.
+
+    Both have shape (S, K * K), of S states.
+    """
+    first, second = zip(*itertools.permutations(range(n_classes), 2), strict=True)
+    own = positives[:, :n_classes]
+    for found, of in ((positives, first), (negatives, second)):
+        same = are_same(found[:, n_classes:], own[:, list(of)])
+        require(same, "the curve of a pair differs from those of its classes")
+    return own, negatives[:, :n_classes]
 
 
 def _check_negative_labels(labels: Stack, neg: Stack, config: CurveConfig) -> None:

@@ -7,32 +7,72 @@ from typing import Any, get_origin
 
 import attrs
 
-from streameval.errors import require
+from streameval.errors import corrupt, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.state import check_numbers
 
-__all__ = ["bases", "check_values", "field_types", "fields_of", "make_state", "written_fields"]
+__all__ = [
+    "bases",
+    "check_values",
+    "field_types",
+    "fields_of",
+    "make_state",
+    "omitted_defaults",
+    "written_fields",
+    "written_values",
+]
 
 _COLUMN_TYPES = ("int64", "uint64", "text")
 
 
 def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
     """Return the fields of a configuration or a state by name."""
-    return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+    return {name: getattr(value, name) for name in _names(type(value))}
+
+
+def written_values(value: attrs.AttrsInstance) -> dict[str, Any]:
+    """Return the fields that stand in bytes, by name: all but omitted defaults.
+
+    A field declared ``attrs.field(default=..., metadata={"omit_default": True})`` is written
+    only where it differs from its default, so that bytes from before it was added are those
+    that its default gives.
+    """
+    defaults = omitted_defaults(type(value))
+    return {
+        name: held
+        for name, held in fields_of(value).items()
+        if name not in defaults or held != defaults[name]
+    }
+
+
+@functools.lru_cache(maxsize=256)
+def omitted_defaults(owner: Any) -> dict[str, Any]:
+    """Return the defaults that bytes omit, by name of the field."""
+    return {
+        field.name: field.default
+        for field in attrs.fields(owner)
+        if field.metadata.get("omit_default")
+    }
 
 
 def written_fields(state: attrs.AttrsInstance) -> dict[str, Any]:
-    """Return the fields of a state in written form.
+    """Return the fields of a state in written form, but for omitted defaults.
 
     A column declared ``attrs.field(metadata={"above": "lo"})`` is written as its difference
     from the column `lo` before it.
     """
-    fields = fields_of(state)
+    fields = written_values(state)
     for name, base in bases(type(state)).items():
-        fields[name] = codec.Above(fields[name], base, fields[base])
+        if name in fields:
+            fields[name] = codec.Above(fields[name], base, fields[base])
     return fields
+
+
+@functools.lru_cache(maxsize=256)
+def _names(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in attrs.fields(cls))
 
 
 @functools.lru_cache(maxsize=256)  # called whenever bytes are read or written
@@ -53,7 +93,8 @@ def make_state(state_type: type[Any], fields: dict[str, Any]) -> Any:
     state = state_type(**fields)
     for name, value in fields.items():
         kept = getattr(state, name)
-        require(kept is value or kept == value, f"{name} is not what its class makes of it")
+        if kept is not value and kept != value:
+            raise corrupt(f"{name} is not what its class makes of it")
     return state
 
 

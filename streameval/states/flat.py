@@ -17,7 +17,14 @@ from streameval.errors import CorruptStateError, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
-from streameval.states.fields import bases, check_values, field_types, fields_of, make_state
+from streameval.states.fields import (
+    bases,
+    check_values,
+    field_types,
+    fields_of,
+    make_state,
+    omitted_defaults,
+)
 from streameval.states.narrow import narrowed
 from streameval.states.runs import order_in_groups, run_indices
 from streameval.states.stack import Stack, StackableState, SummableState, form_of
@@ -76,6 +83,19 @@ class _Field:
             values = stack.items if base is None else stack.items - base.items
             arrays[stack.forms[0][0]] = narrowed(values)
         return cls(name, type_name, stack.forms, narrowed(stack.codes.astype(np.uint64)), arrays)
+
+    @classmethod
+    def of_default(cls, name: str, type_name: str, default: Any, size: int) -> Self:
+        """Make a field that bytes omit: no state has items."""
+        forms = (form_of(default),) if size else ()
+        arrays = {array: _EMPTY[array] for array in _ARRAYS[type_name]}
+        return cls(name, type_name, forms, np.zeros(size, dtype=np.uint8), arrays)
+
+    def is_default(self, default: Any) -> bool:
+        """Tell whether every state has an empty default, so that bytes omit the field."""
+        counts = np.bincount(self.codes, minlength=len(self.forms)).tolist()
+        own = form_of(default)
+        return all(form == own for form, count in zip(self.forms, counts, strict=True) if count)
 
     @classmethod
     def concatenated(cls, fields: Sequence[Self]) -> Self:
@@ -360,8 +380,10 @@ class FlatStates:
     def fields(self) -> dict[str, Any]:
         """Return the columns that `codec.encode` writes, by field and part."""
         written: dict[str, Any] = {}
+        defaults = omitted_defaults(self.state_type)
         for field in self._fields:
-            written |= field.written()
+            if field.name not in defaults or not field.is_default(defaults[field.name]):
+                written |= field.written()
         return written
 
     def encode(self) -> bytes:
@@ -377,17 +399,17 @@ class FlatStates:
         errors: tuple[type[Exception], ...] = READ_ERRORS,
     ) -> Self:
         """Read what `encode` wrote, and check every state, as `read` does."""
-        written = codec.decode_block(cls.names(state_type), data)
+        types = field_types(state_type)
+        omitted = omitted_defaults(state_type)
+        optional = {part for name in omitted for part in _parts_of(name, types[name])}
+        written = codec.decode_block(cls.names(state_type), data, optional=optional)
         return cls.read(state_type, config, written, errors)
 
     @classmethod
     def names(cls, state_type: type[State]) -> list[str]:
-        """List the names of `fields`, in their order."""
-        return [
-            f"{name}.{part}"
-            for name, type_name in field_types(state_type).items()
-            for part in ("forms", "codes", *_ARRAYS.get(type_name, ()))
-        ]
+        """List the names of `fields`, in their order, those of omitted fields too."""
+        types = field_types(state_type).items()
+        return [part for name, type_name in types for part in _parts_of(name, type_name)]
 
     @classmethod
     def read(
@@ -415,9 +437,15 @@ class FlatStates:
         """
         size: int | None = None
         made: dict[str, _Field] = {}
-        base = bases(state_type)
+        base, defaults = bases(state_type), omitted_defaults(state_type)
         for name, type_name in field_types(state_type).items():
-            field = _read_field(name, type_name, written, size)
+            parts = _parts_of(name, type_name)
+            if size is not None and name in defaults and written.keys().isdisjoint(parts):
+                field = _Field.of_default(name, type_name, defaults[name], size)
+            else:
+                field = _read_field(name, type_name, written, size)
+                is_omitted = name in defaults and field.is_default(defaults[name])
+                require(not is_omitted, f"{name} holds nothing")
             size = len(field.codes)
             if name in base:
                 start = made[base[name]]
@@ -480,6 +508,11 @@ def _flattened(name: str, type_name: str, values: Sequence[Any], starts: Any) ->
     return _Field(name, type_name, tuple(form_by_key.values()), narrowed(codes), arrays)
 
 
+def _parts_of(name: str, type_name: str) -> list[str]:
+    """Name the columns that hold a field of all states."""
+    return [f"{name}.{part}" for part in ("forms", "codes", *_ARRAYS.get(type_name, ()))]
+
+
 def _itself(form: Any) -> Any:
     return form
 
@@ -508,6 +541,7 @@ def _text(form: Any) -> str:
 
 def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int | None) -> _Field:
     """Check that columns hold exactly what forms and codes declare."""
+    require(written.keys() >= {*_parts_of(name, type_name)}, f"{name} lacks a part")
     parts = {part: written[f"{name}.{part}"] for part in ("forms", "codes")}
     columns = {array: written[f"{name}.{array}"] for array in _ARRAYS.get(type_name, ())}
     is_column = all(isinstance(part, Column) for part in (*parts.values(), *columns.values()))

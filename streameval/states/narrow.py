@@ -8,36 +8,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["WIDTHS", "is_narrow", "narrowed"]
+__all__ = ["WIDTHS", "is_narrow", "narrowed", "narrowest_width"]
 
 WIDTHS = 1, 2, 4, 8
 """The number of bytes that an integer may take."""
 
 _FEW = 16  # Python is faster than NumPy below this size
+_BY_BITS = (*(1,) * 9, *(2,) * 8, *(4,) * 16, *(8,) * 32)
 
 Integers = npt.NDArray[np.integer[Any]]
 
 
-def narrowed(array: Integers, widths: Sequence[int] = WIDTHS) -> Integers:
+def narrowed(array: Integers) -> Integers:
     """Return an array in the narrowest type that holds it, signed or not as before."""
-    letter = array.dtype.kind
-    width = _needed(array, widths)
-    return array if width == array.itemsize else array.astype(f"{letter}{width}")
+    dtype = array.dtype
+    width = narrowest_width(array)
+    return array if width == dtype.itemsize else array.astype(f"{dtype.kind}{width}")
 
 
 def is_narrow(array: Integers, widths: Sequence[int] = WIDTHS) -> bool:
     """Tell whether `narrowed` would return an array as it is."""
-    return array.itemsize == widths[0] or _needed(array, widths) == array.itemsize
+    return array.itemsize == widths[0] or narrowest_width(array, widths) == array.itemsize
 
 
-def _needed(array: Integers, widths: Sequence[int]) -> int:
-    if array.size < _FEW:
-        numbers = array.ravel().tolist()
-        low, high = min(numbers, default=0), max(numbers, default=0)
-        bits = high.bit_length() if array.dtype.kind == "u" else max(~low, high).bit_length() + 1
-    elif array.dtype.kind == "u":
+def narrowest_width(array: Integers, widths: Sequence[int] = WIDTHS) -> int:
+    """Return the least number of bytes that hold each item; `widths` end as `WIDTHS` do."""
+    is_signed = array.dtype.kind == "i"
+    if array.size >= _FEW and is_signed:
+        bits = max(~int(array.min()), int(array.max())).bit_length() + 1
+    elif array.size >= _FEW:
         bits = int(np.bitwise_or.reduce(array, axis=None)).bit_length()
     else:
-        low, high = int(array.min()), int(array.max())
-        bits = max(~low, high).bit_length() + 1
-    return next(width for width in widths if bits <= 8 * width)
+        numbers = array.ravel().tolist()
+        highest = max(numbers, default=0)
+        bits = highest.bit_length()
+        if is_signed:
+            bits = max(~min(numbers, default=0), highest).bit_length() + 1
+    return max(_BY_BITS[bits], widths[0])

@@ -26,12 +26,27 @@ from streameval.states.score_pairs import MAX_LEVEL, Margin, ScorePairs, grouped
 from streameval.states.stack import Stack, are_same
 from streameval.states.state import State, check_numbers
 
-__all__ = ["LARGEST_LOSS", "LossSums", "PairedSums", "losses_of"]
+__all__ = [
+    "LARGEST_LOSS",
+    "LARGEST_NUMBER",
+    "LossSums",
+    "PairedSums",
+    "errors_of",
+    "losses_of",
+]
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-LARGEST_LOSS = {"log_loss": 36.05, "brier": 1.0}
+LARGEST_NUMBER = 2.0**200
+"""The largest truth or prediction that errors are taken of: their fourth power is finite."""
+
+LARGEST_LOSS = {
+    "log_loss": 36.05,
+    "brier": 1.0,
+    "mse": (2.0 * LARGEST_NUMBER) ** 2,
+    "mae": 2.0 * LARGEST_NUMBER,
+}
 """The end of the range of each loss: 52 log 2 for log loss."""
 
 _FIELDS_OF_LOSS = 5
@@ -43,6 +58,11 @@ def losses_of(name: str, positive: Mask, probability: Floats) -> Floats:
         return -log_of_either(clip_probabilities(probability), positive)
     error = probability - positive
     return np.asarray(error * error)
+
+
+def errors_of(name: str, error: Floats) -> Floats:
+    """Compute one of the measures of an error of each row, rounded once."""
+    return error * error if name == "mse" else np.abs(error)
 
 
 @attrs.frozen
@@ -230,7 +250,8 @@ class PairedSums(State):
         else:
             columns = (self.lo, self.hi, self.pair_a, self.pair_b)
             require(not any(map(len, columns)), "scores that are not kept")
-            require(self.pos.shape == self.neg.shape == (0,), "weights that are not kept")
+            for part in (self.pos, self.neg):
+                require(part.shape == (0,) and part.is_whole, "weights that are not kept")
 
     @staticmethod
     def _joint_shape(config: PairedConfig) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import CountOverflowError, InvalidInputError
+from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import (
     Coded,
     coded,
@@ -22,6 +23,13 @@ from streameval.exact.row_order import (
 )
 from streameval.exact.score_keys import keys_of, scores_of
 from streameval.inputs.labels import canonical_label, distinct
+from streameval.states.query_weights import (
+    NO_WEIGHTS,
+    check_same_weights,
+    joined_weights,
+    listed_weights,
+    weights_of,
+)
 
 __all__ = ["MAX_ROWS", "Gained", "Queries", "Ranked", "check_documents", "counts_of", "runs_above"]
 
@@ -269,6 +277,8 @@ class Queries:
         The retrieved documents.
     gained : Gained
         The judged documents with a gain, if a measure uses gains.
+    weights : FixedPoint, shape (Q,)
+        What each query counts; without items if all count 1.
     """
 
     ids: npt.NDArray[Any] | None
@@ -278,6 +288,7 @@ class Queries:
     declared: Ints
     ranked: Ranked
     gained: Gained
+    weights: FixedPoint = NO_WEIGHTS
 
     @classmethod
     def none(cls, config: RankingConfig) -> Self:
@@ -308,7 +319,10 @@ class Queries:
         gained = self.gained.select(slice(None), mine[self.gained.query])
         ranked = ranked.joined(other.ranked.select(slice(None), theirs[other.ranked.query]))
         gained = gained.joined(other.gained.select(slice(None), theirs[other.gained.query]))
-        return type(self)(ids, rows, relevant, found, declared, ranked, gained)
+        weights = joined_weights(self.weights, other.weights, mine, theirs)
+        before, now = listed_weights(self.weights, len(mine)), listed_weights(weights, size)[mine]
+        check_same_weights(before, now, ids[mine], "batches")
+        return type(self)(ids, rows, relevant, found, declared, ranked, gained, weights)
 
     def select(self, kept: Ints) -> Self:
         """Keep some queries, given their sorted indices."""
@@ -341,6 +355,7 @@ class Queries:
             self.declared[kept],
             ranked,
             gained,
+            weights_of(self.weights, kept),
         )
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Self, final
 
@@ -24,7 +24,16 @@ from streameval.exact.row_order import are_in_order
 from streameval.exact.score_keys import are_keys, keys_of, scores_of
 from streameval.inputs.labels import union
 from streameval.states.column import Column
+from streameval.states.curve import check_canonical, check_cells
 from streameval.states.queries import MAX_ROWS, Gained, Queries, Ranked
+from streameval.states.query_sketches import TABLES, QuerySketches
+from streameval.states.query_weights import (
+    NO_WEIGHTS,
+    canonical_weights,
+    joined_weights,
+    listed_weights,
+)
+from streameval.states.stack import Stack, are_same
 from streameval.states.state import State, check_numbers
 
 __all__ = ["ABSENT", "QueryValues", "RankingParts", "RankingState", "added"]
@@ -42,8 +51,11 @@ _UNDERFLOW = Fraction(1, 2**1000)  # the error of the square of a tiny value
 _MAX_GAIN = Fraction(2**430)
 _NONE = np.zeros(0, dtype=np.int64)
 _NO_VALUES = np.zeros(0, dtype=np.uint64)
+_NO_COUNTS, _NO_KEYS = Column(_NONE), Column(_NO_VALUES)
+_SKETCH = ("sketch_level", "sketch_sizes", "sketch_lo", "sketch_hi", "sketch_weight")
 _COUNTS = ("n", "missing", "nothing", "empty")
 _SUMS = ("sums", "squares", "lows", "highs")
+_KEPT = ("closed", "values", "closed_weights")
 
 
 @attrs.frozen(eq=False)
@@ -83,7 +95,7 @@ class RankingState(State):
     Parameters
     ----------
     n : FixedPoint, shape ()
-        The number of complete queries.
+        The number of complete queries. Here and below, queries count by their weights.
     missing, nothing : FixedPoint, shape ()
         The number of judged queries that are absent, and of complete ones without a relevant
         document.
@@ -105,6 +117,12 @@ class RankingState(State):
         The number of cells of each query, and `Ranked`.
     gained_sizes, gained_gain, gained_count, gained_found : Column
         The number of cells of each query, and `Gained`.
+    weights, closed_weights : FixedPoint, shape (Q,) and (len(closed),)
+        Of the open queries, and of those whose ids are kept; without items if all are 1.
+    sketch_level, sketch_sizes : Column of int64, shape (3 S,)
+        The level and the number of cells of each of the `QuerySketches` of S measures.
+    sketch_lo, sketch_hi, sketch_weight : Column of uint64 and FixedPoint, shape (c,)
+        The ends of all their cells, and the weights in these.
     """
 
     missing: FixedPoint
@@ -130,17 +148,28 @@ class RankingState(State):
     gained_gain: Column
     gained_count: Column
     gained_found: Column
+    weights: FixedPoint = attrs.field(default=NO_WEIGHTS, metadata={"omit_default": True})
+    closed_weights: FixedPoint = attrs.field(default=NO_WEIGHTS, metadata={"omit_default": True})
+    sketch_level: Column = attrs.field(default=_NO_COUNTS, metadata={"omit_default": True})
+    sketch_sizes: Column = attrs.field(default=_NO_COUNTS, metadata={"omit_default": True})
+    sketch_lo: Column = attrs.field(default=_NO_KEYS, metadata={"omit_default": True})
+    sketch_hi: Column = attrs.field(
+        default=_NO_KEYS, metadata={"omit_default": True, "above": "sketch_lo"}
+    )
+    sketch_weight: FixedPoint = attrs.field(default=NO_WEIGHTS, metadata={"omit_default": True})
 
     @classmethod
     def zero(cls, config: RankingConfig) -> Self:
         """Make a state of no query."""
-        size = len(config.measures)
+        size = len(config.means)
         return cls._of_open(
             Queries.none(config),
             **dict.fromkeys(_COUNTS, FixedPoint.zeros(())) | {"empty": FixedPoint.zeros(size)},
             **dict.fromkeys(_SUMS, (ExactSum(),) * size),
             closed=Column(_NONE),
             values=Column(_NO_VALUES),
+            closed_weights=NO_WEIGHTS,
+            **_columns(QuerySketches.none(len(config.sketched))),
         )
 
     @classmethod
@@ -150,39 +179,49 @@ class RankingState(State):
 
     @classmethod
     def of_complete(
-        cls, values: QueryValues, ids: npt.NDArray[Any] | None, config: RankingConfig
+        cls,
+        values: QueryValues,
+        ids: npt.NDArray[Any] | None,
+        config: RankingConfig,
+        weights: FixedPoint = NO_WEIGHTS,
     ) -> Self:
         """Sum the values of complete queries; keep their sorted ids if the options say so."""
         counts = ~values.is_empty
-        sums, squares = _moments(values.value, counts)
+        sums, squares = _moments(values.value, counts, weights)
         lows = highs = sums
         if values.low is not values.value:
-            lows = _sums(map(np.compress, counts, values.low))
-            highs = _sums(map(np.compress, counts, values.high))
+            lows = _sums(values.low, counts, weights)
+            highs = _sums(values.high, counts, weights)
+        keeps = config.keeps_ids and ids is not None
         kept = ids if config.keeps_ids and ids is not None else _NONE
         return attrs.evolve(
             cls.zero(config),
-            n=_count(len(values.has_nothing)),
-            nothing=_count(np.count_nonzero(values.has_nothing)),
-            empty=FixedPoint(np.count_nonzero(values.is_empty, axis=1).astype(np.int64)),
+            n=_number(np.ones_like(values.has_nothing), weights),
+            nothing=_number(values.has_nothing, weights),
+            empty=_number(values.is_empty, weights),
             sums=sums,
             squares=squares,
             closed=Column(kept),
             values=Column(_bits(values) if config.per_query else _NO_VALUES),
+            closed_weights=weights if keeps else NO_WEIGHTS,
             lows=lows,
             highs=highs,
+            **(_columns(_sketched(values, weights, config)) if config.sketched else {}),
         )
 
     @classmethod
-    def of_missing(cls, ids: npt.NDArray[Any], config: RankingConfig) -> Self:
+    def of_missing(
+        cls, ids: npt.NDArray[Any], config: RankingConfig, weights: FixedPoint = NO_WEIGHTS
+    ) -> Self:
         """Count judged queries that are absent; `ids` are sorted."""
         kept = ids if config.keeps_ids else _NONE
-        size = len(ids) * len(config.measures) if config.per_query else 0
+        size = len(ids) * len(config.means) if config.per_query else 0
         return attrs.evolve(
             cls.zero(config),
-            missing=_count(len(ids)),
+            missing=_number(np.ones(len(ids), dtype=bool), weights),
             closed=Column(kept),
             values=Column(np.full(size, ABSENT)),
+            closed_weights=weights if config.keeps_ids else NO_WEIGHTS,
         )
 
     @property
@@ -211,15 +250,17 @@ class RankingState(State):
                 self.gained_gain.values,
                 self.gained_found.values,
             ),
+            self.weights,
         )
 
     def __add__(self, other: Self) -> Self:
         """Add sums, and join the rows of open queries; `fitted` drops what no measure needs."""
-        closed, values = _joined_ids(self, other)
-        sums: dict[str, Any] = {"closed": closed, "values": values}
+        sums: dict[str, Any] = _joined_ids(self, other)
         for names, add in ((_COUNTS, operator.add), (_SUMS, added_sums)):
             for name in names:
                 sums[name] = add(getattr(self, name), getattr(other, name))
+        if len(self.sketch_level):
+            sums |= _columns(self.sketches.joined(other.sketches, None))
         if not len(self.ids) or not len(other.ids):
             return attrs.evolve(self if len(self.ids) else other, **sums)
         _check_types(self.ids, other.ids)
@@ -227,9 +268,15 @@ class RankingState(State):
         return self._of_open(self.open.joined(other.open, ids, mine, theirs), **sums)
 
     @property
+    def sketches(self) -> QuerySketches:
+        """The values of the measures that have quantiles."""
+        return QuerySketches.read([getattr(self, name) for name in _SKETCH])
+
+    @property
     def size(self) -> int:
         """The number of ids and cells, to which the cost of an addition is proportional."""
-        return len(self.closed) + len(self.ids) + len(self.ranked_key) + len(self.gained_gain)
+        own = len(self.closed) + len(self.ids) + len(self.sketch_lo)
+        return own + len(self.ranked_key) + len(self.gained_gain)
 
     @property
     def largest(self) -> int:
@@ -257,7 +304,7 @@ class RankingState(State):
         return self._of_open(self.open.trimmed(config), **self._closed_fields())
 
     def _closed_fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*_COUNTS, *_SUMS, "closed", "values")}
+        return {name: getattr(self, name) for name in (*_COUNTS, *_SUMS, *_KEPT, *_SKETCH)}
 
     @classmethod
     def _of_open(cls, queries: Queries, **closed: Any) -> Self:
@@ -279,6 +326,7 @@ class RankingState(State):
             gained_gain=Column(gained.gain),
             gained_count=Column(gained.count),
             gained_found=Column(gained.found),
+            weights=queries.weights,
         )
 
     def check(self, config: RankingConfig) -> None:
@@ -287,8 +335,10 @@ class RankingState(State):
 
 
 def added(a: RankingState, b: RankingState, config: RankingConfig) -> RankingState:
-    """Add two states, and drop the rows of open queries that no measure needs."""
+    """Add two states, and drop what no measure needs: rows of open queries, cells over budget."""
     total = a + b
+    if config.sketched:
+        total = attrs.evolve(total, **_columns(total.sketches.fitted(config.budget)))
     return total.fitted(config) if len(a.ids) and len(b.ids) else total
 
 
@@ -328,14 +378,15 @@ def _cannot_fail(parts: list[RankingState], config: RankingConfig) -> bool:
     if config.keeps_documents or config.max_open_queries is not None:
         return False
     is_declared = any((part.declared.values >= 0).any() for part in parts)
-    return not is_declared and sum(part.largest for part in parts) <= MAX_ROWS
+    has_weights = any(part.weights.whole.size for part in parts)
+    return not (is_declared or has_weights) and sum(part.largest for part in parts) <= MAX_ROWS
 
 
-def _joined_ids(a: RankingState, b: RankingState) -> tuple[Column, Column]:
+def _joined_ids(a: RankingState, b: RankingState) -> dict[str, Any]:
     """Join the ids that are kept; none may be on both sides, closed or open."""
     if not len(a.closed) or not len(b.closed):
         only = b if len(b.closed) else a
-        closed, values = only.closed, only.values
+        closed, values, weights = only.closed, only.values, only.closed_weights
     else:
         _check_types(a.closed, b.closed)
         ids, mine, theirs = union(a.closed.values, b.closed.values)
@@ -347,6 +398,7 @@ def _joined_ids(a: RankingState, b: RankingState) -> tuple[Column, Column]:
         rows[mine] = a.values.values.reshape(len(mine), size)
         rows[theirs] = b.values.values.reshape(len(theirs), size)
         closed, values = Column(ids), Column(rows.ravel())
+        weights = joined_weights(a.closed_weights, b.closed_weights, mine, theirs)
     for done, going in ((a.closed, b.ids), (b.closed, a.ids)):
         _check_types(done, going)
         both = set(done.values.tolist()) & set(going.values.tolist()) if len(going) else ()
@@ -354,7 +406,7 @@ def _joined_ids(a: RankingState, b: RankingState) -> tuple[Column, Column]:
             raise IncompatibleStateError(
                 f"cannot merge: query {min(both)!r} is closed in one and open in the other."
             )
-    return closed, values
+    return {"closed": closed, "values": values, "closed_weights": weights}
 
 
 def _check_types(a: Column, b: Column) -> None:
@@ -364,20 +416,41 @@ def _check_types(a: Column, b: Column) -> None:
         )
 
 
+def _columns(sketches: QuerySketches) -> dict[str, Any]:
+    return dict(zip(_SKETCH, sketches.columns(), strict=True))
+
+
+def _sketched(values: QueryValues, weights: FixedPoint, config: RankingConfig) -> QuerySketches:
+    """Put the values of measures that have quantiles into tables: those known exactly, and bounds.
+
+    Logarithms stay what they are, as in the sums.
+    """
+    counts, is_known = ~values.is_empty, values.low == values.high
+    terms: list[tuple[Floats, FixedPoint | None]] = []
+    for index in config.sketched:
+        known, others = counts[index] & is_known[index], counts[index] & ~is_known[index]
+        for of, kept in ((values.value, known), (values.low, others), (values.high, others)):
+            terms.append((of[index][kept], weights[kept] if weights.whole.size else None))
+    return QuerySketches.of(terms, config.budget)
+
+
 def _bits(values: QueryValues) -> npt.NDArray[np.uint64]:
     """Lay out the bits of the values, query by query; nan where there is nothing to find."""
     return np.where(values.is_empty, np.nan, values.value).T.copy().view(np.uint64).ravel()
 
 
-def _moments(values: Floats, counts: npt.NDArray[np.bool_]) -> tuple[Sums, Sums]:
+def _moments(
+    values: Floats, counts: npt.NDArray[np.bool_], weights: FixedPoint
+) -> tuple[Sums, Sums]:
     """Sum the values of each measure that count, and their squares.
 
     For 32 queries, taking all sums at once takes a third of the time of one by one; for 3000 it
     would take twice as long.
     """
-    if values.size > _FEW:
-        terms = list(map(np.compress, counts, values))
-        return _sums(terms), tuple(single_sum(exact_product(part, part), None) for part in terms)
+    if values.size > _FEW or weights.whole.size:
+        terms = list(_terms(values, counts, weights))
+        squares = (single_sum(exact_product(part, part), held) for part, held in terms)
+        return tuple(single_sum([part], held) for part, held in terms), tuple(squares)
     measure, size = np.nonzero(counts)[0], len(values)
     term = values[counts]
     parts = np.concatenate([term, *exact_product(term, term)])
@@ -386,37 +459,47 @@ def _moments(values: Floats, counts: npt.NDArray[np.bool_]) -> tuple[Sums, Sums]
     return sums[:size], sums[size:]
 
 
-def _sums(parts: Iterable[Floats]) -> Sums:
-    return tuple(single_sum([part], None) for part in parts)
+def _sums(values: Floats, counts: npt.NDArray[np.bool_], weights: FixedPoint) -> Sums:
+    return tuple(single_sum([part], held) for part, held in _terms(values, counts, weights))
 
 
-def _count(number: int | np.integer[Any]) -> FixedPoint:
-    return FixedPoint(np.array(number, dtype=np.int64))
+def _terms(
+    values: Floats, counts: npt.NDArray[np.bool_], weights: FixedPoint
+) -> Iterator[tuple[Floats, FixedPoint | None]]:
+    """Take the values of each measure that count, with their weights."""
+    for row, kept in zip(values, counts, strict=True):
+        yield row[kept], weights[kept] if weights.whole.size else None
+
+
+def _number(of: npt.NDArray[np.bool_], weights: FixedPoint) -> FixedPoint:
+    """Count queries along the last axis, each by its weight."""
+    if weights.whole.size:
+        return weights.where(of).totals()
+    return FixedPoint(np.asarray(np.count_nonzero(of, axis=-1), dtype=np.int64))
 
 
 def _check(state: RankingState, config: RankingConfig) -> None:
     for name in ("n", "missing", "nothing"):
-        numbers = getattr(state, name)
-        check_numbers(numbers, (), name)
-        require(numbers.is_whole, f"{name} has a fraction")
-    measures = len(config.measures)
+        check_numbers(getattr(state, name), (), name)
+    measures = len(config.means)
     check_numbers(state.empty, (measures,), "empty")
-    require(state.empty.is_whole, "empty has a fraction")
-    n = int(state.n.whole)
-    require(int(state.nothing.whole) <= n and (state.empty.whole <= n).all(), "more empty than n")
+    for numbers in (state.nothing, state.empty):
+        require(numbers.is_whole == state.n.is_whole, "fractions of some numbers alone")
+        require(((state.n - numbers).whole >= 0).all(), "more empty than n")
     for name in _SUMS:
         sums = getattr(state, name)
         require(len(sums) == measures and all(type(part) is ExactSum for part in sums), name)
     for index, item in enumerate(config.parsed):
         _check_sums(state, index, item)
     _check_closed(state, config)
+    _check_sketches(state, config)
     _check_shapes(state, config)
     _check_open(state.open, config)
 
 
 def _check_sums(state: RankingState, index: int, item: Measure) -> None:
     name = item.name
-    counted = int(state.n.whole) - int(state.empty.whole[index])
+    counted = state.n.to_fraction() - state.empty[index].to_fraction()
     low, value, high, squares = (
         sums[index].to_fraction() for sums in (state.lows, state.sums, state.highs, state.squares)
     )
@@ -443,27 +526,67 @@ def _range(item: Measure) -> tuple[Fraction, Fraction]:
 
 def _check_closed(state: RankingState, config: RankingConfig) -> None:
     _check_ids(state.closed, "closed")
-    counted = int(state.n.whole) + int(state.missing.whole)
-    require(len(state.closed) == (counted if config.keeps_ids else 0), "closed")
-    size = len(state.closed) * len(config.measures) if config.per_query else 0
+    _check_weights(state.closed_weights, len(state.closed))
+    weights = listed_weights(state.closed_weights, len(state.closed))
+    counted = state.n + state.missing
+    is_same = are_same(weights.total(), counted) and weights.is_whole == counted.is_whole
+    require(is_same if config.keeps_ids else not len(state.closed), "closed")
+    size = len(state.closed) * len(config.means) if config.per_query else 0
     require(state.values.kind == "uint64" and len(state.values) == size, "values")
     if not size:
         return
     bits = state.values.values.reshape(len(state.closed), -1)
     is_absent = (bits == ABSENT).all(axis=1)
-    require(np.count_nonzero(is_absent) == int(state.missing.whole), "values of missing queries")
-    kept = bits[~is_absent]
+    missing = weights.where(is_absent).total()
+    require(are_same(missing, state.missing), "values of missing queries")
+    kept, own = bits[~is_absent], weights[~is_absent]
     values = kept.view(np.float64)
     unknown = np.isnan(values)
     require((kept[unknown] == np.float64(np.nan).view(np.uint64)).all(), "values")
     require(not np.isinf(values).any(), "values are infinite")
-    require(np.array_equal(unknown.sum(axis=0), state.empty.whole), "values of empty queries")
+    is_same = are_same(own.where(unknown.T).totals(), state.empty)
+    require(is_same, "values of empty queries")
     for index, column in enumerate(values.T):
-        terms = column[~np.isnan(column)]
+        counts = ~np.isnan(column)
+        terms, held = column[counts], own[counts] if state.closed_weights.whole.size else None
         require(np.abs(terms).max(initial=0.0) <= 2.0**430, "values are too large")
-        require(single_sum([terms], None) == state.sums[index], "values of other sums")
-        squares = single_sum(exact_product(terms, terms), None)
+        require(single_sum([terms], held) == state.sums[index], "values of other sums")
+        squares = single_sum(exact_product(terms, terms), held)
         require(squares == state.squares[index], "values of other squares")
+
+
+def _check_sketches(state: RankingState, config: RankingConfig) -> None:
+    levels, sizes, lo, hi = (getattr(state, name) for name in _SKETCH[:4])
+    weight, n_tables = state.sketch_weight, TABLES * len(config.sketched)
+    for column in (levels, sizes):
+        require(column.kind == "int64" and len(column) == n_tables, "sketch_sizes")
+    require((sizes.values >= 0).all() and sizes.values.sum() == len(lo), "sketch_sizes")
+    nothing = Stack.of(FixedPoint.zeros(len(lo)))
+    check_cells(Stack.of(lo), Stack.of(hi), Stack.of(weight), nothing, "real")
+    require(weight.is_whole or bool(np.any(weight.fraction)), "sketch_weight has no fraction")
+    if n_tables:
+        check_canonical(levels.values, sizes.values, lo.values, hi.values, config.budget)
+    sketches = state.sketches
+    totals = [table.pos.total() for table in sketches.tables]
+    for number, index in enumerate(config.sketched):
+        item, first = config.parsed[index], TABLES * number
+        known, low, high = totals[first : first + TABLES]
+        counted = state.n - state.empty[index]
+        require(are_same(known + low, counted), f"{item.name} of other queries")
+        require(are_same(low, high), f"{item.name} with bounds on one side")
+        require(item.is_uncut or not low.is_positive(), f"{item.name} needs no bounds")
+        lowest, highest = map(float, _range(item))
+        for table in sketches.tables[first : first + TABLES]:
+            ends = scores_of(np.concatenate([table.lo[:1], table.hi[-1:]]), "real")
+            require(((lowest <= ends) & (ends <= highest)).all(), f"{item.name} out of range")
+
+
+def _check_weights(weights: FixedPoint, size: int) -> None:
+    """Check that queries count, and that weights that are all 1 have been left out."""
+    n_items = weights.whole.size
+    check_numbers(weights, (size,) if n_items else (0,), "weights")
+    require(bool(weights.is_positive().all()), "a query that does not count")
+    require(not n_items or canonical_weights(weights) is weights, "weights that are all 1")
 
 
 def _check_ids(ids: Column, name: str) -> None:
@@ -482,6 +605,7 @@ def _check_shapes(state: RankingState, config: RankingConfig) -> None:
         require(state.ids.kind == state.closed.kind, "ids of two types")
         both = set(state.ids.values.tolist()) & set(state.closed.values.tolist())
         require(not both, "queries that are open and closed")
+    _check_weights(state.weights, size)
     lengths = {"rows": size, "declared": size, "relevant": size * levels, "found": size * levels}
     lengths |= {"ranked_sizes": size, "ranked_count": len(state.ranked_key)}
     lengths |= {"gained_sizes": size, "gained_count": len(state.gained_gain)}

@@ -13,10 +13,12 @@ import numpy.typing as npt
 
 from streameval.configs.gains import gains_of
 from streameval.configs.ranking import RankingConfig
+from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks, distinct_values, standings
 from streameval.exact.score_keys import keys_of
 from streameval.inputs.labels import distinct
 from streameval.states.queries import Gained, Queries, Ranked
+from streameval.states.query_weights import NO_WEIGHTS, weights_of
 
 __all__ = ["Documents", "complete_queries", "queries_of"]
 
@@ -49,6 +51,8 @@ class Documents:
         None if all are.
     document : int64 or object array, shape (n,), optional
         The id of each.
+    weights : FixedPoint, shape (Q,)
+        What each query counts; without items if all count 1.
     """
 
     ids: Array | None
@@ -58,6 +62,7 @@ class Documents:
     score: Array
     is_retrieved: Mask | None
     document: Array | None
+    weights: FixedPoint = NO_WEIGHTS
 
     @classmethod
     def of_queries(cls, query: Ints, relevance: Array, score: Array) -> Self:
@@ -75,7 +80,12 @@ class Documents:
         optional = self.ids, self.is_retrieved, self.document
         if any(column is not None for column in optional) or (self.declared >= 0).any():
             return False
-        return bool(self.sizes.all())
+        return bool(self.sizes.all()) and not self.weights.whole.size
+
+    def of_some(self, kept: Mask) -> Self:
+        """Keep some queries, with their documents."""
+        rows = np.flatnonzero(np.repeat(kept, self.sizes))
+        return self._part(np.flatnonzero(kept), rows, self.sizes[kept])
 
     def select(self, kept: Mask) -> Self:
         """Keep some documents; the queries stay."""
@@ -94,7 +104,7 @@ class Documents:
             yield self._part(queries, rows, sizes)
             start = rows.stop
 
-    def _part(self, queries: slice, rows: Any, sizes: Ints) -> Self:
+    def _part(self, queries: slice | Ints, rows: Any, sizes: Ints) -> Self:
         return type(self)(
             None if self.ids is None else self.ids[queries],
             sizes,
@@ -103,6 +113,7 @@ class Documents:
             self.score[rows],
             None if self.is_retrieved is None else self.is_retrieved[rows],
             None if self.document is None else self.document[rows],
+            weights_of(self.weights, queries),
         )
 
     def counts(self, rows: Ints) -> Ints:
@@ -233,7 +244,8 @@ def queries_of(rows: Documents, config: RankingConfig, *, goes_on: bool = True) 
     else:
         n_rows, ranked = _ranked_complete(rows, asked, is_nan_last=config.nan == "last")
     relevant, found = asked.counted(len(rows))
-    queries = Queries(rows.ids, n_rows, relevant, found, rows.declared, ranked, gained)
+    counts = n_rows, relevant, found, rows.declared
+    queries = Queries(rows.ids, *counts, ranked, gained, rows.weights)
     queries.check_limits()
     return queries
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.errors import require
+from streameval.errors import corrupt, require
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
 from streameval.states.fields import fields_of
 from streameval.states.state import State, check_numbers
 
-__all__ = ["Form", "Stack", "StackableState", "SummableState", "are_same", "form_of"]
+__all__ = ["NOTHING", "Form", "Stack", "StackableState", "SummableState", "are_same", "form_of"]
 
 Form = Any
 """A field without its items.
@@ -26,6 +26,11 @@ Form = Any
 For numbers, whether they have fractions, and the shape; for a column, its type and length; for
 anything else, the value itself.
 """
+
+NOTHING: frozenset[Form] = frozenset(
+    [("int64", 0), ("uint64", 0), ("text", 0), (False, (0,))],
+)
+"""The forms of numbers and columns without items."""
 
 Mask = npt.NDArray[np.bool_]
 Lengths = npt.NDArray[np.int64]
@@ -129,6 +134,12 @@ class Stack:
         have: Mask = np.array([form[0] for form in self.forms])[self.codes]
         return have
 
+    def fractions_are(self, claim: Callable[[Any, Any], Any], other: Stack) -> bool:
+        """Compare `has_fraction` with that of another field, state by state."""
+        if len(self.forms) == len(other.forms) == 1:
+            return bool(claim(self.forms[0][0], other.forms[0][0]))
+        return bool(claim(self.has_fraction, other.has_fraction).all())
+
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
         """The number of items of each state, which must have one dimension."""
@@ -138,11 +149,21 @@ class Stack:
 
     def numbers(self, shape: tuple[int, ...], name: str) -> FixedPoint:
         """Check the shape and range of the numbers of each state, and return them all."""
-        for _, own in self.forms:
-            require(own == shape, f"{name} has shape {own} instead of {shape}")
-        check_numbers(self.items, self.items.shape, name)
+        self._check_numbers(shape, name)
         stacked: FixedPoint = self.items.reshape(len(self), *shape)
         return stacked
+
+    def rows(self, shape: tuple[int, ...], name: str) -> tuple[FixedPoint, FixedPoint]:
+        """Check numbers as `numbers` does; return them, a row for each state, and their sums."""
+        largest = self._check_numbers(shape, name)
+        rows: FixedPoint = self.items.reshape(len(self), math.prod(shape))
+        return rows, rows.totals(largest)
+
+    def _check_numbers(self, shape: tuple[int, ...], name: str) -> int:
+        for _, own in self.forms:
+            if own != shape:
+                raise corrupt(f"{name} has shape {own} instead of {shape}")
+        return check_numbers(self.items, self.items.shape, name)
 
     def column(self, length: int, column_type: str, name: str) -> npt.NDArray[Any]:
         """Check the type and length of the column of each state, and return them all."""
@@ -198,10 +219,11 @@ class StackableState(State):
 
 def are_same(one: FixedPoint, other: FixedPoint) -> bool:
     """Tell whether numbers are equal; fractions that are all zero do not matter."""
+    is_same = not np.count_nonzero(one.whole != other.whole)
     if one.is_whole and other.is_whole:
-        return bool((one.whole == other.whole).all())
+        return is_same
     fraction = (one - other).fraction
-    return bool((one.whole == other.whole).all()) and not (fraction is not None and fraction.any())
+    return is_same and not (fraction is not None and fraction.any())
 
 
 def _sum_of(values: Sequence[Any]) -> Any:

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.errors import CorruptStateError, StreamevalError, require
-from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
+from streameval.errors import CorruptStateError, StreamevalError, corrupt, require
+from streameval.exact.fixed_point import FRACTION_BITS, MAX_TOTAL, FixedPoint
 
 __all__ = ["READ_ERRORS", "State", "as_corrupt", "check_numbers"]
 
@@ -54,16 +54,17 @@ class State(ABC):
         """
 
 
-def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> None:
-    """Check the shape and the range of one field."""
-    require(numbers.shape == shape, f"{name} has shape {numbers.shape} instead of {shape}")
-    if not numbers.whole.size:
-        return
-    lowest = numbers.whole.item(numbers.whole.argmin())
-    require(lowest >= 0, f"{name} holds negative numbers")
+def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> int:
+    """Check the shape and the range of one field, and return its largest integer part."""
+    if numbers.shape != shape:
+        raise corrupt(f"{name} has shape {numbers.shape} instead of {shape}")
+    largest = numbers.largest
+    if largest > MAX_TOTAL:
+        raise corrupt(f"{name} holds negative numbers")
     if numbers.fraction is not None:
         within = (numbers.fraction >= 0) & (numbers.fraction >> FRACTION_BITS == 0)
         require(within.all(), f"{name} holds fractions outside [0, 1)")
+    return largest
 
 
 def as_corrupt(error: Exception) -> CorruptStateError:

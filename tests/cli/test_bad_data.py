@@ -181,6 +181,7 @@ def test_eval_refuses_lists_of_another_length(call, write):
     assert found.endswith("line 2: `y_score` must be a list of 3 numbers, got [0.1, 0.9].")
 
 
+@pytest.mark.slow
 def test_eval_refuses_more_labels_than_can_be_met_over_blocks(call, write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 30_000)
     rows = [{"y_true": n, "y_pred": n} for n in range(4200)]
@@ -331,6 +332,7 @@ def test_max_bad_as_a_share_counts_rows_that_the_accumulator_refuses(folder, cal
     assert "3 of 100 rows are bad; --max-bad is 2.9%." in done.err
 
 
+@pytest.mark.slow
 def test_max_bad_as_a_number_bears_any_number_of_first_rows(
     folder, call, small_buffers, monkeypatch
 ):

@@ -541,3 +541,19 @@ def test_binary_ignores_entries_of_labels(call, write):
     found = state(call, write("a.jsonl", rows), "--multilabel", "--ignore-label=-1")
     expected = se.PRCurveSketch(classes=2, multilabel=True, ignore_label=-1)
     assert found == expected.update([[1, -1], [0, 1]], [[0.5, 0.25], [0.25, 1]])
+
+
+def test_one_vs_one_is_asked_for_by_name(call, write):
+    rows = [
+        {"y_true": label, "y_score": scores}
+        for label, scores in [
+            *((0, [0.8, 0.1, 0.1]), (1, [0.2, 0.5, 0.3])),
+            *((2, [0.6, 0.3, 0.1]), (2, [0.3, 0.1, 0.6])),
+        ]
+    ]
+    options = ("--task", "binary", "--measures", "one_vs_one", "--metrics", "roc_auc_ovo")
+    found = call("eval", write("a.jsonl", rows), *options, "--json").json["metrics"]
+    assert found == {"roc_auc_ovo": pytest.approx(0.875, rel=1e-15)}
+    usual = call("eval", "a.jsonl", "--task", "binary", "--metrics", "roc_auc_ovo")
+    assert usual.code == 2
+    assert "count with --measures one_vs_one" in usual.err

@@ -14,6 +14,11 @@ MISNAMED = [
     (LABELS.upper(), [], "no column 'y_true' in the first rows: did you mean 'Y_TRUE'? There are"),
     ("y_true, y_pred\n1, 1\n", [], "no column 'y_pred' in the first rows: did you mean ' y_pred'?"),
     (",a\n0,1\n", [], "no column 'y_true' in the first rows: there are '', a."),
+    (
+        "clicked,p\n1,1\n",
+        [],
+        "no column 'y_true' in the first rows: there are clicked, p. --label names the column.",
+    ),
     (LABELS, BINARY, "no column 'y_score' in the first rows: did you mean"),
     (SCORES, ["--task", "regression"], "no column 'y_pred' in the first rows: did you mean"),
     (SCORES, ["--task", "ranking"], "no column 'relevance' in the first rows: there are y_true, y"),

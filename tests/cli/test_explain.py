@@ -193,7 +193,7 @@ def test_explain_says_what_the_meanings_of_measures_are_about(explained):
 
 def test_explain_shows_usual_options_without_their_meaning(explained):
     assert sections(explained(KINDS["regression"]()))["Options"] == (
-        "  measures   ()\n  budget     65536\n  intervals  False\n\n"
+        "  measures   ()\n  budget     65536\n  intervals  False\n  outputs    None\n\n"
     )
 
 
@@ -533,3 +533,18 @@ def test_explain_names_the_metrics_on_request(kind, explained):
     )
     named = re.sub(r"\s+", " ", line[1]).split(", ")
     assert [*result.readings(), *named] == result.readable()
+
+
+def test_limits_of_outputs_name_those_that_they_hold_for():
+    acc = se.RegressionAccumulator(outputs=3).update([[1, 5, 1], [2, 5, 1]], [[1, 2, 3]] * 2)
+    few, sums, constant = said(acc)
+    assert few.startswith("Few examples, 2")
+    assert constant == "Output 1, 2: The truth is constant: R2 is undefined."
+    assert sums == "Sums alone are kept: no metric has a sampling interval."
+
+
+def test_limits_of_a_calibration_with_intervals_say_which():
+    acc = se.CalibrationAccumulator(intervals=True).update(*scores(300))
+    assert said(acc)[-1] == (
+        "ECE depends on the bins, here 15; log loss and Brier score have a sampling interval."
+    )

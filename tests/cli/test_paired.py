@@ -156,3 +156,37 @@ def test_versus_refuses(options, message, call, log):
     done = call("eval", log, *options)
     assert done.code == 2
     assert message in done.err
+
+
+NUMBERS = [
+    {"y": 3.0, "old": 2.5, "new": 2.0},
+    {"y": -0.5, "old": 0.0, "new": 0.5},
+    {"y": 2.0, "old": 2.0, "new": 2.5},
+]
+OF_NUMBERS = ("--task", "regression", "--label", "y", "--pred", "old", "--versus", "new")
+
+
+def test_two_models_of_numbers_are_compared(call, write):
+    options = ("--measures", "mse,mae", "--metrics", "mse_a,mae_difference,n_only_a")
+    found = call("eval", write("a.jsonl", NUMBERS), *OF_NUMBERS, *options, "--json").json
+    expected = se.Paired(None, measures=["mse", "mae"])
+    expected.update([3.0, -0.5, 2.0], [2.5, 0.0, 2.0], [2.0, 0.5, 2.5])
+    result = expected.compute()
+    names = ("mse_a", "mae_difference", "n_only_a")
+    assert found["metrics"] == {name: result.value(name) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--versus", "old"), "--versus is the column of --pred itself."),
+        (("--threshold", "0.7"), "--threshold does not go with --task regression."),
+        (("--intervals",), "--intervals does not go with --task paired"),
+        (("--versus", "new,old"), "--versus takes one column."),
+        (("--measures", "recall"), "needs classes"),
+    ],
+)
+def test_options_of_classes_do_not_go_with_numbers(call, write, options, says):
+    done = call("eval", write("a.jsonl", NUMBERS), *OF_NUMBERS, *options)
+    assert done.code == 2
+    assert says in done.err

@@ -54,6 +54,44 @@ def parts(folder):
     return ["0.run", "1.run"]
 
 
+WEIGHTS = dict(zip(JUDGED, [2, 0.5, 1, 0, 3, 1, 2], strict=True))
+
+
+def weighted():
+    """What the judged queries of the run come to, each with its weight."""
+    accumulator = se.RankingAccumulator(["map", "ndcg@5"])
+    queries = {query: RUN[query] for query in JUDGED}
+    return accumulator.update_run(queries, QRELS, False, query_weight=WEIGHTS)
+
+
+@pytest.mark.parametrize("form", ["lists", "rows"])
+def test_ranking_weight_is_that_of_the_query(form, call, folder):
+    lines = as_lists() if form == "lists" else as_rows()
+    text = "".join(json.dumps({**line, "w": WEIGHTS[line["query"]]}) + "\n" for line in lines)
+    (folder / "a.jsonl").write_text(text)
+    found = counted(call, "a.jsonl", "--weight", "w", "--measures", "map,ndcg@5")
+    assert found == weighted()
+
+
+def test_ranking_weight_of_0_prints_no_values_of_the_query(call, folder):
+    lines = [{**line, "w": WEIGHTS[line["query"]]} for line in as_lists()]
+    (folder / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    options = ("--weight", "w", "--measures", "map", "--per-query", "--json")
+    done = call("eval", "a.jsonl", *RANKING, *options)
+    assert done.code == 0, done.err
+    printed = [json.loads(line) for line in done.out.splitlines()[: len(JUDGED) - 1]]
+    kept = [query for query in JUDGED if WEIGHTS[query]]
+    assert [(one["query"], one["query_weight"]) for one in printed] == [
+        (query, WEIGHTS[query]) for query in kept
+    ]
+
+
+def test_ranking_weight_refuses_a_run(call, run):
+    done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--weight", "w")
+    assert done.code == 2
+    assert "--weight names a column, and does not go with --qrels." in done.err
+
+
 @pytest.mark.parametrize("rows", [1, 40, 10**6])
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_state_of_a_run_is_that_of_a_program(jobs, rows, call, run, monkeypatch):

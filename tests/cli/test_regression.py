@@ -126,8 +126,14 @@ def test_regression_count_is_its_own_interval(evaluate):
             "no metric 'rsme': did you mean 'rmse'? There are n, rmse, mse, mae, r2, bias, ",
         ),
         (["--fail-under", "mae[1]<1"], "'mae[1]': mae has no averages and no classes."),
-        (["--label", "y_true,y_pred"], "--label takes one column."),
-        (["--pred", "y_true,y_pred"], "--pred takes one column."),
+        (
+            ["--label", "y_true,y_pred"],
+            "`y_true,y_pred` holds 2 numbers and `y_pred` holds 1 number a row",
+        ),
+        (
+            ["--pred", "y_true,y_pred"],
+            "`y_true` holds 1 number and `y_true,y_pred` holds 2 numbers a row",
+        ),
         (
             ["--pred", "y_prde"],
             "no column 'y_prde' in the first rows: did you mean 'y_pred'? There are id, y_true, ",
@@ -199,3 +205,26 @@ def test_states_of_other_measures_do_not_merge(evaluate, call):
     done = call("merge", "a.state", "b.state", "-o", "c.state")
     assert done.code != 0
     assert "`measures` differs" in done.err
+
+
+OUTPUTS = [
+    {"y": [1, 2], "p": [1, 4], "y0": 1, "y1": 2, "p0": 1, "p1": 4},
+    {"y": [3, 4], "p": [2, 4], "y0": 3, "y1": 4, "p0": 2, "p1": 4},
+]
+
+
+@pytest.mark.parametrize(
+    "columns", [("y", "p"), ("y0,y1", "p0,p1"), ("y", "p0,p1")], ids=["lists", "columns", "both"]
+)
+def test_regression_counts_several_outputs(columns, call, write):
+    label, pred = columns
+    options = ("--label", label, "--pred", pred, "--metrics", "mse,mse[1],r2[variance_weighted]")
+    found = call("eval", write("o.jsonl", OUTPUTS), *REGRESSION, *options, "--json").json
+    expected = se.RegressionAccumulator(outputs=2)
+    expected.update([[1, 2], [3, 4]], [[1, 4], [2, 4]])
+    result = expected.compute()
+    assert found["metrics"] == {
+        "mse": result.mse(),
+        "mse[1]": 2.0,
+        "r2[variance_weighted]": result.r2("variance_weighted"),
+    }

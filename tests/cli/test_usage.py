@@ -34,12 +34,14 @@ def test_eval_lists_the_columns_when_none_is_near(call, labels):
 
 def test_eval_lists_some_of_many_columns(call, write):
     log = write("a.jsonl", [{f"c{n}": 1 for n in range(50)}])
-    assert error_of(call("eval", log)).endswith(" c18, c19, ...")
+    assert error_of(call("eval", log)).endswith(" c18, c19, ... --label names the column.")
 
 
 def test_eval_lists_columns_on_one_line_whatever_they_hold(call, write):
     log = write("a.jsonl", [{"\x1b[31m\nred": 1}])
-    assert error_of(call("eval", log)).endswith(r"there are '\x1b[31m\nred'.")
+    assert error_of(call("eval", log)).endswith(
+        r"there are '\x1b[31m\nred'. --label names the column."
+    )
 
 
 def test_eval_asks_for_predictions(call, write):
@@ -221,21 +223,25 @@ TAKEN = {
         *("--label", "--weight", "--pred", "--score", "--versus", "--classes", "--multilabel"),
         *("--threshold", "--scores", "--pos-label", "--ignore-label", "--measures", "--budget"),
     },
-    "regression": {"--label", "--weight", "--pred", "--measures", "--budget", "--intervals"},
+    "regression": {
+        *("--label", "--weight", "--pred", "--measures", "--budget", "--intervals"),
+        "--versus",
+    },
     "binary": {
         *("--label", "--weight", "--score", "--classes", "--multilabel", "--pos-label"),
-        *("--budget", "--scores", "--nan", "--ignore-label", "--group"),
+        *("--budget", "--scores", "--nan", "--ignore-label", "--measures", "--group"),
     },
     "grouped": {
         *("--label", "--weight", "--score", "--budget", "--scores"),
         *("--group", "--group-weight", "--max-groups"),
     },
-    "calibration": {"--label", "--weight", "--score", "--classes", "--bins"},
+    "calibration": {"--label", "--weight", "--score", "--classes", "--bins", "--intervals"},
     "ranking": {
         *("--qrels", "--no-count-missing", "--like", "--measures", "--relevance-level", "--gain"),
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),
         *("--track-queries", "--rows-per-query", "--max-open-queries", "--per-query", "--trec"),
         *("--query", "--relevance", "--score", "--doc", "--retrieved", "--num-relevant"),
+        *("--weight", "--budget"),
     },
 }
 

@@ -438,6 +438,7 @@ def ranked(rows, inner=None):
     return held.update({name: [row[name] for row in rows] for name in rows[0]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
 def test_rows_of_queries_are_counted_in_panes(form, call, write, small_buffers):
     rows = rows_of([one for one in queries(1000) if one["doc"]])
@@ -454,6 +455,7 @@ def test_jobs_give_the_same_windows_of_queries(call, write, small_buffers):
     assert se.load("1.state").to_bytes() == se.load("2.state").to_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [[], ["--by", "country=DE,FR"]])
 @pytest.mark.parametrize("ids", [[], ["--track-queries"]])
 def test_lists_of_queries_are_counted_in_panes(by, ids, call, write, small_buffers):
@@ -699,6 +701,7 @@ def test_diff_of_windows_without_rows_has_no_numbers(call):
     assert done["metrics"]["mae"]["a"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

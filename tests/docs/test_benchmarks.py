@@ -193,6 +193,7 @@ def test_logs_are_as_large_as_asked(
     assert frame.columns == ["user", "ad", "y_true", "y_score"]
 
 
+@pytest.mark.slow
 def test_costs_of_groups_are_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,6 +149,38 @@ def test_relative_links_lead_somewhere() -> None:
     assert [link for link in links if not link.exists()] == []
 
 
+def anchors(page: Path) -> set[str]:
+    """List the anchors that GitHub gives to the headings of a page."""
+    text = re.sub(
+        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    found: dict[str, int] = {}
+    for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        found[name] = found.get(name, 0) + 1
+    return {f"{name}-{n}" if n else name for name, total in found.items() for n in range(total)}
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda page: page.name)
+def test_links_of_a_document_lead_to_files_and_headings(page: Path) -> None:
+    """Sphinx checks the pages of the site, and not these."""
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:src|href)="([^"]+)"', text)
+    own = [link.partition("#") for link in links if "://" not in link]
+    assert [name for name, *_ in own if not (page.parent / name).exists()] == []
+    assert [
+        f"{name}#{anchor}"
+        for name, _, anchor in own
+        if anchor and anchor not in anchors(page.parent / name if name else page)
+    ] == []
+
+
+def test_anchors_of_headings_are_those_of_github(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A `b_c`, d-e!\n\n```\n# code\n```\n\n## Two\n\n### Two\n", encoding="utf-8")
+    assert anchors(page) == {"a-b_c-d-e", "two", "two-1"}
+
+
 def test_command_line_reference_names_every_option() -> None:
     from streameval.cli.arguments import argument_parser
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from streameval.engines._counting import SourceCounter, merged
+from streameval.engines._counting import SourceCounter
 from streameval.engines._running import Engine, Policy, evaluate_on
 from streameval.engines._sources import Sources
 
@@ -43,6 +43,7 @@ class Here(Engine):
         self.seed = seed
         self.started: list[Handle] = []
         self.n_merged: list[int] = []
+        self.merges: list[Handle] = []
         self.n_results: list[int] = []
         self.cancelled: list[Handle] = []
         self.early: list[Handle] = []
@@ -59,9 +60,10 @@ class Here(Engine):
             for task in self.start(function, calls)
         ]
 
-    def merge(self, states: Any) -> Handle:
+    def merge(self, function: Any, states: Any) -> Handle:
         self.n_merged.append(len(states))
-        return Handle(merged, (*states,))
+        self.merges.append(Handle(function, (*states,)))
+        return self.merges[-1]
 
     def finished(self, handles: Any) -> Any:
         order = list(handles)

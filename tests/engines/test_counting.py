@@ -18,7 +18,8 @@ from engines.cases import CASES, TABLE, every_case, parts, write_parts
 from pyarrow import parquet
 
 import streameval as se
-from streameval.engines._counting import SourceCounter, merged
+from streameval.engines._counting import SourceCounter
+from streameval.engines._shipping import merged
 from streameval.engines._sources import Sources
 
 ADAPTERS = {

@@ -22,7 +22,8 @@ pytest.importorskip("distributed", reason="distributed is not installed")
 from distributed import Client, LocalCluster  # noqa: E402
 
 from streameval.engines import dask as adapter  # noqa: E402
-from streameval.engines._counting import SourceCounter, merged  # noqa: E402
+from streameval.engines._counting import SourceCounter  # noqa: E402
+from streameval.engines._shipping import merged  # noqa: E402
 from streameval.engines.dask import _with_steady_memory, evaluate  # noqa: E402
 
 pytestmark = pytest.mark.engine(name="dask")
@@ -141,7 +142,7 @@ def test_workers_merge_in_turn(client):
     cluster = adapter._Cluster(client)
     state = {None: se.ConfusionAccumulator().to_bytes()}
     held = client.scatter([state, state], workers=[*client.nthreads()][:1], hash=False)
-    merges = [cluster.merge(held) for _ in range(4)]
+    merges = [cluster.merge(merged, held) for _ in range(4)]
     client.gather(merges)
     holders = [workers for (workers,) in client.who_has(merges).values()]
     assert sorted(map(holders.count, holders)) == [2, 2, 2, 2]

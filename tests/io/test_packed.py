@@ -135,6 +135,7 @@ def test_stream_refuses_data_that_is_damaged(packing):
         read_all(bytes(packed))
 
 
+@pytest.mark.slow
 def test_stream_unpacks_in_memory_that_does_not_grow(packing):
     packed = PACKERS[packing](bytes(2**25))
     stream = ByteStream(io.BytesIO(packed), "log")

@@ -197,6 +197,10 @@ def _regression(draw: st.DrawFn) -> Case:
         options["intervals"] = draw(st.booleans())
         numbers = np.maximum(np.abs(numbers), 1e-30).clip(max=1e30)
     rows = {"y_true": numbers[0], "y_pred": numbers[1]}
+    if draw(st.booleans()):
+        options["outputs"] = draw(st.integers(1, 3))
+        of_each = random.permuted(np.repeat(numbers[..., None], options["outputs"], 2), axis=1)
+        rows = {"y_true": of_each[0], "y_pred": of_each[1]}
     return Case(se.RegressionAccumulator, options, rows | _weights(draw, size, random))
 
 
@@ -268,6 +272,19 @@ def _measured_pair(draw: st.DrawFn) -> Case:
     return Case(se.Paired, options, rows | _weights(draw, size, random))
 
 
+@st.composite
+def _numbers_pair(draw: st.DrawFn) -> Case:
+    """Draw numbers, and those that two models predict."""
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    decades = draw(st.sampled_from([1, 12, 60]))
+    numbers = random.normal(size=(3, size)) * 10.0 ** random.uniform(-decades, decades, (3, size))
+    measures = draw(st.sets(st.sampled_from(["mse", "mae"])))
+    rows = dict(zip(("y_true", "y_pred_a", "y_pred_b"), numbers.round(1), strict=True))
+    options = {"classes": None, "measures": sorted(measures)}
+    return Case(se.Paired, options, rows | _weights(draw, size, random))
+
+
 def _large_measured_pair() -> Case:
     random = np.random.default_rng(12)
     size = 40_000
@@ -297,6 +314,7 @@ def _calibration(draw: st.DrawFn) -> Case:
     size = draw(st.integers(0, 24))
     options, rows = draw(st.sampled_from([_one_probability, _probabilities]))(random, size)
     options["bins"] = draw(st.sampled_from([1, 7, 8, 15, 100]))
+    options["intervals"] = draw(st.booleans())
     return Case(se.CalibrationAccumulator, options, rows | _weights(draw, size, random))
 
 
@@ -349,6 +367,8 @@ def _large_curve() -> Case:
 def _good_prediction(options: dict[str, Any]) -> dict[str, Any]:
     if options.get("multilabel"):
         return {"y_true": [[0, 1]], "y_pred": [[0, 1]]}
+    if "outputs" in options:
+        return {name: [[0] * options["outputs"]] for name in ("y_true", "y_pred")}
     return {"y_true": [0, 1], "y_pred": [0, 1]}
 
 
@@ -468,6 +488,7 @@ LAWS: dict[str, Laws] = {
         cases=_calibration(),
         changed_options={
             "bins": ({"bins": 15}, {"bins": 16}),
+            "intervals": ({}, {"intervals": True}),
             "classes": ({"classes": 3}, {"classes": ["a", "b", "c"]}),
         },
         bad_batches={
@@ -509,6 +530,7 @@ LAWS: dict[str, Laws] = {
                 {"measures": ["median_absolute_error"], "budget": 3},
             ),
             "intervals": ({}, {"intervals": True}),
+            "outputs": ({}, {"outputs": 1}),
         },
         bad_batches={
             "a truth that is NaN": ({}, {"y_true": [0, float("nan")], "y_pred": [0, 1]}),
@@ -517,6 +539,14 @@ LAWS: dict[str, Laws] = {
             "a logarithm of 0": (
                 {"measures": ["msle"]},
                 {"y_true": [0, 1, 2], "y_pred": [0, 3, -1]},
+            ),
+            "two numbers for three outputs": (
+                {"outputs": 3},
+                {"y_true": [[0, 1]], "y_pred": [[1, 1]]},
+            ),
+            "a logarithm of 0 in the second output": (
+                {"measures": ["msle"], "outputs": 2},
+                {"y_true": [[0, 1], [0, 1]], "y_pred": [[0, 1], [0, -1]]},
             ),
             "strings": ({}, {"y_true": ["1"], "y_pred": [1]}),
             "lengths that differ": ({}, {"y_true": [0, 1], "y_pred": [0]}),
@@ -533,7 +563,7 @@ LAWS: dict[str, Laws] = {
         large=_large_regression,
     ),
     "Paired": Laws(
-        cases=_paired() | _measured_pair() | _decided_pair(),
+        cases=_paired() | _measured_pair() | _decided_pair() | _numbers_pair(),
         changed_options={
             "classes": ({"classes": 3}, {"classes": 4}),
             "multilabel": ({"classes": 3}, {"classes": 3, "multilabel": True}),

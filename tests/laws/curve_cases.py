@@ -34,7 +34,7 @@ NUMBERS = np.array([7, -3, 2**62, 0])
 
 def curve_rows(draw: st.DrawFn, random: np.random.Generator, size: int) -> tuple[dict, Rows]:
     """Draw options and the rows of a small data set."""
-    made = [_binary, _logits, _named, _classes, _multilabel, _with_gaps]
+    made = [_binary, _logits, _named, _classes, _pairs, _multilabel, _with_gaps]
     options, rows = draw(st.sampled_from(made))(random, size)
     options["budget"] = draw(st.sampled_from([1, 2, 3, 5, 8, 100, None]))
     return options, rows
@@ -99,6 +99,11 @@ def _classes(random: np.random.Generator, size: int) -> tuple[dict, Rows]:
     return {"classes": labels.tolist()}, rows
 
 
+def _pairs(random: np.random.Generator, size: int) -> tuple[dict, Rows]:
+    options, rows = _classes(random, size)
+    return options | {"measures": ["one_vs_one"]}, rows
+
+
 def _multilabel(random: np.random.Generator, size: int) -> tuple[dict, Rows]:
     rows = {"y_true": random.integers(0, 2, (size, 2)), "y_score": _draw(SCORES, random, size, 2)}
     return {"classes": 2, "multilabel": True}, rows
@@ -118,6 +123,7 @@ CHANGED_OPTIONS = {
     "pos_label": ({}, {"pos_label": 1}),
     "nan": ({}, {"nan": "skip"}),
     "ignore_label": ({}, {"ignore_label": -1}),
+    "measures": ({"classes": 3}, {"classes": 3, "measures": ["one_vs_one"]}),
 }
 
 

@@ -226,6 +226,7 @@ def check_panes(windowed: se.Windowed, make: Make, rows: Rows, random: random.Ra
 NESTINGS = [("slices", None), ("panes", None), ("both", None), ("both", "many")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(cases(1000)))
 @pytest.mark.parametrize(("nesting", "chosen"), NESTINGS)
 def test_groups_equal_a_model_of_lists_of_rows(nesting: str, chosen: str | None, seed: int) -> None:

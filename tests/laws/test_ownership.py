@@ -127,6 +127,7 @@ def test_scribbling_over_arguments_changes_nothing(name: str, data: st.DataObjec
     assert counted(case, FORMS[form], pieces).to_bytes() == expected(case, pieces)
 
 
+@pytest.mark.slow
 @sizes
 @every_form
 @large

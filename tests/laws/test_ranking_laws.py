@@ -59,14 +59,13 @@ def padded(rows: dict[str, Any]) -> dict[str, Any]:
 
 
 def ragged(rows: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """List the real candidates row by row; and say how many are relevant, by query."""
+    """List the real candidates row by row; and the numbers and weights of queries, by query."""
     real = rows["mask"]
     flat = {name: rows[name][real] for name in rows if rows[name].ndim == 2 and name != "mask"}
     flat["query"] = np.broadcast_to(rows["query"][:, None], real.shape)[real]
-    if "num_relevant" not in rows:
-        return flat, {}
-    numbers = zip(rows["query"].tolist(), rows["num_relevant"].tolist(), strict=True)
-    return flat, {"num_relevant": dict(numbers)}
+    given = [name for name in ("num_relevant", "query_weight") if name in rows]
+    ids = rows["query"].tolist()
+    return flat, {name: dict(zip(ids, rows[name].tolist(), strict=True)) for name in given}
 
 
 def spread(random: np.random.Generator, case: Case, pieces: int) -> Any:
@@ -114,8 +113,8 @@ def test_the_order_of_queries_and_candidates_changes_nothing(case: Case, seed: i
 def test_a_block_of_open_queries_is_its_rows(case: Case) -> None:
     case = named(case)
     numbers = ragged(case.rows)[1]
-    rows = {name: column for name, column in case.rows.items() if name != "num_relevant"}
-    given_numbers = {"num_relevant": case.rows["num_relevant"]} if numbers else {}
+    rows = {name: column for name, column in case.rows.items() if name not in numbers}
+    given_numbers = {name: case.rows[name] for name in numbers}
     goes_on = case.empty().update(rows, partial=True, **given_numbers)
     assert goes_on.compute().n_open == case.size
     assert (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import attrs
 
@@ -95,6 +96,8 @@ class Kafka:
     tells_ends: bool = True
     configs: list[dict] = attrs.field(factory=list)
     n_open: int = 0
+    wait: Callable = abs  # what a request does with its timeout before it fails
+    n_asked: int = 0
     KafkaException = KafkaException
     TopicPartition = TopicPartition
 
@@ -123,17 +126,20 @@ class Consumer:
         for error in said:
             self.on_error(error)
 
-    def _answer(self):
-        if self.kafka.failure is not None:
-            raise KafkaException(self.kafka.failure)
+    def _answer(self, timeout):
+        self.kafka.n_asked += 1
+        failure = self.kafka.failure
+        if failure is not None:
+            self.kafka.wait(timeout)
+            raise KafkaException(failure)
 
     def list_topics(self, topic, timeout):
-        self._answer()
+        self._answer(timeout)
         found = Topic(dict.fromkeys(self.kafka.logs), self.kafka.error)
         return Metadata({topic: found}, self.kafka.cluster_id)
 
     def get_watermark_offsets(self, place, timeout, cached):
-        self._answer()
+        self._answer(timeout)
         log = self.kafka.logs[place.partition]
         return log.low, log.high
 

@@ -84,6 +84,7 @@ def test_delivered_events_leave_the_outbox(writer):
     assert writer.checkpoint.load().outbox == [("b", 2)]
 
 
+@pytest.mark.slow
 def test_pieces_stay_few_however_many_commits(writer, path):
     writer.commit(rows_of(*range(0, 20_000, 10)))
     for number in range(20):
@@ -95,6 +96,7 @@ def test_pieces_stay_few_however_many_commits(writer, path):
     assert 1 in levels(path)
 
 
+@pytest.mark.slow
 def test_pieces_are_replaced_by_the_whole_once_they_are_as_large(writer, path):
     writer.commit(rows_of(*range(0, 4000, 10)))
     size = len(writer.total.to_bytes())
@@ -109,6 +111,7 @@ def test_pieces_are_replaced_by_the_whole_once_they_are_as_large(writer, path):
     assert writer.checkpoint.load().windowed.to_bytes() == writer.total.to_bytes()
 
 
+@pytest.mark.slow
 def test_commit_of_a_few_rows_writes_little(writer, path):
     writer.commit(rows_of(*range(0, 350_000, 10)))
     writer.checkpoint._base.execute("PRAGMA wal_checkpoint(TRUNCATE)")

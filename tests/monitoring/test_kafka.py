@@ -36,7 +36,10 @@ def now(monkeypatch):
 
 @pytest.fixture
 def kafka(monkeypatch, now):
-    return Kafka({0: values(0, 3), 1: values(3, 5)}).install(monkeypatch)
+    def wait(timeout):
+        now[0] += timeout
+
+    return Kafka({0: values(0, 3), 1: values(3, 5)}, wait=wait).install(monkeypatch)
 
 
 def source(position=None, **options):
@@ -255,6 +258,57 @@ def test_unreachable_brokers_are_an_error_at_the_start(kafka):
     with pytest.raises(BadDataError, match=r"^kafka:clicks: cannot be reached: connection refu"):
         source().read(100)
     assert kafka.n_open == 0
+
+
+def test_unreachable_brokers_are_asked_for_as_long_as_was_said(kafka, now):
+    kafka.failure = Error("_TRANSPORT")
+    began = now[0]
+    with pytest.raises(BadDataError, match="cannot be reached"):
+        source(timeout=5).read(100)
+    assert now[0] == pytest.approx(began + 5, abs=0.5)
+    assert kafka.n_asked > 10
+
+
+def test_slow_brokers_have_longer_and_longer_to_answer(kafka, now):
+    waits = []
+
+    def wait(timeout):
+        waits.append(timeout)
+        now[0] += timeout
+        if timeout >= 1:
+            kafka.failure = None
+
+    kafka.failure, kafka.wait = Error("_TIMED_OUT"), wait
+    assert drained(source())[0] == {"0": [0, 1, 2], "1": [3, 4]}
+    assert waits == [0.25, 0.5, 1.0]
+
+
+@pytest.mark.parametrize("n_asked", [0, 1, 3])
+def test_interruption_ends_the_wait_for_brokers(n_asked, kafka, now):
+    one = source()
+    kafka.failure = Error("_TRANSPORT")
+
+    def wait(timeout):
+        now[0] += timeout
+        if kafka.n_asked == n_asked:
+            one.interrupt()
+
+    kafka.wait = wait
+    if not n_asked:
+        one.interrupt()
+    assert one.read(100) is None
+    assert kafka.n_asked == max(n_asked, 1)
+    assert not one.is_caught_up
+    assert kafka.n_open == 0
+    assert one.warnings() == []
+
+
+def test_credentials_that_are_refused_at_the_start_are_told_at_once(kafka):
+    kafka.failure = Error("_TRANSPORT")
+    kafka.said = [Error("_AUTHENTICATION", "wrong password")]
+    with pytest.raises(BadDataError, match=r"^kafka:clicks: wrong password\.$"):
+        source().read(100)
+    assert kafka.n_asked == 1
 
 
 def test_refused_credentials_are_an_error_at_any_time(kafka, now):

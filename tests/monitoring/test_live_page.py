@@ -216,7 +216,7 @@ def test_sparkline_says_what_it_shows() -> None:
 
 def test_every_series_has_a_table_behind_it() -> None:
     made = page(view(snapshot(windowed({"DE": range(12), "FR": range(12)}, per=20), n_open=0)))
-    regions = [one["aria-label"] for one in made.all("div", role="region")]
+    regions = [one["aria-label"] for one in made.all("div", role="group")]
     names = [f"The newest panes of country={name}" for name in ("DE", "FR")]
     assert sorted(map(str, regions)) == [*names, "accuracy over time"]
     assert len(made.all("details")) == len(made.all("summary")) == 3
@@ -502,6 +502,31 @@ def test_older_panes_are_read_later_where_it_takes_long() -> None:
     assert versions == [("1-1", 1), ("1-2", 2), ("1", 3)]
     assert made.whole is not None
     assert made.whole.series[0].panes[-1].reading.value == 1.0
+
+
+@pytest.mark.parametrize("inner", [se.ConfusionAccumulator(), se.PRCurveSketch(4)])
+def test_page_of_changed_panes_is_that_of_who_sees_them_first(inner: Any) -> None:
+    metric = parse_metric("accuracy" if isinstance(inner, se.ConfusionAccumulator) else "roc_auc")
+    held = se.Windowed(se.Sliced(inner, "c"), pane="1m", time="t", unit="s")
+    readers, rng = _Readers([metric], 0.95), np.random.default_rng(5)
+    texts = []
+    steps = [(0, 4, 4, 1), (3, 4, 4, 1), (3, 4, 4, 0), (1, 2, 4, 0), (4, 6, 5, 2), (5, 64, 6, 1)]
+    for number, (first, last, n_values, n_open) in enumerate(steps):
+        n = 200
+        scores = rng.random(n) if number % 2 else rng.random(n) / 4
+        predicted = scores if str(metric) == "roc_auc" else (scores > 0.1).astype(int)
+        name = "y_score" if str(metric) == "roc_auc" else "y_pred"
+        columns = {"y_true": rng.integers(0, 2, n), name: predicted}
+        columns |= {"t": rng.integers(60 * first, 60 * last, n), "c": rng.integers(0, n_values, n)}
+        held.update(columns)
+        state = Windowed._make(held._config, held._everything(held._held))
+        for shown in (
+            snapshot(state, number=number, n_open=n_open),
+            snapshot(state, number=number, n_open=n_open + 1),
+        ):
+            texts.append(fragment(readers.view("ck", shown)))
+            assert texts[-1] == fragment(_Readers([metric], 0.95).view("ck", shown))
+    assert len(set(texts)) == 2 * len(steps)
 
 
 # updates

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import pytest
+from chromium import (
+    SCHEMES,
+    axe_violations,
+    beyond_the_edge,
+    broken_words,
+    browser,
+    look,
+    small_texts,
+)
 
 import streameval as se
 from streameval.monitoring.live_page import LivePage
@@ -21,7 +27,6 @@ pytestmark = pytest.mark.server(name="chromium")
 
 WAIT = 30
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
-SCHEMES = ("light", "dark")
 Open = Callable[..., Any]
 
 
@@ -79,26 +84,6 @@ def url(live: LivePage) -> Iterator[str]:
         yield server.url
 
 
-@contextmanager
-def browser(*, script: bool = True) -> Iterator[Any]:
-    from selenium import webdriver  # of this lane alone
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(shutil.which("chromium"))
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    if not script:
-        blocked = {"profile.managed_default_content_settings.javascript": 2}
-        options.add_experimental_option("prefs", blocked)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
-    try:
-        yield driver
-    finally:
-        driver.quit()
-
-
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     with browser() as driver:
@@ -115,14 +100,6 @@ def until(driver: Any, holds: Callable[[], Any]) -> Any:
     from selenium.webdriver.support.ui import WebDriverWait
 
     return WebDriverWait(driver, WAIT, poll_frequency=0.05).until(lambda _: holds())
-
-
-def look(driver: Any, scheme: str = "light", width: int = 1280, motion: str = "reduce") -> None:
-    features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion}
-    pairs = [{"name": name, "value": value} for name, value in features.items()]
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": pairs})
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
 @pytest.fixture
@@ -206,27 +183,15 @@ def test_axe_finds_nothing(opened: Any, scheme: str, width: int) -> None:
     opened.execute_script(
         "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
     )
-    axe = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-    opened.execute_script(axe)
-    found = opened.execute_async_script(
-        "const done = arguments[arguments.length - 1];"
-        "axe.run(document, {resultTypes: ['violations']}).then("
-        "  (result) => done({broken: result.violations.map((one) => [one.id,"
-        "    one.nodes.map((node) => node.html.slice(0, 200))]), n: result.passes.length}))"
-    )
-    assert found["n"] > 10
-    assert found["broken"] == []
+    broken, n_passed = axe_violations(opened)
+    assert n_passed > 10
+    assert broken == []
 
 
 def test_axe_would_find_something(opened: Any) -> None:
-    axe = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-    opened.execute_script(axe)
     opened.execute_script("document.querySelector('.spark').removeAttribute('aria-label')")
-    found = opened.execute_async_script(
-        "const done = arguments[arguments.length - 1];"
-        "axe.run(document).then((result) => done(result.violations.map((one) => one.id)))"
-    )
-    assert found == ["svg-img-alt"]
+    broken, _ = axe_violations(opened)
+    assert [name for name, _ in broken] == ["svg-img-alt"]
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -235,13 +200,17 @@ def test_page_does_not_scroll_sideways(opened: Any, width: int) -> None:
     opened.execute_script(
         "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
     )
-    assert opened.execute_script("return document.documentElement.scrollWidth") <= width
-    wide = (
-        "return [...document.querySelectorAll('body *')].filter((one) =>"
-        " !one.closest('.scroll, svg, .unseen') && one.getBoundingClientRect().right > arguments[0]"
-        ").map((one) => one.outerHTML.slice(0, 80))"
+    assert beyond_the_edge(opened, width) == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_texts_are_large_enough_and_words_stay_whole(opened: Any, width: int) -> None:
+    look(opened, width=width)
+    opened.execute_script(
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
     )
-    assert opened.execute_script(wide, width) == []
+    assert small_texts(opened, 10.5) == []
+    assert broken_words(opened) == []
 
 
 def test_nothing_breaks_the_policy_or_runs_hostile_names(opened: Any, live: LivePage) -> None:

@@ -8,6 +8,8 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from monitoring.fake_kafka import Error
+from monitoring.fake_kafka import Kafka as FakeKafka
 from monitoring.memory import Clock, Rows, ServedRows
 
 import streameval as se
@@ -206,6 +208,15 @@ def test_what_a_source_counts_is_committed(start):
         monitor.step()
     with start(source) as monitor:
         assert monitor.status().counters == {"lost": 5, "disconnected": 1}
+
+
+def test_what_a_source_counts_is_committed_although_it_has_no_rows(start):
+    source = ServedRows(a=[row(0)])
+    with start(source) as monitor:
+        monitor.step()
+        source.counted, source.is_caught_up = {"disconnected": 1}, False
+        monitor.step()
+        assert monitor.status().counters == {"disconnected": 1}
 
 
 def test_declared_partition_holds_panes_open(start):
@@ -698,3 +709,22 @@ def test_receiver_that_comes_back_is_told_of_the_end(start):
     with start(source, on_alert=got.append, **rules) as monitor:
         monitor.step()
     assert [event["state"] for event in got] == ["firing", "resolved"]
+
+
+def test_stop_ends_the_wait_for_servers(tmp_path, monkeypatch):
+    kafka = FakeKafka(failure=Error("_TRANSPORT")).install(monkeypatch)
+    monitor = se.Monitor(
+        tmp_path / "ck.db",
+        windowed(),
+        predictions="kafka://broker/clicks",
+        labels="kafka://broker/labels",
+        key="id",
+        wait="1m",
+        time="ts",
+    )
+    kafka.wait = lambda _: monitor.stop()
+    with monitor:
+        steps = list(monitor.run())
+    assert [(step.is_idle, step.is_waiting) for step in steps] == [(True, True)]
+    assert kafka.n_asked == 2
+    assert kafka.n_open == 0

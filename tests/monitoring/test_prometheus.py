@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from monitoring.memory import Clock, Rows
+from monitoring.memory import Clock, Rows, ServedRows
 from prometheus_client import CollectorRegistry
 from prometheus_client.openmetrics.parser import (
     text_string_to_metric_families as openmetrics_families,
@@ -362,6 +362,18 @@ def test_late_and_bad_rows_are_counted(start):
     }
     assert of(found, "streameval_commits_total") == 1
     assert of(found, "streameval_last_commit_time_seconds") == Clock().now
+
+
+def test_what_servers_have_lost_is_counted_from_zero_on(start):
+    source = ServedRows(a=rows((0, 1, 1)))
+    with start(source) as monitor:
+        collector = MonitorCollector(monitor)
+        monitor.step()
+        names = ("streameval_lost_rows_total", "streameval_disconnections_total")
+        assert [of(samples(collector), name) for name in names] == [0, 0]
+        source.counted = {"lost": 7, "disconnected": 1}
+        monitor.step()
+        assert [of(samples(collector), name) for name in names] == [7, 1]
 
 
 def test_alert_is_one_while_it_fires(start):

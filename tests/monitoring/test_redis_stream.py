@@ -295,6 +295,25 @@ def test_unreachable_server_is_an_error_after_a_while(name, redis, now):
     assert redis.n_pings > 5
 
 
+@pytest.mark.parametrize("n_pings", [0, 1, 3])
+def test_interruption_ends_the_wait_for_the_server(n_pings, redis, now, monkeypatch):
+    one = source()
+    redis.failure = exceptions.ConnectionError("refused.")
+
+    def sleep(time):
+        now[0] += time
+        if redis.n_pings == n_pings:
+            one.interrupt()
+
+    monkeypatch.setattr(module.time, "sleep", sleep)
+    if not n_pings:
+        one.interrupt()
+    assert one.read(100) is None
+    assert redis.n_pings == n_pings
+    assert not one.is_caught_up
+    assert one.warnings() == []
+
+
 def test_server_that_goes_away_is_asked_until_it_answers(redis, now):
     one = source()
     drained(one)

@@ -33,6 +33,7 @@ def live(log, reader, rng, n_steps, acts="write read rotate die compress"):
         rng.choice(possible)()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("row", [json_row, long_row, csv_row])
 def test_rows_come_once_and_in_order(row, seed, tmp_path):
@@ -49,6 +50,7 @@ def test_rows_come_once_and_in_order(row, seed, tmp_path):
     assert reader.said == [] or all("nothing matches" in text for text in reader.said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("row", [json_row, long_row, csv_row])
 def test_rows_of_copied_and_truncated_logs_come_once_and_in_order(row, seed, tmp_path):

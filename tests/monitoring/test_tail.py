@@ -1,6 +1,7 @@
 import gzip
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,14 @@ from streameval.monitoring.files import Tail
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def on_disk(monkeypatch):
+    """Work in a folder on a disk: a file in memory always has a new inode."""
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.chdir(folder)
+        yield
 
 
 @pytest.fixture
@@ -417,7 +426,7 @@ def test_a_log_whose_first_rows_are_those_of_the_one_before_is_another(follow):
         assert read_all(source) == [1, 2]
 
 
-def test_an_inode_that_is_used_again_is_another_file(follow):
+def test_an_inode_that_is_used_again_is_another_file(follow, on_disk):
     write("app.log", 1, 2)
     tail = follow("app.log")
     position = last_position(tail)

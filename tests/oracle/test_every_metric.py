@@ -10,6 +10,7 @@ from oracle import (
     test_class_wise_error,
     test_classification_parity,
     test_curve_parity,
+    test_one_vs_one_parity,
     test_paired_parity,
     test_regression_parity,
     test_top_k_accuracy,
@@ -19,7 +20,7 @@ from oracle.ranking_oracles import ARRANGED, GEOMETRIC, MEASURES, ORDERED
 
 import streameval as se
 from streameval.configs.measures import measure
-from streameval.results.result_types import RESULTS
+from streameval.results.result_types import WITH_TABLES
 
 
 def bases(names: Iterable[str]) -> set[str]:
@@ -36,22 +37,28 @@ COMPARED = {
     "Confusion": bases(row.name for row in test_classification_parity.PARITY)
     | test_top_k_accuracy.COMPARED,
     "Curve": bases([*test_curve_parity.ALL_METRICS, *metrics_at(0.5)]) | {"best_f_threshold"},
-    "ClassCurves": {*test_curve_parity.AVERAGED, *test_class_wise_error.COMPARED},
+    "ClassCurves": {
+        *test_curve_parity.AVERAGED,
+        *test_class_wise_error.COMPARED,
+        *test_one_vs_one_parity.COMPARED,
+    },
     "GroupedCurves": {"gauc", "coverage"},  # in tests/unit/test_grouped_result.py
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": test_regression_parity.COMPARED,
     "PairedResult": test_paired_parity.ORACLES.keys()
-    | test_paired_parity.SCORED
+    | test_paired_parity.SCORED.keys()
+    | test_paired_parity.OF_ERRORS
     | {
         f"{name}_{which}"
         for name in test_paired_parity.DECIDED
         for which in ("a", "b", "difference", "pvalue")
     },
-    "Ranking": {measure(name).family for name in (*MEASURES, *GEOMETRIC, *ARRANGED, *ORDERED)},
+    "Ranking": {measure(name).family for name in (*MEASURES, *GEOMETRIC, *ARRANGED, *ORDERED)}
+    | {"quantile"},
 }
 
 
-@pytest.mark.parametrize("kind", [kind for kind in RESULTS if kind.TABLE])
+@pytest.mark.parametrize("kind", [kind for kind in WITH_TABLES if kind.TABLE])
 def test_every_metric_is_compared_with_an_oracle(kind: type[se.Confusion]) -> None:
     rows = {row.name for row in kind.TABLE.values() if not row.is_count}
     assert rows - COMPARED[kind.__name__] == set()

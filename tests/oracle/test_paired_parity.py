@@ -18,6 +18,8 @@ from sklearn.metrics import (
     cohen_kappa_score,
     log_loss,
     matthews_corrcoef,
+    mean_absolute_error,
+    mean_squared_error,
     precision_recall_fscore_support,
     roc_auc_score,
 )
@@ -175,6 +177,58 @@ def test_interval_of_a_difference_equals_its_oracle(measure: str) -> None:
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), f"seed {seed}"
 
 
+def predicted(seed: int) -> Rows:
+    """Draw numbers and the predictions of two models; some errors are ties."""
+    random = np.random.default_rng([5, seed])
+    truth = random.normal(random.normal(0, 9), 10 ** random.uniform(-2, 2), random.integers(2, 80))
+    noise = random.normal(0, 10 ** random.uniform(-2, 2, (2, 1)), (2, len(truth)))
+    if seed % 2:
+        noise[1] = np.where(random.random(len(truth)) < 0.3, noise[0], noise[1])
+    return truth, truth + noise[0], truth + noise[1]
+
+
+ERRORS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "mse": squares,
+    "mae": lambda truth, number: np.asarray(np.abs(truth - number)),
+}
+OF_ERRORS = {f"{name}_{which}" for name in ERRORS for which in ("a", "b", "difference", "pvalue")}
+
+
+@pytest.mark.parametrize("measure", ERRORS)
+def test_errors_of_two_models_equal_their_oracle(measure: str) -> None:
+    metric = {"mse": mean_squared_error, "mae": mean_absolute_error}[measure]
+    loss = ERRORS[measure]
+    for seed in CASES:
+        truth, a, b = rows = predicted(seed)
+        result = se.Paired(None, measures=["mse", "mae"]).update(*rows).compute()
+        first, second = metric(truth, a), metric(truth, b)
+        near = {"rel": 1e-12, "abs": 1e-13}
+        assert result.value(f"{measure}_a") == pytest.approx(first, **near), f"seed {seed}"
+        assert result.value(f"{measure}_b") == pytest.approx(second, **near), f"seed {seed}"
+        difference = loss(truth, a) - loss(truth, b)
+        middle, deviation = difference.mean(), difference.std(ddof=1) / math.sqrt(len(truth))
+        scale = {"rel": 1e-9, "abs": 1e-12 * (first + second)}
+        found = result.value(f"{measure}_difference")
+        assert found == pytest.approx(middle, **scale), f"seed {seed}"
+        ends = result.confidence(f"{measure}_difference", level=0.8)
+        expected = norm.interval(0.8, middle, deviation)
+        assert ends == pytest.approx(expected, **scale), f"seed {seed}"
+        pvalue = two_sided(middle, deviation)
+        assert result.value(f"{measure}_pvalue") == pytest.approx(pvalue, rel=1e-8, abs=1e-12)
+
+
+def test_closer_model_of_numbers_is_the_one_that_is_right() -> None:
+    for seed in CASES:
+        truth, a, b = rows = predicted(seed)
+        distance_a, distance_b = abs(a - truth), abs(b - truth)
+        result = se.Paired(None).update(*rows).compute()
+        counts = [result.n_only_a, result.n_only_b, result.n_both, result.n_neither]
+        closer, farther = (distance_a < distance_b).sum(), (distance_a > distance_b).sum()
+        assert counts == [closer, farther, len(truth) - closer - farther, 0]
+        expected = binomtest(closer, closer + farther).pvalue
+        assert result.mcnemar_pvalue == pytest.approx(expected, rel=1e-12)
+
+
 def of_support(position: int) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
     def metric(truth: np.ndarray, prediction: np.ndarray, weights: np.ndarray) -> float:
         options: Any = {"sample_weight": weights, "average": "macro", "zero_division": 0}
@@ -244,6 +298,7 @@ def test_decisions_of_two_models_equal_their_oracle(name: str) -> None:
         assert found == pytest.approx(expected, rel=1e-12, abs=1e-13), f"seed {seed}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DECIDED)
 def test_test_of_decisions_equals_the_delta_method_of_finite_differences(name: str) -> None:
     for seed in range(quick_cases(4, least=2)):

@@ -176,6 +176,24 @@ def test_a_run_equals_pytrec_eval(level: int) -> None:
 
 
 @both_levels
+def test_weighted_means_equal_those_of_pytrec_eval(level: int) -> None:
+    for seed in range(N_RUNS):
+        one = trec_case(seed)
+        if not one.topics:
+            continue
+        weights = np.random.default_rng([7, seed]).choice([0.25, 1, 2, 3.5], len(one.qrels))
+        given = dict(zip(one.qrels, weights.tolist(), strict=True))
+        acc = like_trec_eval(level).update_run(one.run, one.qrels, query_weight=given)
+        result, theirs = acc.compute(), one.theirs(level)
+        own = [given[topic] for topic in one.topics]
+        assert result.n_queries == sum(own)
+        assert result.n_missing == sum(given[topic] for topic in one.absent)
+        for name, trec_name in TREC.items():
+            values = [theirs[topic][trec_name] for topic in one.topics]
+            assert_close(result[name], np.average(values, weights=own), f"{name}: {one}")
+
+
+@both_levels
 def test_judged_documents_only_equals_pytrec_eval(level: int) -> None:
     for seed in range(FEW_RUNS):
         one = trec_case(seed)

@@ -403,3 +403,41 @@ def test_sampling_intervals_cover_the_population(errors: str, n: int, min_cover:
             covered[name] += low <= value <= high
     for name, count in covered.items():
         assert min_cover - 0.04 <= count / samples <= 0.985, name
+
+
+AVERAGED: dict[str, Callable[..., Any]] = {
+    "rmse": sk.root_mean_squared_error,
+    "mse": sk.mean_squared_error,
+    "mae": sk.mean_absolute_error,
+    "r2": functools.partial(sk.r2_score, force_finite=False),
+    "explained_variance": functools.partial(sk.explained_variance_score, force_finite=False),
+    "mape": sk.mean_absolute_percentage_error,
+    "msle": sk.mean_squared_log_error,
+    "rmsle": sk.root_mean_squared_log_error,
+    "median_absolute_error": sk.median_absolute_error,
+    "pinball_loss": functools.partial(sk.mean_pinball_loss, alpha=0.3),
+}
+
+
+@pytest.mark.parametrize("name", AVERAGED)
+def test_averages_over_outputs_equal_scikit_learn(name: str) -> None:
+    for seed in CASES:
+        random = np.random.default_rng(seed)
+        shape = int(random.integers(2, 40)), int(random.integers(1, 6))
+        truth = random.gamma(2.0, 10 ** random.uniform(-2, 2, shape[1]), shape)
+        prediction = truth * np.exp(random.normal(0, 0.3, shape))
+        measures = ["mape", "msle", "rmsle", "median_absolute_error"]
+        acc = se.RegressionAccumulator(measures, outputs=shape[1])
+        options: dict[str, Any] = {}
+        if seed % 3 and name != "median_absolute_error":
+            options["sample_weight"] = random.random(len(truth))
+        for rows in np.array_split(random.permutation(len(truth)), 3):
+            part = {key: value[rows] for key, value in options.items()}
+            acc.update(truth[rows], prediction[rows], **part)
+        result, args = acc.compute(), ARGUMENTS.get(name, ())
+        averages = ["raw_values", "uniform_average"]
+        averages += ["variance_weighted"] * (name in ("r2", "explained_variance"))
+        for average in averages:
+            expected = AVERAGED[name](truth, prediction, multioutput=average, **options)
+            ours = result.value(name, *args, multioutput=average)
+            assert ours == pytest.approx(expected, rel=1e-12, abs=1e-13), f"seed {seed}"

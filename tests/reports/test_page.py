@@ -157,6 +157,24 @@ def test_tables_tell_what_their_heads_are_about(name: str) -> None:
 
 
 @every_state
+def test_rows_that_a_phone_lays_out_below_their_name_say_how_many_numbers_they_have(
+    name: str,
+) -> None:
+    style = page_of(name).partition("<style>")[2].partition("</style>")[0]
+    for table in styled(read(page_of(name, 2)), "several"):
+        (look,) = set(table.get("class", "").split()) - {"several"}
+        assert f".{look} {{ --columns: {look.removeprefix('columns-')}; }}" in style
+        whole = [row for row in table.iter("tr") if row[0].get("scope") == "row"]
+        assert {f"columns-{len(row) - 1}" for row in whole} == {look}
+
+
+def test_table_of_many_states_stays_a_table_on_a_phone() -> None:
+    few, many = (report(*[words("a")] * n) for n in (6, 7))
+    assert len(styled(few, "several", "columns-11")) == 1
+    assert styled(many, "several", "columns-13") == []
+
+
+@every_state
 def test_every_row_of_a_table_is_as_wide_as_its_head(name: str) -> None:
     for page in (read(page_of(name)), read(page_of(name, 2))):
         for table in page.iter("table"):

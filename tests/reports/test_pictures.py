@@ -289,6 +289,14 @@ def test_recall_and_precision_of_more_than_two_classes_are_drawn() -> None:
     assert figures(report(EVERY["binary"]()), "Recall of each class") == []
 
 
+@pytest.mark.parametrize("name", ["a", "w" * 15, "w" * 80])
+def test_names_beside_dots_have_the_space_that_they_need(name: str) -> None:
+    labels = [name, "b", "c"]
+    page = report(se.ConfusionAccumulator(labels).update(labels, labels))
+    for shown in styled(figure(page, "Recall of each class"), "tick", "end"):
+        assert float(shown.attrib["x"]) >= 8 * len(text(shown))
+
+
 def test_classes_past_the_twenty_fourth_are_not_drawn() -> None:
     truth = np.arange(30).repeat(np.arange(1, 31))
     page = report(se.ConfusionAccumulator(30).update(truth, truth))

@@ -375,6 +375,7 @@ def merged(parts: list[se.PRCurveSketch], random: np.random.Generator) -> se.PRC
     return parts[0]
 
 
+@pytest.mark.slow
 def test_large_state_is_the_same_however_it_was_cut_and_merged(large: dict[str, Any]) -> None:
     random = np.random.default_rng(12)
     whole = count(large, slice(0, ROWS)).to_bytes()
@@ -385,6 +386,7 @@ def test_large_state_is_the_same_however_it_was_cut_and_merged(large: dict[str, 
         assert merged(parts, random).to_bytes() == whole
 
 
+@pytest.mark.slow
 def test_large_state_is_that_of_counting_in_plain_numpy(large: dict[str, Any]) -> None:
     counted = large["w"] > 0
     score, quarters = large["y_score"][counted], (large["w"][counted] * 4).astype(int)

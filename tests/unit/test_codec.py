@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import math
 import struct
 import subprocess
 import sys
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -484,3 +486,50 @@ def wider(parsed: Parsed) -> Iterator[bytes]:
                 int.from_bytes(lengths[i : i + width], "little")
                 for i in range(0, len(lengths), width)
             )
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in EVERY if EVERY[name]().type_id in SINGLE_CLASSES]
+)
+def test_accumulators_with_equal_options_share_them(name: str) -> None:
+    made = EVERY[name]()
+    assert made._config is EVERY[name]()._config
+    assert made._config is se.from_bytes(made.to_bytes())._config
+
+
+def test_a_known_header_does_not_make_a_damaged_payload_good() -> None:
+    data = se.ConfusionAccumulator(3).update([0, 1], [1, 1]).to_bytes()
+    se.from_bytes(data)
+    parsed = parse(data)
+    with pytest.raises(se.CorruptStateError, match="credit is less than the hits"):
+        se.from_bytes(seal(parsed.header, parsed.payload[:-4] + bytes(4), kind=parsed.kind))
+
+
+def test_long_headers_and_large_payloads_are_not_kept() -> None:
+    known = se.ConfusionAccumulator._definition.known
+    known.clear()
+    long = se.ConfusionAccumulator([f"class {number}" for number in range(600)], multilabel=True)
+    large = se.ConfusionAccumulator(300).update(*np.random.default_rng(0).integers(0, 300, (2, 9)))
+    for accumulator in (long, large):
+        assert se.from_bytes(accumulator.to_bytes()) == accumulator
+    assert known == {}
+
+
+def test_the_headers_that_are_kept_are_limited_in_number() -> None:
+    known = se.ConfusionAccumulator._definition.known
+    known.clear()
+    for classes in range(2, 2 + 65):
+        se.from_bytes(se.ConfusionAccumulator(classes).to_bytes())
+        assert len(known) <= 64
+    assert len(known) == 1
+
+
+def test_options_that_nothing_uses_are_dropped() -> None:
+    shared = se.ConfusionAccumulator._definition.shared
+    made = se.ConfusionAccumulator(["only", "here"])
+    assert se.ConfusionAccumulator(["only", "here"])._config is made._config
+    held = weakref.ref(made._config)
+    assert held() in shared
+    del made
+    gc.collect()
+    assert held() is None

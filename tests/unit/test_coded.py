@@ -77,6 +77,7 @@ def test_missing_coded_labels_are_refused():
         se.ConfusionAccumulator("auto").update(coded(["a", None]), coded(["a", "a"]))
 
 
+@pytest.mark.slow
 def test_more_coded_labels_than_a_dictionary_holds_are_counted():
     texts = [f"t{n}" for n in range(4096)]
     held = se.ConfusionAccumulator("auto").update(coded(texts), coded(texts))

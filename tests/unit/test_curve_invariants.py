@@ -54,6 +54,8 @@ def shape(*sizes: int, fraction: bool = False) -> dict[str, Any]:
 # class_curves, of 3, 2 and 3 cells: levels 2-4, sizes 5-7, lo 8-15, hi 16-23, pos 24-31, neg 32-39.
 # named_curve, of 2 cells, one row skipped: lo 4-5, hi 6-7, pos 8-9, neg 10-11.
 ONE, COARSE, WEIGHTED, CLASSES = "curve", "coarse_curve", "weighted_curve", "class_curves"
+# paired_curves: n 0-1, skipped 2, levels 3-11, sizes 12-20, then lo, hi, pos and neg of all cells.
+N_CELLS = len(EVERY["paired_curves"]()._state.lo)
 NAMED, REAL, EMPTY, GAPS = "named_curve", "real_curve", "empty_curve", "curves_with_gaps"
 CURVES = {
     "budget of nothing": Broken(ONE, "`budget` must be an integer of", {"config.budget": 0}),
@@ -77,6 +79,12 @@ CURVES = {
     ),
     "n above the cells of curves with gaps": Broken(
         GAPS, "n differs from the cells of its rows", numbers={0: 3}
+    ),
+    "positives of a pair unlike those of the class": Broken(
+        "paired_curves", "the curve of a pair differs", numbers={20 + 3 * N_CELLS: 1}
+    ),
+    "negatives of a pair unlike those of the class": Broken(
+        "paired_curves", "the curve of a pair differs", numbers={20 + 5 * N_CELLS: 1}
     ),
     "n in fractions of whole weights": Broken(
         ONE,

@@ -219,7 +219,7 @@ BROKEN = {
         payload=[*BEST[:19], 0, 0, 0, *BEST[19:]],
     ),
     "measures of examples unknown": Broken(
-        "samples", "`measures` must be among", {"config.measures": ["x"]}
+        "samples", "`measures` has no 'x'", {"config.measures": ["x"]}
     ),
     "measures of nothing": Broken("binary", "canonical", {"config.measures": []}),
     "labels unsorted": Broken("met", "not sorted", {"state.labels": ["b", "a", "日本"]}),
@@ -310,6 +310,31 @@ BROKEN = {
         "in its fraction",
         {"state.n.fraction": False},
         payload=[word for place, word in enumerate(measured_words()) if place != 1],
+    ),
+    "sums of fewer outputs": Broken(
+        "empty_outputs", "error of other outputs", {"state.error": [0]}
+    ),
+    "terms of more outputs": Broken(
+        "empty_outputs", "terms of other outputs", {"state.terms": [0]}
+    ),
+    "sizes without sketches": Broken(
+        "empty_outputs", "sizes of other outputs", {"state.sizes.length": 1}, payload=[0, 0]
+    ),
+    "levels without sketches": Broken(
+        "empty_outputs", "levels of other outputs", {"state.levels.length": 1}, payload=[0, 0]
+    ),
+    "extremes of no outputs": Broken(
+        "empty_outputs", "extremes of other outputs", {"state.extremes.length": 1}, payload=[0, 0]
+    ),
+    "cells of outputs without sketches": Broken(
+        "empty_outputs",
+        "sizes of other cells",
+        {"state.lo.length": 1, "state.hi.length": 1, "state.weight.shape": [1]},
+        payload=[0, 0, 0, 1],
+    ),
+    "cells of outputs divided otherwise": Broken("outputs", "corrupt", numbers={8: 3, 9: 1}),
+    "sums of nothing of outputs": Broken(
+        "empty_outputs", "corrupt", {"state.truth": [0, {"exact_sum": "1"}]}
     ),
     "sums of nothing": Broken("empty_regression", "corrupt", {"state.truth.exact_sum": "1"}),
     "label never observed": Broken(

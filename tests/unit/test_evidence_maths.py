@@ -53,6 +53,7 @@ def naive_evidence(panes: list[tuple[int, int]], limit: Limit) -> list[Fraction]
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [FLOOR, CEILING], ids=["a floor", "a ceiling"])
 def test_evidence_is_the_sum_over_all_runs_of_panes(limit: Limit) -> None:
     random = np.random.default_rng(1)
@@ -131,6 +132,7 @@ def test_evidence_is_at_most_the_number_of_panes_on_average_of_dependent_draws()
     assert (expected > 0.5 * np.arange(1, 6)).all()
 
 
+@pytest.mark.slow
 def test_evidence_stopped_at_an_alarm_is_at_most_the_panes_waited_on_average() -> None:
     """Stopping is where a promise could break: it is the mean of a sum at a time that it chose."""
     waited = reached = 0.0
@@ -266,6 +268,7 @@ def test_log_binomial_of_what_is_certain(
     assert log_binomial(hits, misses, share) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_confidence_sequence_covers_at_all_times_at_once(share: float, level: float) -> None:

@@ -232,6 +232,7 @@ def test_a_corrupt_state_is_refused_with_its_index(claim: str, n_before: int) ->
         bad.check(good._config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "claim", ["another total", "ties that cannot be", "more right than there are"]
 )
@@ -308,6 +309,44 @@ def test_columns_that_do_not_belong_together_are_refused(claim: str) -> None:
     assert list(read) == list(flat)
     with pytest.raises(se.CorruptStateError, match=reason):
         FlatStates.read(flat.state_type, flat.config, parts | changes)
+
+
+def weighted_queries() -> tuple[FlatStates, dict[str, Any]]:
+    """Two states of open queries, one of which has weights."""
+    made = se.RankingAccumulator("p@1")
+    batch = {"relevance": [1], "score": [1], "query": [7]}
+    states = [
+        made.copy().update(batch, query_weight=weights, partial=True)._state
+        for weights in (None, [2])
+    ]
+    flat = FlatStates.of(made._config, states)
+    return flat, dict(flat.fields())
+
+
+def test_an_omitted_field_with_nothing_in_it_is_refused() -> None:
+    flat, parts = weighted_queries()
+    assert list(FlatStates.read(flat.state_type, flat.config, parts)) == list(flat)
+    names = [part for part in parts if part.startswith("weights.")]
+    empty = flat.taken(np.array([0]))
+    rest = empty.fields()
+    assert not rest.keys() & {*names}
+    nothing = {part: integers() for part in names} | {"weights.forms": texts("[false,[0]]")}
+    with pytest.raises(se.CorruptStateError, match="weights holds nothing"):
+        FlatStates.read(flat.state_type, flat.config, rest | nothing)
+
+
+def test_a_part_of_an_omitted_field_is_refused() -> None:
+    flat, parts = weighted_queries()
+    del parts["weights.forms"]
+    with pytest.raises(se.CorruptStateError, match="weights lacks a part"):
+        FlatStates.read(flat.state_type, flat.config, parts)
+
+
+def test_no_states_omit_the_field() -> None:
+    flat, _ = weighted_queries()
+    none = flat.taken(np.zeros(0, dtype=np.int64))
+    assert "weights.forms" not in none.fields()
+    assert len(FlatStates.decode(flat.state_type, flat.config, none.encode())) == 0
 
 
 def test_a_field_that_is_no_column_is_refused() -> None:

@@ -73,11 +73,13 @@ def largest_error(
     return max(errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", OF_LOG)
 def test_log_is_within_one_unit_in_the_last_place_of(claim: str) -> None:
     assert largest_error(log, OF_LOG[claim], 0) < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", OF_LOG1P)
 def test_log1p_is_within_one_unit_in_the_last_place_of(claim: str) -> None:
     assert largest_error(log1p, OF_LOG1P[claim], 1) < 1.0

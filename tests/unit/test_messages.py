@@ -304,6 +304,11 @@ NUMBERS = [
         "`budget` is for quantiles of the errors, none of which is among the measures.",
     ),
     Case(
+        "too many outputs",
+        lambda: se.RegressionAccumulator(outputs=1025),
+        "`outputs` must be at most 1024, got 1025.",
+    ),
+    Case(
         "measures as a set",
         lambda: se.RegressionAccumulator({"mape"}),
         "`measures` must be a sequence of names, whose order counts, got set.",
@@ -437,6 +442,8 @@ SCORES = [
     score("curve-several", "`classes` must be given with multilabel=True.", multilabel=True),
     score("curve-auto", "`classes` must be None, a number, or the labels in the", classes="auto"),
     score("curve-classes", "`classes` must be at least 2, got 1.", classes=1),
+    score("curve-pairs", '`measures` "one_vs_one" needs one of several', measures="one_vs_one"),
+    score("curve-many-pairs", "at most 64 classes", classes=65, measures="one_vs_one"),
     score("curve-pos-label", "`pos_label` names the positive one of", classes=2, pos_label=1),
     score("curve-ignored", "`ignore_label` must be an integer as the", ignore_label="?"),
     score("curve-ignored-positive", "`ignore_label` must not be the positive", ignore_label=1),
@@ -575,6 +582,11 @@ def of_classes(name: str, *arguments: Any, truth: Any = (0, 1), **keywords: Any)
     return getattr(sketch.compute(), name)(*arguments, **keywords)
 
 
+def of_pairs(label: int, other: int) -> object:
+    result: Any = se.PRCurveSketch(classes=2, measures=["one_vs_one"]).compute()
+    return result.versus(label, other)
+
+
 CURVES = [
     ask("fpr", "`max_fpr` must lie in [2**-1000, 1], got 0.0.", "partial_roc_auc", 0),
     ask("fpr-above", "`max_fpr` must lie in [2**-1000, 1], got 1.5.", "partial_roc_auc", 1.5),
@@ -665,6 +677,8 @@ CURVES = [
         lambda: se.PRCurveSketch().update([1], [0.5]).compute().plot(),
         "`plot` needs examples of both classes.",
     ),
+    Case("no-pairs", lambda: of_classes("versus", 0, 1), '`measures` must hold "one_vs_one" when'),
+    Case("no-pair", lambda: of_pairs(0, 0), "`label` must be two classes, got 0 and 0."),
     Case("average", lambda: of_classes("roc_auc", "mean"), '`average` must be "macro" or "micro" '),
     Case("most", lambda: of_classes("report", max_classes=-1), "`max_classes` must be an integer"),
     Case("most-text", lambda: of_classes("report", max_classes="9"), "`max_classes` must be an in"),
@@ -690,8 +704,11 @@ DECISIONS = [
 ]
 
 OPTIONS = [
-    make("measure", "`measures` must be among 'samples', 'top_k', got 'mean'.", measures=["mean"]),
-    make("measures", "`measures` must list some of 'samples', 'top_k', got 1.", measures=1),
+    make("measure", "`measures` has no 'mean': there are samples, top_k.", measures=["mean"]),
+    make("measure-near", "has no 'topk': did you mean 'top_k'? There are", measures="topk"),
+    make("measure-number", "`measures` must hold names, got 3.", measures=[3]),
+    make("measures", "`measures` must be a sequence of names", measures=1),
+    make("measure-twice", "distinct, got 'top_k' twice", measures=["top_k", "top_k"]),
     make("samples", '`measures` have "samples" of several labels', measures=["samples"]),
     make("top-k-measure", '`measures` have "top_k" only where several', measures=["top_k"]),
     make("flag", "`multilabel` must be True or False, got 1.", multilabel=1),

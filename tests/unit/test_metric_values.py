@@ -174,3 +174,27 @@ def test_a_metric_of_class_curves_keeps_its_interval() -> None:
     auc = se.PRCurveSketch(16, classes=3).update(rng.integers(0, 3, 500), scores).compute().roc_auc
     assert auc.low < auc < auc.high
     assert (auc.low, auc.high) == (auc("macro").low, auc("macro").high)
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
+def test_a_call_refuses_what_only_equals_the_default(name: str) -> None:
+    with pytest.raises(se.InvalidInputError, match="`zero_division` must be a number"):
+        getattr(RESULT, name)(zero_division=False)
+
+
+def test_f_score_refuses_a_beta_that_only_equals_the_default() -> None:
+    with pytest.raises(se.InvalidInputError, match="`beta` must be a number"):
+        RESULT.f_score(True)
+    assert RESULT.f_score(np.float32(1)) == RESULT.f_score(1) == RESULT.f_score
+
+
+def test_a_usual_average_is_not_computed_again_when_called(monkeypatch: Any) -> None:
+    recall, f_score = RESULT.recall, RESULT.f_score
+    monkeypatch.setattr(type(RESULT), "value", None)
+    assert (recall(), f_score()) == (recall, f_score)
+
+
+def test_a_macro_mean_without_a_defined_class_is_nan() -> None:
+    nothing = se.ConfusionAccumulator(3).compute()
+    assert math.isnan(nothing.recall())
+    assert math.isnan(nothing.recall(zero_division=math.nan))

@@ -50,7 +50,7 @@ def test_options_cannot_be_changed() -> None:
 
 def test_options_of_a_collection_are_those_of_its_members() -> None:
     curve = se.PRCurveSketch(8).options
-    fit = {"measures": (), "budget": 65_536, "intervals": False}
+    fit = {"measures": (), "budget": 65_536, "intervals": False, "outputs": None}
     assert collection().options == {"fit": fit, "in": {"curve": curve}}
 
 

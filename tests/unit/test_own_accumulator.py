@@ -619,7 +619,8 @@ def test_a_reader_beside_updates_sees_whole_states() -> None:
 
 
 def test_an_engine_counts_and_merges_bytes_of_a_class_of_ones_own() -> None:
-    from streameval.engines._counting import SourceCounter, merged
+    from streameval.engines._counting import SourceCounter
+    from streameval.engines._shipping import merged
 
     counting = SourceCounter.of(WinRate)
     parts = [counting.count({"preference": WEEK}), counting.count({"preference": ["b"]})]
@@ -813,3 +814,76 @@ def test_an_option_is_omitted_only_with_a_constant_default(settings: dict[str, A
     )
     with pytest.raises(TypeError, match="`sides` of Changing needs a constant default"):
         define(config=changing)
+
+
+_NO_EXTRA = Column(np.zeros(0, dtype=np.int64))
+
+
+@attrs.frozen
+class GrownRows(State):
+    """Rows, and what is held of those above 9, which was added later."""
+
+    large: Column = attrs.field(default=_NO_EXTRA, metadata={"omit_default": True})
+
+    @classmethod
+    def zero(cls, config: Any) -> GrownRows:
+        return cls(FixedPoint.zeros(()))
+
+    @classmethod
+    def of(cls, config: Any, **arrays: Any) -> GrownRows:
+        column = np.array(arrays["x"], dtype=np.int64)
+        return cls(FixedPoint(np.array(len(column))), Column(np.sort(column[column > 9])))
+
+    def __add__(self, other: GrownRows) -> GrownRows:
+        large = np.sort(np.concatenate([self.large.values, other.large.values]))
+        return GrownRows(self.n + other.n, Column(large))
+
+
+def grouped(own: Any, *groups: list[int]) -> bytes:
+    """The bytes of the slices that have these rows."""
+    sliced = se.Sliced(own(), "kind")
+    for name, rows in zip("abc", groups, strict=False):
+        sliced.update({"kind": [name] * len(rows), "x": rows})
+    return sliced.to_bytes()
+
+
+def test_an_omitted_field_of_a_state_gives_the_bytes_of_before_the_field() -> None:
+    young = define()
+    one, groups = young().update([1, 2]).to_bytes(), grouped(young, [1, 2], [3])
+    grown = define(state=GrownRows)
+    assert grown().update([1, 2]).to_bytes() == one
+    assert grouped(grown, [1, 2], [3]) == groups
+    assert se.from_bytes(one) == grown().update([1, 2])
+    assert se.from_bytes(groups).to_bytes() == groups
+
+
+def test_a_field_that_is_not_its_omitted_default_is_written() -> None:
+    grown = define(state=GrownRows)
+    one = grown().update([10, 2])
+    assert "large" in parse(one.to_bytes()).settings["state"]
+    assert se.from_bytes(one.to_bytes()) == one
+    for groups in ([1], [10]), ([10], [1]), ([10, 11], [12]):
+        data = grouped(grown, *groups)
+        assert se.from_bytes(data)["b"]._state.large.values.tolist() == [
+            row for row in groups[1] if row > 9
+        ]
+        assert se.from_bytes(data).to_bytes() == data
+
+
+def test_an_omitted_default_of_a_state_that_is_written_is_refused() -> None:
+    parsed = parse(define(state=GrownRows)().update([1]).to_bytes())
+    described = parsed.settings["state"] | {"large": {"column": "int64", "length": 0, "width": 1}}
+    header = {**parsed.settings, "state": described}
+    with pytest.raises(se.CorruptStateError, match="not in canonical form"):
+        se.from_bytes(seal(header, parsed.payload, kind=parsed.kind))
+
+
+def test_a_field_of_a_state_is_omitted_only_without_items() -> None:
+    @attrs.frozen
+    class Changing(State):
+        one: Column = attrs.field(
+            default=Column(np.zeros(1, dtype=np.int64)), metadata={"omit_default": True}
+        )
+
+    with pytest.raises(TypeError, match="`one` of a state needs an empty Column or FixedPoint"):
+        define(state=Changing)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.configs.paired import DECISIONS, PAIRED_MEASURES
+from streameval.configs.paired import DECISIONS, ERRORS, PAIRED_MEASURES
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of, prefixes
@@ -228,6 +228,45 @@ def test_equal_decisions_do_not_differ() -> None:
     assert all(math.isnan(result.confidence(f"{name}_difference")[0]) for name in DECISIONS)
 
 
+def test_single_measure_may_stand_alone() -> None:
+    assert se.Paired(measures="recall").options == se.Paired(measures=["recall"]).options
+
+
+def test_errors_of_numbers_are_worked_by_hand() -> None:
+    acc = se.Paired(None, measures=["mae", "mse"])
+    result: Any = acc.update([0.0, 0.0, 2.0], [1.0, -2.0, 2.0], [1.0, 1.0, 4.0]).compute()
+    assert (result.n_both, result.n_only_a, result.n_only_b, result.n_neither) == (1, 1, 1, 0)
+    assert (result.mse_a, result.mse_b, result.mae_a, result.mae_b) == (5 / 3, 2.0, 1.0, 4 / 3)
+    assert result.mse_difference == pytest.approx(-1 / 3, rel=1e-15)
+    assert result.mcnemar_pvalue == 1.0
+    assert result.confidence("mse_a")[0] == 0.0
+    assert "mse_pvalue" in dir(result)
+    assert "brier_a" not in dir(result)
+    assert "mse_difference" in str(result)
+
+
+def test_errors_of_nothing_are_undefined() -> None:
+    result: Any = se.Paired(None, measures=["mse"]).update([], [], []).compute()
+    assert math.isnan(result.mse_a)
+    assert math.isnan(result.mse_pvalue)
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (([1, 2], [1, 2.0**201], [0, 0]), "`y_pred_a` must lie in [-2**200, 2**200], got 3.2"),
+        (([1, 2], [1, 2], [0, 0, 0]), "`y_pred_b` must have 2 "),
+        (([1, 2], [1, 2], [0, math.nan]), "`y_pred_b` must be finite"),
+        ((["a"], [1], [1]), "`y_true` must hold numbers, got strings"),
+    ],
+)
+def test_numbers_of_two_models_are_checked(rows: Any, says: str) -> None:
+    acc = se.Paired(None, measures=["mse"])
+    with pytest.raises(se.InvalidInputError, match=re.escape(says)):
+        acc.update(*rows)
+    assert acc == se.Paired(None, measures=["mse"])
+
+
 @pytest.mark.parametrize("truth", [[], [1, 1, 1]], ids=["nothing", "one class"])
 def test_decisions_without_a_second_class_have_no_test_of_agreement(truth: list[int]) -> None:
     prediction = np.ones(len(truth), dtype=int)
@@ -261,8 +300,8 @@ def test_integers_are_scores_where_a_measure_reads_scores() -> None:
     assert result.roc_auc_a == 1.0
 
 
-def test_measures_are_listed_once_in_the_order_of_reports() -> None:
-    acc = se.Paired(measures=["brier", "roc_auc", "brier"])
+def test_measures_are_listed_in_the_order_of_reports() -> None:
+    acc = se.Paired(measures=["brier", "roc_auc"])
     assert acc.options["measures"] == ("roc_auc", "brier")
     assert acc == se.Paired(measures=("roc_auc", "brier"))
     assert se.Paired(measures=[]) == se.Paired()
@@ -297,12 +336,23 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"measures": "roc_auc"}, "`measures` must be a sequence of names, got 'roc_auc'."),
-        ({"measures": 3}, "`measures` must be a sequence of names, got 3."),
+        ({"measures": 3}, "`measures` must be a sequence of names, whose order counts, got int."),
         (
             {"measures": ["auc"]},
-            f"`measures` must be among {', '.join(PAIRED_MEASURES)}, got 'auc'.",
+            "`measures` has no 'auc': did you mean 'roc_auc'? There are precision, recall, "
+            + ", ".join((*PAIRED_MEASURES[2:], *ERRORS))
+            + ".",
         ),
+        ({"measures": ["mse"]}, '`measures` "mse" needs predicted numbers, got classes=2.'),
+        (
+            {"classes": None, "measures": ["recall"]},
+            '`measures` "recall" needs classes, got classes=None.',
+        ),
+        (
+            {"classes": None, "threshold": 0.7},
+            "`threshold` is for predicted classes, got classes=None.",
+        ),
+        ({"measures": ["brier"] * 2}, "`measures` must be distinct, got 'brier' twice."),
         (
             {"classes": 3, "measures": ["roc_auc"]},
             '`measures` "roc_auc" compares the scores of two classes, got classes=3.',
@@ -340,7 +390,17 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
         ),
     ],
     ids=[
-        *("text", "a number", "unknown", "classes", "labels", "logits"),
+        *(
+            "a number",
+            "unknown",
+            "mse of classes",
+            "recall of numbers",
+            "no threshold",
+            "twice",
+            "classes",
+            "labels",
+            "logits",
+        ),
         *("observed classes", "multilabel", "many classes", "unused", "no budget"),
     ],
 )
@@ -462,6 +522,11 @@ BROKEN: Mapping[str, tuple[Any, Any, str]] = {
     "no sizes": (SMALL, put(sizes=Column(LEVELS.values[:0])), "sizes"),
     "keys that are not kept": (LOSSES, put(pair_a=SMALL._state.pair_a), "scores that are not kept"),
     "weights that are not kept": (LOSSES, put(pos=SMALL._state.pos), "weights that are not kept"),
+    "fractions that are not kept": (
+        LOSSES,
+        put(neg=FixedPoint(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))),
+        "weights that are not kept",
+    ),
     "signed keys": (SMALL, put(pair_a=Column(np.arange(8))), "pair_a"),
     "negative sizes": (SMALL, changed("sizes", 0, -1), "sizes outside the cells"),
     "more cells": (SMALL, changed("sizes", 0, 1), "sizes of other cells"),

@@ -480,6 +480,7 @@ def test_query_has_as_many_unretrieved_rows_as_can_be_counted_and_no_more() -> N
         accumulator.update(row, partial=True)
 
 
+@pytest.mark.slow
 def test_open_queries_take_little_memory() -> None:
     queries, random = 50_000, np.random.default_rng(4)
     accumulator = ranking(["mrr@10", "ndcg@10", "p@10", "r@10", "hit@10"])

@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_states import EVERY, RANKING_FIELDS, column_words, parse_words, seal_words
+from small_states import (
+    EVERY,
+    SKETCH_FIELDS,
+    WEIGHTED_FIELDS,
+    column_words,
+    parse_words,
+    seal_words,
+)
 from unit.test_curve_invariants import refusing_line, require_lines
 from unit.test_hostile_bytes import fuzzed, refuse_or_use
 
@@ -71,12 +78,27 @@ def gains() -> se.RankingAccumulator:
     return accumulator.update([[1, 0], [0, 2]], [[3, 2], [3, 2]], query=[1, 2])
 
 
+def weighted() -> se.RankingAccumulator:
+    """Two queries that are complete and one that is open, with weights of 2, 3 and 5."""
+    accumulator = se.RankingAccumulator(["p@1"], per_query=True)
+    accumulator.update([[1, 0], [0, 2]], [[3, 2], [3, 2]], query=[1, 2], query_weight=[2, 3])
+    return accumulator.update([1], [1], query=[7], query_weight=[5], partial=True)
+
+
+def sketched() -> se.RankingAccumulator:
+    """Three queries in two cells of reciprocal ranks, 0.5 twice and 1."""
+    accumulator = se.RankingAccumulator(["mrr[median]", "p@1[max]"])
+    return accumulator.update([[1, 0], [0, 1], [0, 1]], [[2, 1]] * 3)
+
+
 STATES: dict[str, Callable[[], se.RankingAccumulator]] = EVERY | {
     "mapped": mapped,
     "powers": powers,
     "declared": declared,
     "graded": graded,
     "gains": gains,
+    "weighted": weighted,
+    "sketched": sketched,
 }
 
 
@@ -97,7 +119,9 @@ class Changed:
     def data(self) -> bytes:
         parsed = parse_words(STATES[self.state]().to_bytes())
         header, numbers, payload = parsed.settings, parsed.numbers, []
-        for name in RANKING_FIELDS:
+        for name in (*WEIGHTED_FIELDS, *SKETCH_FIELDS):
+            if name not in header["state"]:
+                continue
             described = header["state"][name]
             size = math.prod(described["shape"]) if "shape" in described else None
             size = column_words(described, numbers) if size is None else size
@@ -139,13 +163,15 @@ ONES = [key(1.0)]
 NUMBERS = {
     "n negative": Changed(ONE, "n holds negative", {"n": [-1]}),
     "n of another shape": Changed(ONE, "n has shape", header={"state.n.shape": [1]}),
-    "n in fractions": Changed(ONE, "n has a fraction", {"n": [3, 1]}, {"state.n.fraction": True}),
+    "n in fractions": Changed(
+        ONE, "fractions of some numbers", {"n": [3, 1]}, {"state.n.fraction": True}
+    ),
     "missing negative": Changed(ONE, "missing holds negative", {"missing": [-1]}),
     "missing in fractions": Changed(
-        ONE, "missing has a fraction", {"missing": [0, 1]}, {"state.missing.fraction": True}
+        TRACKED, "closed", {"missing": [0, 1]}, {"state.missing.fraction": True}
     ),
     "nothing in fractions": Changed(
-        ONE, "nothing has a fraction", {"nothing": [0, 1]}, {"state.nothing.fraction": True}
+        ONE, "fractions of some numbers", {"nothing": [0, 1]}, {"state.nothing.fraction": True}
     ),
     "nothing above n": Changed(ONE, "more empty than n", {"nothing": [4]}),
     "empty negative": Changed(ONE, "empty holds negative", {"empty": [1, -1, 1]}),
@@ -154,7 +180,22 @@ NUMBERS = {
         ONE, "empty has shape", {"empty": [1, 1]}, {"state.empty.shape": [2]}
     ),
     "empty in fractions": Changed(
-        ONE, "empty has a fraction", {"empty": [1, 1, 1, 1, 1, 1]}, {"state.empty.fraction": True}
+        ONE,
+        "fractions of some numbers",
+        {"empty": [1, 1, 1, 1, 1, 1]},
+        {"state.empty.fraction": True},
+    ),
+    "weights of fewer queries": Changed(
+        "weighted",
+        "weights has shape",
+        {"closed_weights": [2]},
+        {"state.closed_weights.shape": [1]},
+    ),
+    "a weight of nothing": Changed("weighted", "a query that does not count", {"weights": [0]}),
+    "weights that need none": Changed("weighted", "weights that are all 1", {"weights": [1]}),
+    "weights of another total": Changed("weighted", "closed", {"closed_weights": [2, 4]}),
+    "weights of other values": Changed(
+        "weighted", "values of other sums", {"closed_weights": [3, 2]}
     ),
     "sums of fewer measures": Changed(ONE, "sums", header={"state.sums": [total(1)]}),
     "squares that are numbers": Changed(ONE, "squares", header={"state.squares": [1, 1, 1]}),
@@ -456,7 +497,58 @@ OPTIONS = {
     "gains that are no pairs": Changed("mapped", "corrupt", header={"config.gain": [1, 2]}),
 }
 
-BROKEN = NUMBERS | IDS | KEPT | COLUMNS | TOTALS | CELLS | GAINS | OPTIONS
+# sketched: mrr in cells 0.5 of two and 1, p@1 in cells 0 of two and 1; no bounds of either
+HALF = key(0.5)
+SKETCHES = {
+    "levels of fewer tables": Changed("sketched", "sketch_sizes", {"sketch_level": [0] * 3}),
+    "cells of other tables": Changed("sketched", "sketch_sizes", {"sketch_sizes": [2] * 6}),
+    "tables of fewer than no cells": Changed(
+        "sketched", "sketch_sizes", {"sketch_sizes": [5, -1, 0, 0, 0, 0]}
+    ),
+    "a sketched cell of nothing": Changed(
+        "sketched", "an empty cell", {"sketch_weight": [3, 0, 2, 1]}
+    ),
+    "a level that is not needed": Changed(
+        "sketched", "level above the lowest", {"sketch_level": [1, 0, 0, 0, 0, 0]}
+    ),
+    "values of fewer queries": Changed(
+        "sketched", "mrr of other queries", {"sketch_weight": [1, 1, 2, 1]}
+    ),
+    "bounds on one side": Changed(
+        "sketched",
+        "mrr with bounds on one side",
+        {
+            "sketch_sizes": [1, 1, 0, 2, 0, 0],
+        },
+    ),
+    "bounds of a measure with a cutoff": Changed(
+        "sketched",
+        "p@1 needs no bounds",
+        {
+            "sketch_sizes": [2, 0, 0, 1, 1, 1],
+            "sketch_lo": [HALF, key(1.0), key(0.0), key(1.0), key(1.0)],
+            "sketch_hi": [HALF, key(1.0), key(0.0), key(1.0), key(1.0)],
+            "sketch_weight": [2, 1, 2, 1, 1],
+        },
+        {"state.sketch_weight.shape": [5]},
+    ),
+    "a value above the range": Changed(
+        "sketched",
+        "mrr out of range",
+        {
+            "sketch_lo": [HALF, key(2.0), key(0.0), key(1.0)],
+            "sketch_hi": [HALF, key(2.0), key(0.0), key(1.0)],
+        },
+    ),
+    "a sketch in fractions that are 0": Changed(
+        "sketched",
+        "sketch_weight has no fraction",
+        {"sketch_weight": [2, 1, 2, 1, 0, 0, 0, 0]},
+        {"state.sketch_weight.fraction": True},
+    ),
+}
+
+BROKEN = NUMBERS | IDS | KEPT | COLUMNS | TOTALS | CELLS | GAINS | OPTIONS | SKETCHES
 
 
 @pytest.mark.parametrize("claim", BROKEN)
@@ -495,7 +587,8 @@ LINKED = (
 def items_of(name: str) -> dict[str, list[Any]]:
     """The columns of a state, as lists."""
     state = STATES[name]()._state
-    columns = (field for field in RANKING_FIELDS if hasattr(getattr(state, field), "values"))
+    every = (*WEIGHTED_FIELDS, *SKETCH_FIELDS)
+    columns = (field for field in every if hasattr(getattr(state, field), "values"))
     return {field: getattr(state, field).values.tolist() for field in columns}
 
 

@@ -147,6 +147,7 @@ ALL = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["expected", "optimistic", "pessimistic"])
 @pytest.mark.parametrize("measure", ALL)
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ def test_interval_of_a_tiny_average_precision_is_finite() -> None:
     assert 0.0 <= low < high <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", ["even", "one in ten"])
 def test_interval_covers_the_population_about_as_often_as_it_says(population: str) -> None:
     found = coverage(population, 80)

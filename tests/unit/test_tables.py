@@ -28,6 +28,7 @@ GROUPS = se.GroupedAUC(3).update([1, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], ["a", "a", 
 QUERIES = se.RankingAccumulator(["map", "ndcg@2"], per_query=True)
 RANKED = QUERIES.update([1, 0, 1], [0.1, 0.2, 0.3], query=["q1", "q1", "q2"]).compute()
 FITTED = se.RegressionAccumulator().update([1, 2], [1, 3]).compute()
+OUTPUTS = se.RegressionAccumulator(outputs=2).update([[1, 2], [3, 4]], [[1, 3], [2, 4]]).compute()
 MEMBERS = {"cm": se.ConfusionAccumulator(), "met": se.ConfusionAccumulator("auto")}
 COLLECTED = se.Collection(MEMBERS).update([0, 1, 1], [0, 1, 0]).compute()
 RESULTS: dict[str, Any] = {
@@ -39,6 +40,7 @@ RESULTS: dict[str, Any] = {
     "groups": GROUPS,
     "ranked": RANKED,
     "fitted": FITTED,
+    "outputs": OUTPUTS,
     "collected": COLLECTED,
 }
 PARTS = [
@@ -48,6 +50,7 @@ PARTS = [
     ("calibrated", "class"),
     ("groups", "group"),
     ("ranked", "query"),
+    ("outputs", "output"),
     ("collected", "class"),
 ]
 FRAMES: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}

@@ -19,6 +19,7 @@ from streameval.results.grouped import GroupedCurves
 from streameval.results.paired import PairedResult
 from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
+from streameval.results.regression_outputs import RegressionOutputs
 
 __all__ = ["limits"]
 
@@ -155,7 +156,8 @@ def _of_calibration(result: Calibration, options: Options) -> Iterator[str]:
             f"Bins with fewer than {_FEW} examples: {few} of {len(weight)}. Of few examples ECE "
             "is too high."
         )
-    yield f"ECE depends on the bins, here {options['bins']}; no metric has a sampling interval."
+    others = "log loss and Brier score have" if options["intervals"] else "no metric has"
+    yield f"ECE depends on the bins, here {options['bins']}; {others} a sampling interval."
 
 
 @limits.register
@@ -178,6 +180,16 @@ def _of_regression(result: Regression, options: Options) -> Iterator[str]:
         result.confidence("rmse")
     except InvalidInputError:
         yield _NO_DRAWS
+
+
+@limits.register
+def _of_outputs(result: RegressionOutputs, options: Options) -> Iterator[str]:
+    said: dict[str, list[str]] = {}
+    for index, one in result.items():
+        for sentence in _of_regression(one, options):
+            said.setdefault(sentence, []).append(str(index))
+    for sentence, outputs in said.items():
+        yield sentence if len(outputs) == len(result) else f"Output {listed(outputs)}: {sentence}"
 
 
 @limits.register

@@ -51,13 +51,13 @@ TASKS = {
         plan=paired.plan,
     ),
     "regression": Task(
-        options=("label", "weight", "pred", "measures", "budget", "intervals"),
+        options=("label", "weight", "pred", "measures", "budget", "intervals", "versus"),
         plan=regression.plan,
     ),
     "binary": Task(
         options=(
             *("label", "weight", "score", "classes", "multilabel", "pos_label"),
-            *("budget", "scores", "nan", "ignore_label", "group"),
+            *("budget", "scores", "nan", "ignore_label", "measures", "group"),
         ),
         plan=curves.plan_of_curve,
     ),
@@ -69,7 +69,8 @@ TASKS = {
         plan=curves.plan_of_groups,
     ),
     "calibration": Task(
-        options=("label", "weight", "score", "classes", "bins"), plan=curves.plan_of_calibration
+        options=("label", "weight", "score", "classes", "bins", "intervals"),
+        plan=curves.plan_of_calibration,
     ),
     "ranking": Task(options=ranking.OPTIONS, plan=ranking.plan),
 }
@@ -84,7 +85,7 @@ def task_asked_for(options: Options) -> str:
         If an option was given that the task would ignore.
     """
     in_groups = options.task == "binary" and options.group is not None
-    of_two = options.task == "classification" and options.versus is not None
+    of_two = options.task in ("classification", "regression") and options.versus is not None
     asked = "grouped" if in_groups else "paired" if of_two else options.task
     for name in dict.fromkeys(option for task in TASKS.values() for option in task.options):
         if name not in TASKS[asked].options and getattr(options, name) is not None:

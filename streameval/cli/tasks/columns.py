@@ -52,6 +52,9 @@ __all__ = [
     "with_names",
 ]
 
+_NAMED_BY = {"y_true": "--label", "y_pred": "--pred", "y_score": "--score"}
+"""The options that name columns, by the names of the columns without them."""
+
 _AS_THE_FIRST = " as the first label is (--score reads scores, --classes lists mixed labels)"
 
 
@@ -145,7 +148,9 @@ def check_columns(names: Iterable[str], rows: Sequence[Row]) -> None:
     for name in names:
         if not has_column(name, rows):
             known = nearest(name, chain.from_iterable(rows))
-            raise UsageError(f"no column {name!r} in the first rows: {known}")
+            option = _NAMED_BY.get(name)
+            hint = f" {option} names the column." if option else ""
+            raise UsageError(f"no column {name!r} in the first rows: {known}{hint}")
 
 
 def has_column(name: str, rows: Iterable[Row]) -> bool:

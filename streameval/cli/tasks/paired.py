@@ -9,15 +9,17 @@ import attrs
 
 from streameval.accumulators.paired import Paired
 from streameval.cli.errors import UsageError
+from streameval.cli.options import option_text
 from streameval.cli.tasks.classification import choose, prediction_column, predictions
 from streameval.cli.tasks.columns import (
+    check_one_column,
     given,
     label_type,
     lay_out,
     note_of_classes,
     weight_columns,
 )
-from streameval.io import Column
+from streameval.io import Column, Numbers
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     """
     if options.versus is None:
         raise UsageError("--task paired needs --versus, the predictions of the other model.")
+    if options.task == "regression":
+        return _plan_of_numbers(options, rows, options.versus)
     names, of_scores = predictions(options, rows)
     if options.versus == names:
         raise UsageError(f"--versus is the column of --{'score' if of_scores else 'pred'} itself.")
@@ -57,3 +61,26 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     )
     counted = a.label if a.multilabel else a.prediction
     return Plan(make, columns, options.max_bad, note_of_classes(options, classes, counted))
+
+
+def _plan_of_numbers(options: Options, rows: Sequence[Row], versus: tuple[str, ...]) -> Plan:
+    """Choose the columns of two models of numbers."""
+    of_classes = ("score", "classes", "multilabel", "threshold", "scores", "pos_label")
+    for name in (*of_classes, "ignore_label"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"{option_text(name)} does not go with --task regression.")
+    check_one_column(options, "label", "pred", "versus")
+    pred = options.pred or ("y_pred",)
+    if versus == pred:
+        raise UsageError("--versus is the column of --pred itself.")
+    layout = lay_out(options, rows, pred, of_scores=False, also=versus)
+    chosen = given(measures=options.measures, budget=options.budget)
+    make = partial(Paired, None, **chosen)
+    make()  # mistakes in the options are reported before any row is read
+    columns = (
+        Column("y_true", layout.label, Numbers()),
+        Column("y_pred_a", pred, Numbers()),
+        Column("y_pred_b", versus, Numbers()),
+        *weight_columns(options),
+    )
+    return Plan(make, columns, options.max_bad)

@@ -34,11 +34,11 @@ Array = npt.NDArray[Any]
 
 _CONFIGURATION = (
     *("measures", "relevance_level", "gain", "ties", "ap_norm", "unjudged", "negative", "nan"),
-    *("empty", "missing", "track_queries", "rows_per_query", "max_open_queries"),
+    *("empty", "missing", "track_queries", "rows_per_query", "max_open_queries", "budget"),
 )
 OPTIONS = (
     *("qrels", "count_missing", "max_docs", "like", *_CONFIGURATION, "per_query", "trec"),
-    *("query", "relevance", "score", "doc", "retrieved", "num_relevant"),
+    *("query", "relevance", "score", "doc", "retrieved", "num_relevant", "weight"),
 )
 """The options that the task takes."""
 
@@ -70,6 +70,8 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     make()  # mistakes in the options are reported before any row is read
     text = partial(trec_totals, headings=_headings(options)) if _is_trec(options) else None
     whole = partial(_count_lists, write=write)
+    if options.qrels is not None and options.weight is not None:
+        raise UsageError("--weight names a column, and does not go with --qrels.")
     if options.qrels is not None:
         columns = tuple(Column(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
         finish = partial(_count_missing, write=write)
@@ -154,15 +156,18 @@ def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
     check_one_column(options, "score")
     named = {name: getattr(options, name) for name in (*_REQUIRED, *_OPTIONAL)}
     named["score"] = options.score and options.score[0]
+    weight = given(query_weight=options.weight)
     needed = [named[name] or name for name in _REQUIRED]
     if not has_column(needed[0], rows):
         _refuse_run(rows[0])
-    check_columns([*needed, *(name for name in named.values() if name)], rows)
-    return {
+    asked = [*needed, *(name for name in named.values() if name), *weight.values()]
+    check_columns(asked, rows)
+    found = {
         argument: name or argument
         for argument, name in named.items()
         if name or argument in _REQUIRED or has_column(argument, rows)
     }
+    return found | weight
 
 
 def _refuse_run(row: Row) -> None:
@@ -204,6 +209,8 @@ def _field_type(argument: str, names: Mapping[str, str], rows: Sequence[Row]) ->
         return Numbers(gaps=True)  # not judged
     if argument == "score":
         return Numbers(gaps="retrieved" in names)  # a document not retrieved has none
+    if argument == "query_weight":
+        return Numbers()
     if argument == "retrieved":
         return Flags()
     if argument == "num_relevant":
@@ -244,7 +251,8 @@ def _count_lists(
         What counts.
     batch : mapping from argument to array
         An array of arrays for relevances, scores, documents, and whether they were retrieved;
-        the query and its number of relevant documents. Only the first two must be there.
+        the query, its number of relevant documents and its weight. Only the first two must be
+        there.
     write : callable, optional
         Lays out the values of queries.
 
@@ -259,14 +267,15 @@ def _count_lists(
         If lists differ in length, or the accumulator refuses something. Nothing is counted.
     """
     rows, queries, query_of_row = _rows(batch)
-    numbers = batch.get("num_relevant")
+    numbers, weights = batch.get("num_relevant"), batch.get("query_weight")
     held: list[Mapping[str, Array]] = []
     accumulator.update(
         {**rows, "query": queries[query_of_row]},
         num_relevant=None if numbers is None else _by_query(queries, numbers),
+        query_weight=None if weights is None else weights[query_of_row],
         on_queries=None if write is None else held.append,
     )
-    return "" if write is None else write(_in_order(held[0], queries))
+    return "" if write is None else "".join(write(_in_order(each, queries)) for each in held)
 
 
 def _rows(batch: Mapping[str, Any]) -> tuple[dict[str, Array], Any, Array]:
@@ -296,7 +305,7 @@ def _gather(gathered: Gathered, batch: Mapping[str, Any]) -> str:
 
 
 def _try_rows(accumulator: RankingAccumulator, batch: Mapping[str, Any]) -> str:
-    known = (*_REQUIRED, *_OPTIONAL)
+    known = (*_REQUIRED, *_OPTIONAL, "query_weight")
     return _count_rows(accumulator, {name: batch[name] for name in known if name in batch})
 
 
@@ -394,7 +403,7 @@ def _by_query(queries: Array, numbers: Array) -> dict[Any, int]:
 
 
 def _in_order(columns: Mapping[str, Array], queries: Array) -> dict[str, Array]:
-    """Sort the values of queries by the order of these."""
+    """Sort the values of queries by the order of these, of which some may not count."""
     positions = {query: position for position, query in enumerate(columns["query"].tolist())}
-    order = [positions[query] for query in queries.tolist()]
+    order = [positions[query] for query in queries.tolist() if query in positions]
     return {name: column[order] for name, column in columns.items()}

@@ -6,8 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from streameval.accumulators.regression import RegressionAccumulator
-from streameval.cli.tasks.columns import check_one_column, given, lay_out, weight_columns
-from streameval.io import Column, Numbers
+from streameval.cli.errors import UsageError
+from streameval.cli.tasks.columns import Layout, given, lay_out, weight_columns
+from streameval.io import Column, FieldType, Numbers, Vectors
+from streameval.render.text import plural
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first rows.
+        If a column is not in the first rows, or truth and prediction have not as many numbers.
     InvalidInputError
         If the accumulator refuses the options.
     """
@@ -33,11 +35,31 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     is_bounded = options.budget != "none"
     make = partial(RegressionAccumulator, **chosen | ({} if is_bounded else {"budget": None}))
     make()  # mistakes in the options are reported before any row is read
-    check_one_column(options, "label", "pred")
     layout = lay_out(options, rows, options.pred or ("y_pred",), of_scores=False)
+    outputs = _number_of_outputs(layout)
+    if outputs is not None:
+        make = partial(make, outputs=outputs)
+        make()
     columns = (
-        Column("y_true", layout.label, Numbers()),
-        Column("y_pred", layout.prediction, Numbers()),
+        Column("y_true", layout.label, _numbers(layout.label, outputs)),
+        Column("y_pred", layout.prediction, _numbers(layout.prediction, outputs)),
         *weight_columns(options),
     )
     return Plan(make, columns, options.max_bad, is_bounded=is_bounded)
+
+
+def _number_of_outputs(layout: Layout) -> int | None:
+    """Count the numbers that a row predicts; None for one that is no list."""
+    found = {names: layout.width(names) for names in (layout.label, layout.prediction)}
+    if len(set(found.values())) > 1:
+        counts = (
+            f"`{','.join(names)}` holds {plural(1 if width is None else width, 'number')}"
+            for names, width in found.items()
+        )
+        raise UsageError(f"{' and '.join(counts)} a row, but each output needs both.")
+    return found[layout.label]
+
+
+def _numbers(names: tuple[str, ...], outputs: int | None) -> FieldType:
+    """Read a number from each column, or a list of them from one."""
+    return Numbers() if outputs is None or len(names) > 1 else Vectors(outputs)

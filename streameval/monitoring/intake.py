@@ -1,0 +1,142 @@
+"""The sources of a monitor together: what has been read of each, and what they say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from streameval.monitoring.reader import Reader
+from streameval.monitoring.watermarks import Partitions
+from streameval.runs.totals import BadRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from streameval.io import RowFilter
+    from streameval.monitoring.source_protocol import Chunk, Source
+    from streameval.monitoring.timing import Timing
+    from streameval.runs.counting import Share
+
+__all__ = ["Intake"]
+
+
+class Intake:
+    """One or two sources, each with a reader.
+
+    Parameters
+    ----------
+    sources : mapping from role to Source
+        Those of "predictions", and of "labels" if there are any.
+    timing : Timing
+        When a partition is behind, and when it is idle.
+    """
+
+    def __init__(self, sources: Mapping[str, Source], timing: Timing) -> None:
+        self._timing = timing
+        self.readers = {
+            role: Reader(role, source, self._partitions(role, {}))
+            for role, source in sources.items()
+        }
+
+    def restore(self, partitions: Mapping[str, Any], positions: Mapping[str, Any]) -> None:
+        """Go on from what `partitions_to_json` and `positions` were."""
+        for role, reader in self.readers.items():
+            reader.partitions = self._partitions(role, partitions[role])
+            reader.position = positions.get(role)
+
+    def seek(self) -> None:
+        """Let the sources continue at their positions."""
+        for reader in self.readers.values():
+            reader.source.seek(reader.position)
+
+    def look(self, limit: int, where: RowFilter | None, max_bad: int | Share) -> bool:
+        """Hold first rows of every source; tell whether there are any of each."""
+        bad = BadRows(max_bad)
+        filters = {"predictions": where}
+        found = [
+            reader.look(limit, filters.get(role), bad) for role, reader in self.readers.items()
+        ]
+        return all(found)
+
+    @staticmethod
+    def next(order: Iterable[Reader], limit: int) -> tuple[Reader, Chunk] | None:
+        """Read from the first of some readers that has more; None if none has."""
+        for reader in order:
+            chunk = reader.next(limit)
+            if chunk is not None:
+                return reader, chunk
+        return None
+
+    def declare(self, now: float) -> list[tuple[str, str]]:
+        """Await the partitions that have been found; return the role and name of new ones."""
+        return [
+            (role, name)
+            for role, reader in self.readers.items()
+            for name in reader.partitions.declare(getattr(reader.source, "partitions", ()), now)
+        ]
+
+    def release_idle(self, now: float) -> list[tuple[str, str]]:
+        """Let go of partitions that are silent; return their roles and names."""
+        return [
+            (role, name)
+            for role, reader in self.readers.items()
+            if _is_caught_up(reader.source)
+            for name in reader.partitions.release(now)
+        ]
+
+    @property
+    def predictions(self) -> Partitions:
+        """How far predictions have come."""
+        return self.readers["predictions"].partitions
+
+    @property
+    def positions(self) -> dict[str, Any]:
+        """How far each source has been read."""
+        return {role: reader.position for role, reader in self.readers.items()}
+
+    def partitions_to_json(self) -> dict[str, Any]:
+        """Return how far the partitions of each source have come."""
+        return {role: reader.partitions.to_json() for role, reader in self.readers.items()}
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a server has not answered, so that there may be more although none was read."""
+        return not all(_is_caught_up(reader.source) for reader in self.readers.values())
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether no source can have more."""
+        return all(reader.source.is_at_end for reader in self.readers.values())
+
+    def counts(self) -> Counter[str]:
+        """Return what sources have counted since the last call."""
+        counts: Counter[str] = Counter()
+        for reader in self.readers.values():
+            counts.update(getattr(reader.source, "counts", dict)())
+        return counts
+
+    def warnings(self) -> list[str]:
+        """Return what sources have warned of since the last call."""
+        return [text for reader in self.readers.values() for text in reader.source.warnings()]
+
+    def interrupt(self) -> None:
+        """Let sources wait for no server any more."""
+        for reader in self.readers.values():
+            getattr(reader.source, "interrupt", _ignore)()
+
+    def close(self) -> None:
+        """Close the sources."""
+        for reader in self.readers.values():
+            reader.source.close()
+
+    def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
+        return Partitions(self._timing.out_of_order, self._timing.idle_after[role], state)
+
+
+def _ignore() -> None:
+    pass
+
+
+def _is_caught_up(source: Source) -> bool:
+    """Tell whether None from a source means that all has been read."""
+    return bool(getattr(source, "is_caught_up", True))

@@ -1,0 +1,195 @@
+"""Labels that come later: batches into the join, and batches that can be counted out of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import BadDataError, Named
+from streameval.monitoring.join import Join
+from streameval.monitoring.join_options import Shard, label_of
+from streameval.monitoring.planning import ID
+from streameval.monitoring.rows import Dictionary, Records, Truths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from streameval.configs.windowed import WindowedConfig
+    from streameval.monitoring.checkpoint import Changes, Saved
+    from streameval.monitoring.planning import Split
+    from streameval.monitoring.reader import Reader
+    from streameval.monitoring.settings import Settings
+
+__all__ = ["Joining"]
+
+Array = npt.NDArray[Any]
+Times = npt.NDArray[np.int64]
+
+_STRANGERS = 100
+
+
+class Joining:
+    """A `Join` of batches: it makes records of them, and batches of joined records.
+
+    Parameters
+    ----------
+    settings : Settings
+    windows : WindowedConfig
+        Knows the column of time.
+    parts : Split
+        What predictions and labels hold.
+    saved : Saved
+        The last commit.
+    """
+
+    def __init__(
+        self, settings: Settings, windows: WindowedConfig, parts: Split, saved: Saved
+    ) -> None:
+        self._key = settings.key
+        self._max_pending = settings.max_pending
+        self._shard = None if settings.shard is None else Shard.of(settings.shard)
+        self._windows = windows
+        self._records = Records(parts.records, saved.values)
+        self._truths = Truths(parts.truths, saved.values)
+        self._dictionaries: dict[str, Dictionary] = {
+            **self._records.dictionaries,
+            **self._truths.dictionaries,
+        }
+        self._label = label_of(settings.unlabelled, parts.truths)
+        self._last_ids = {"predictions": "", "labels": ""}
+        self._knows_strangers = False
+        options: dict[str, Any] = {
+            "wait": settings.timing.wait,
+            "out_of_order": settings.timing.out_of_order,
+            "settle": settings.timing.settle,
+            "max_pending": settings.max_pending,
+            "label_dtype": self._truths.dtype,
+        }
+        dtype, state = self._records.dtype, saved.state.get("join")
+        self._join = (
+            Join(dtype, **options)
+            if state is None
+            else Join.restore(dtype, options, state, saved.runs, saved.dead)
+        )
+
+    @property
+    def watermarks(self) -> tuple[int | None, int | None]:
+        """Those of predictions and of labels."""
+        return self._join.watermarks
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """What the join counts."""
+        return self._join.counters
+
+    @property
+    def n_pending(self) -> int:
+        """How many predictions are waiting."""
+        return self._join.n_pending
+
+    @property
+    def is_full(self) -> bool:
+        """Whether predictions are not read."""
+        return self._join.is_full
+
+    @property
+    def is_at_a_limit(self) -> bool:
+        """Whether one side is not read before joined rows have been taken out."""
+        return self._join.is_full or self._join.is_full_of_labels
+
+    def order(self, predictions: Reader, labels: Reader) -> list[Reader]:
+        """Put the source first that is behind in event time; leave out one that has to wait.
+
+        Raises
+        ------
+        BadDataError
+            If neither can be read.
+        """
+        if self._join.is_stuck:
+            raise BadDataError(
+                f"{self._max_pending:,} predictions are waiting, and more come within `wait`; ",
+                Named("max_pending"),
+                " must be larger.",
+            )
+        if self._join.is_full:
+            return [labels]
+        if self._join.is_full_of_labels:
+            return [predictions]
+        ahead, behind = predictions.partitions.newest, labels.partitions.newest
+        if behind is None or (ahead is not None and behind <= ahead):
+            return [labels, predictions]
+        return [predictions, labels]
+
+    def declare(self, role: Any, partition: str) -> None:
+        """Await a partition."""
+        self._join.declare(role, partition)
+
+    def finish(self, role: Any, partition: str) -> None:
+        """Let a partition go."""
+        self._join.finish(role, partition)
+
+    def put(self, role: str, partition: str, times: Times, batch: Mapping[str, Array]) -> Any:
+        """Put in a batch of one source; return the index of those rows that are its own."""
+        ids = batch[ID].tolist()
+        is_own = None if self._shard is None else self._shard.has(ids)
+        self._last_ids[role] = ids[-1]
+        if role == "labels":
+            labels = self._truths.encode(batch)
+            self._join.label(partition, ids, times, labels, is_own=is_own)
+        else:
+            rows = self._records.encode(batch, len(times))
+            self._join.predict(partition, ids, times, rows, is_own=is_own)
+        return slice(None) if is_own is None else is_own
+
+    def ready(self) -> Iterator[tuple[Times, dict[str, Any]]]:
+        """Take out the rows that have a label now, and then those whose wait is over."""
+        joined = self._join.ready()
+        for is_labelled in (True, False):
+            chosen = joined.is_labelled if is_labelled else ~joined.is_labelled
+            times = joined.times[chosen]
+            if not len(times):
+                continue
+            batch = self._records.decode(joined.rows[chosen])
+            batch[self._windows.time] = times if self._windows.is_step else times.view("M8[us]")
+            if is_labelled:
+                batch |= self._truths.decode(joined.labels[chosen])
+            elif self._label is None:
+                batch |= self._truths.missing(len(times))
+            else:
+                batch |= {name: np.repeat(one, len(times)) for name, one in self._label.items()}
+            yield times, batch
+
+    def strangers(self, n_labels: int) -> list[str]:
+        """Warn once if no label meets a prediction, although both are there."""
+        counters = self._join.counters
+        n_expired = counters["unlabelled"]
+        enough = min(n_expired, n_labels) >= _STRANGERS
+        if self._knows_strangers or counters["joined"] or not enough:
+            return []
+        self._knows_strangers = True
+        text = (
+            f"no label has met its prediction by `{self._key}`: {n_labels:,} labels have been "
+            f"read, such as {self._last_ids['labels']!r}, and {n_expired:,} predictions have "
+            f"waited in vain, such as {self._last_ids['predictions']!r}"
+        )
+        return [text]
+
+    def added_to(self, changes: Changes) -> Changes:
+        """Add what has changed to a commit."""
+        runs = self._join.changes()
+        return attrs.evolve(
+            changes,
+            state={**changes.state, "join": runs.state},
+            values={name: one.added for name, one in self._dictionaries.items()},
+            runs=runs.added,
+            dead=runs.dead,
+            removed=runs.removed,
+        )
+
+    def note_committed(self) -> None:
+        """Note that what was added to a commit is stored."""
+        for one in self._dictionaries.values():
+            one.stored()

@@ -1,0 +1,405 @@
+"""The steps of a monitor that has begun: rows in, panes and alerts out, one commit each."""
+
+from __future__ import annotations
+
+import time as clocks
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.collection import heaviest
+from streameval.errors import BadDataError, CountOverflowError, InvalidInputError
+from streameval.monitoring.alerts import Alerts
+from streameval.monitoring.checkpoint import Changes
+from streameval.monitoring.closing import Closing
+from streameval.monitoring.door import Door
+from streameval.monitoring.joining import Joining
+from streameval.monitoring.planning import rows_together, split
+from streameval.monitoring.reader import row_to_json
+from streameval.monitoring.status import Status, Step
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Mapping, Sequence
+
+    from streameval.accumulators.windowed import Windowed
+    from streameval.configs.windowed import WindowedConfig
+    from streameval.inputs.paths import Fields
+    from streameval.monitoring.alerts import Event
+    from streameval.monitoring.checkpoint import Checkpoint, Saved
+    from streameval.monitoring.delivery import Delivery
+    from streameval.monitoring.intake import Intake
+    from streameval.monitoring.reader import Reader
+    from streameval.monitoring.settings import Settings
+    from streameval.monitoring.source_protocol import Chunk
+    from streameval.monitoring.status import Closed
+
+__all__ = ["Output", "Pipeline"]
+
+Times = npt.NDArray[np.int64]
+
+
+class Output(Protocol):
+    """What is written for each pane, and cut back to the last commit after a crash.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    """
+
+    path: str
+
+    def restore(self, state: Any) -> Any:
+        """Go back to what was committed, None if nothing was; return the state to commit."""
+
+    def write(self, closed: Sequence[Closed]) -> Any:
+        """Write panes durably, and return the state to commit, as JSON."""
+
+
+class Pipeline:
+    """What a monitor does once the first rows have told how they are read.
+
+    It owns what one commit holds: the rows that have been counted, the panes that have been
+    reported, the states of alerts, and the numbers.
+
+    Parameters
+    ----------
+    settings : Settings
+    intake : Intake
+        The sources.
+    checkpoint : Checkpoint
+    delivery : Delivery
+        Where events of alerts go.
+    output : Output, optional
+        What else is written for each pane.
+    stopping : Event
+        Set when a step should end soon.
+    samples : mapping from role to sequence of Fields
+        The first rows.
+
+    Raises
+    ------
+    InvalidInputError, BadDataError
+        If the rows do not have what is counted, or panes are not kept until they are mature.
+    IncompatibleStateError
+        If the checkpoint was begun with other options.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        intake: Intake,
+        checkpoint: Checkpoint,
+        delivery: Delivery,
+        output: Output | None,
+        stopping: threading.Event,
+        samples: Mapping[str, Sequence[Fields]],
+    ) -> None:
+        self._settings = settings
+        self._intake = intake
+        self._checkpoint = checkpoint
+        self._delivery = delivery
+        self._output = output
+        self._stopping = stopping
+        first = rows_together(samples["predictions"], samples.get("labels", ()))
+        self._plan = settings.planner.plan(first)
+        empty = self._plan.make()
+        self._windows: WindowedConfig = empty._config
+        self._closing = Closing(self._windows, settings.timing.delay)
+        self._check_keep()
+        saved = checkpoint.begin(self._config(samples), empty)
+        self.total: Windowed = saved.windowed
+        """All rows that have been counted; nobody else may change it."""
+        self._fresh: Windowed = self._plan.make()
+        self._notes = list(self._plan.notes)
+        self._stored_alerts = saved.state.get("alerts", {})
+        self._alerts = Alerts.restore(
+            settings.rules, empty, self._stored_alerts, false_alarms=settings.false_alarms
+        )
+        if output is not None:
+            state = output.restore(saved.state.get("output"))
+            checkpoint.note("output", state)  # before a line is written
+        self._joining = self._begin_to_read(samples, saved)
+        self._counters: Counter[str] = Counter()
+        self._door = Door(
+            self._windows, settings.timing.max_ahead, settings.max_bad, self._counters
+        )
+        self.number = saved.number
+        """Of the last commit."""
+        self._n_rows = 0
+        self._n_counted: int | float = 0
+        self._n_labelled: int | float = 0
+        self._committed_at: float | None = None
+        if saved.number:
+            self._restore(saved)
+
+    def step(self, now: float) -> Step:
+        """Read what is there, count it, and commit if that has changed anything."""
+        began = clocks.monotonic()
+        before = self._n_rows, self._counters["labels"]
+        n_bytes, is_idle = (0, False) if self._closing.has_more else self._read(now)
+        counts = self._intake.counts()
+        self._counters.update(counts)
+        self._door.check_share(self._n_rows + self._counters["labels"])
+        self._declare(now)
+        is_released = is_idle and self._release_idle(now)
+        if self._joining is not None:
+            self._count_joined(self._joining, now)
+        data = self._take_in()
+        self._notes += self._closing.dropped()
+        closed, until = self._closing.due(self.total, self._mature_until())
+        events, alerts = self._judged(now, until)
+        is_news = alerts != self._stored_alerts or self._delivery.has_more_to_commit
+        if n_bytes or data or closed or counts or is_released or is_news:
+            self._commit(now, data, closed, events, alerts)
+        self._closing.set_pace(clocks.monotonic() - began)
+        return Step(
+            n_rows=self._n_rows - before[0],
+            n_labels=self._counters["labels"] - before[1],
+            closed=closed,
+            events=events,
+            is_idle=is_idle and not self._closing.has_more,
+            is_waiting=self._intake.is_waiting,
+            notes=self._new_notes(),
+        )
+
+    def status(self) -> Status:
+        """Return the numbers as they are, which `step` has committed."""
+        watermark, label_watermark = self._watermarks()
+        joining = self._joining
+        counters = {**self._counters, **({} if joining is None else joining.counters)}
+        return Status(
+            number=self.number,
+            n_rows=self._n_rows,
+            n_counted=self._n_counted,
+            n_labelled=self._n_labelled,
+            n_pending=0 if joining is None else joining.n_pending,
+            watermark=self._shown(watermark),
+            label_watermark=self._shown(label_watermark),
+            mature_until=self._shown(self._mature_until()),
+            last_event_time=self._shown(self._intake.predictions.newest),
+            counters={name: number for name, number in counters.items() if number},
+            positions=self._intake.positions,
+            is_full=joining is not None and joining.is_full,
+            committed_at=self._committed_at,
+        )
+
+    def alert_states(self) -> tuple[Any, ...]:
+        """Return what alerts say, one for each rule and slice."""
+        return self._alerts.states()
+
+    def _config(self, samples: Mapping[str, Sequence[Fields]]) -> dict[str, Any]:
+        """Return what a checkpoint holds of the options, and of what the rows have told."""
+        where = self._settings.planner.where
+        return {
+            **{role: reader.source.name for role, reader in self._intake.readers.items()},
+            **self._settings.to_json(),
+            "columns": {column.argument: list(column.names) for column in self._plan.columns},
+            "rows": {
+                role: [row_to_json(row.row) for row in rows] for role, rows in samples.items()
+            },
+            "where": None if where is None else str(where.conditions),
+        }
+
+    def _check_keep(self) -> None:
+        """Refuse to keep panes for less time than they need to mature."""
+        longest = self._windows.tiers[-1].keep
+        if longest is not None and longest < self._settings.timing.delay + self._windows.width:
+            raise InvalidInputError(
+                "must be longer, or no pane is reported: panes are mature once `wait`, "
+                "`allowed_lateness`, `out_of_order` and a pane have passed",
+                argument="keep",
+            )
+
+    def _begin_to_read(
+        self, samples: Mapping[str, Sequence[Fields]], saved: Saved
+    ) -> Joining | None:
+        """Give every reader its plan; return what joins them."""
+        settings, readers = self._settings, self._intake.readers
+        joining, plans = None, {"predictions": self._plan}
+        if "labels" in readers:
+            names = settings.key or "", settings.label_time or settings.time
+            parts = split(self._plan, *names, samples["predictions"], samples["labels"])
+            plans = {"predictions": parts.predictions, "labels": parts.labels}
+            joining = Joining(settings, self._windows, parts, saved)
+        where = settings.planner.where
+        plans["predictions"] = attrs.evolve(plans["predictions"], where=where)
+        for role, reader in readers.items():
+            reader.plan = plans[role]
+        return joining
+
+    def _restore(self, saved: Saved) -> None:
+        """Go back to the numbers of the last commit."""
+        state = saved.state["monitor"]
+        self._delivery.restore(state.get("untold", []), saved.outbox)
+        self._n_rows = state["rows"]
+        self._n_counted, self._n_labelled = state["counted"], state["labelled"]
+        self._closing.restore(state)
+        self._committed_at = state["committed_at"]
+        self._counters.update(state["counters"])
+        self._door.restore()
+        self._intake.restore(state["partitions"], saved.positions)
+
+    def _read(self, now: float) -> tuple[int, bool]:
+        """Read the rows of one commit; return how many bytes, and whether that was all."""
+        n_bytes = 0
+        while n_bytes < self._settings.commit_bytes:
+            found = self._intake.next(self._order(now), self._settings.read_bytes)
+            if found is None:
+                return n_bytes, True
+            reader, chunk = found
+            self._take(reader, chunk, now)
+            reader.position = chunk.position
+            n_bytes += max(chunk.block.taken, 1)
+            is_ahead = reader.role == "predictions" and self._closing.is_far_ahead(
+                reader.partitions.newest
+            )
+            if is_ahead or self._stopping.is_set():
+                break
+        return n_bytes, False
+
+    def _order(self, now: float) -> list[Reader]:
+        """Put the readers in the order in which they are asked for a chunk."""
+        readers = [*self._intake.readers.values()]
+        if self._joining is None:
+            return readers
+        if self._joining.is_at_a_limit:
+            self._count_joined(self._joining, now)
+        return self._joining.order(*readers)
+
+    def _take(self, reader: Reader, chunk: Chunk, now: float) -> None:
+        """Check the rows of a chunk, and count them or let them wait."""
+        joining, plan = self._joining, reader.plan
+        accumulator = self._fresh if joining is None else plan.make()
+        batch = self._door.admit(chunk.block, plan, accumulator, now)
+        times = batch[self._windows.time].view(np.int64)
+        if not len(times):
+            return
+        marks = reader.partitions.observe(chunk.partition, times, now)
+        if joining is None:
+            self._note_read(reader, times, marks)
+            self._closing.note_counted(times)
+            return
+        own = joining.put(reader.role, chunk.partition, times, batch)
+        self._note_read(reader, times[own], marks[own])
+
+    def _note_read(self, reader: Reader, times: Times, marks: Times) -> None:
+        """Count rows that have been read, and those that are behind the watermark before them."""
+        if reader.role == "labels":
+            self._counters["labels"] += len(times)
+            return
+        self._n_rows += len(times)
+        self._closing.note_read(times)
+        lateness = self._settings.timing.allowed_lateness
+        self._counters["late"] += int((self._closing.ends(times) + lateness <= marks).sum())
+
+    def _declare(self, now: float) -> None:
+        """Await partitions that have been found, before anything is decided without them."""
+        for role, name in self._intake.declare(now):
+            if self._joining is not None:
+                self._joining.declare(role, name)
+
+    def _release_idle(self, now: float) -> bool:
+        """Let go of partitions that are silent; tell whether there are any."""
+        gone = self._intake.release_idle(now)
+        if self._joining is not None:
+            for role, name in gone:
+                self._joining.finish(role, name)
+        return bool(gone)
+
+    def _count_joined(self, joining: Joining, now: float) -> None:
+        """Count the rows that have a label now, or whose wait is over."""
+        self._declare(now)
+        for times, batch in joining.ready():
+            try:
+                self._fresh.update(batch)
+            except (InvalidInputError, CountOverflowError) as error:
+                raise BadDataError(f"joined rows cannot be counted: {error}") from None
+            self._closing.note_counted(times)
+        self._notes += joining.strangers(self._counters["labels"])
+
+    def _take_in(self) -> bytes:
+        """Add the rows counted since the last commit to the total; return them as bytes."""
+        if self._fresh.newest is None:
+            return b""
+        self._n_counted += self._fresh.n_rows()
+        self._n_labelled += heaviest(self._fresh.n)
+        data: bytes = self.total._take_in(self._fresh)
+        return data
+
+    def _mature_until(self) -> int | None:
+        """Return the end of the newest pane for which nothing more is expected."""
+        known = [mark for mark in self._watermarks() if mark is not None]
+        if len(known) < len(self._intake.readers):
+            return None
+        timing = self._settings.timing
+        return self._closing.edge(min(known) - timing.allowed_lateness - timing.wait)
+
+    def _watermarks(self) -> tuple[int | None, int | None]:
+        """Return the watermark of predictions, and that of labels if there are any."""
+        if self._joining is not None:
+            return self._joining.watermarks
+        return self._intake.predictions.watermark, None
+
+    def _judged(self, now: float, until: int | None) -> tuple[tuple[Event, ...], Any]:
+        """Let alerts look at what has been counted; return their events and their states."""
+        if not self._settings.rules and not self._stored_alerts:
+            return (), self._stored_alerts
+        events = self._alerts.step(self.total, self._shown(until), self.status(), now)
+        return events, self._alerts.to_json()
+
+    def _commit(
+        self,
+        now: float,
+        data: bytes,
+        closed: Sequence[Closed],
+        events: Sequence[Event],
+        alerts: Any,
+    ) -> None:
+        """Write everything that has changed in one transaction."""
+        self._committed_at = now
+        to_deliver = self._delivery.to_commit(events)
+        state = {
+            "alerts": alerts,
+            "monitor": {
+                "rows": self._n_rows,
+                "counted": self._n_counted,
+                "labelled": self._n_labelled,
+                **self._closing.to_json(),
+                "untold": self._delivery.untold,
+                "committed_at": now,
+                "counters": dict(self._counters),
+                "partitions": self._intake.partitions_to_json(),
+            },
+        }
+        if self._output is not None:
+            state["output"] = self._output.write(closed)
+        changes = Changes(
+            rows=data,
+            whole=lambda: self.total,
+            state=state,
+            positions=self._intake.positions,
+            events=to_deliver,
+        )
+        if self._joining is not None:
+            changes = self._joining.added_to(changes)
+        self._checkpoint.commit(self.number + 1, changes)
+        if self._joining is not None:
+            self._joining.note_committed()
+        self.number += 1
+        self._stored_alerts = alerts
+        self._delivery.note_committed(to_deliver)
+        self._fresh = self._plan.make()
+
+    def _shown(self, time: int | None) -> Any:
+        return None if time is None else self._windows.shown(time)
+
+    def _new_notes(self) -> tuple[str, ...]:
+        notes = (*self._notes, *self._door.take_notes(), *self._intake.warnings())
+        self._notes = []
+        return notes

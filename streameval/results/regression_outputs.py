@@ -1,0 +1,380 @@
+"""The result of `RegressionAccumulator` with outputs: the errors of each, and their averages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal, Self, overload
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.configs.options import one_of
+from streameval.configs.regression import RegressionConfig
+from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.inputs.labels import Label
+from streameval.metrics.bounded import Bounded, mean_of
+from streameval.metrics.evidence import Statistic
+from streameval.metrics.regression import spread
+from streameval.metrics.table import Interval, Metric, Reading
+from streameval.render import notebook
+from streameval.render.blocks import ByClass, Description, Row
+from streameval.render.sheets import Column, Grid, Sheet
+from streameval.render.text import numbers
+from streameval.results.names import MetricName
+from streameval.results.regression import Regression
+from streameval.results.result import SumsResult
+from streameval.results.tables import Row as TableRow
+from streameval.results.tables import flat
+from streameval.states.regression_outputs import OutputSums
+
+__all__ = ["RegressionOutputs"]
+
+Average = Literal["uniform_average", "variance_weighted"]
+Multioutput = Literal["uniform_average", "variance_weighted", "raw_values"]
+Floats = npt.NDArray[np.float64]
+
+_AVERAGES = ("uniform_average", "variance_weighted")
+_MAX_SHOWN = 50
+
+
+class OutputMetric(Bounded):
+    """A metric of several outputs: its mean over them, which can be called and indexed.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> acc = se.RegressionAccumulator(outputs=2).update([[1, 2], [3, 4]], [[1, 3], [2, 4]])
+    >>> mse = acc.compute().mse
+    >>> f"{mse:.1f}", mse[0], mse("raw_values")
+    ('0.5', 0.5, array([0.5, 0.5]))
+    """
+
+    __slots__ = ("_name", "_result")
+
+    __iter__ = None  # subscripts are outputs, not positions
+
+    _name: str
+    _result: RegressionOutputs
+
+    def __new__(cls, result: RegressionOutputs, name: str) -> Self:
+        """Compute the uniform average of a metric of a result."""
+        value = _bounded(result.value(name))
+        number = super().__new__(cls, value, value.low, value.high)
+        object.__setattr__(number, "_name", name)
+        object.__setattr__(number, "_result", result)
+        return number
+
+    @overload  # type: ignore[override]
+    def __call__(self, multioutput: Average = ...) -> float: ...
+    @overload
+    def __call__(self, multioutput: Literal["raw_values"]) -> Floats: ...
+    def __call__(self, multioutput: Multioutput = "uniform_average") -> Any:
+        """Compute another average.
+
+        Parameters
+        ----------
+        multioutput : {"uniform_average", "variance_weighted", "raw_values"}
+            As in scikit-learn: the mean over the outputs where it is defined; that mean weighted
+            by the variance of the truth of each; an array with one value an output.
+        """
+        return self._result.value(self._name, multioutput=multioutput)
+
+    def __getitem__(self, output: int) -> Any:
+        """Return the metric of one output."""
+        return self._result[output].value(self._name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._result, self._name)
+
+
+@attrs.frozen(repr=False, eq=False)
+class RegressionOutputs(SumsResult, Mapping[int, Regression]):
+    """Errors of rows that predict several numbers, and their averages.
+
+    Made by `RegressionAccumulator.compute` with ``outputs=d``. A mapping from the index of an
+    output to its `Regression`. Each metric of `Regression` is an attribute here too: its mean over
+    the outputs where it is defined, which is called with another average, ``multioutput=``
+    ``"raw_values"`` or ``"variance_weighted"`` as in scikit-learn, and indexed by output. Metrics
+    with an argument take `multioutput` besides. Of averages no sampling interval is known; those of
+    outputs are in ``result[i].confidence``.
+    """
+
+    TASK = "regression"
+    MADE_BY = "RegressionAccumulator"
+    TABLE = Regression.TABLE
+
+    _state: OutputSums
+    _config: RegressionConfig
+    _outputs: tuple[Regression, ...] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Take the outputs apart."""
+        outputs = (Regression(one, self._config) for one in self._state.outputs())
+        object.__setattr__(self, "_outputs", tuple(outputs))
+
+    def __getitem__(self, output: int) -> Regression:
+        """Look up the errors of an output."""
+        if output not in range(len(self)):
+            raise KeyError(output)
+        return self._outputs[output]
+
+    def __iter__(self) -> Iterator[int]:
+        """List the outputs."""
+        return iter(range(len(self)))
+
+    def __len__(self) -> int:
+        """Count the outputs."""
+        return len(self._outputs)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no value has bounds."""
+        return all(one.exact for one in self._outputs)
+
+    @property
+    def rmse(self) -> OutputMetric:
+        """The square root of the mean squared error, at least 0."""
+        return OutputMetric(self, "rmse")
+
+    @property
+    def mse(self) -> OutputMetric:
+        """The mean squared error, at least 0."""
+        return OutputMetric(self, "mse")
+
+    @property
+    def mae(self) -> OutputMetric:
+        """The mean absolute error, at least 0."""
+        return OutputMetric(self, "mae")
+
+    @property
+    def r2(self) -> OutputMetric:
+        """1 - SSE / SST, at most 1; nan when the truth is constant.
+
+        1 is perfect, 0 is as good as always predicting the mean, and less is worse.
+        """
+        return OutputMetric(self, "r2")
+
+    @property
+    def bias(self) -> OutputMetric:
+        """The mean of prediction - truth: above 0 the model predicts too much."""
+        return OutputMetric(self, "bias")
+
+    def adjusted_r2(
+        self, n_features: int, *, multioutput: Multioutput = "uniform_average"
+    ) -> float | Floats:
+        """Compute R2 with a penalty for the number of features of the model.
+
+        nan when the truth is constant, or unless n is more than n_features + 1.
+
+        Parameters
+        ----------
+        n_features : int
+            At least 0.
+        multioutput : {"uniform_average", "variance_weighted", "raw_values"}
+            As for `value`.
+        """
+        found: float | Floats = self.value("adjusted_r2", n_features, multioutput=multioutput)
+        return found
+
+    def pinball_loss(
+        self, alpha: float, *, multioutput: Multioutput = "uniform_average"
+    ) -> float | Floats:
+        """Compute the mean pinball loss, that of predicted quantiles.
+
+        A prediction below the truth costs alpha times its error, one above 1 - alpha times; with
+        alpha of 0.5 that is half the mean absolute error.
+
+        Parameters
+        ----------
+        alpha : float
+            In [0, 1].
+        multioutput : {"uniform_average", "variance_weighted", "raw_values"}
+            As for `value`.
+        """
+        found: float | Floats = self.value("pinball_loss", alpha, multioutput=multioutput)
+        return found
+
+    def confidence(self, name: str, *, level: float = 0.95) -> Interval:  # noqa: ARG002
+        """Refuse: of averages over outputs no sampling interval is known.
+
+        Raises
+        ------
+        InvalidInputError
+            Always: those of an output are in ``result[i].confidence``.
+        """
+        raise InvalidInputError(
+            "is an average over outputs, of which no sampling interval is known",
+            argument=name,
+            remedy="Ask one output for its own, as in result[0].confidence.",
+        )
+
+    def value(
+        self, name: str, *args: Any, multioutput: Multioutput = "uniform_average", **options: Any
+    ) -> Any:
+        """Compute a metric by name, with the arguments of the method of that name.
+
+        Parameters
+        ----------
+        name : str
+            As for `Regression`.
+        multioutput : {"uniform_average", "variance_weighted", "raw_values"}
+            What is made of the values of the outputs.
+        """
+        one_of(multioutput, (*_AVERAGES, "raw_values"), name="multioutput")
+        values = [one.value(name, *args, **options) for one in self._outputs]
+        return np.array(values) if multioutput == "raw_values" else self._mean(values, multioutput)
+
+    def readable(self) -> list[str]:
+        """List what `read` takes; an output or an average may follow in brackets."""
+        return self._outputs[0].readable()
+
+    def report(self) -> str:
+        """Lay the metrics of each output and their averages out as a text table."""
+        return self.text(0.95)
+
+    def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
+        """Return what a text shows: the metrics of each output, and their averages."""
+        hidden = len(self) - _MAX_SHOWN
+        names = [*map(str, range(len(self)))][:_MAX_SHOWN]
+        more = [f"... and {hidden:,} more"] * (hidden > 0)
+        columns = []
+        for name in self._metric_names():
+            values = self._raw(name)
+            cells = numbers([*values[:_MAX_SHOWN], *(self._mean(values, how) for how in _AVERAGES)])
+            cells[len(names) : len(names)] = [""] * len(more)
+            columns.append([Column([name, *cells])])
+        outputs = Column.of_names("output", [*names, *more, *_AVERAGES])
+        return [f"n = {self.n:,}, {len(self):,} outputs", Grid([outputs], columns)]
+
+    def described(self, level: float) -> Description:
+        """Describe the result to a page: averages, and the metrics of each output."""
+        rows = {
+            name: Row(self._row(name).heading, reading)
+            for name, reading in self.readings(level).items()
+        }
+        names = self._metric_names()
+        return Description(
+            heading=f"Regression of {len(self):,} outputs",
+            common_heading="Regression of several outputs",
+            title="Averages",
+            rows=rows,
+            by_class=ByClass(
+                columns=[self._row(name).heading for name in names],
+                rows={
+                    index: [Reading(one._number(name)) for name in names]
+                    for index, one in self.items()
+                },
+                what="output",
+                title="By output",
+            ),
+            form=True,
+            classes=tuple(self),
+        )
+
+    def __repr__(self) -> str:
+        means = (f"{name}={self._number(name):.6g}" for name in self._metric_names())
+        return f"RegressionOutputs(n={self.n}, outputs={len(self)}, {', '.join(means)})"
+
+    def _repr_html_(self) -> str:
+        return notebook.sheet(self.sheet(0.95))
+
+    def _why_absent(self, name: str) -> str:
+        return self._outputs[0]._why_absent(name)
+
+    def _attribute(self, name: str) -> Any:
+        if self._why_absent(name) or self.TABLE[name].arguments:
+            return super()._attribute(name)
+        return OutputMetric(self, name)
+
+    def _names(self) -> list[str]:
+        return self._outputs[0]._names()
+
+    def _metric_names(self) -> list[str]:
+        return [name for name in self._names() if not self._row(name).is_count]
+
+    def _row(self, name: str) -> Metric:
+        return self._outputs[0]._row(name)
+
+    def _raw(self, name: str) -> list[Any]:
+        """Compute a metric of each output."""
+        return [one._number(name) for one in self._outputs]
+
+    def _number(self, name: str) -> Any:
+        return self.n if self._row(name).is_count else self._mean(self._raw(name))
+
+    def _reading(
+        self,
+        row: Metric,
+        number: Any,
+        level: float,  # noqa: ARG002 - averages have no sampling intervals
+        *args: Any,  # noqa: ARG002
+        **options: Any,  # noqa: ARG002
+    ) -> Reading:
+        return Reading(number, is_count=row.is_count)
+
+    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
+        """Find what reads an average, or a metric of one output."""
+        name, of = MetricName(metric.name), metric.of
+        if of is not None and of not in _AVERAGES:
+            return self._output(of)._find(name)
+        readers = [one._find(name) for one in self._outputs]
+
+        def read(level: float) -> Reading:  # noqa: ARG001 - averages have no sampling intervals
+            first, *others = [reader(0.0) for reader in readers]
+            values = [reading.value for reading in (first, *others)]
+            return first if first.is_count else Reading(self._mean(values, of or _AVERAGES[0]))
+
+        return read
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        of = metric.of
+        one = self._outputs[0] if of is None or of in _AVERAGES else self._output(of)
+        return one._statistic(MetricName(metric.name))
+
+    def _output(self, name: str) -> Regression:
+        index = int(name) if name.isdecimal() else len(self)
+        if index not in self:
+            last = len(self) - 1
+            raise UnknownMetricError(f"no output {name!r}: there are 0 to {last}, and averages.")
+        return self[index]
+
+    def _mean(self, values: Sequence[Any], how: str = "uniform_average") -> Any:
+        """Average the values of the outputs where they are defined."""
+        weights = [1.0] * len(self)
+        if how == "variance_weighted":
+            states = (one._state for one in self._outputs)
+            spreads = [spread(one.truth, one.squared_truth, one.n) for one in states]
+            largest = max(spreads) or Fraction(1)
+            weights = [float(part / largest) for part in spreads]
+        mean = mean_of([*map(_bounded, values)], weights, max_value=math.inf)
+        return mean if isinstance(values[0], Bounded) else float(mean)
+
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
+        per_output = {}
+        for index, one in self.items():
+            entries = one.entries(level, bounds=bounds)
+            del entries["n"], entries["level"]  # those of all outputs
+            per_output[str(index)] = entries
+        return {"per_output": per_output}
+
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"output": self._output_rows}
+
+    def _per_class(self) -> dict[Label, dict[str, Any]]:
+        names = self._metric_names()
+        return {index: {name: one._number(name) for name in names} for index, one in self.items()}
+
+    def _output_rows(self, bounds: bool) -> list[TableRow]:
+        rows: list[TableRow] = []
+        for index, values in self._per_class().items():
+            rows.append({"output": index})
+            for name, number in values.items():
+                rows[-1] |= flat(name, number, bounds=bounds)
+        return rows
+
+
+def _bounded(value: float) -> Bounded:
+    return value if isinstance(value, Bounded) else Bounded(value)

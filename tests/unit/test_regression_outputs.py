@@ -1,0 +1,174 @@
+"""`RegressionAccumulator(outputs=d)`: the errors of each output, and their averages."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+from streameval.errors import UnknownMetricError
+from streameval.reports import html_report
+
+MEASURES = ["mape", "huber(delta=1)", "max_error", "pearson", "median_absolute_error"]
+RANDOM = np.random.default_rng(5)
+TRUTH = RANDOM.gamma(2.0, [1.0, 5.0, 20.0], (60, 3))
+PREDICTION = TRUTH * RANDOM.lognormal(0.0, 0.2, (60, 3))
+
+
+def counted(**options: Any) -> Any:
+    return se.RegressionAccumulator(outputs=3, **options).update(TRUTH, PREDICTION).compute()
+
+
+def alone(output: int, **options: Any) -> Any:
+    acc = se.RegressionAccumulator(**options).update(TRUTH[:, output], PREDICTION[:, output])
+    return acc.compute()
+
+
+@pytest.mark.parametrize("budget", [65_536, 5], ids=["exact", "bounds"])
+def test_each_output_is_a_regression_of_its_own(budget: int) -> None:
+    options: dict[str, Any] = {"measures": MEASURES, "intervals": True, "budget": budget}
+    result = counted(**options)
+    assert result.exact == (budget > 5)
+    assert list(result) == [0, 1, 2]
+    for output, one in result.items():
+        assert one.entries(0.9, bounds=True) == alone(output, **options).entries(0.9, bounds=True)
+
+
+def test_averages_are_those_of_the_values_of_the_outputs() -> None:
+    result, each = counted(), [alone(output) for output in range(3)]
+    values, spreads = [one.mae for one in each], TRUTH.var(axis=0)
+    assert result.mae == pytest.approx(np.mean(values), rel=1e-15)
+    assert result.mae("raw_values").tolist() == values
+    weighted = result.mae("variance_weighted")
+    assert weighted == pytest.approx(np.average(values, weights=spreads), rel=1e-14)
+    assert result.mae[1] == values[1]
+    for name in ("rmse", "bias"):
+        assert getattr(result, name)("raw_values").tolist() == [one.value(name) for one in each]
+    adjusted = np.mean([one.adjusted_r2(1) for one in each])
+    assert result.adjusted_r2(1) == pytest.approx(adjusted, rel=1e-14)
+    alphas = [one.pinball_loss(0.2) for one in each]
+    assert result.pinball_loss(0.2, multioutput="raw_values").tolist() == alphas
+
+
+def test_average_leaves_out_outputs_where_it_is_undefined() -> None:
+    acc = se.RegressionAccumulator(outputs=2).update([[1, 5], [2, 5]], [[1, 5], [3, 5]])
+    result: Any = acc.compute()
+    assert math.isnan(result.r2[1])
+    assert result.r2 == result.r2("variance_weighted") == result.r2[0] == -1.0
+
+
+def test_average_of_quantiles_past_the_budget_contains_the_exact_one() -> None:
+    name = "median_absolute_error"
+    narrow = counted(measures=[name], budget=4).median_absolute_error
+    exact = counted(measures=[name]).median_absolute_error
+    assert narrow.low <= exact <= narrow.high
+    assert narrow.low < narrow.high
+    assert exact.exact
+    assert isinstance(counted(measures=[name]).entries(0.95)["exact"], bool)
+
+
+def test_averages_are_read_by_name() -> None:
+    result = counted(measures=["mape", "huber"], intervals=True)
+    assert result.read("r2[variance_weighted]").value == result.r2("variance_weighted")
+    assert result.read("r2[uniform_average]").value == result.read("r2").value == result.r2()
+    assert result.read("huber(delta=1)").value == result.huber(1.0)
+    assert result.read("pinball_loss(0.3)").value == result.pinball_loss(0.3)
+    assert result.read("rmse[2]") == alone(2, intervals=True).read("rmse")
+    assert result.read("rmse").sampling is None
+    assert result.read("n").value == result.n == 60
+
+
+def test_result_is_shown_whole() -> None:
+    result = counted(measures=["mape"])
+    text = str(result)
+    assert text.startswith("n = 60, 3 outputs\n\noutput")
+    assert [line.split()[0] for line in text.splitlines()[2:]] == [
+        *("output", "0", "1", "2", "uniform_average", "variance_weighted"),
+    ]
+    assert result._repr_html_()
+    assert repr(result).startswith("RegressionOutputs(n=60, outputs=3, rmse=")
+    found = json.loads(json.dumps(result.entries(0.95)))
+    assert found["metrics"]["mape"] == result.mape
+    assert found["per_output"]["2"]["metrics"]["mape"] == result[2].mape
+    assert result.as_dict(per_class=True)["rmse[1]"] == result[1].rmse
+    assert "By output" in html_report({"a": se.RegressionAccumulator(outputs=1)})
+    assert result.meaning("mape") == result[0].meaning("mape")
+    assert "mape" in dir(result)
+    assert "msle" not in dir(result)
+    assert "msle" not in result.readable()
+
+
+def test_many_outputs_are_cut_in_text() -> None:
+    acc = se.RegressionAccumulator(outputs=60).update(np.ones((2, 60)), np.zeros((2, 60)))
+    lines = acc.compute().report().splitlines()
+    assert [line.split()[0] for line in lines[-4:]] == [
+        *("49", "...", "uniform_average", "variance_weighted"),
+    ]
+    assert "... and 10 more" in lines[-3]
+
+
+def test_metrics_and_results_survive_pickle() -> None:
+    result = counted(measures=["huber"])
+    assert str(result) == str(pickle.loads(pickle.dumps(result)))
+    mse = pickle.loads(pickle.dumps(result.mse))
+    assert mse("raw_values").tolist() == result.mse("raw_values").tolist()
+
+
+def test_one_output_is_not_a_vector() -> None:
+    one = se.RegressionAccumulator(outputs=1)
+    assert one.to_bytes() != se.RegressionAccumulator().to_bytes()
+    with pytest.raises(se.IncompatibleStateError, match="`outputs` differs"):
+        one.merge(se.RegressionAccumulator())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: se.RegressionAccumulator(outputs=0), "`outputs` must be an integer of at least 1"),
+        (lambda: se.RegressionAccumulator(outputs=1025), "`outputs` must be at most 1024, got"),
+        (lambda: counted().value("mae", multioutput="mean"), "`multioutput` must be "),
+        (
+            lambda: se.RegressionAccumulator(outputs=3).update([1, 2, 3], [1, 2, 3]),
+            "`y_true` must have shape (n, 3), got (3,)",
+        ),
+        (
+            lambda: se.RegressionAccumulator(outputs=2).update([[1, 2]], [[1, 2], [1, 2]]),
+            "`y_pred` must have 1 rows, got 2",
+        ),
+        (
+            lambda: se.RegressionAccumulator(["msle"], outputs=2).update(
+                [[1, 2], [0, 1], [1, 1]], [[1, 2], [1, -1], [-2, 1]]
+            ),
+            "`y_pred` must lie in (-1, 2**400] for msle, got -1.0 at position 1",
+        ),
+        (lambda: counted().confidence("mae"), "`mae` is an average over outputs, of which no"),
+        (lambda: counted().statistic("mae[1]"), "`mae` has no evidence"),
+        (lambda: counted().statistic("mae"), "`mae` has no evidence"),
+    ],
+)
+def test_wrong_use_of_outputs_is_refused(wrong: Callable[[], Any], says: str) -> None:
+    with pytest.raises(se.InvalidInputError, match=re.escape(says)):
+        wrong()
+
+
+@pytest.mark.parametrize("name", ["mae[3]", "mae[-1]", "mae[x]"])
+def test_output_that_there_is_not_is_named(name: str) -> None:
+    with pytest.raises(UnknownMetricError, match=r"no output '.*': there are 0 to 2, and averages"):
+        counted().read(name)
+
+
+def test_lookup_of_other_outputs_and_metrics_fails() -> None:
+    result = counted()
+    with pytest.raises(KeyError):
+        result[3]
+    with pytest.raises(AttributeError, match="'msle' is not among the measures"):
+        _ = result.msle
+    with pytest.raises(AttributeError, match="no attribute 'rmsd'"):
+        _ = result.rmsd
