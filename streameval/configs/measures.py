@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import math
 import re
@@ -746,6 +745,8 @@ def measure(name: Any) -> Measure:
 
 def _meant(name: str) -> str:
     """Suggest a similar name, with its cutoff."""
+    import difflib  # noqa: PLC0415 (for messages alone)
+
     family, at, cutoff = name.partition("@")
     close = difflib.get_close_matches(family, [*MEASURES, *_OTHER_NAMES], n=1)
     is_cut = cutoff.isdecimal() if at else True
