@@ -277,6 +277,12 @@ def calibration() -> se.CalibrationAccumulator:
     return accumulator.update([1, 0, 1, 1, 0], [0.9, 0.1, 0.5, 0.0, 0.75])
 
 
+def calibration_moments() -> se.CalibrationAccumulator:
+    """The second moments of losses too."""
+    acc = se.CalibrationAccumulator(bins=2, intervals=True)
+    return acc.update([0, 1, 1], [0.25, 0.75, 0.5], sample_weight=[1, 2, 1])
+
+
 def class_calibration() -> se.CalibrationAccumulator:
     """Strings, with weights that have fractions."""
     accumulator = se.CalibrationAccumulator(2, ["x", "日本", "y"])
@@ -473,6 +479,7 @@ def windowed_slices() -> se.Windowed:
 EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "calibration": calibration,
     "class_calibration": class_calibration,
+    "calibration_moments": calibration_moments,
     "collection": collection,
     "empty_collection": lambda: se.Collection({"fit": se.RegressionAccumulator()}),
     "empty_calibration": se.CalibrationAccumulator,
@@ -545,6 +552,7 @@ FIELDS = {
     "empty_met": ("n", "matrix"),
     "calibration": ("n", "clipped", "weight", "hits", "class_weight"),
     "class_calibration": ("n", "clipped", "weight", "hits", "class_weight"),
+    "calibration_moments": ("n", "clipped", "weight", "hits", "class_weight"),
     "collection": ("members",),
     "empty_collection": ("members",),
     "empty_calibration": ("n", "clipped", "weight", "hits", "class_weight"),

@@ -28,7 +28,7 @@ from streameval.inputs.arrays import (
     shape_text,
 )
 from streameval.inputs.labels import encode, without_names
-from streameval.states.calibration import CalibrationSums
+from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
 if TYPE_CHECKING:
     from streameval.results.calibration import Calibration
@@ -54,7 +54,6 @@ class CalibrationAccumulator(
     BufferedAccumulator[CalibrationConfig, CalibrationSums],
     type_id=4,
     config=CalibrationConfig,
-    state=CalibrationSums,
 ):
     """Sum how good probabilities are and whether they mean what they say, batch by batch.
 
@@ -73,6 +72,8 @@ class CalibrationAccumulator(
         the labels (integers or strings) in the order of the columns, and a mapping names them, as
         for `ConfusionAccumulator`. By default two classes 0
         and 1, of which the probability of 1 is given.
+    intervals : bool
+        Whether log loss and Brier score have sampling intervals, which takes three more sums.
 
     Notes
     -----
@@ -101,8 +102,10 @@ class CalibrationAccumulator(
 
     _arrays = ("y_true", "y_prob")
 
-    def __init__(self, bins: int = 15, classes: int | Any = None) -> None:
-        super().__init__(CalibrationConfig.of(bins=bins, classes=classes))
+    def __init__(
+        self, bins: int = 15, classes: int | Any = None, *, intervals: bool = False
+    ) -> None:
+        super().__init__(CalibrationConfig.of(bins=bins, classes=classes, intervals=intervals))
 
     def update(self, y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Self:
         """Count one batch: the truth first, as in scikit-learn; torchmetrics takes it second.
@@ -157,6 +160,10 @@ class CalibrationAccumulator(
 
         return Calibration(self._config, self._state)
 
+    @classmethod
+    def _state_type(cls, config: CalibrationConfig) -> type[CalibrationSums]:
+        return CalibrationMoments if config.intervals else CalibrationSums
+
     def _count(self, rows: Rows) -> CalibrationSums:
         truth, probability = rows.columns
         return _sum(truth, probability, rows.fixed_weights, self._config)
@@ -170,8 +177,8 @@ def _sum(
 ) -> CalibrationSums:
     """Sum a batch in blocks of rows, so that little memory is needed beside it."""
     columns, sums = max(config.n_classes, 1), config.bins + config.n_classes
-    block = _BINARY_BLOCK if config.classes is None else _BLOCK
-    step = max(block // columns, min(_ROWS_A_SUM * sums, _LARGE_BLOCK // columns), 1)
+    entries = _BINARY_BLOCK if config.classes is None else _BLOCK
+    step = max(entries // columns, min(_ROWS_A_SUM * sums, _LARGE_BLOCK // columns), 1)
     blocks = [slice(start, start + step) for start in range(0, len(truth), step)]
     total = _sum_block(blocks[0], truth, probability, weights, config)
     for block in blocks[1:]:
@@ -188,10 +195,11 @@ def _sum_block(
 ) -> CalibrationSums:
     y, p = truth[rows], probability[rows]
     w = None if weights is None else weights.select(np.arange(rows.start, rows.start + len(y)))
+    counted = CalibrationMoments if config.intervals else CalibrationSums
     if config.classes is None:
-        return CalibrationSums.of_binary(y, p, w, config)
+        return counted.of_binary(y, p, w, config)
     top, _ = first_highest(p)
-    return CalibrationSums.of_classes(y, p, top, w, config)
+    return counted.of_classes(y, p, top, w, config)
 
 
 def _probabilities(

@@ -577,7 +577,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         ),
         ("--max-groups", values.positive, "N", "more of them are refused"),
         ("--bins", values.positive, "N", "bins of probabilities, default 15"),
-        ("--intervals", bool, None, "sampling intervals of RMSE, MAE, R2 and bias too"),
+        ("--intervals", bool, None, "sampling intervals of losses, RMSE, MAE, R2, bias too"),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.configs.options import positive_integer
+from streameval.configs.options import flag, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import (
     ClassSet,
@@ -34,11 +34,16 @@ class CalibrationConfig:
 
     bins: int
     classes: ClassSet | None
+    intervals: bool = attrs.field(default=False, metadata={"omit_default": True})
 
     @classmethod
-    def of(cls, *, bins: Any, classes: Any) -> Self:
+    def of(cls, *, bins: Any, classes: Any, intervals: Any = False) -> Self:
         """Check the options, alone and together."""
-        config = cls(bins=number_of_bins(bins), classes=_classes(classes))
+        config = cls(
+            bins=number_of_bins(bins),
+            classes=_classes(classes),
+            intervals=flag(intervals, name="intervals"),
+        )
         config._check_together()
         return config
 

@@ -103,6 +103,8 @@ DESCRIPTIONS = {
             "16 MiB (some 55,000).",
             "classes": "For K classes, each with a probability: K stands for the labels 0..K-1, a "
             "sequence lists the labels (integers or strings) in the order of the columns",
+            "intervals": "Whether log loss and Brier score have sampling intervals, which takes "
+            "three more sums.",
         },
     ),
     "RegressionAccumulator": Description(

@@ -23,6 +23,7 @@ __all__ = [
     "max_gap",
     "mean",
     "pcopc",
+    "pcopc_of",
     "reliability",
     "reliability_curve",
     "resolution",
@@ -121,6 +122,11 @@ def entropy(weights: Sequence[Fraction]) -> float:
     total = sum(weights)
     shares = [float(weight / total) for weight in weights if weight]
     return -math.fsum(share * math.log(share) for share in shares) if shares else math.nan
+
+
+def pcopc_of(bins: Sequence[Bin]) -> Floats:
+    """Divide the predictions of each bin by its labels; nan without any."""
+    return np.array([float(one.prediction / one.label) if one.label else math.nan for one in bins])
 
 
 def _mean_of(bins: Sequence[Bin], value: Callable[[Bin], Fraction]) -> float:

@@ -15,6 +15,10 @@ with these cells, in which one example lies at each end of a cell. For every m
 H is a sum over cells, as each cell arranges its examples independently. The upper bound is
 attained, except for scores next to an edge. The lower one is the best of a few multipliers for
 each bin.
+
+Bins of equal mass are cut by rank. A part of mass x of a cell of several scores holds at least
+x less its negatives, and at most x and its positives, as labels. With the ends of the cell as
+scores that bounds ``S[b]``, and so its distance from 0, in each bin alone.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable
 from streameval.states.calibration import bin_indices
 
-__all__ = ["brier", "ece", "log_loss"]
+__all__ = ["adaptive_ece", "brier", "ece", "log_loss"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -129,6 +133,43 @@ def ece(table: CellTable, bins: int) -> Bounded:
     lower = _max_total(1, _MULTIPLIERS, cells, low, high)
     upper = _max_total(-1, _SIGNS, cells, low, high)
     return outward(lower / n - _ECE_ROUNDING, value, upper / n + _ECE_ROUNDING)
+
+
+def adaptive_ece(table: CellTable, bins: int) -> Bounded:
+    """Bound the calibration error of bins of equal mass; see the module for how.
+
+    A row, or rows of one score, that an edge cuts belong to both bins in the shares of their mass.
+    """
+    pos, neg = (part.near_floats()[::-1] for part in (table.pos, table.neg))
+    low, high = table.lo[::-1], table.hi[::-1]
+    ends = np.append(0.0, np.cumsum(pos + neg))
+    n = float(ends[-1])
+    if not n:
+        return Bounded(math.nan)
+    edges = np.arange(bins + 1) * n / bins
+    edges[-1] = n
+    cuts = np.union1d(ends, edges)
+    middle, mass = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts)
+    cell = np.searchsorted(ends[1:-1], middle, side="right")
+    parts = np.searchsorted(cuts, edges)
+    pos, neg, low, high = (column[cell] for column in (pos, neg, low, high))
+
+    def excess(labels: Floats, scores: Floats) -> Floats:
+        """Sum labels less scores in each bin."""
+        terms = labels - mass * scores
+        return np.array([math.fsum(terms[i:j]) for i, j in pairwise(parts)])
+
+    labels = pos * mass / (pos + neg)
+    value = math.fsum(np.abs(excess(labels, (low + high) / 2))) / n
+    if table.is_exact:
+        return Bounded(value)
+    is_open = low < high
+    lowest = excess(np.where(is_open, np.maximum(mass - neg, 0.0), labels), high)
+    highest = excess(np.where(is_open, np.minimum(mass, pos), labels), low)
+    nearest = np.maximum(np.maximum(lowest, -highest), 0.0)
+    farthest = np.maximum(np.abs(lowest), np.abs(highest))
+    lower, upper = (math.fsum(part) / n for part in (nearest, farthest))
+    return outward(lower - _ECE_ROUNDING, value, upper + _ECE_ROUNDING)
 
 
 @attrs.frozen(eq=False)

@@ -41,7 +41,7 @@ from streameval.states.cells import Cells
 from streameval.states.paired_sums import LossSums
 from streameval.states.score_pairs import Margin, ScorePairs
 
-__all__ = ["Areas", "Means", "two_sided_pvalue"]
+__all__ = ["Areas", "Means", "mean_interval", "two_sided_pvalue"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -109,13 +109,11 @@ class Means:
 
     def interval_a(self, z: float) -> Interval:
         """Compute the interval of the mean loss of A."""
-        deviation = mean_deviation(self.sums.a, self.sums.aa, self.n)
-        return _interval(self.a, deviation, z, low=0.0, high=self.largest)
+        return mean_interval(self.sums.a, self.sums.aa, self.n, z, largest=self.largest)
 
     def interval_b(self, z: float) -> Interval:
         """Compute the interval of the mean loss of B."""
-        deviation = mean_deviation(self.sums.b, self.sums.bb, self.n)
-        return _interval(self.b, deviation, z, low=0.0, high=self.largest)
+        return mean_interval(self.sums.b, self.sums.bb, self.n, z, largest=self.largest)
 
     def interval(self, z: float) -> Interval:
         """Compute the interval of the difference."""
@@ -124,6 +122,14 @@ class Means:
     @property
     def _deviation(self) -> float:
         return mean_deviation(self.sums.difference, self.sums.squared_difference, self.n)
+
+
+def mean_interval(
+    total: ExactSum, squares: ExactSum, n: FixedPoint, z: float, *, largest: float
+) -> Interval:
+    """Compute the interval of `z` deviations of the mean of a loss in [0, largest]."""
+    deviation = mean_deviation(total, squares, n)
+    return _interval(mean(total, n), deviation, z, low=0.0, high=largest)
 
 
 def mean_deviation(total: ExactSum, squares: ExactSum, n: FixedPoint) -> float:

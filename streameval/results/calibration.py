@@ -17,16 +17,18 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics import calibration as metrics
 from streameval.metrics.calibration import Bin, ReliabilityCurve
+from streameval.metrics.paired import mean_interval
 from streameval.metrics.regression import mean
-from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
+from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table, count_row
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import numbers, shorten
 from streameval.results.metric_values import MetricValue
-from streameval.results.result import SumsResult, labels_beside
+from streameval.results.requested_intervals import RequestedIntervals
+from streameval.results.result import labels_beside
 from streameval.results.tables import Row as TableRow
-from streameval.states.calibration import CalibrationSums
+from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +42,7 @@ _CURVE = ("mean_prediction", "mean_label", "weight")
 
 
 @attrs.frozen(repr=False)
-class Calibration(SumsResult):
+class Calibration(RequestedIntervals):
     """How good probabilities are, and whether they mean what they say.
 
     Made by `CalibrationAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -150,6 +152,67 @@ class Calibration(SumsResult):
             self._state.prediction, self._state.hits, self._state.weight
         )
 
+    def pcopc_by_bin(self) -> npt.NDArray[np.float64]:
+        """Divide predictions by what happened, bin by bin, as `pcopc` does over all.
+
+        Returns
+        -------
+        array
+            One entry for each bin that holds any weight, as those of `reliability_curve`; nan
+            without a positive.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.CalibrationAccumulator(bins=2)
+        >>> acc.update([1, 0, 1, 1], [0.25, 0.25, 0.75, 0.5]).compute().pcopc_by_bin()
+        array([0.5  , 0.625])
+        """
+        return metrics.pcopc_of(self._bins)
+
+    def confidence(self, name: str, *, level: float = 0.95) -> Interval:
+        """Compute the sampling interval of a metric: where that of the population may lie.
+
+        It needs an accumulator made with ``intervals=True``. It is that of a normal mean, with the
+        variance of the loss row by row.
+
+        Parameters
+        ----------
+        name : str
+            "log_loss" or "brier".
+        level : float
+            The probability of covering, in [0, 1).
+
+        Returns
+        -------
+        (low, high)
+            nan of fewer than two examples, or where nothing varies.
+
+        Raises
+        ------
+        InvalidInputError
+            For another name, a level outside [0, 1), an accumulator without intervals, or weights
+            with fractions: whole weights are repeats of an example, but a part of one is no draw.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.CalibrationAccumulator(intervals=True)
+        >>> result = acc.update([1, 0, 1, 0], [0.75, 0.25, 0.5, 0.5]).compute()
+        >>> [round(end, 3) for end in result.confidence("brier")]
+        [0.05, 0.262]
+        """
+        z = self._deviations(name, level)
+        if z is None:
+            return math.nan, math.nan
+        state = self._state
+        assert isinstance(state, CalibrationMoments)  # noqa: S101 - tells the type checker
+        total, squares, largest = state.log_loss, state.squared_log_loss, 36.05
+        if name == "brier":
+            total, squares = state.row_brier, state.squared_brier
+            largest = 2.0 if self.labels else 1.0
+        return mean_interval(total, squares, state.n, z, largest=largest)
+
     def report(self) -> str:
         """Lay the metrics out as a text table; for K classes the first 50 have a line each."""
         return self.text(0.95)
@@ -253,7 +316,8 @@ class Calibration(SumsResult):
 
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         curve = zip(_CURVE, self.reliability_curve(), strict=True)
-        details: dict[str, Any] = {"reliability": {name: array.tolist() for name, array in curve}}
+        columns = {name: array.tolist() for name, array in curve}
+        details: dict[str, Any] = {"reliability": columns | {"pcopc": self.pcopc_by_bin().tolist()}}
         if not self.labels:
             return details
         per_class = {str(name): row for name, row in self._per_class().items()}
@@ -322,6 +386,11 @@ def _normalized_entropy(result: Calibration) -> float:
     return float(result.log_loss) / entropy if entropy else math.nan
 
 
+_SAMPLED: dict[str, Any] = {
+    "sampling": Calibration.confidence,
+    "why_none": "it takes intervals=True, two examples and whole weights",
+}
+
 Calibration.TABLE = Table(
     EXAMPLES,
     _metric(
@@ -332,6 +401,7 @@ Calibration.TABLE = Table(
         notes="Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.",
         formula=r"-\frac1n \sum_i \log p_i(y_i)",
         better="lower",
+        **_SAMPLED,
         oracle="scikit-learn, log_loss",
         headline=1,
     ),
@@ -344,6 +414,7 @@ Calibration.TABLE = Table(
         "(p_k - [y = k])**2, in [0, 2].",
         formula=r"\frac1n \sum_i (p_i - y_i)^2",
         better="lower",
+        **_SAMPLED,
         oracle="scikit-learn, brier_score_loss",
     ),
     _metric(

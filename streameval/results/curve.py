@@ -204,6 +204,28 @@ class Curve(CalledMetrics):
         table = self._probabilities("ece")
         return loss_bounds.ece(table, number_of_bins(bins))
 
+    def adaptive_ece(self, bins: int = 15) -> Bounded:
+        """Compute the calibration error of bins of equal mass, in [0, 1]; for probabilities.
+
+        ``|mean label - mean score|`` in each of `bins` bins that hold the same share of the
+        examples, by rising score, averaged (Nixon et al., 2019). A row, or rows of one score, that
+        an edge cuts count in both bins by their shares.
+
+        Parameters
+        ----------
+        bins : int
+            The number of bins, from 1 to 65,536.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.9]).compute()
+        >>> f"{curve.adaptive_ece(2):.3f}", f"{curve.ece(2):.3f}"
+        ('0.225', '0.125')
+        """
+        table = self._probabilities("adaptive_ece")
+        return loss_bounds.adaptive_ece(table, number_of_bins(bins))
+
     def partial_roc_auc(self, max_fpr: float) -> Bounded:
         """Compute the area up to a false positive rate, standardised (McClish, 1989).
 

@@ -243,6 +243,21 @@ CURVE_METRICS = Table(
         listed=_has_probabilities,
     ),
     _metric(
+        "adaptive_ece",
+        aliases=("equal_mass_ece", "adaptive_calibration_error", "ace", "ece_equal_mass"),
+        heading="Calibration error, bins of equal mass",
+        help="The calibration error of bins of equal mass, in [0, 1]; for probabilities.",
+        notes="|mean label - mean score| in each of bins bins that hold the same share of the "
+        "examples, by rising score, averaged (Nixon et al., 2019). A row, or rows of one score, "
+        "that an edge cuts count in both bins by their shares.",
+        formula=r"\frac1B \sum_b |\bar y_b - \bar s_b|",
+        better="lower",
+        arguments=("bins=15",),
+        oracle="the definition, bin by bin",
+        listed=_has_probabilities,
+        on_request=True,
+    ),
+    _metric(
         "partial_roc_auc",
         aliases=("pauc", "partial_auc"),
         help="The area up to a false positive rate, standardised (McClish, 1989).",

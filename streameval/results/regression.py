@@ -23,21 +23,20 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.evidence import Statistic
-from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
 from streameval.results.calls import CalledMetrics
 from streameval.results.metric_values import MetricValue
 from streameval.results.names import MetricName
-from streameval.results.result import SumsResult
+from streameval.results.requested_intervals import RequestedIntervals
 from streameval.states.regression import ErrorSums, MeasuredSums
 
 __all__ = ["Regression"]
 
 
 @attrs.frozen(repr=False)
-class Regression(SumsResult, CalledMetrics):
+class Regression(RequestedIntervals, CalledMetrics):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -172,23 +171,8 @@ class Regression(SumsResult, CalledMetrics):
         >>> [round(end, 3) for end in acc.compute().confidence("rmse")]
         [0.49, 0.533]
         """
-        known = [row.name for row in self.TABLE.values() if row.sampling]
-        if name not in known:
-            raise InvalidInputError(
-                f"must be a metric with a sampling interval ({', '.join(known)}), got {name!r}",
-                argument="name",
-            )
-        if not self._config.intervals:
-            raise InvalidInputError(
-                "must be True when the accumulator is made", argument="intervals"
-            )
-        if not self._state.n.is_whole:
-            raise InvalidInputError(
-                "had fractions, and a part of an example is no draw: there are no intervals",
-                argument="sample_weight",
-            )
-        z = normal_quantile(level)
-        if self._state.n.to_fraction() < 2:
+        z = self._deviations(name, level)
+        if z is None:
             return math.nan, math.nan
         interval: Interval = getattr(self._moments, name)(z)
         return interval
@@ -211,14 +195,6 @@ class Regression(SumsResult, CalledMetrics):
             by_truth=by_truth,
             by_squared_truth=by_squared_truth,
         )
-
-    def _reading(
-        self, row: Metric, number: Any, level: float, *args: Any, **options: Any
-    ) -> Reading:
-        """Leave sampling intervals out where they were not asked for."""
-        if self._config.intervals or row.is_count:
-            return super()._reading(row, number, level, *args, **options)
-        return Reading(number)
 
     def report(self) -> str:
         """Lay the metrics out as a text table."""

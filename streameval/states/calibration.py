@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from typing import Self, final
+from typing import Any, Self, final
 
 import attrs
 import numpy as np
@@ -12,15 +12,16 @@ import numpy.typing as npt
 
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import require
-from streameval.exact.cell_sums import cell_sums
-from streameval.exact.exact_sum import ExactSum, added_sums
+from streameval.exact.cell_sums import cell_sums, single_sum
+from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log_of_either
 from streameval.exact.power_sums import square_sum, value_sum
+from streameval.states.fields import fields_of
 from streameval.states.stack import SummableState
 from streameval.states.state import check_numbers
 
-__all__ = ["CalibrationSums", "bin_indices", "clip_probabilities"]
+__all__ = ["CalibrationMoments", "CalibrationSums", "bin_indices", "clip_probabilities"]
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -31,7 +32,6 @@ _CHUNK = 2**13  # its temporaries stay in the cache
 _SCALE = 1074  # exact sums count in units of 2**-1074
 
 
-@final
 @attrs.frozen
 class CalibrationSums(SummableState):
     """What the metrics of probabilities need, weighted and exact.
@@ -70,19 +70,24 @@ class CalibrationSums(SummableState):
     @classmethod
     def zero(cls, config: CalibrationConfig) -> Self:
         """Sum nothing."""
+        return cls(**cls._nothing(config))
+
+    @classmethod
+    def _nothing(cls, config: CalibrationConfig) -> dict[str, Any]:
+        """Return the fields of the state that sums nothing."""
         nothing, one, classes = ExactSum(), FixedPoint.zeros(()), config.n_classes
         bins = FixedPoint.zeros(config.bins)
-        return cls(
-            n=one,
-            clipped=one,
-            weight=bins,
-            hits=bins,
-            class_weight=FixedPoint.zeros(classes),
-            log_loss=nothing,
-            brier=nothing,
-            prediction=(nothing,) * config.bins,
-            class_prediction=(nothing,) * classes,
-        )
+        return {
+            "n": one,
+            "clipped": one,
+            "weight": bins,
+            "hits": bins,
+            "class_weight": FixedPoint.zeros(classes),
+            "log_loss": nothing,
+            "brier": nothing,
+            "prediction": (nothing,) * config.bins,
+            "class_prediction": (nothing,) * classes,
+        }
 
     @classmethod
     def of_binary(
@@ -145,18 +150,22 @@ class CalibrationSums(SummableState):
         )
 
     def __add__(self, other: Self) -> Self:
-        """Add sum by sum; the total comes first, so that it is what overflows."""
-        return type(self)(
-            n=self.n + other.n,
-            clipped=self.clipped + other.clipped,
-            weight=self.weight + other.weight,
-            hits=self.hits + other.hits,
-            class_weight=self.class_weight + other.class_weight,
-            log_loss=self.log_loss + other.log_loss,
-            brier=self.brier + other.brier,
-            prediction=added_sums(self.prediction, other.prediction),
-            class_prediction=added_sums(self.class_prediction, other.class_prediction),
-        )
+        """Add sum by sum."""
+        return type(self)(**self._added(other))
+
+    def _added(self, other: CalibrationSums) -> dict[str, Any]:
+        """Add the fields; the total comes first, so that it is what overflows."""
+        return {
+            "n": self.n + other.n,
+            "clipped": self.clipped + other.clipped,
+            "weight": self.weight + other.weight,
+            "hits": self.hits + other.hits,
+            "class_weight": self.class_weight + other.class_weight,
+            "log_loss": self.log_loss + other.log_loss,
+            "brier": self.brier + other.brier,
+            "prediction": added_sums(self.prediction, other.prediction),
+            "class_prediction": added_sums(self.class_prediction, other.class_prediction),
+        }
 
     def check(self, config: CalibrationConfig) -> None:
         """Check shapes and ranges, that parts add up, and that every mean is in its range.
@@ -204,6 +213,93 @@ class CalibrationSums(SummableState):
         require(9 * scale <= 10 * sum(totals) <= 11 * scale, "class_prediction is not near n")
         require(max(totals) <= highest <= sum(totals), "prediction is not the highest")
         require(0 <= 10 * self.brier.units <= 21 * scale, "brier passes its range")
+
+
+@final
+@attrs.frozen
+class CalibrationMoments(CalibrationSums):
+    """The sums, and the second moments of the losses of rows, for sampling intervals.
+
+    Parameters
+    ----------
+    row_brier : ExactSum
+        Of the squared errors of rows, each rounded to a float.
+    squared_log_loss, squared_brier : ExactSum
+        Of the squares of the losses of rows.
+    """
+
+    row_brier: ExactSum
+    squared_log_loss: ExactSum
+    squared_brier: ExactSum
+
+    @classmethod
+    def _nothing(cls, config: CalibrationConfig) -> dict[str, Any]:
+        return super()._nothing(config) | dict.fromkeys(_MOMENTS, ExactSum())
+
+    @classmethod
+    def of_binary(
+        cls,
+        truth: Codes,
+        probability: Floats,
+        weights: FixedPoint | None,
+        config: CalibrationConfig,
+    ) -> Self:
+        """Sum a batch of truths 0 and 1 and of probabilities of 1, both of shape (n,)."""
+        sums = CalibrationSums.of_binary(truth, probability, weights, config)
+        loss = -log_of_either(clip_probabilities(probability), truth == 1)
+        error = probability - truth
+        return cls._of(sums, loss, error * error, weights)
+
+    @classmethod
+    def of_classes(
+        cls,
+        truth: Codes,
+        probability: Floats,
+        top: Codes,
+        weights: FixedPoint | None,
+        config: CalibrationConfig,
+    ) -> Self:
+        """Sum a batch of indices of true classes (n,) and of probabilities (n, K)."""
+        sums = CalibrationSums.of_classes(truth, probability, top, weights, config)
+        rows, error = np.arange(len(truth)), probability.copy()
+        error[rows, truth] -= 1.0
+        loss = -log(clip_probabilities(probability[rows, truth]))
+        # a running sum has one order of adding, whatever the layout in memory
+        return cls._of(sums, loss, np.add.accumulate(error * error, axis=1)[:, -1], weights)
+
+    @classmethod
+    def _of(
+        cls, sums: CalibrationSums, loss: Floats, brier: Floats, weights: FixedPoint | None
+    ) -> Self:
+        return cls(
+            **fields_of(sums),
+            row_brier=single_sum([brier], weights),
+            squared_log_loss=single_sum(exact_product(loss, loss), weights),
+            squared_brier=single_sum(exact_product(brier, brier), weights),
+        )
+
+    def _added(self, other: CalibrationSums) -> dict[str, Any]:
+        moments = {name: getattr(self, name) + getattr(other, name) for name in _MOMENTS}
+        return super()._added(other) | moments
+
+    def check(self, config: CalibrationConfig) -> None:
+        """Check the moments too: squares are no less than means demand, and no more than ranges."""
+        super().check(config)
+        n = self.n.to_fraction()
+        rounding = (n + 1) / 2**40  # of the squared errors of rows
+        apart = self.row_brier.to_fraction() - self.brier.to_fraction()
+        require(abs(apart) <= rounding, "row_brier differs from brier")
+        for name, total, squares, largest in (
+            ("log_loss", self.log_loss, self.squared_log_loss, Fraction(361, 10)),
+            ("brier", self.row_brier, self.squared_brier, Fraction(211, 100)),
+        ):
+            mean, square = total.to_fraction(), squares.to_fraction()
+            spare = (n + 1) / 2**1000  # squares below 2**-968 are rounded
+            require(0 <= mean**2 <= n * (square + spare), f"{name} passes its squares")
+            require(square <= largest * mean + spare, f"squared_{name} passes its range")
+
+
+_MOMENTS = ("row_brier", "squared_log_loss", "squared_brier")
 
 
 def clip_probabilities(probability: Floats) -> Floats:

@@ -59,6 +59,8 @@ def test_calibration_json_holds_the_reliability_curve(evaluate):
     assert found["weight"] == weight.tolist()
     assert found["mean_prediction"] == pytest.approx(np.bincount(places, SCORE) / weight)
     assert found["mean_label"] == pytest.approx(np.bincount(places, TRUTH) / weight)
+    clicks = np.bincount(places, TRUTH)
+    assert found["pcopc"] == pytest.approx(np.bincount(places, SCORE) / clicks)
 
 
 def test_calibration_counts_bins(evaluate):
@@ -177,3 +179,12 @@ def test_calibration_names_the_line_that_is_bad(row, reason, call, write):
     done = call("eval", write("a.jsonl", rows), *CALIBRATION, "--score", "p")
     assert done.code == 3
     assert done.err.splitlines()[-1].startswith(f"streameval: error: a.jsonl, line 21: {reason}")
+
+
+def test_calibration_has_intervals_where_they_are_asked_for(call, write):
+    rows = [{"y_true": y, "y_prob": p} for y, p in [(1, 0.75), (0, 0.25), (1, 0.5), (0, 0.5)]]
+    options = ("--task", "calibration", "--intervals", "--json")
+    found = call("eval", write("a.jsonl", rows), *options).json["intervals"]
+    acc = se.CalibrationAccumulator(intervals=True)
+    result = acc.update([1, 0, 1, 0], [0.75, 0.25, 0.5, 0.5]).compute()
+    assert found == {name: [*result.confidence(name)] for name in ("log_loss", "brier")}

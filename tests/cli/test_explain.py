@@ -541,3 +541,10 @@ def test_limits_of_outputs_name_those_that_they_hold_for():
     assert few.startswith("Few examples, 2")
     assert constant == "Output 1, 2: The truth is constant: R2 is undefined."
     assert sums == "Sums alone are kept: no metric has a sampling interval."
+
+
+def test_limits_of_a_calibration_with_intervals_say_which():
+    acc = se.CalibrationAccumulator(intervals=True).update(*scores(300))
+    assert said(acc)[-1] == (
+        "ECE depends on the bins, here 15; log loss and Brier score have a sampling interval."
+    )

@@ -235,7 +235,7 @@ TAKEN = {
         *("--label", "--weight", "--score", "--budget", "--scores"),
         *("--group", "--group-weight", "--max-groups"),
     },
-    "calibration": {"--label", "--weight", "--score", "--classes", "--bins"},
+    "calibration": {"--label", "--weight", "--score", "--classes", "--bins", "--intervals"},
     "ranking": {
         *("--qrels", "--no-count-missing", "--like", "--measures", "--relevance-level", "--gain"),
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),

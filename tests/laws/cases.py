@@ -314,6 +314,7 @@ def _calibration(draw: st.DrawFn) -> Case:
     size = draw(st.integers(0, 24))
     options, rows = draw(st.sampled_from([_one_probability, _probabilities]))(random, size)
     options["bins"] = draw(st.sampled_from([1, 7, 8, 15, 100]))
+    options["intervals"] = draw(st.booleans())
     return Case(se.CalibrationAccumulator, options, rows | _weights(draw, size, random))
 
 
@@ -487,6 +488,7 @@ LAWS: dict[str, Laws] = {
         cases=_calibration(),
         changed_options={
             "bins": ({"bins": 15}, {"bins": 16}),
+            "intervals": ({}, {"intervals": True}),
             "classes": ({"classes": 3}, {"classes": ["a", "b", "c"]}),
         },
         bad_batches={

@@ -427,6 +427,24 @@ def log_loss(table: Table) -> Value:
     return total(terms) / n if n else UNDEFINED
 
 
+def adaptive_ece(table: Table, bins: int) -> Value:
+    """Distance of mean label and mean score in each of equal shares of the mass, averaged."""
+    n = table.n_pos + table.n_neg
+    if not n:
+        return UNDEFINED
+    distance, reached = [Fraction(0)] * bins, Fraction(0)
+    rows = reversed([*zip(table.scores, table.pos, table.neg, strict=True)])
+    for score, pos, neg in rows:
+        mass = Fraction(pos + neg)
+        for b in range(bins):
+            low, high = Fraction(b * n, bins), Fraction((b + 1) * n, bins)
+            part = min(high, reached + mass) - max(low, reached)
+            if part > 0:
+                distance[b] += part * (Fraction(pos) / mass - Fraction(score))
+        reached += mass
+    return sum((abs(d) for d in distance), Fraction(0)) / n
+
+
 def ece(table: Table, bins: int) -> Value:
     """Distance of mean label and mean score in each of [i/bins, (i+1)/bins), weighted by mass.
 
@@ -566,6 +584,12 @@ PROBABILITY_METRICS: dict[str, Metric] = {
     "brier": _named("brier", brier),
     "log_loss": _named("log_loss", log_loss),
     "ece()": Metric(lambda table: ece(table, 15), lambda curve: curve.ece()),
+    "adaptive_ece()": Metric(
+        lambda table: adaptive_ece(table, 15), lambda curve: curve.adaptive_ece()
+    ),
+    "adaptive_ece(4)": Metric(
+        lambda table: adaptive_ece(table, 4), lambda curve: curve.adaptive_ece(bins=4)
+    ),
     "ece(4)": Metric(lambda table: ece(table, 4), lambda curve: curve.ece(bins=4)),
 }
 """Numbers that read the scores as probabilities."""

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from profiles import quick_cases
+from scipy.stats import norm
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
@@ -357,3 +358,24 @@ def test_numbers_of_classes_are_arrays_of_all_classes() -> None:
         assert getattr(result, name).shape == (3,)
     assert result.labels == (0, 1, 2)
     assert isinstance(computed(binary(1)).pcopc, float)
+
+
+@KINDS
+@pytest.mark.parametrize("name", ["log_loss", "brier"])
+def test_interval_of_a_loss_is_that_of_a_mean(make: Callable[[int], Rows], name: str) -> None:
+    for seed in CASES:
+        truth, probability, weights = make(3 * seed)  # without weights
+        assert weights is None
+        result = computed((truth, probability, None), intervals=True)
+        columns = probability if probability.ndim == 2 else np.c_[1 - probability, probability]
+        own = np.clip(columns[np.arange(len(truth)), truth], EPSILON, 1 - EPSILON)
+        losses = -np.log(own)
+        if name == "brier":
+            hot = np.arange(columns.shape[1]) == truth[:, None]
+            losses = ((columns - hot) ** 2).sum(axis=1) / (1 if probability.ndim == 2 else 2)
+        largest = {"log_loss": 36.05, "brier": 2.0 if probability.ndim == 2 else 1.0}[name]
+        deviation = losses.std(ddof=1) / math.sqrt(len(losses))
+        low, high = norm.interval(0.9, losses.mean(), deviation)
+        found = result.confidence(name, level=0.9)
+        near = pytest.approx((max(low, 0.0), min(high, largest)), rel=1e-9, abs=1e-12)
+        assert found == near, f"seed {seed}"

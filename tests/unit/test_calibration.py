@@ -324,3 +324,64 @@ def test_calibration_of_a_long_batch_is_that_of_its_parts(monkeypatch: pytest.Mo
     whole = se.CalibrationAccumulator().update(y_true, y_prob).to_bytes()
     monkeypatch.setattr(calibration, "_BINARY_BLOCK", 2**4)
     assert se.CalibrationAccumulator().update(y_true, y_prob).to_bytes() == whole
+
+
+def with_intervals(**options: Any) -> Any:
+    acc = se.CalibrationAccumulator(intervals=True)
+    return acc.update([1, 0, 1, 0], [0.75, 0.25, 0.5, 0.5], **options).compute()
+
+
+def test_interval_of_a_loss_is_worked_by_hand() -> None:
+    low, high = with_intervals().confidence("brier")
+    # 1/16, 1/16, 1/4, 1/4 have the variance 3 / 256
+    reach = 1.959963984540054 * (3 / 256 / 4) ** 0.5
+    assert (low, high) == pytest.approx((0.15625 - reach, 0.15625 + reach), rel=1e-12)
+    assert with_intervals().read("log_loss").deciding == with_intervals().confidence("log_loss")
+    assert "95% interval" in str(with_intervals())
+
+
+def test_intervals_change_nothing_else() -> None:
+    assert with_intervals().as_dict() == (
+        se.CalibrationAccumulator().update([1, 0, 1, 0], [0.75, 0.25, 0.5, 0.5]).compute().as_dict()
+    )
+    assert "interval" not in str(binary())
+    assert binary().read("brier").deciding == (0.15625, 0.15625)
+
+
+def test_whole_weights_are_draws() -> None:
+    repeated = se.CalibrationAccumulator(intervals=True)
+    repeated.update([1, 1, 0, 1, 0], [0.75, 0.75, 0.25, 0.5, 0.5])
+    weighted = with_intervals(sample_weight=[2, 1, 1, 1])
+    assert weighted.confidence("brier") == repeated.compute().confidence("brier")
+
+
+def test_interval_of_too_little_is_undefined() -> None:
+    one = se.CalibrationAccumulator(intervals=True).update([1], [0.5]).compute()
+    assert str(one.confidence("brier")) == "(nan, nan)"
+    same = se.CalibrationAccumulator(intervals=True).update([1, 0], [0.5, 0.5]).compute()
+    assert str(same.confidence("log_loss")) == "(nan, nan)"
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: binary().confidence("brier"), "`intervals` must be True when the accumulator"),
+        (lambda: with_intervals().confidence("ece"), r"`name` must be a metric with a sampling"),
+        (
+            lambda: with_intervals(sample_weight=[0.5] * 4).confidence("brier"),
+            "`sample_weight` had fractions",
+        ),
+        (lambda: se.CalibrationAccumulator(intervals=1), "`intervals` must be True or False"),  # type: ignore[arg-type]
+    ],
+)
+def test_interval_that_there_is_not_is_refused(ask: Callable[[], Any], says: str) -> None:
+    with pytest.raises(se.InvalidInputError, match=says):
+        ask()
+
+
+def test_pcopc_by_bin_is_undefined_without_a_positive() -> None:
+    acc = se.CalibrationAccumulator(bins=4).update([0, 1, 1, 0], [0.1, 0.5, 0.75, 1.0])
+    result = acc.compute()
+    np.testing.assert_array_equal(result.pcopc_by_bin(), [np.nan, 0.5, 1.75])
+    assert len(result.pcopc_by_bin()) == len(result.reliability_curve()[0])
+    assert len(se.CalibrationAccumulator().compute().pcopc_by_bin()) == 0

@@ -46,6 +46,24 @@ BROKEN = {
     "classes of another number": Broken(SEVERAL, "class_weight has", {"config.classes": 4}),
     "classes without sums": Broken(ONE, "class_weight has shape", {"config.classes": 3}),
     "sums without classes": Broken(SEVERAL, "class_weight has", {"config.classes": None}),
+    "row_brier unlike brier": Broken(
+        "calibration_moments", "row_brier differs from brier", {"state.row_brier": total(0.5)}
+    ),
+    "log loss above its squares": Broken(
+        "calibration_moments", "log_loss passes", {"state.squared_log_loss": total(0.25)}
+    ),
+    "squares of log loss too large": Broken(
+        "calibration_moments", "squared_log_loss passes", {"state.squared_log_loss": total(99)}
+    ),
+    "Brier score above its squares": Broken(
+        "calibration_moments", "brier passes", {"state.squared_brier": total(0)}
+    ),
+    "squares of the Brier score too large": Broken(
+        "calibration_moments", "squared_brier passes", {"state.squared_brier": total(2)}
+    ),
+    "moments of nothing": Broken(
+        "empty_calibration", "corrupt", {"config.intervals": True, "state.row_brier": 0}
+    ),
     "n negative": Broken(ONE, "n holds negative", numbers={0: -6}),
     "clipped negative": Broken(ONE, "clipped holds negative", numbers={1: -2}),
     "weight negative": Broken(ONE, "weight holds negative", numbers={2: -3, 3: 3}),

@@ -156,7 +156,8 @@ def _of_calibration(result: Calibration, options: Options) -> Iterator[str]:
             f"Bins with fewer than {_FEW} examples: {few} of {len(weight)}. Of few examples ECE "
             "is too high."
         )
-    yield f"ECE depends on the bins, here {options['bins']}; no metric has a sampling interval."
+    others = "log loss and Brier score have" if options["intervals"] else "no metric has"
+    yield f"ECE depends on the bins, here {options['bins']}; {others} a sampling interval."
 
 
 @limits.register

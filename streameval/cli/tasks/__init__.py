@@ -69,7 +69,8 @@ TASKS = {
         plan=curves.plan_of_groups,
     ),
     "calibration": Task(
-        options=("label", "weight", "score", "classes", "bins"), plan=curves.plan_of_calibration
+        options=("label", "weight", "score", "classes", "bins", "intervals"),
+        plan=curves.plan_of_calibration,
     ),
     "ranking": Task(options=ranking.OPTIONS, plan=ranking.plan),
 }

@@ -116,9 +116,10 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     usual = ("y_score",) if has_only_scores else ("y_prob",)
     layout = lay_out(options, rows, options.score or usual, of_scores=True)
     classes = score_classes(options, layout)
-    make = partial(
-        CalibrationAccumulator, **given(bins=options.bins, classes=with_names(options, classes))
+    chosen = given(
+        bins=options.bins, classes=with_names(options, classes), intervals=options.intervals
     )
+    make = partial(CalibrationAccumulator, **chosen)
     make()  # mistakes in the options are reported before any row is read
     names = layout.prediction
     if classes is None:
