@@ -114,7 +114,8 @@ def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
 def _maker(options: Options) -> Callable[[], RankingAccumulator]:
     make = RankingAccumulator if options.like is None else RankingAccumulator.like
     chosen = {name: getattr(options, name) for name in _CONFIGURATION}
-    return partial(make, **given(name=options.like, **chosen | {"measures": _measures(options)}))
+    asked = given(name=options.like, **chosen | {"measures": _measures(options)})
+    return partial(make, **asked | ({"budget": None} if options.budget == "none" else {}))
 
 
 def _measures(options: Options) -> tuple[str, ...] | None:
