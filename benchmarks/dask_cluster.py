@@ -1,9 +1,10 @@
 """Print how long Dask takes on many files, beside one process and beside gathered scores.
 
-Run ``python benchmarks/dask_cluster.py --rows 1e8``; it needs the extra dask and scikit-learn, and
-8 bytes of disk a row. Each way has a process of its own, which starts, counts some of the files,
-and then takes its turn in every round: times are those of the best round, without the start.
-Memory is the most that a process held in any round.
+Run ``python benchmarks/dask_cluster.py --rows 1e8 --write``, which puts the table into the page on
+scaling; it needs the extra dask and scikit-learn, and 18 bytes of disk a row. Each way has a
+process of its own, which starts, counts some of the files, and then takes its turn in every round:
+times are those of the best round, without the start. Memory is the most that a process held in any
+round. Gathering takes a single turn.
 
 - One process reads the files as the adapter does, into one accumulator, or one for each value.
 - Dask counts them with `streameval.engines.dask`, and must come to the same bytes.
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import multiprocessing
+import os
 import sys
 import tempfile
 import time
@@ -31,12 +33,25 @@ import pyarrow as pa
 from distributed import Client, LocalCluster
 from pyarrow import json, parquet
 from sklearn import metrics
+from speed import results, tables
 
 import streameval as se
 from streameval.engines import dask
 from streameval.engines._counting import RunningCount, SourceCounter
 
 NAMES = [f"model {number:04}" for number in range(1000)]
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "scaling.md"
+COLUMNS = (
+    "work",
+    "rows",
+    "way",
+    "seconds",
+    "times",
+    "CPU s",
+    "client MiB",
+    "worker MiB",
+    "start s",
+)
 WARM_FILES = 4
 WORKER_MEMORY = 2**30
 
@@ -239,7 +254,13 @@ def peak_memory() -> int:
 
 
 def measured(
-    name: str, work: Work, ways: list[str], n_workers: int, paths: list[str], n_rounds: int
+    name: str,
+    n_rows: int,
+    work: Work,
+    ways: list[str],
+    n_workers: int,
+    paths: list[str],
+    n_rounds: int,
 ) -> Iterator[str]:
     """Let the ways take turns, and yield a line of the table for each."""
     context = multiprocessing.get_context("spawn")
@@ -251,8 +272,8 @@ def measured(
         processes[-1].start()
         theirs.close()
         starts[way] = pipes[way].recv()
-    for _ in range(n_rounds):
-        for way in ways:
+    for number in range(n_rounds):
+        for way in ways if not number else [way for way in ways if way != "gathered"]:
             pipes[way].send(True)
             turns[way].append(pipes[way].recv())
     for way, process in zip(ways, processes, strict=True):
@@ -266,10 +287,9 @@ def measured(
         cpu = min(turn.cpu_seconds for turn in turns[way])
         peak = max(turn.peak for turn in turns[way]) >> 20
         worker = max(turn.worker_peak for turn in turns[way]) >> 20
-        yield (
-            f"| {name} | {way} | {best.seconds:.2f} | {base / best.seconds:.2f} | {cpu:.2f} | "
-            f"{peak:,} | {f'{worker:,}' if worker else '-'} | {starts[way]:.1f} |"
-        )
+        cells = [name, f"{n_rows:,}", way, f"{best.seconds:.2f}", f"{base / best.seconds:.2f}"]
+        cells += [f"{cpu:.2f}", f"{peak:,}", f"{worker:,}" if worker else "-", f"{starts[way]:.1f}"]
+        yield f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -283,18 +303,33 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=WORKS, help="a work; by default all")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--folder", type=Path, help="keep the files there")
+    parser.add_argument("--write", action="store_true", help="put the table into the docs")
     chosen = parser.parse_args()
     with ExitStack() as opened:
         folder = chosen.folder or Path(opened.enter_context(tempfile.TemporaryDirectory()))
-        print(f"{chosen.rows:,.0f} rows, {chosen.workers} workers, {chosen.rounds} rounds\n")
-        print("| work | way | seconds | times | CPU seconds | MiB | MiB a worker | start |")
-        print("|---|---|--:|--:|--:|--:|--:|--:|")
+        lines = [setting(chosen), "", *tables.head(COLUMNS)]
+        print(*lines, sep="\n")
         for name in chosen.only or WORKS:
             work = attrs.evolve(WORKS[name], n_values=chosen.values if WORKS[name].n_values else 0)
             n_rows, n_files = int(chosen.rows * work.share), work.n_files or chosen.files
-            paths = write_files(folder / f"{name}-{n_rows}-{n_files}", work, n_rows, n_files)
-            for line in measured(name, work, chosen.ways, chosen.workers, paths, chosen.rounds):
+            of_values = f"-{work.n_values}" if work.n_values else ""
+            place = folder / f"{work.form}-{n_rows}-{n_files}{of_values}"
+            paths = write_files(place, work, n_rows, n_files)
+            ways = chosen.ways, chosen.workers, paths, chosen.rounds
+            for line in measured(name, n_rows, work, *ways):
                 print(line, flush=True)
+                lines.append(line)
+    if chosen.write:
+        tables.put("clusters", "\n".join(lines), PAGE)
+
+
+def setting(chosen: argparse.Namespace) -> str:
+    """Say when, on what and with what, and whether the machine did other work."""
+    about = results.about({"dask", "distributed", "pyarrow", "scikit-learn"})
+    return (
+        f"{tables.found_with(about)} {chosen.workers} workers, the best of {chosen.rounds} rounds; "
+        f"load average at the start {os.getloadavg()[0]:.1f}."
+    )
 
 
 if __name__ == "__main__":

@@ -165,7 +165,8 @@ def payload_fields(described: dict[str, Any]) -> tuple[str, ...]:
         for name, value in described.items()
         if isinstance(value, dict) and not value.keys() & {"exact_sum", "float64"}
     }
-    every = (*FIELDS.values(), ("n", "outcomes"), WEIGHTED_FIELDS)
+    sketched = (*RANKING_FIELDS, *SKETCH_FIELDS)
+    every = (*FIELDS.values(), ("n", "outcomes"), WEIGHTED_FIELDS, sketched)
     return next(fields for fields in every if held == {*fields})
 
 
@@ -536,6 +537,7 @@ RANKING_FIELDS = (
     *("gained_sizes", "gained_gain", "gained_count", "gained_found"),
 )
 WEIGHTED_FIELDS = (*RANKING_FIELDS, "weights", "closed_weights")
+SKETCH_FIELDS = ("sketch_level", "sketch_sizes", "sketch_lo", "sketch_hi", "sketch_weight")
 SLICED_FIELDS = ("accumulator", "values", "lengths", "codes", "others", "leaves")
 PANE_FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
 FIELDS = {

@@ -346,7 +346,8 @@ class ConfusionAccumulator(
         return self._absorb(ObservedCounts.of(observed, truth, prediction, weights))
 
     def _count(self, rows: Rows) -> ConfusionCounts:
-        config, weights, (truth, prediction) = self._config, rows.unequal_weights, rows.columns
+        config, (truth, prediction) = self._config, rows.columns
+        weights: WeightArray | None = rows.unequal_weights
         if rows.dictionary is not None:
             return _count_observed(truth, prediction, weights, rows.dictionary)
         counts = self._tallied
@@ -358,6 +359,7 @@ class ConfusionAccumulator(
             return ExampleCounts.of(truth, prediction, None, weights, config)
         if config.multilabel:
             return MultilabelCounts.of(truth, prediction, None, weights, config)
+        assert weights is not None  # noqa: S101 - tells the type checker
         return MatrixCounts.of_weighted(truth, prediction, weights, config)
 
     def _with_rows(self, state: ConfusionCounts, rows: Rows) -> ConfusionCounts:
@@ -372,7 +374,8 @@ class ConfusionAccumulator(
         ):
             return self._sum(state, self._count(rows))
         # the total fits, so that a large matrix need not be searched for what has overflowed
-        tally = counts.tally(*rows.columns, self._config)
+        truth, prediction = rows.columns
+        tally = counts.tally(truth, prediction, self._config)
         return cast("MatrixCounts | MultilabelCounts", state).with_tally(tally, rows.size)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
@@ -21,11 +22,16 @@ from streameval.accumulators.ranked_rows import (
 from streameval.configs.measures import DEFAULT_MEASURES
 from streameval.configs.options import flag
 from streameval.configs.presets import preset
-from streameval.configs.ranking import RankingConfig
+from streameval.configs.ranking import USUAL_BUDGET, RankingConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_labels
-from streameval.inputs.judged_runs import judged_rows, missing_queries
+from streameval.inputs.judged_runs import (
+    check_order,
+    judged_rows,
+    missing_queries,
+    seem_exchanged,
+)
 from streameval.metrics.ranking import evaluate
 from streameval.states.queries import Queries
 from streameval.states.query_weights import weights_of
@@ -66,7 +72,9 @@ class RankingAccumulator(
         (``ndcg_cut_10``, ``recip_rank``) mean the same. Its sets (``official``, ``all_trec``)
         and names with parameters (``P.5,10``) stand for several measures. What a name asks of
         the whole accumulator, as ``AP(judged_only=True)`` and ``nDCG(gains={1:1,2:3})@10`` do,
-        sets `unjudged` and `gain`; all names must agree on it.
+        sets `unjudged` and `gain`; all names must agree on it. A quantile over the queries stands
+        behind a measure, ``map[median]``, ``map[min]``, ``map[max]``, ``ndcg@10[q=0.9]``; with
+        other quantiles accumulators do not merge.
     relevance_level : float
         A document is relevant from this relevance on. Gains do not depend on it.
     gain : {"linear", "exp2"} or mapping
@@ -97,6 +105,8 @@ class RankingAccumulator(
         The max number of open queries; more raise.
     per_query : bool
         Keep the values of each query too, with its id; see `Ranking.per_query`.
+    budget : int or None
+        The number of cells kept for the quantiles of a measure; None keeps every distinct value.
 
     Notes
     -----
@@ -120,6 +130,12 @@ class RankingAccumulator(
     >>> result = acc.close().compute()
     >>> result.mrr, result.hit[1]
     (0.5, 0.0)
+
+    A quantile over the queries is kept in bounded memory, with certified bounds past its budget:
+
+    >>> acc = se.RankingAccumulator(["mrr", "mrr[median]", "mrr[q=0.75]"])
+    >>> acc.update([[1, 0], [0, 1], [0, 0]], [[2, 1]] * 3).compute()
+    Ranking(n_queries=3, mrr=0.5, mrr[median]=0.5, mrr[q=0.75]=0.75)
     """
 
     __slots__ = ()
@@ -149,6 +165,7 @@ class RankingAccumulator(
         rows_per_query: int = 1000,
         max_open_queries: int | None = None,
         per_query: bool = False,
+        budget: int | None = USUAL_BUDGET,
     ) -> None:
         super().__init__(
             RankingConfig.of(
@@ -166,6 +183,7 @@ class RankingAccumulator(
                 rows_per_query=rows_per_query,
                 max_open_queries=max_open_queries,
                 per_query=per_query,
+                budget=budget,
             )
         )
 
@@ -283,7 +301,11 @@ class RankingAccumulator(
         query_weight: Mapping[Any, Any] | None = None,
         on_queries: OnQueries | None = None,
     ) -> Self:
-        """Count a run against its judgements, each query complete.
+        """Count a run against its judgements, each query complete: the run first.
+
+        pytrec_eval, ir_measures and trec_eval take the judgements first. Exchanged arguments are
+        refused where `streameval.io` has read them, and warned of where all scores are small
+        whole numbers and most judgements fractions.
 
         Parameters
         ----------
@@ -326,9 +348,16 @@ class RankingAccumulator(
                 f"must map queries to numbers here, got {type(query_weight).__name__}",
                 argument="query_weight",
             )
+        check_order(run, qrels)
         state = self._state_type(self._config).zero(self._config)
         others: dict[str, Any] = {"mask": None, "num_relevant": None, "config": self._config}
-        for block in judged_rows(run, qrels):
+        for number, block in enumerate(judged_rows(run, qrels)):
+            if number == 0 and seem_exchanged(block):
+                warnings.warn(
+                    "`run` holds small whole numbers, and `qrels` fractions: are they exchanged? "
+                    "The run comes first.",
+                    stacklevel=2,
+                )
             rows = read_rows(**block, **others, query_weight=query_weight)
             check_new(rows.ids, self._held.state.states, name="run")
             state = self._sum(state, _completed(rows, self._config, on_queries))

@@ -560,7 +560,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--budget", values.budget, "N|none"),
-            "cells kept, default 65536 a curve or of errors, 4194304 for groups; none: all scores",
+            "cells kept, default 65536 a curve or a quantile, 4194304 for groups; none: all scores",
         ),
         (
             *("--scores", ("probability", "real"), None),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.cli.json_text import json_line
 from streameval.configs.measures import measure, trec_name, trec_rank
+from streameval.configs.query_quantiles import measured
 from streameval.render.text import printable
 
 if TYPE_CHECKING:
@@ -51,10 +52,13 @@ def trec_totals(
     if "num_q" in headings:
         n_missing = result.n_missing if result.counts_missing else 0
         lines.append(_line("num_q", "all", f"{result.n_queries + n_missing}"))
-    for name in sorted(result, key=trec_rank):
+    means = [name for name in result if measured(name) == name]
+    for name in sorted(means, key=trec_rank):
         is_total = measure(name).row.is_total
         value = result.total(name) if is_total else float(result[name])
         lines.append(_trec_line(name, "all", value))
+    quantiles = (name for name in result if name not in means)
+    lines += [_line(name, "all", f"{float(result[name]):6.4f}") for name in quantiles]
     return "".join(lines)
 
 

@@ -145,6 +145,8 @@ DESCRIPTIONS = {
             "bounds.",
             "max_open_queries": "The max number of open queries; more raise.",
             "per_query": "Keep the values of each query too, with its id; see Ranking.per_query.",
+            "budget": "The number of cells kept for the quantiles of a measure; None keeps every "
+            "distinct value.",
         },
     ),
     "Paired": Description(

@@ -6,12 +6,13 @@ import difflib
 import functools
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Self
 
 import attrs
 
 from streameval.configs.names import as_names, check_distinct, number_text
+from streameval.configs.query_quantiles import QueryQuantile, measured
 from streameval.errors import InvalidInputError
 
 __all__ = [
@@ -189,6 +190,14 @@ _ROWS = (
         help="The harmonic mean of p@k and r@k.",
         formula=r"\frac{2 \#\{r_i \le k\}}{k + R}",
         others=("f1",),
+    ),
+    MeasureRow(
+        name="adaptive_p",
+        cutoff="required",
+        help="The relevant documents in the first k, over k or the number retrieved if less.",
+        formula=r"\frac{\#\{r_i \le k\}}{\min(k, n)}",
+        also="the definition of torchmetrics, RetrievalPrecision(adaptive_k=True)",
+        others=("adaptive_precision",),
     ),
     MeasureRow(
         name="fall_out",
@@ -639,16 +648,23 @@ class Measure:
 def canonical_measures(
     value: Any, parameters: Mapping[str, float] = _NO_PARAMETERS
 ) -> tuple[str, ...]:
-    """Convert names to canonical form; a single one may stand alone.
+    """Convert names to canonical form, also of quantiles; a single one may stand alone.
 
     `parameters` replace the defaults of some families.
     """
     read = functools.partial(Measure.of, parameters=parameters) if parameters else measure
-    names = tuple(read(name).name for name in listed(value))
+    names = tuple(_canonical(name, read) for name in listed(value))
     if not names:
         raise InvalidInputError("must hold at least one name", argument="measures")
     check_distinct(names, name="measures")
     return names
+
+
+def _canonical(name: Any, read: Callable[[Any], Measure]) -> str:
+    quantile = QueryQuantile.of(name)
+    if quantile is None:
+        return read(name).name
+    return attrs.evolve(quantile, measure=read(quantile.measure).name).name
 
 
 def listed(value: Any) -> tuple[Any, ...]:
@@ -824,7 +840,7 @@ def implied_options(value: Iterable[Any]) -> dict[str, Any]:
     InvalidInputError
         When two names ask for different ones.
     """
-    names = tuple(value)
+    names = tuple(measured(name) for name in value)
     if not any("(" in name for name in names):
         return {}
     asked: dict[str, dict[Any, str]] = {"gain": {}, "unjudged": {}}

@@ -7,6 +7,7 @@ from typing import Any
 
 from streameval.configs.measures import canonical_measures, listed, measure
 from streameval.configs.options import one_of
+from streameval.configs.query_quantiles import measured
 from streameval.configs.ranking import canonical_gain, options_in
 from streameval.errors import InvalidInputError
 
@@ -32,7 +33,7 @@ def preset(name: Any, measures: Any, overrides: Mapping[str, Any]) -> dict[str, 
     options = dict(_PRESETS[one_of(name, tuple(_PRESETS), name="name")])
     given = listed(measures)
     options["measures"] = canonical_measures(given, _PARAMETERS.get(name, {}))
-    asked, empty = map(measure, options["measures"]), options.get("empty")
+    asked, empty = map(measure, map(measured, options["measures"])), options.get("empty")
     if isinstance(empty, dict):
         options["empty"] = {item.name: empty[item.family] for item in asked if item.family in empty}
     implied = options_in(given)

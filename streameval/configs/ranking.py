@@ -23,9 +23,18 @@ from streameval.configs.options import (
     optional_positive_integer,
     positive_integer,
 )
+from streameval.configs.query_quantiles import measured
 from streameval.errors import InvalidInputError
 
-__all__ = ["JUDGED", "Gain", "RankingConfig", "canonical_gain", "options_in", "policies"]
+__all__ = [
+    "JUDGED",
+    "USUAL_BUDGET",
+    "Gain",
+    "RankingConfig",
+    "canonical_gain",
+    "options_in",
+    "policies",
+]
 
 JUDGED = -math.inf
 """The relevance level that every judged document reaches."""
@@ -37,6 +46,7 @@ EMPTY = ("zero", "skip", "one", "nan")
 MISSING = ("zero", "skip")
 _TIES = ("expected", "docid_desc", "pessimistic", "optimistic")
 _MAX_GAIN = 2.0**400
+USUAL_BUDGET = 65_536
 
 
 @attrs.frozen(kw_only=True)
@@ -60,6 +70,7 @@ class RankingConfig:
     rows_per_query: int
     max_open_queries: int | None
     per_query: bool
+    budget: int | None = attrs.field(default=USUAL_BUDGET, metadata={"omit_default": True})
 
     @classmethod
     def of(
@@ -79,14 +90,22 @@ class RankingConfig:
         rows_per_query: Any,
         max_open_queries: Any,
         per_query: Any,
+        budget: Any = USUAL_BUDGET,
     ) -> Self:
-        """Check the options."""
+        """Check the options; `measures` may name quantiles too."""
         given = listed(measures)
-        names = canonical_measures(given)
+        asked = canonical_measures(given)
+        names, quantiles = _split(asked)
+        size = optional_positive_integer(budget, name="budget")
+        if size != USUAL_BUDGET and not quantiles:
+            raise InvalidInputError(
+                "is for quantiles over queries, none of which is among the measures",
+                argument="budget",
+            )
         implied = options_in(given)
         _check_ties(names, one_of(ties, _TIES, name="ties"))
         return cls(
-            measures=names,
+            measures=asked,
             relevance_level=finite_number(relevance_level, name="relevance_level"),
             gain=_implied("gain", canonical_gain(gain), "linear", implied),
             ties=ties,
@@ -105,6 +124,7 @@ class RankingConfig:
             rows_per_query=positive_integer(rows_per_query, name="rows_per_query"),
             max_open_queries=optional_positive_integer(max_open_queries, name="max_open_queries"),
             per_query=flag(per_query, name="per_query"),
+            budget=size,
         )
 
     @property
@@ -113,9 +133,25 @@ class RankingConfig:
         return self.track_queries or self.per_query
 
     @property
+    def means(self) -> tuple[str, ...]:
+        """The measures that are averaged, those of quantiles too."""
+        return _split(self.measures)[0]
+
+    @property
+    def quantiles(self) -> tuple[str, ...]:
+        """The names of quantiles over the queries."""
+        return _split(self.measures)[1]
+
+    @property
     def parsed(self) -> tuple[Measure, ...]:
-        """The measures, taken apart."""
-        return tuple(map(measure, self.measures))
+        """The measures that are averaged, taken apart."""
+        return tuple(map(measure, self.means))
+
+    @property
+    def sketched(self) -> tuple[int, ...]:
+        """The indices of the measures that have quantiles, in order."""
+        means, quantiles = _split(self.measures)
+        return tuple(sorted({means.index(measured(name)) for name in quantiles}))
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -175,6 +211,14 @@ class RankingConfig:
         if item.family == "err":
             return 1.0
         return self.relevance_level if item.level is None else item.level
+
+
+@functools.lru_cache(maxsize=64)
+def _split(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """List measures, those of quantiles too, and quantiles."""
+    alone = [name for name in names if measured(name) == name]
+    measures = dict.fromkeys([*alone, *map(measured, names)])
+    return tuple(measures), tuple(name for name in names if name not in measures)
 
 
 def policies(

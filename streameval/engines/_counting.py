@@ -352,14 +352,12 @@ class RunningCount:
         return {_key(value): parts.pop(value).to_bytes() for value in list(parts)}
 
     def shipment(self) -> Shipment:
-        """End the count as `states` does, with rows uncounted that another task will count.
-
-        Without a column `by` a single task would count all of them.
-        """
-        if self._counter.by is None:
-            return self.states()
+        """End the count as `states` does, with rows uncounted that a merge will count."""
         held, self._held = self._held, None
-        parts, empty = held.slices().by_value, self._counter.make()
+        empty = self._counter.make()
+        if self._counter.by is None:
+            return {None: shipped(held, empty)}
+        parts = held.slices().by_value
         del held
         return {_key(value): shipped(parts.pop(value), empty) for value in list(parts)}
 

@@ -174,7 +174,7 @@ class _Evaluation:
     def run(self) -> Any:
         """Start the tasks, merge what they count, and end with the first that fails."""
         engine, n_shares = self._engine, self._n_shares()
-        how = (self._policy.skips, n_shares, self._ships_rows(n_shares))
+        how = (self._policy.skips, n_shares, self._ships_rows())
         calls = [(self._counter, task, *how) for task in self._tasks]
         started = engine.start_several(_count_files, calls, n_shares + 1)
         more = [(self._counter, *batch, *how) for batch in self._batches]
@@ -225,10 +225,9 @@ class _Evaluation:
         n_merged = min(self._policy.fan_in, len(self._tasks) + len(self._batches))
         return min(max(2 * self._engine.n_slots, n_merged), _MAX_SHARES)
 
-    def _ships_rows(self, n_shares: int) -> bool:
-        """Whether a merge counts rows: it follows, and nobody keeps what tasks have counted."""
-        n_tasks = len(self._tasks) + len(self._batches)
-        return n_shares > 1 and n_tasks > 1 and not self._finished.is_kept
+    def _ships_rows(self) -> bool:
+        """Whether merges count rows: they follow, and nobody keeps what tasks have counted."""
+        return len(self._tasks) + len(self._batches) > 1 and not self._finished.is_kept
 
     def _kept(self, handle: Handle, shares: Sequence[Handle], task: FileTask | None) -> Done:
         """Fetch what a task says, and keep its states for another run."""

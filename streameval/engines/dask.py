@@ -66,8 +66,8 @@ def evaluate(
     -----
     Merging leaves its arguments alone, so that tasks may be run twice, and are when a worker
     dies. The states of the values of a column are merged by several tasks, each with its own
-    values. Only states travel, except that curves by value travel between workers as scores and
-    labels while these take less memory; they are counted by the last merge, all at once.
+    values. Only states travel, except that curves travel between workers as scores and labels
+    while these take less memory; a merge counts them all at once.
 
     The nannies of Dask let the allocator of a worker give back every array at once, which takes
     more than half of the time. While a task counts or merges, freed memory is kept.

@@ -10,9 +10,11 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["judged_rows", "missing_queries"]
+__all__ = ["check_order", "judged_rows", "missing_queries", "seem_exchanged"]
 
 _BLOCK = 2**18  # rows: so many are worth a sort
+_MAX_GRADE = 10
+_LOOKED_AT = 2**12  # rows
 
 
 def judged_rows(
@@ -42,6 +44,44 @@ def judged_rows(
             block, size = [], 0
     if size:
         yield _columns(block)
+
+
+def check_order(run: Any, qrels: Any) -> None:
+    """Refuse judgements that a file was read into as a run, and the other way round."""
+    if _holds_only(run, "relevance"):
+        raise InvalidInputError(
+            "must hold scores, got judgements",
+            argument="run",
+            remedy="Pass the run first, then the judgements.",
+        )
+    if _holds_only(qrels, "score"):
+        raise InvalidInputError(
+            "must hold judgements, got a run",
+            argument="qrels",
+            remedy="Pass the run first, then the judgements.",
+        )
+
+
+def _holds_only(value: Any, name: str) -> bool:
+    """Tell whether a mapping has one of the columns of `streameval.io`, and not the other."""
+    held = [one for one in ("relevance", "score") if hasattr(value, one)]
+    return held == [name]
+
+
+def seem_exchanged(block: Mapping[str, Any]) -> bool:
+    """Tell whether the first rows look like judgements as scores, and scores as judgements.
+
+    Most judgements are fractions, and all scores whole numbers of 0 to 10. A real run with such
+    scores has judgements in whole grades nearly always.
+    """
+    first = slice(_LOOKED_AT)
+    relevance = np.array(block["relevance"][first], dtype=np.float64)
+    is_retrieved = np.array(block["retrieved"][first], dtype=bool)
+    score = np.array(block["score"][first], dtype=np.float64)[is_retrieved]
+    judged = relevance[~np.isnan(relevance)]
+    are_grades = (score >= 0) & (score <= _MAX_GRADE) & (score == np.floor(score))
+    n_fractions = np.count_nonzero(judged != np.floor(judged))
+    return bool(len(score)) and bool(are_grades.all()) and 2 * n_fractions > len(judged)
 
 
 def missing_queries(run: Mapping[Any, Any], qrels: Mapping[Any, Any]) -> list[Any]:

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from streameval.io.columns import Numbers
-from streameval.io.lines import BYTE_ORDER_MARK, is_utf8
+from streameval.io.lines import BYTE_ORDER_MARK, is_utf8, n_newlines
 from streameval.io.words import CellWords
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Cells:
 
     def __len__(self) -> int:
         """Count the rows."""
-        return self._data.count(b"\n") + 1
+        return n_newlines(self._data) + 1
 
     def arrays(self, fields: Mapping[Field, int]) -> dict[Field, Array] | None:
         """Read columns by way of pyarrow, each different text of a column once.

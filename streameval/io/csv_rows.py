@@ -12,7 +12,7 @@ from streameval.errors import BadDataError, Named
 from streameval.io.columns import integer_or_text, number_or_text, with_point
 from streameval.io.csv_columns import Cells
 from streameval.io.errors import shown
-from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, pieces, text_of
+from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, is_utf8, pieces, text_of
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
@@ -291,11 +291,12 @@ def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] 
     A bad row of several lines may have swallowed good ones after a stray quote, so it counts
     with all of its lines. Blank lines are skipped.
     """
-    text = text_of(data)
-    is_clean = is_text(text)
+    is_clean = is_utf8(data)
+    # The first rows are often all that is looked at: bytes are decoded as far as they are read.
+    text = io.TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape", newline="\n")
     # The limit is one of the process, and of 128 KiB; a line ends after LONGEST_LINE anyway.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=True)
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
     row: list[str] | str | None
     while True:
         before = reader.line_num

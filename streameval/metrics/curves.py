@@ -18,10 +18,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from streameval.metrics.points import Outcomes, Points
+from streameval.metrics.points import CellTable, Outcomes, Points
 from streameval.metrics.shares import first_of_highest, reaches, share_of, units_of
 
 __all__ = [
+    "area_of",
     "average_precision",
     "average_precision_11pt",
     "average_precision_interpolated",
@@ -95,14 +96,21 @@ def roc_auc(outcomes: Outcomes) -> float:
     if not (n_pos and n_neg):
         return math.nan
     areas = np.empty(outcomes.max_size)  # of the trapezoids; unwritten pages take no memory
-    end, tpr, fpr = 0, 0.0, 0.0
+    end, tpr, fpr = 0, np.zeros(1), np.zeros(1)  # np.append costs more than np.concatenate
     for tp, fp in _turning_points(outcomes.parts):
         start, end = end, end + len(tp)
-        x, y = np.append(fpr, fp / n_neg), np.append(tpr, tp / n_pos)
-        fpr, tpr = x[-1], y[-1]
+        x, y = np.concatenate((fpr, fp / n_neg)), np.concatenate((tpr, tp / n_pos))
+        fpr, tpr = x[-1:], y[-1:]
         np.multiply(x[1:] - x[:-1], y[1:] + y[:-1], out=areas[start:end])
         areas[start:end] /= 2.0
     return float(areas[:end].sum())
+
+
+def area_of(table: CellTable) -> float:
+    """Compute `roc_auc` of the outcomes of a table: once, since its interval needs it too."""
+    if "roc_auc" not in table.areas:
+        table.areas["roc_auc"] = roc_auc(table.outcomes())
+    return table.areas["roc_auc"]
 
 
 def partial_roc_auc(points: Points, max_fpr: float) -> float:
@@ -252,7 +260,7 @@ def _turning_points(parts: Iterator[tuple[Floats, Floats]]) -> Iterator[tuple[Fl
     """Drop points where a step equals the one before; the first and the last stay."""
     tp = fp = nowhere = np.array([np.nan])  # a step from nan equals no other
     for more_tp, more_fp in itertools.chain(parts, [(nowhere, nowhere)]):
-        tp, fp = np.append(tp, more_tp), np.append(fp, more_fp)
+        tp, fp = np.concatenate((tp, more_tp)), np.concatenate((fp, more_fp))
         yield _turns(tp, fp)
         tp, fp = tp[-2:], fp[-2:]  # the next points decide about these
 

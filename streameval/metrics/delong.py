@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from streameval.metrics import curves
 from streameval.metrics.intervals import hull, on_logit_scale
 from streameval.metrics.points import CellTable, Points
@@ -24,7 +22,9 @@ def auc_variance(points: Points) -> float:
     n_pos, n_neg = points.n_pos, points.n_neg
     if n_pos < 2 or n_neg < 2:
         return math.nan
-    pos, neg = np.diff(points.tp, prepend=0.0), np.diff(points.fp, prepend=0.0)
+    pos, neg = points.tp.copy(), points.fp.copy()
+    for each in (pos, neg):  # np.diff with what to prepend costs more than all the rest
+        each[1:] -= each[:-1].copy()
     below = (n_neg - points.fp + neg / 2) / n_neg  # of each positive: the share it outranks
     above = (points.tp - pos / 2) / n_pos
     auc = math.fsum(pos * below) / n_pos
@@ -38,7 +38,9 @@ def auc_confidence(table: CellTable, z: float) -> tuple[float, float]:
 
     Where cells hold several scores it covers those of both extreme data sets.
     """
-    extremes = [table.estimate] if table.is_exact else [table.low, table.high]
+    if table.is_exact:
+        return _interval(table.estimate, curves.area_of(table), z)
+    extremes = (table.low, table.high)
     return hull([_interval(points, curves.roc_auc(points.outcomes()), z) for points in extremes])
 
 

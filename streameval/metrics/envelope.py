@@ -34,7 +34,7 @@ def roc_auc(table: CellTable) -> Bounded:
     Each positive and negative in a cell of several scores counts half a pair in the estimate,
     and none or a whole pair at the ends.
     """
-    value = curves.roc_auc(table.outcomes())
+    value = curves.area_of(table)
     if table.is_exact:
         return Bounded(value)
     pos, neg = (part.near_floats()[table.is_wide] for part in (table.pos, table.neg))

@@ -143,6 +143,8 @@ class CellTable:
     source: Cells | SortedRows
     scale: Scale
     level: int = 0
+    areas: dict[str, float] = attrs.field(factory=dict, init=False, repr=False)
+    """What functions have computed of all cells and may be asked for again, by name."""
 
     @cached_property
     def cells(self) -> Cells:

@@ -1,20 +1,24 @@
-"""Quantiles of weighted numbers."""
+"""Quantiles of weighted numbers, some of which are known by bounds alone."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["quantile"]
+from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import scores_of
+from streameval.states.cells import Cells
+
+__all__ = ["quantile", "quantile_ends"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def quantile(values: Floats, weights: npt.NDArray[Any] | None, q: float) -> float:
+def quantile(values: Floats, weights: FixedPoint, q: float, *, is_whole: bool) -> float:
     """Compute a quantile of one or more numbers, some of which may count more than others.
 
     Of whole weights it is `numpy.quantile` of the numbers repeated: interpolated between the two
@@ -26,46 +30,72 @@ def quantile(values: Floats, weights: npt.NDArray[Any] | None, q: float) -> floa
     ----------
     values : float64 array, shape (n,)
         At least one.
-    weights : array, shape (n,), optional
-        Above 0; integers are repeats.
+    weights : FixedPoint, shape (n,)
+        Above 0.
     q : float
-        In [0, 1].
+        In [0, 1]; it is the decimal that it is written as.
+    is_whole : bool
+        Whether weights are repeats.
 
     Examples
     --------
     >>> import numpy as np
     >>> values = np.array([0.25, 1.0])
-    >>> quantile(values, None, 0.5), quantile(values, np.array([3, 1]), 0.5)
-    (0.625, 0.25)
-    >>> quantile(values, np.array([0.75, 0.5]), 0.5)
+    >>> quantile(values, FixedPoint(np.array([1, 1])), 0.5, is_whole=True)
+    0.625
+    >>> quantile(values, FixedPoint(np.array([3, 1])), 0.5, is_whole=True)
     0.25
     """
-    if weights is None:
-        return float(np.quantile(values, q))
     order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    if weights.dtype.kind == "f":
-        return _of_shares(ordered, weights[order], q)
-    ends = np.cumsum(weights[order].astype(object))
+    ordered, units = values[order], weights[order].units()
+    ends = np.cumsum(np.array(units, dtype=object))
+    if not is_whole:
+        target = Fraction(repr(q)) * ends[-1]
+        first = int(np.argmax(ends >= target))
+        is_met = ends[first] == target and first + 1 < len(ordered)
+        return float((ordered[first] + ordered[first + is_met]) / 2)
     rank = (ends[-1] - 1) * q
-    below = math.floor(rank)
+    below = min(math.floor(rank), ends[-1] - 1)
     low, high = (
         float(ordered[np.argmax(ends > at)]) for at in (below, min(below + 1, ends[-1] - 1))
     )
-    return _between(low, high, rank - below)
+    share: float = rank - below
+    # as NumPy does, from the nearer end
+    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1.0 - share)
 
 
-def _of_shares(ordered: Floats, weights: Floats, q: float) -> float:
-    """Find the first number by which a share of the weight is reached."""
-    ends = np.cumsum([Fraction(weight) for weight in weights.tolist()])
-    target = Fraction(repr(q)) * ends[-1]
-    first = int(np.argmax(ends >= target))
-    is_met = ends[first] == target and first + 1 < len(ordered)
-    return float((ordered[first] + ordered[first + is_met]) / 2)
+def quantile_ends(
+    lows: Sequence[Cells],
+    highs: Sequence[Cells],
+    q: float,
+    *,
+    is_whole: bool,
+    are_logs: bool,
+) -> tuple[float, float]:
+    """Bound a quantile of values, of which cells hold lower and upper bounds, or their logarithms.
+
+    A value is no less than the low end of its cell, and no more than the high end. A cell of
+    several has been given a value at either end, so with whole weights one counts there.
+    """
+    ends = []
+    for tables, is_low in ((lows, True), (highs, False)):
+        values, weights = _at_ends(tables, is_whole=is_whole, is_low=is_low)
+        if are_logs:
+            values = np.array([math.exp(value) for value in values.tolist()])
+        ends.append(quantile(values, weights, q, is_whole=is_whole))
+    return ends[0], ends[1]
 
 
-def _between(low: float, high: float, share: float) -> float:
-    """Interpolate as NumPy does: from the nearer end."""
-    if share < 0.5:
-        return low + (high - low) * share
-    return high - (high - low) * (1.0 - share)
+def _at_ends(tables: Sequence[Cells], *, is_whole: bool, is_low: bool) -> tuple[Floats, FixedPoint]:
+    """Put all values of each cell at one end, but for one of several at the other."""
+    cells = Cells.concatenated(tables)
+    ends = cells.lo if is_low else cells.hi
+    values, weights = scores_of(ends, "real"), cells.pos
+    if not is_whole:
+        return values, weights
+    wide = np.flatnonzero(cells.lo != cells.hi)
+    others = scores_of((cells.hi if is_low else cells.lo)[wide], "real")
+    one = np.ones(len(wide), dtype=np.int64)
+    whole = weights.whole.copy()
+    whole[wide] -= one
+    return np.concatenate([values, others]), FixedPoint(np.concatenate([whole, one]))

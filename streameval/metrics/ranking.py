@@ -178,6 +178,9 @@ class _Sheet:
         levels, relevant = self._levels(item, arrangement), self.known(self._level(item))
         if item.family in _OF_PAIRS:
             return self._of_pairs(item, levels, relevant)
+        if item.family == "adaptive_p":
+            first = np.minimum(self.queries.rows, item.ranks)
+            return _ratio(formulas.found_at(levels, item.ranks, len(first)), first)
         if item.row.has_level:
             return _FORMULAS[item.family](levels, item, relevant, self.config.ap_norm)
         rows = self.queries.rows

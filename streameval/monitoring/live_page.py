@@ -28,6 +28,7 @@ from streameval.monitoring.server import Request, Response, Route
 from streameval.monitoring.status import BAD, Snapshot, Status
 from streameval.render.live import Alert, Card, Series, View, document, fragment, icon
 from streameval.render.markup import Html
+from streameval.render.sparklines import Marks
 from streameval.render.time_pictures import Pane
 from streameval.render.wording import share
 from streameval.results.names import MetricName, parse_metric, parse_metrics
@@ -79,6 +80,20 @@ class _Counted:
     def is_of(self, span: Span) -> bool:
         """Tell whether a pane is still the same: what holds its counts never changes."""
         return self.span.pane.part is span.pane.part and self.span.pane.rows is span.pane.rows
+
+
+@attrs.define(eq=False)
+class _Line:
+    """What the last view had of a slice, pane by pane, and of each of its metrics."""
+
+    slices: list[_Slice] = attrs.field(factory=list)
+    series: list[list[Pane]] = attrs.field(factory=list)
+    marks: list[Marks] = attrs.field(factory=list)
+
+    @classmethod
+    def of(cls, n_metrics: int) -> Self:
+        """Begin without panes."""
+        return cls([], [[] for _ in range(n_metrics)], [Marks() for _ in range(n_metrics)])
 
 
 @final
@@ -277,6 +292,8 @@ class _Readers:
         self._patience = patience
         self._is_complete = True
         self._known: dict[tuple[int, int], _Counted] = {}
+        self._lines: dict[Any, _Line] = {}
+        self._viewed: list[tuple[_Counted, bool]] = []
         self._values: dict[Any, None] | None = None
 
     def view(self, title: str, snapshot: Snapshot) -> View:
@@ -301,6 +318,22 @@ class _Readers:
     def metrics(self) -> Sequence[MetricName]:
         """What is read."""
         return self._metrics
+
+    def line(self, value: Any) -> _Line:
+        """Return what the last view had of a slice."""
+        line = self._lines.get(value)
+        if line is None:
+            line = self._lines[value] = _Line.of(len(self._metrics))
+        return line
+
+    def same(self, panes: Sequence[_Counted], opened: Sequence[bool]) -> int:
+        """Tell how many of the first panes are those of the last view."""
+        before, self._viewed = self._viewed, list(zip(panes, opened, strict=True))
+        pairs = zip(before, self._viewed, strict=False)
+        changed = (
+            at for at, (old, new) in enumerate(pairs) if old[0] is not new[0] or old[1] != new[1]
+        )
+        return next(changed, min(len(before), len(self._viewed)))
 
     @property
     def values(self) -> Sequence[Any]:
@@ -374,17 +407,28 @@ def _cards(
             alerts.setdefault(key, []).append(one)
     coverage = [one.labelled / one.rows for one in panes]
     nothing = [_Slice(0, (UNDEFINED,) * len(readers.metrics)) for _ in panes]
+    n_same = readers.same(panes, opened)
 
     def card(value: Any, name: str, of: Sequence[AlertState]) -> tuple[Any, Card]:
-        slices = [one.slices.get(value, none) for one, none in zip(panes, nothing, strict=True)]
-        held = list(zip(panes, slices, ends, opened, strict=True))
-        series = [_series(str(metric), at, held, of) for at, metric in enumerate(readers.metrics)]
+        line = readers.line(value)
+        first = min(n_same, len(line.slices))
+        new = [
+            one.slices.get(value, none)
+            for one, none in zip(panes[first:], nothing[first:], strict=True)
+        ]
+        slices = line.slices = [*line.slices[:first], *new]
+        held = list(zip(panes[first:], new, ends[first:], opened[first:], strict=True))
+        series = []
+        for at, metric in enumerate(readers.metrics):
+            made = [part.pane(at, one, pair, is_open=is_open) for one, part, pair, is_open in held]
+            line.series[at] = [*line.series[at][:first], *made]
+            series.append(Series(str(metric), line.series[at], _limits(metric, of), line.marks[at]))
         states: set[str] = {one.state for one in of}
         if value is not _REST and _is_silent(slices, opened):
             states.add("silent")
         state = min(states, key=_STATES.index, default="inactive")
-        made = Card(name, state, _shown(of), series, coverage)
-        return (_STATES.index(state), -_evidence(of), -sum(one.weight for one in slices)), made
+        shown = Card(name, state, _shown(of), series, coverage)
+        return (_STATES.index(state), -_evidence(of), -sum([one.weight for one in slices])), shown
 
     _, whole = card(..., "All rows", alerts.get(None, ()))
     values = [value for value in readers.values if value is not _REST]
@@ -406,16 +450,11 @@ def _cards(
     return [whole, *(made for _, made in ordered)]
 
 
-def _series(
-    metric: str,
-    index: int,
-    held: Sequence[tuple[_Counted, _Slice, tuple[Any, Any], bool]],
-    alerts: Sequence[AlertState],
-) -> Series:
-    """Make the series of one metric of a slice, with the limits of its alerts."""
-    panes = [part.pane(index, one, ends, is_open=is_open) for one, part, ends, is_open in held]
-    limits = dict.fromkeys(_limit(one.rule) for one in alerts if one.metric == metric)
-    return Series(metric, panes, tuple(limits))
+def _limits(metric: MetricName, alerts: Sequence[AlertState]) -> tuple[float, ...]:
+    """List the limits of the alerts about a metric."""
+    if not alerts:
+        return ()
+    return tuple(dict.fromkeys(_limit(one.rule) for one in alerts if one.metric == str(metric)))
 
 
 def _is_silent(slices: Sequence[_Slice], opened: Sequence[bool]) -> bool:

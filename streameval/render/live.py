@@ -13,7 +13,7 @@ import attrs
 
 from streameval.metrics.table import Interval, Reading
 from streameval.render.markup import Html, element, joined
-from streameval.render.sparklines import Strip, sparkline
+from streameval.render.sparklines import Marks, Strip, sparkline
 from streameval.render.svg import hatching
 from streameval.render.tables import scrolled
 from streameval.render.text import plural
@@ -73,16 +73,19 @@ class Series:
         In order of time, mature ones first; of a slice, `labelled` is its own weight.
     limits : sequence of float
         The limits that alerts watch.
+    marks : Marks, optional
+        What was drawn of it before.
     """
 
     metric: str
     panes: Sequence[Pane]
     limits: Sequence[float] = ()
+    marks: Marks = attrs.field(factory=Marks, eq=False, repr=False)
 
     @cached_property
     def n_mature(self) -> int:
         """How many panes are mature."""
-        return sum(not pane.is_open for pane in self.panes)
+        return [pane.is_open for pane in self.panes].count(False)
 
     @property
     def newest(self) -> Pane | None:
@@ -117,7 +120,7 @@ class Card:
     @property
     def anchor(self) -> str:
         """What identifies it on the page, whatever its name."""
-        return f"s{hashlib.blake2b(self.name.encode(errors='replace'), digest_size=6).hexdigest()}"
+        return _anchor(self.name)
 
 
 @attrs.frozen
@@ -294,7 +297,7 @@ def _card(card: Card, strip: Strip, level: float) -> Html:
     figures = (
         element(
             "div",
-            element("h4", label(series.metric, 40)),
+            _heading("h4", series.metric, 40),
             _value(series, level),
             sparkline(
                 strip,
@@ -302,6 +305,7 @@ def _card(card: Card, strip: Strip, level: float) -> Html:
                 series.n_mature,
                 series.limits,
                 _spoken(card, series, level),
+                series.marks,
             ),
         )
         for series in card.series
@@ -310,7 +314,7 @@ def _card(card: Card, strip: Strip, level: float) -> Html:
         "article",
         element(
             "div",
-            element("h3", label(card.name, _NAME_WIDTH)),
+            _heading("h3", card.name, _NAME_WIDTH),
             _badge(card.state),
             class_="head",
         ),
@@ -346,11 +350,10 @@ def _behind(card: Card) -> Html:
     heading, starts = _starts([panes[index].start for index in shown])
     columns = _columns(heading, *(series.metric for series in card.series))
     rows = "".join(
-        f'<tr><th scope="row">{start}{", open" if panes[index].is_open else ""}</th>'
-        f"{''.join(_cell(series.panes[index].reading) for series in card.series)}"
-        f"<td>{count(panes[index].labelled)}</td>"
-        f"{_share_cell(card.coverage[index])}</tr>"
-        for index, start in zip(shown, starts, strict=True)
+        [
+            _row(start, card.coverage[index], *[series.panes[index] for series in card.series])
+            for index, start in zip(shown, starts, strict=True)
+        ]
     )
     table = element("table", element("thead", columns), element("tbody", Html(rows)))
     return _folded(
@@ -359,8 +362,18 @@ def _behind(card: Card) -> Html:
 
 
 @lru_cache(maxsize=1024)
-def _share_cell(value: float) -> Html:
-    return element("td", share(value))
+def _anchor(name: str) -> str:
+    return f"s{hashlib.blake2b(name.encode(errors='replace'), digest_size=6).hexdigest()}"
+
+
+@lru_cache(maxsize=8192)
+def _row(start: str, coverage: float, *panes: Pane) -> str:
+    """Write what the series of a card have in one pane; it is known again by its objects."""
+    return (
+        f'<tr><th scope="row">{start}{", open" if panes[0].is_open else ""}</th>'
+        f"{''.join([_cell(pane.reading) for pane in panes])}"
+        f"<td>{count(panes[0].labelled)}</td><td>{share(coverage)}</td></tr>"
+    )
 
 
 @lru_cache(maxsize=64)
@@ -372,8 +385,18 @@ def _columns(heading: str, *metrics: str) -> Html:
 
 def _folded(anchor: str, table: Html, name: str = "") -> Html:
     """Put a table behind what opens it."""
+    return element("details", _opener(anchor, name), table, id=anchor)
+
+
+@lru_cache(maxsize=1024)
+def _opener(anchor: str, name: str) -> Html:
     of = element("span", " of ", element("bdi", name), class_="unseen") if name else ""
-    return element("details", element("summary", "Table", of, id=f"{anchor}-t"), table, id=anchor)
+    return element("summary", "Table", of, id=f"{anchor}-t")
+
+
+@lru_cache(maxsize=1024)
+def _heading(tag: str, text: str, width: int) -> Html:
+    return element(tag, label(text, width))
 
 
 def _cell(reading: Reading) -> str:

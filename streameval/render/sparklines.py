@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from streameval.metrics.table import Interval, Reading
+from streameval.metrics.table import Reading
 from streameval.render.markup import Html, element, joined
 from streameval.render.svg import hatch
 from streameval.render.time_pictures import Pane
 
-__all__ = ["Strip", "sparkline"]
+__all__ = ["Marks", "Strip", "sparkline"]
 
 _WIDTH, _HEIGHT = 260, 62
 _LEFT, _RIGHT, _TOP, _BOTTOM = 3, 40, 7, 7
@@ -52,8 +52,63 @@ class Strip:
         return cls(middles, (opened[0][0], opened[-1][1]) if opened else None)
 
 
+Extent = tuple[float, float, bool]
+
+
+class Marks:
+    """What has been drawn of each reading, for the next picture, of which most are the same.
+
+    Attributes
+    ----------
+    is_open : bool
+        Whether a certified interval is more than one point.
+    whiskers : list of str
+        The sampling interval of each reading, as a part of a path; empty without one.
+    points : list of str
+        Where the value of each reading is.
+    """
+
+    def __init__(self) -> None:
+        self.is_open = False
+        self.whiskers: list[str] = []
+        self.points: list[str] = []
+        self._readings: Sequence[Reading] = ()
+        self._extents: list[Extent] = []
+        self._frame: tuple[Sequence[str], float, float] = ((), 0.0, 0.0)
+
+    def look(self, readings: Sequence[Reading]) -> tuple[float, float]:
+        """Take other readings, and return the range of the numbers to draw."""
+        pairs = zip(self._readings, readings, strict=False)
+        changed = (at for at, (old, new) in enumerate(pairs) if old is not new)
+        same = next(changed, min(len(self._readings), len(readings)))
+        self._readings = readings
+        self._extents[same:] = map(_extent, readings[same:])
+        del self.whiskers[same:], self.points[same:]
+        self.is_open = True in [one[2] for one in self._extents]
+        return _range(self._extents)
+
+    def draw(self, middles: Sequence[str], zero: float, scale: float) -> None:
+        """Draw the readings that have not been drawn in this frame."""
+        frame = middles, zero, scale
+        if frame != self._frame:
+            self._frame = frame
+            self.whiskers, self.points = [], []
+        first = len(self.points)
+        for x, one in zip(middles[first:], self._readings[first:], strict=True):
+            self.points.append(f"{x} {zero - one.value * scale:.1f}")
+            ends, whisker = one.sampling, ""
+            if ends is not None:
+                whisker = f"M{x} {zero - ends[0] * scale:.1f}V{zero - ends[1] * scale:.1f}"
+            self.whiskers.append(whisker)
+
+
 def sparkline(
-    strip: Strip, readings: Sequence[Reading], n_mature: int, limits: Sequence[float], spoken: str
+    strip: Strip,
+    readings: Sequence[Reading],
+    n_mature: int,
+    limits: Sequence[float],
+    spoken: str,
+    marks: Marks | None = None,
 ) -> Html:
     """Draw a metric pane by pane.
 
@@ -69,12 +124,14 @@ def sparkline(
         The limits of alerts, drawn where they are within the range of the numbers.
     spoken : str
         What the picture says, for those who do not see it.
+    marks : Marks, optional
+        What was drawn of this series before.
     """
-    certified = [one.certified for one in readings]
-    is_open = any(start < end for start, end in certified)
-    low, high = _range(readings, certified if is_open else ())
+    marks = Marks() if marks is None else marks
+    low, high = marks.look(readings)
     scale = (_HEIGHT - _TOP - _BOTTOM) / (high - low)
     zero = _TOP + high * scale  # where 0 is: a number v is at zero - v * scale
+    marks.draw(strip.middles, zero, scale)
 
     parts = []
     if strip.opened is not None:
@@ -83,30 +140,21 @@ def sparkline(
         if low <= limit <= high:
             path = f"M{_LEFT} {zero - limit * scale:.1f}H{_WIDTH - _RIGHT}"
             parts.append(_drawn(path, "line limit"))
-    sampled = "".join(
-        [
-            f"M{x} {zero - ends[0] * scale:.1f}V{zero - ends[1] * scale:.1f}"
-            for x, ends in zip(strip.middles, [one.sampling for one in readings], strict=True)
-            if ends is not None
-        ]
-    )
+    sampled = "".join(marks.whiskers)
     if sampled:
         parts.append(_drawn(sampled, f"line whisker {_LOOK}"))
     runs = [*_runs(readings)]
     for run in runs:
-        across, held = strip.middles[run.start : run.stop], readings[run.start : run.stop]
-        if is_open:
-            ends = certified[run.start : run.stop]
-            upper = [
-                f"{x} {zero - end * scale:.1f}" for x, (_, end) in zip(across, ends, strict=True)
-            ]
-            lower = [
-                f"{x} {zero - end * scale:.1f}" for x, (end, _) in zip(across, ends, strict=True)
-            ]
+        if marks.is_open:
+            upper, lower = [], []
+            for at in run:
+                x, (start, end) = strip.middles[at], readings[at].certified
+                upper.append(f"{x} {zero - end * scale:.1f}")
+                lower.append(f"{x} {zero - start * scale:.1f}")
             outline = f"M{'L'.join([*upper, *reversed(lower)])}Z"
             parts.append(_drawn(outline, f"area {_LOOK}"))
-        line = [f"{x} {zero - one.value * scale:.1f}" for x, one in zip(across, held, strict=True)]
-        parts.append(_drawn(f"M{'L'.join(line)}", f"line {_LOOK}"))
+        line = "L".join(marks.points[run.start : run.stop])
+        parts.append(_drawn(f"M{line}", f"line {_LOOK}"))
     newest = readings[n_mature - 1].value if n_mature else math.nan
     if math.isfinite(newest):
         x, y = strip.middles[n_mature - 1], f"{zero - newest * scale:.1f}"
@@ -123,16 +171,24 @@ def sparkline(
     )
 
 
-def _range(readings: Sequence[Reading], certified: Sequence[Interval]) -> tuple[float, float]:
+def _range(extents: Sequence[Extent]) -> tuple[float, float]:
     """Find the ends of all numbers and their intervals; a range without width is widened."""
-    ends = [float(one.value) for one in readings if math.isfinite(one.value)]
-    ends += [end for one in readings if one.sampling is not None for end in one.sampling]
-    ends += [end for pair in certified for end in pair if math.isfinite(end)]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    low = min([one[0] for one in extents], default=math.inf)
+    high = max([one[1] for one in extents], default=-math.inf)
+    if low > high:
+        low, high = 0.0, 1.0
     if high - low > 1e-12 * max(abs(low), abs(high)):
         return low, high
     reach = abs(low) / 2 or 0.5
     return low - reach, high + reach
+
+
+def _extent(one: Reading) -> Extent:
+    """Return the lowest and the highest number of a reading, and whether it is no single point."""
+    start, end = one.certified
+    ends = [float(number) for number in (one.value, start, end) if math.isfinite(number)]
+    ends += one.sampling or ()
+    return min(ends, default=math.inf), max(ends, default=-math.inf), start < end
 
 
 def _runs(readings: Sequence[Reading]) -> Iterator[range]:

@@ -26,7 +26,7 @@ _MAX_LINES = 60
 _UNITS = (("Days", 86_400), ("Hours", 3600), ("Minutes", 60), ("Seconds", 1))
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Pane:
     """A metric of one span of time.
 

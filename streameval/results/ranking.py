@@ -15,13 +15,15 @@ import numpy.typing as npt
 
 from streameval.configs.measures import MEASURES, MeasureRow, measure
 from streameval.configs.options import finite_number
+from streameval.configs.query_quantiles import QueryQuantile, measured
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import keys_of
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.evidence import Mean, Share, Statistic, refuse_fractions
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
-from streameval.metrics.quantiles import quantile
+from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
@@ -30,7 +32,9 @@ from streameval.render.text import plural
 from streameval.results.names import MetricName
 from streameval.results.result import Result
 from streameval.results.tables import Row as TableRow
-from streameval.states.query_weights import weights_of
+from streameval.states.cells import Cells
+from streameval.states.query_sketches import TABLES
+from streameval.states.query_weights import listed_weights, weights_of
 from streameval.states.ranking import ABSENT, RankingState
 
 if TYPE_CHECKING:
@@ -81,6 +85,8 @@ class Ranking(Result, Mapping[str, Bounded]):
     retrieved or not, and ``r_1 < r_2 < ...`` are the ranks of those retrieved:
 
     * {measures}
+    * ``quantile``: A quantile of a measure over the queries, as map[median], map[min], map[max] and
+      map[q=0.9].
 
     Tied documents have closed forms (McSherry and Najork, 2008).
 
@@ -105,7 +111,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     @classmethod
     def of(cls, state: RankingState, config: RankingConfig, *, empty: Any, missing: Any) -> Self:
         """Choose how empty and missing queries count."""
-        names = config.measures
+        names = config.means
         chosen = config.empty if empty is None else empty
         absent = config.missing if missing is None else missing
         return cls(
@@ -116,16 +122,17 @@ class Ranking(Result, Mapping[str, Bounded]):
         )
 
     def __getitem__(self, name: str) -> Bounded:
-        """Look up the mean of a measure."""
-        return self._values[self._index(name)]
+        """Look up the mean of a measure, or a quantile that was asked for."""
+        asked = self._quantile_of(name)
+        return self._values[self._index(name)] if asked is None else self._quantile(asked)
 
     def __iter__(self) -> Iterator[str]:
-        """List the names of the measures."""
-        return iter(self._config.measures)
+        """List the names of the measures, then those of quantiles."""
+        return iter((*self._config.means, *self._config.quantiles))
 
     def __len__(self) -> int:
-        """Return the number of measures."""
-        return len(self._config.measures)
+        """Return the number of measures and quantiles."""
+        return len(self._config.means) + len(self._config.quantiles)
 
     @property
     def map(self) -> Bounded:
@@ -190,7 +197,8 @@ class Ranking(Result, Mapping[str, Bounded]):
     @property
     def empty(self) -> dict[str, int | float]:
         """The number of queries in which each measure had nothing to find."""
-        return dict(zip(self, self._state.empty.to_numbers().tolist(), strict=True))
+        numbers = self._state.empty.to_numbers().tolist()
+        return dict(zip(self._config.means, numbers, strict=True))
 
     @property
     def stderr(self) -> dict[str, float]:
@@ -201,7 +209,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         """
         self._refuse_fractions()
         errors = {}
-        for name, tally in zip(self, self._tallies, strict=True):
+        for name, tally in zip(self._config.means, self._tallies, strict=True):
             error = math.sqrt(max(tally.variance, 0.0) / tally.n) if tally.n > 1 else math.nan
             if measure(name).is_geometric:
                 error *= math.exp(tally.mean(tally.total))
@@ -226,7 +234,8 @@ class Ranking(Result, Mapping[str, Bounded]):
         Returns
         -------
         (low, high)
-            nan of fewer than two queries. If the value has bounds, the hull over both.
+            nan of fewer than two queries, and of quantiles. If the value has bounds, the hull
+            over both.
 
         Raises
         ------
@@ -234,8 +243,11 @@ class Ranking(Result, Mapping[str, Bounded]):
             For a level outside [0, 1), or weights with fractions: whole ones are repeats of a
             query, but a fraction of one is no draw.
         """
-        z, index = normal_quantile(level), self._index(name)
+        z = normal_quantile(level)
         self._refuse_fractions()
+        if self._quantile_of(name) is not None:
+            return math.nan, math.nan
+        index = self._index(name)
         tally = self._tallies[index]
         if not tally.n > 1 or tally.is_undefined:
             return math.nan, math.nan
@@ -253,7 +265,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         tally = self._tallies[self._index(name)]
         return math.nan if tally.is_undefined else float(tally.total)
 
-    def quantile(self, name: str, q: float = 0.5) -> float:
+    def quantile(self, name: str, q: float = 0.5) -> Bounded:
         """Compute a quantile over queries: 0 is the min, 0.5 the median, 1 the max.
 
         Between two queries the value is interpolated, as by `numpy.quantile`. A query of weight 2
@@ -270,13 +282,16 @@ class Ranking(Result, Mapping[str, Bounded]):
 
         Returns
         -------
-        float
-            nan where the mean is.
+        Bounded
+            nan where the mean is. Exact where the values of queries are kept; else with certified
+            bounds once a measure has more distinct values than the accumulator has a budget for,
+            or values with bounds of their own.
 
         Raises
         ------
         InvalidInputError
-            When the accumulator was not made with ``per_query=True``, or q is not in [0, 1].
+            When the accumulator was made neither with ``per_query=True`` nor with a quantile of
+            this measure, such as ``map[median]``; or q is not in [0, 1].
 
         Examples
         --------
@@ -290,13 +305,71 @@ class Ranking(Result, Mapping[str, Bounded]):
         index = self._index(name)
         if not 0.0 <= finite_number(q, name="q") <= 1.0:
             raise InvalidInputError(f"must lie in [0, 1], got {q!r}", argument="q")
-        columns = self.per_query()
-        column = columns[self._config.measures[index]]
+        tally, is_sketched = self._tallies[index], index in self._config.sketched
+        if not (self.has_queries or is_sketched):
+            raise InvalidInputError(
+                "must be True when the accumulator is made, or its measures name a quantile, as "
+                f"{self._config.means[index]}[median]",
+                argument="per_query",
+            )
+        if tally.is_undefined or not tally.n:
+            return Bounded(math.nan)
+        return self._sketched(index, float(q)) if is_sketched else self._kept(index, float(q))
+
+    def _kept(self, index: int, q: float) -> Bounded:
+        """Compute a quantile of the values that are kept."""
+        _, weights, columns = self._listed()
+        column = columns[self._config.means[index]]
         counts = ~np.isnan(column)
-        if self._tallies[index].is_undefined or not counts.any():
-            return math.nan
-        weights = columns.get("query_weight")
-        return quantile(column[counts], None if weights is None else weights[counts], float(q))
+        own = listed_weights(weights, len(column))[counts]
+        return Bounded(quantile(column[counts], own, q, is_whole=self._is_whole))
+
+    def _sketched(self, index: int, q: float) -> Bounded:
+        """Bound a quantile by the tables of a measure, and what empty and missing queries count."""
+        item, state = self._config.parsed[index], self._state
+        first = TABLES * self._config.sketched.index(index)
+        known, low, high = state.sketches.tables[first : first + TABLES]
+        counted = [known]
+        for count, policy in (
+            (state.empty[index], self._empty[index]),
+            (state.missing, self._missing[index]),
+        ):
+            if policy in _CREDIT and count.is_positive():
+                credit = float(_CREDIT[policy])
+                if item.is_geometric:
+                    credit = 0.0 if credit else -math.inf
+                key = keys_of(np.array([credit]), "real")
+                counted.append(Cells(key, key, count.reshape(1), FixedPoint.zeros(1)))
+        ends = quantile_ends(
+            [*counted, low],
+            [*counted, high],
+            q,
+            is_whole=self._is_whole,
+            are_logs=item.is_geometric,
+        )
+        if ends[0] == ends[1]:
+            return Bounded(ends[0])
+        value = (ends[0] + ends[1]) / 2.0
+        return outward(ends[0], value, ends[1], min_value=item.min_value, max_value=item.max_value)
+
+    def _quantile(self, asked: QueryQuantile) -> Bounded:
+        return self.quantile(asked.measure, asked.q)
+
+    def _quantile_of(self, name: Any) -> QueryQuantile | None:
+        """Read the name of a quantile of a measure; None if it is another name, or not to be had.
+
+        Where a sketch or the values of queries are kept, every quantile can be read.
+        """
+        try:
+            asked = QueryQuantile.of(name)
+        except InvalidInputError as error:
+            raise KeyError(str(error)) from None
+        if asked is None:
+            return None
+        index = self._index(asked.measure)
+        if not (self.has_queries or index in self._config.sketched):
+            raise KeyError(f"{name!r} is not among the measures {', '.join(self)}")
+        return asked
 
     @property
     def has_queries(self) -> bool:
@@ -322,15 +395,21 @@ class Ranking(Result, Mapping[str, Bounded]):
             raise InvalidInputError(
                 "must be True when the accumulator is made", argument="per_query"
             )
+        ids, weights, columns = self._listed()
+        of_queries = {"query": ids.copy()}
+        if weights.whole.size:
+            of_queries["query_weight"] = weights.to_numbers()
+        return of_queries | columns
+
+    def _listed(self) -> tuple[npt.NDArray[Any], FixedPoint, dict[str, npt.NDArray[Any]]]:
+        """List the queries that are kept: ids, weights, and what each counts in each measure."""
         ids, weights = self._state.closed.values, self._state.closed_weights
-        bits = self._state.values.values.reshape(len(ids), len(self))
+        bits = self._state.values.values.reshape(len(ids), len(self._config.means))
         if not self.counts_missing:
             listed = np.flatnonzero(bits[:, 0] != ABSENT)
             ids, bits, weights = ids[listed], bits[listed], weights_of(weights, listed)
-        columns: dict[str, npt.NDArray[Any]] = {"query": ids.copy()}
-        if weights.whole.size:
-            columns["query_weight"] = weights.to_numbers()
-        for index, name in enumerate(self):
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for index, name in enumerate(self._config.means):
             column, is_absent = bits[:, index].view(np.float64), bits[:, index] == ABSENT
             if measure(name).is_geometric:
                 column = np.array([math.exp(value) for value in column.tolist()])
@@ -339,7 +418,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             )
             column = np.where(np.isnan(column), empty, column)
             columns[name] = np.where(is_absent, missing, column)
-        return columns
+        return ids, weights, columns
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:  # noqa: ARG002 - as all have them
         """Look up the mean of a measure, or a count."""
@@ -432,11 +511,13 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Return the row of a measure, under its own name, or of a count."""
         if name in self._count_names():
             return self.TABLE[name]
+        if measured(name) != name:
+            return attrs.evolve(self.TABLE["quantile"], name=name)
         row = attrs.evolve(self.TABLE[measure(name).family], name=name)
         return row if self._is_whole else attrs.evolve(row, why_none=_WHY_FRACTIONS)
 
     def _sampling(self, row: Metric, level: float, *_: Any, **__: Any) -> Interval | None:
-        if not self._is_whole:
+        if row.sampling is None or not self._is_whole:
             return None
         low, high = self.confidence(row.name, level)
         return None if math.isnan(low) else (low, high)
@@ -455,6 +536,10 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find a measure by any of its names, or a count."""
+        asked = self._quantile_of(str(metric)) if str(metric) in self else None
+        if asked is not None:
+            row, number = self._row(str(metric)), self._quantile(asked)
+            return lambda level: self._reading(row, number, level)
         if metric.name in self:
             metric = attrs.evolve(metric, name=measure(metric.name).name)
         return super()._find(metric)
@@ -472,8 +557,9 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def _statistic(self, metric: MetricName) -> Statistic:
         self.check(metric)
-        row = self._row(metric.name)
-        return row.statistic(self, *([] if row.is_count else [self._index(metric.name)]))
+        row = self._row(str(metric))
+        is_mean = not row.is_count and row.evidence is not None
+        return row.statistic(self, *([self._index(metric.name)] if is_mean else []))
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """List the entries of the JSON object, with the counts first."""
@@ -483,7 +569,7 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def _index(self, name: str) -> int:
         with suppress(ValueError):  # no such measure, or not among these
-            index = self._config.measures.index(measure(name).name)
+            index = self._config.means.index(measure(name).name)
             if self._config.agrees_with(name):
                 return index
         raise KeyError(f"{name!r} is not among the measures {', '.join(self)}")
@@ -499,12 +585,12 @@ class Ranking(Result, Mapping[str, Bounded]):
         return self._measure(name)
 
     def _measure(self, name: str) -> Bounded:
-        if name not in self._config.measures:
+        if name not in self._config.means:
             raise AttributeError(f"{name!r} is not among the measures {', '.join(self)}")
         return self[name]
 
     def _by_cutoff(self, family: str) -> Mapping[int, Bounded]:
-        parsed = zip(self._config.parsed, self.values(), strict=True)
+        parsed = zip(self._config.parsed, self._values, strict=True)
         return {
             item.cutoff: value
             for item, value in parsed
@@ -524,7 +610,8 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     @cached_property
     def _values(self) -> list[Bounded]:
-        return [self._bounded(tally, name) for tally, name in zip(self._tallies, self, strict=True)]
+        pairs = zip(self._tallies, self._config.means, strict=True)
+        return [self._bounded(tally, name) for tally, name in pairs]
 
     @staticmethod
     def _bounded(tally: _Tally, name: str) -> Bounded:
@@ -538,7 +625,7 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     @cached_property
     def _tallies(self) -> list[_Tally]:
-        return [self._tally(index) for index in range(len(self))]
+        return [self._tally(index) for index in range(len(self._config.means))]
 
     def _tally(self, index: int) -> _Tally:
         """Add the credit of empty and missing queries to the sums."""
@@ -578,7 +665,7 @@ def _plain(number: FixedPoint) -> int | float:
 
 
 def _is_share(name: str) -> bool:
-    return measure(name).max_value == 1.0
+    return measure(measured(name)).max_value == 1.0
 
 
 def _of(row: MeasureRow) -> Metric:
@@ -626,6 +713,21 @@ Ranking.TABLE = Table(
         "Still open",
         "The number of open queries, which do not count yet.",
         is_rare=True,
+    ),
+    Metric(
+        name="quantile",
+        aliases=("median", "percentile"),
+        heading="quantile",
+        help="A quantile of a measure over the queries, as map[median], map[min], map[max] and "
+        "map[q=0.9].",
+        notes="Interpolated between two queries.",
+        formula=r"v_{(1 + q (n - 1))}",
+        certified=True,
+        value=lambda ranking, name, q=0.5: ranking.quantile(name, q),
+        why_no_evidence="a quantile is no mean of what queries count",
+        arguments=("name", "q=0.5"),
+        on_request=True,
+        oracle="NumPy, quantile",
     ),
     *map(_of, MEASURES.values()),
 )

@@ -50,8 +50,6 @@ def written_values(value: attrs.AttrsInstance) -> dict[str, Any]:
 @functools.lru_cache(maxsize=256)
 def omitted_defaults(owner: Any) -> dict[str, Any]:
     """Return the defaults that bytes omit, by name of the field."""
-    if not attrs.has(owner):
-        return {}
     return {
         field.name: field.default
         for field in attrs.fields(owner)

@@ -24,14 +24,16 @@ from streameval.exact.row_order import are_in_order
 from streameval.exact.score_keys import are_keys, keys_of, scores_of
 from streameval.inputs.labels import union
 from streameval.states.column import Column
+from streameval.states.curve import check_canonical, check_cells
 from streameval.states.queries import MAX_ROWS, Gained, Queries, Ranked
+from streameval.states.query_sketches import TABLES, QuerySketches
 from streameval.states.query_weights import (
     NO_WEIGHTS,
     canonical_weights,
     joined_weights,
     listed_weights,
 )
-from streameval.states.stack import are_same
+from streameval.states.stack import Stack, are_same
 from streameval.states.state import State, check_numbers
 
 __all__ = ["ABSENT", "QueryValues", "RankingParts", "RankingState", "added"]
@@ -49,6 +51,8 @@ _UNDERFLOW = Fraction(1, 2**1000)  # the error of the square of a tiny value
 _MAX_GAIN = Fraction(2**430)
 _NONE = np.zeros(0, dtype=np.int64)
 _NO_VALUES = np.zeros(0, dtype=np.uint64)
+_NO_COUNTS, _NO_KEYS = Column(_NONE), Column(_NO_VALUES)
+_SKETCH = ("sketch_level", "sketch_sizes", "sketch_lo", "sketch_hi", "sketch_weight")
 _COUNTS = ("n", "missing", "nothing", "empty")
 _SUMS = ("sums", "squares", "lows", "highs")
 _KEPT = ("closed", "values", "closed_weights")
@@ -115,6 +119,10 @@ class RankingState(State):
         The number of cells of each query, and `Gained`.
     weights, closed_weights : FixedPoint, shape (Q,) and (len(closed),)
         Of the open queries, and of those whose ids are kept; without items if all are 1.
+    sketch_level, sketch_sizes : Column of int64, shape (3 S,)
+        The level and the number of cells of each of the `QuerySketches` of S measures.
+    sketch_lo, sketch_hi, sketch_weight : Column of uint64 and FixedPoint, shape (c,)
+        The ends of all their cells, and the weights in these.
     """
 
     missing: FixedPoint
@@ -142,11 +150,18 @@ class RankingState(State):
     gained_found: Column
     weights: FixedPoint = attrs.field(default=NO_WEIGHTS, metadata={"omit_default": True})
     closed_weights: FixedPoint = attrs.field(default=NO_WEIGHTS, metadata={"omit_default": True})
+    sketch_level: Column = attrs.field(default=_NO_COUNTS, metadata={"omit_default": True})
+    sketch_sizes: Column = attrs.field(default=_NO_COUNTS, metadata={"omit_default": True})
+    sketch_lo: Column = attrs.field(default=_NO_KEYS, metadata={"omit_default": True})
+    sketch_hi: Column = attrs.field(
+        default=_NO_KEYS, metadata={"omit_default": True, "above": "sketch_lo"}
+    )
+    sketch_weight: FixedPoint = attrs.field(default=NO_WEIGHTS, metadata={"omit_default": True})
 
     @classmethod
     def zero(cls, config: RankingConfig) -> Self:
         """Make a state of no query."""
-        size = len(config.measures)
+        size = len(config.means)
         return cls._of_open(
             Queries.none(config),
             **dict.fromkeys(_COUNTS, FixedPoint.zeros(())) | {"empty": FixedPoint.zeros(size)},
@@ -154,6 +169,7 @@ class RankingState(State):
             closed=Column(_NONE),
             values=Column(_NO_VALUES),
             closed_weights=NO_WEIGHTS,
+            **_columns(QuerySketches.none(len(config.sketched))),
         )
 
     @classmethod
@@ -190,6 +206,7 @@ class RankingState(State):
             closed_weights=weights if keeps else NO_WEIGHTS,
             lows=lows,
             highs=highs,
+            **(_columns(_sketched(values, weights, config)) if config.sketched else {}),
         )
 
     @classmethod
@@ -198,7 +215,7 @@ class RankingState(State):
     ) -> Self:
         """Count judged queries that are absent; `ids` are sorted."""
         kept = ids if config.keeps_ids else _NONE
-        size = len(ids) * len(config.measures) if config.per_query else 0
+        size = len(ids) * len(config.means) if config.per_query else 0
         return attrs.evolve(
             cls.zero(config),
             missing=_number(np.ones(len(ids), dtype=bool), weights),
@@ -242,6 +259,8 @@ class RankingState(State):
         for names, add in ((_COUNTS, operator.add), (_SUMS, added_sums)):
             for name in names:
                 sums[name] = add(getattr(self, name), getattr(other, name))
+        if len(self.sketch_level):
+            sums |= _columns(self.sketches.joined(other.sketches, None))
         if not len(self.ids) or not len(other.ids):
             return attrs.evolve(self if len(self.ids) else other, **sums)
         _check_types(self.ids, other.ids)
@@ -249,9 +268,15 @@ class RankingState(State):
         return self._of_open(self.open.joined(other.open, ids, mine, theirs), **sums)
 
     @property
+    def sketches(self) -> QuerySketches:
+        """The values of the measures that have quantiles."""
+        return QuerySketches.read([getattr(self, name) for name in _SKETCH])
+
+    @property
     def size(self) -> int:
         """The number of ids and cells, to which the cost of an addition is proportional."""
-        return len(self.closed) + len(self.ids) + len(self.ranked_key) + len(self.gained_gain)
+        own = len(self.closed) + len(self.ids) + len(self.sketch_lo)
+        return own + len(self.ranked_key) + len(self.gained_gain)
 
     @property
     def largest(self) -> int:
@@ -279,7 +304,7 @@ class RankingState(State):
         return self._of_open(self.open.trimmed(config), **self._closed_fields())
 
     def _closed_fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*_COUNTS, *_SUMS, *_KEPT)}
+        return {name: getattr(self, name) for name in (*_COUNTS, *_SUMS, *_KEPT, *_SKETCH)}
 
     @classmethod
     def _of_open(cls, queries: Queries, **closed: Any) -> Self:
@@ -310,8 +335,10 @@ class RankingState(State):
 
 
 def added(a: RankingState, b: RankingState, config: RankingConfig) -> RankingState:
-    """Add two states, and drop the rows of open queries that no measure needs."""
+    """Add two states, and drop what no measure needs: rows of open queries, cells over budget."""
     total = a + b
+    if config.sketched:
+        total = attrs.evolve(total, **_columns(total.sketches.fitted(config.budget)))
     return total.fitted(config) if len(a.ids) and len(b.ids) else total
 
 
@@ -389,6 +416,24 @@ def _check_types(a: Column, b: Column) -> None:
         )
 
 
+def _columns(sketches: QuerySketches) -> dict[str, Any]:
+    return dict(zip(_SKETCH, sketches.columns(), strict=True))
+
+
+def _sketched(values: QueryValues, weights: FixedPoint, config: RankingConfig) -> QuerySketches:
+    """Put the values of measures that have quantiles into tables: those known exactly, and bounds.
+
+    Logarithms stay what they are, as in the sums.
+    """
+    counts, is_known = ~values.is_empty, values.low == values.high
+    terms: list[tuple[Floats, FixedPoint | None]] = []
+    for index in config.sketched:
+        known, others = counts[index] & is_known[index], counts[index] & ~is_known[index]
+        for of, kept in ((values.value, known), (values.low, others), (values.high, others)):
+            terms.append((of[index][kept], weights[kept] if weights.whole.size else None))
+    return QuerySketches.of(terms, config.budget)
+
+
 def _bits(values: QueryValues) -> npt.NDArray[np.uint64]:
     """Lay out the bits of the values, query by query; nan where there is nothing to find."""
     return np.where(values.is_empty, np.nan, values.value).T.copy().view(np.uint64).ravel()
@@ -436,7 +481,7 @@ def _number(of: npt.NDArray[np.bool_], weights: FixedPoint) -> FixedPoint:
 def _check(state: RankingState, config: RankingConfig) -> None:
     for name in ("n", "missing", "nothing"):
         check_numbers(getattr(state, name), (), name)
-    measures = len(config.measures)
+    measures = len(config.means)
     check_numbers(state.empty, (measures,), "empty")
     for numbers in (state.nothing, state.empty):
         require(numbers.is_whole == state.n.is_whole, "fractions of some numbers alone")
@@ -447,6 +492,7 @@ def _check(state: RankingState, config: RankingConfig) -> None:
     for index, item in enumerate(config.parsed):
         _check_sums(state, index, item)
     _check_closed(state, config)
+    _check_sketches(state, config)
     _check_shapes(state, config)
     _check_open(state.open, config)
 
@@ -485,7 +531,7 @@ def _check_closed(state: RankingState, config: RankingConfig) -> None:
     counted = state.n + state.missing
     is_same = are_same(weights.total(), counted) and weights.is_whole == counted.is_whole
     require(is_same if config.keeps_ids else not len(state.closed), "closed")
-    size = len(state.closed) * len(config.measures) if config.per_query else 0
+    size = len(state.closed) * len(config.means) if config.per_query else 0
     require(state.values.kind == "uint64" and len(state.values) == size, "values")
     if not size:
         return
@@ -507,6 +553,32 @@ def _check_closed(state: RankingState, config: RankingConfig) -> None:
         require(single_sum([terms], held) == state.sums[index], "values of other sums")
         squares = single_sum(exact_product(terms, terms), held)
         require(squares == state.squares[index], "values of other squares")
+
+
+def _check_sketches(state: RankingState, config: RankingConfig) -> None:
+    levels, sizes, lo, hi = (getattr(state, name) for name in _SKETCH[:4])
+    weight, n_tables = state.sketch_weight, TABLES * len(config.sketched)
+    for column in (levels, sizes):
+        require(column.kind == "int64" and len(column) == n_tables, "sketch_sizes")
+    require((sizes.values >= 0).all() and sizes.values.sum() == len(lo), "sketch_sizes")
+    nothing = Stack.of(FixedPoint.zeros(len(lo)))
+    check_cells(Stack.of(lo), Stack.of(hi), Stack.of(weight), nothing, "real")
+    require(weight.is_whole or bool(np.any(weight.fraction)), "sketch_weight has no fraction")
+    if n_tables:
+        check_canonical(levels.values, sizes.values, lo.values, hi.values, config.budget)
+    sketches = state.sketches
+    totals = [table.pos.total() for table in sketches.tables]
+    for number, index in enumerate(config.sketched):
+        item, first = config.parsed[index], TABLES * number
+        known, low, high = totals[first : first + TABLES]
+        counted = state.n - state.empty[index]
+        require(are_same(known + low, counted), f"{item.name} of other queries")
+        require(are_same(low, high), f"{item.name} with bounds on one side")
+        require(item.is_uncut or not low.is_positive(), f"{item.name} needs no bounds")
+        lowest, highest = map(float, _range(item))
+        for table in sketches.tables[first : first + TABLES]:
+            ends = scores_of(np.concatenate([table.lo[:1], table.hi[-1:]]), "real")
+            require(((lowest <= ends) & (ends <= highest)).all(), f"{item.name} out of range")
 
 
 def _check_weights(weights: FixedPoint, size: int) -> None:

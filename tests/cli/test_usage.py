@@ -241,7 +241,7 @@ TAKEN = {
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),
         *("--track-queries", "--rows-per-query", "--max-open-queries", "--per-query", "--trec"),
         *("--query", "--relevance", "--score", "--doc", "--retrieved", "--num-relevant"),
-        "--weight",
+        *("--weight", "--budget"),
     },
 }
 

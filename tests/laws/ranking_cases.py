@@ -53,7 +53,7 @@ BINARY = (
 MORE_BINARY = (
     *("gm_bpref", "bin_g", "utility", "rprec_mult(times=1.4)", "relative_p@3", "set_map"),
     *("rbp_resid", "unj@2", "num_ret", "num_rel", "num_nonrel_judged_ret", "coverage_error"),
-    *("label_ranking_loss", "query_auc", "fall_out@2"),
+    *("label_ranking_loss", "query_auc", "fall_out@2", "adaptive_p@3"),
 )
 """Those that no large case has."""
 GRADED = ("ndcg", "ndcg@3", "dcg", "dcg@2")
@@ -125,6 +125,9 @@ def _plan(draw: st.DrawFn) -> Plan:
         "per_query": draw(st.integers(0, 3)) == 0,
         "rows_per_query": draw(st.sampled_from([1, 1, 1, 1, 1, 1, 2, 2, 3, 100])),
     }
+    if draw(st.integers(0, 3)) == 0:
+        options["measures"] = [*measures, f"{measures[0]}[median]", f"{measures[-1]}[q=0.2]"]
+        options["budget"] = draw(st.sampled_from([1, 2, 5, 65_536, None]))
     scores = draw(st.sampled_from(["any", "any", "any", "any", "few", "infinite", "one"]))
     return Plan(options, levels, scores, ties == "docid_desc" or draw(st.booleans()), is_declared)
 
@@ -260,6 +263,7 @@ CHANGED_OPTIONS = {
     "rows_per_query": ({}, {"rows_per_query": 10}),
     "max_open_queries": ({}, {"max_open_queries": 10}),
     "per_query": ({}, {"per_query": True}),
+    "budget": ({"measures": "map[max]"}, {"measures": "map[max]", "budget": 5}),
 }
 
 

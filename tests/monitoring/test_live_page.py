@@ -504,6 +504,31 @@ def test_older_panes_are_read_later_where_it_takes_long() -> None:
     assert made.whole.series[0].panes[-1].reading.value == 1.0
 
 
+@pytest.mark.parametrize("inner", [se.ConfusionAccumulator(), se.PRCurveSketch(4)])
+def test_page_of_changed_panes_is_that_of_who_sees_them_first(inner: Any) -> None:
+    metric = parse_metric("accuracy" if isinstance(inner, se.ConfusionAccumulator) else "roc_auc")
+    held = se.Windowed(se.Sliced(inner, "c"), pane="1m", time="t", unit="s")
+    readers, rng = _Readers([metric], 0.95), np.random.default_rng(5)
+    texts = []
+    steps = [(0, 4, 4, 1), (3, 4, 4, 1), (3, 4, 4, 0), (1, 2, 4, 0), (4, 6, 5, 2), (5, 64, 6, 1)]
+    for number, (first, last, n_values, n_open) in enumerate(steps):
+        n = 200
+        scores = rng.random(n) if number % 2 else rng.random(n) / 4
+        predicted = scores if str(metric) == "roc_auc" else (scores > 0.1).astype(int)
+        name = "y_score" if str(metric) == "roc_auc" else "y_pred"
+        columns = {"y_true": rng.integers(0, 2, n), name: predicted}
+        columns |= {"t": rng.integers(60 * first, 60 * last, n), "c": rng.integers(0, n_values, n)}
+        held.update(columns)
+        state = Windowed._make(held._config, held._everything(held._held))
+        for shown in (
+            snapshot(state, number=number, n_open=n_open),
+            snapshot(state, number=number, n_open=n_open + 1),
+        ):
+            texts.append(fragment(readers.view("ck", shown)))
+            assert texts[-1] == fragment(_Readers([metric], 0.95).view("ck", shown))
+    assert len(set(texts)) == 2 * len(steps)
+
+
 # updates
 
 

@@ -124,6 +124,10 @@ def precision(order: Order, known: Known, k: int, rel: float | None) -> Value:
     return Fraction(_n_hits(order, known, k, rel), k)
 
 
+def adaptive_precision(order: Order, known: Known, k: int, rel: float | None) -> Value:
+    return precision(order, known, min(k, len(order)), rel) if order else Fraction(0)
+
+
 def recall(order: Order, known: Known, k: int | None, rel: float | None) -> Value:
     return Fraction(_n_hits(order, known, k, rel), known.n_relevant(rel))
 
@@ -428,6 +432,7 @@ MEASURES: dict[str, Measure] = {
     "dcg": Measure(dcg, has_any=has_gain),
     **_cut("dcg@{}", dcg, has_any=has_gain),
     **_cut("p@{}", precision),
+    **_cut("adaptive_p@{}", adaptive_precision),
     "p(rel=2)@5": Measure(precision, k=5, rel=2),
     **_cut("r@{}", recall),
     "r(rel=2)@3": Measure(recall, k=3, rel=2),

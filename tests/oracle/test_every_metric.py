@@ -53,7 +53,8 @@ COMPARED = {
         for name in test_paired_parity.DECIDED
         for which in ("a", "b", "difference", "pvalue")
     },
-    "Ranking": {measure(name).family for name in (*MEASURES, *GEOMETRIC, *ARRANGED, *ORDERED)},
+    "Ranking": {measure(name).family for name in (*MEASURES, *GEOMETRIC, *ARRANGED, *ORDERED)}
+    | {"quantile"},
 }
 
 

@@ -15,6 +15,7 @@ from sklearn import metrics as sk
 from small_states import EVERY
 
 import streameval as se
+from streameval.metrics import curves
 
 TRUTH = [0, 0, 1, 1, 0, 1, 0, 1]
 SCORES = [0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0]
@@ -464,6 +465,22 @@ def test_interval_of_roc_auc_is_nan_when_it_is(truth: list[int], scores: list[fl
     low, high = curve(truth, scores).confidence("roc_auc")
     assert math.isnan(low)
     assert math.isnan(high)
+
+
+def test_area_is_computed_once_for_the_value_and_its_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, usual = [], curves.roc_auc
+
+    def roc_auc(outcomes: Any) -> float:
+        asked.append(outcomes)
+        return usual(outcomes)
+
+    monkeypatch.setattr(curves, "roc_auc", roc_auc)
+    found = curve()
+    assert found.read("roc_auc", level=0.95).sampling == found.confidence("roc_auc")
+    assert float(found.roc_auc) == sk.roc_auc_score(TRUTH, SCORES)
+    assert len(asked) == 1
 
 
 def test_interval_of_a_sure_score_has_no_width() -> None:

@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_states import EVERY, WEIGHTED_FIELDS, column_words, parse_words, seal_words
+from small_states import (
+    EVERY,
+    SKETCH_FIELDS,
+    WEIGHTED_FIELDS,
+    column_words,
+    parse_words,
+    seal_words,
+)
 from unit.test_curve_invariants import refusing_line, require_lines
 from unit.test_hostile_bytes import fuzzed, refuse_or_use
 
@@ -78,6 +85,12 @@ def weighted() -> se.RankingAccumulator:
     return accumulator.update([1], [1], query=[7], query_weight=[5], partial=True)
 
 
+def sketched() -> se.RankingAccumulator:
+    """Three queries in two cells of reciprocal ranks, 0.5 twice and 1."""
+    accumulator = se.RankingAccumulator(["mrr[median]", "p@1[max]"])
+    return accumulator.update([[1, 0], [0, 1], [0, 1]], [[2, 1]] * 3)
+
+
 STATES: dict[str, Callable[[], se.RankingAccumulator]] = EVERY | {
     "mapped": mapped,
     "powers": powers,
@@ -85,6 +98,7 @@ STATES: dict[str, Callable[[], se.RankingAccumulator]] = EVERY | {
     "graded": graded,
     "gains": gains,
     "weighted": weighted,
+    "sketched": sketched,
 }
 
 
@@ -105,7 +119,7 @@ class Changed:
     def data(self) -> bytes:
         parsed = parse_words(STATES[self.state]().to_bytes())
         header, numbers, payload = parsed.settings, parsed.numbers, []
-        for name in WEIGHTED_FIELDS:
+        for name in (*WEIGHTED_FIELDS, *SKETCH_FIELDS):
             if name not in header["state"]:
                 continue
             described = header["state"][name]
@@ -483,7 +497,58 @@ OPTIONS = {
     "gains that are no pairs": Changed("mapped", "corrupt", header={"config.gain": [1, 2]}),
 }
 
-BROKEN = NUMBERS | IDS | KEPT | COLUMNS | TOTALS | CELLS | GAINS | OPTIONS
+# sketched: mrr in cells 0.5 of two and 1, p@1 in cells 0 of two and 1; no bounds of either
+HALF = key(0.5)
+SKETCHES = {
+    "levels of fewer tables": Changed("sketched", "sketch_sizes", {"sketch_level": [0] * 3}),
+    "cells of other tables": Changed("sketched", "sketch_sizes", {"sketch_sizes": [2] * 6}),
+    "tables of fewer than no cells": Changed(
+        "sketched", "sketch_sizes", {"sketch_sizes": [5, -1, 0, 0, 0, 0]}
+    ),
+    "a sketched cell of nothing": Changed(
+        "sketched", "an empty cell", {"sketch_weight": [3, 0, 2, 1]}
+    ),
+    "a level that is not needed": Changed(
+        "sketched", "level above the lowest", {"sketch_level": [1, 0, 0, 0, 0, 0]}
+    ),
+    "values of fewer queries": Changed(
+        "sketched", "mrr of other queries", {"sketch_weight": [1, 1, 2, 1]}
+    ),
+    "bounds on one side": Changed(
+        "sketched",
+        "mrr with bounds on one side",
+        {
+            "sketch_sizes": [1, 1, 0, 2, 0, 0],
+        },
+    ),
+    "bounds of a measure with a cutoff": Changed(
+        "sketched",
+        "p@1 needs no bounds",
+        {
+            "sketch_sizes": [2, 0, 0, 1, 1, 1],
+            "sketch_lo": [HALF, key(1.0), key(0.0), key(1.0), key(1.0)],
+            "sketch_hi": [HALF, key(1.0), key(0.0), key(1.0), key(1.0)],
+            "sketch_weight": [2, 1, 2, 1, 1],
+        },
+        {"state.sketch_weight.shape": [5]},
+    ),
+    "a value above the range": Changed(
+        "sketched",
+        "mrr out of range",
+        {
+            "sketch_lo": [HALF, key(2.0), key(0.0), key(1.0)],
+            "sketch_hi": [HALF, key(2.0), key(0.0), key(1.0)],
+        },
+    ),
+    "a sketch in fractions that are 0": Changed(
+        "sketched",
+        "sketch_weight has no fraction",
+        {"sketch_weight": [2, 1, 2, 1, 0, 0, 0, 0]},
+        {"state.sketch_weight.fraction": True},
+    ),
+}
+
+BROKEN = NUMBERS | IDS | KEPT | COLUMNS | TOTALS | CELLS | GAINS | OPTIONS | SKETCHES
 
 
 @pytest.mark.parametrize("claim", BROKEN)
@@ -522,7 +587,8 @@ LINKED = (
 def items_of(name: str) -> dict[str, list[Any]]:
     """The columns of a state, as lists."""
     state = STATES[name]()._state
-    columns = (field for field in WEIGHTED_FIELDS if hasattr(getattr(state, field), "values"))
+    every = (*WEIGHTED_FIELDS, *SKETCH_FIELDS)
+    columns = (field for field in every if hasattr(getattr(state, field), "values"))
     return {field: getattr(state, field).values.tolist() for field in columns}
 
 

@@ -20,6 +20,7 @@ MODULES = [
     "inputs.judged_runs",
     "exact.row_order",
     "configs.measures",
+    "configs.query_quantiles",
     "configs.ranking",
     "configs.gains",
     "configs.presets",
@@ -440,6 +441,24 @@ LATER = [
         "`query_weight` must be the same in all batches of a query, got 1 and 1.5 for query 7.",
     ),
     Case(
+        "budget", lambda: se.RankingAccumulator("map", budget=5), "`budget` is for quantiles over"
+    ),
+    Case(
+        "quantile-name",
+        lambda: se.RankingAccumulator("map[q=1.5]"),
+        "`measures` needs min, median, max or a share as in q=0.9 in the brackets of a measure, ",
+    ),
+    Case(
+        "quantile-outside",
+        lambda: MAP.compute().quantile("map", 1.5),
+        "`q` must lie in [0, 1], got 1.5.",
+    ),
+    Case(
+        "quantile-absent",
+        lambda: MAP.compute().quantile("map"),
+        "`per_query` must be True when the accumulator is made, or its measures name a quantile, ",
+    ),
+    Case(
         "weight-fractions",
         lambda: (
             se.RankingAccumulator("map")
@@ -508,6 +527,16 @@ MERGES = [
 ]
 
 
+def judgements() -> Any:
+    columns = np.array(["q"], dtype=object), np.array(["d"], dtype=object), np.ones(1)
+    return se.io.Qrels(*columns)
+
+
+def returned() -> Any:
+    columns = np.array(["q"], dtype=object), np.array(["d"], dtype=object), np.ones(1)
+    return se.io.Run(*columns)
+
+
 def run(id: str, says: str, run: Any = None, qrels: Any = None, **others: Any) -> Case:  # noqa: A002
     """Fail in counting a run."""
     run = {"q": {"d": 1.0}} if run is None else run
@@ -526,6 +555,16 @@ RUNS = [
     run("qrels-set", "`qrels` must map each query to a mapping of doc", None, {"q": {"d"}}),
     run("run-nan", "`score` must not hold NaN", {"q": {"d": NAN}}),
     run("qrels-negative", "`relevance` must not be negative", None, {"q": {"d": -1}}),
+    Case(
+        "run-exchanged",
+        lambda: se.RankingAccumulator().update_run(judgements(), {"q": {"d": 1}}),
+        "`run` must hold scores, got judgements. Pass the run first, then the judgements.",
+    ),
+    Case(
+        "qrels-exchanged",
+        lambda: se.RankingAccumulator().update_run({"q": {"d": 1}}, returned()),
+        "`qrels` must hold judgements, got a run. Pass the run first, then the judgements.",
+    ),
     run(
         "run-weights",
         "`query_weight` must map queries to numbers here, got list.",
@@ -550,6 +589,13 @@ MAP = se.RankingAccumulator("map")
 UNDEFINED = se.RankingAccumulator("map", empty="nan").update([[0]], [[1.0]])
 OF_MAPPINGS = [
     Case("key", lambda: MAP.compute()["mrr"], "'mrr' is not among the measures map", KeyError),
+    Case("of", lambda: MAP.compute()["map[mean]"], "`measures` needs min, median, max", KeyError),
+    Case(
+        "quantile",
+        lambda: MAP.compute()["map[min]"],
+        r"'map\[min\]' is not among the measures map",
+        KeyError,
+    ),
     Case("attribute", lambda: MAP.compute().mrr, "'mrr' is not among", AttributeError),
     Case("plot", lambda: MAP.compute().plot(), "`plot` needs a query that was counted."),
     Case(

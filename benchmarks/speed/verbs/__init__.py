@@ -5,6 +5,7 @@ from speed.verbs import (
     checks,
     compute,
     groups,
+    joins,
     memory,
     merge,
     ranking,
@@ -25,6 +26,7 @@ VERBS: dict[str, list[Contest]] = {
     "training step": training_step.CONTESTS,
     "memory": memory.CONTESTS,
     "groups": groups.CONTESTS,
+    "joins": joins.CONTESTS,
     "reading": reading.CONTESTS,
     "checks": checks.CONTESTS,
 }

@@ -34,7 +34,7 @@ Array = npt.NDArray[Any]
 
 _CONFIGURATION = (
     *("measures", "relevance_level", "gain", "ties", "ap_norm", "unjudged", "negative", "nan"),
-    *("empty", "missing", "track_queries", "rows_per_query", "max_open_queries"),
+    *("empty", "missing", "track_queries", "rows_per_query", "max_open_queries", "budget"),
 )
 OPTIONS = (
     *("qrels", "count_missing", "max_docs", "like", *_CONFIGURATION, "per_query", "trec"),
