@@ -29,10 +29,11 @@ def test_rows_that_an_edge_cuts_are_shared() -> None:
 
 
 def test_bounds_contain_the_exact_error() -> None:
-    rows: Any = ([0, 1, 0, 1, 1, 0, 1, 1], [0.1, 0.15, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9])
+    truth, score = [0, 1, 0, 1, 1, 0, 1, 1], [0.1, 0.15, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9]
     for budget in (1, 2, 4):
         for bins in (1, 2, 3, 8):
-            found, exact = curve(*rows, budget).adaptive_ece(bins), curve(*rows).adaptive_ece(bins)
+            found = curve(truth, score, budget).adaptive_ece(bins)
+            exact = curve(truth, score).adaptive_ece(bins)
             assert exact.exact
             assert found.low <= exact <= found.high
             assert found.low < found.high
