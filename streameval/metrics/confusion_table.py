@@ -473,7 +473,7 @@ TABLE = Table(
     ),
     _metric(
         "accuracy",
-        aliases=("acc", "accuracy_score"),
+        aliases=("acc", "accuracy_score", "subset_accuracy", "exact_match"),
         heading="Accuracy",
         help="The share of examples predicted right, in [0, 1]; nan without examples.",
         notes="For multilabel, the share with every label right (subset accuracy).",

@@ -419,7 +419,10 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "ece",
-        aliases=("calibration_error", "expected_calibration_error"),
+        aliases=(
+            *("calibration_error", "expected_calibration_error"),
+            *("calibration_error_l1", "l1_calibration_error"),
+        ),
         heading="Calibration error (ECE)",
         help="The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).",
         notes="The sum over bins of |labels - predictions|, divided by n: the gap between mean "

@@ -382,7 +382,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "equal_error_rate_threshold",
-        aliases=("eer_threshold",),
+        aliases=("eer_threshold", "equal_error_threshold"),
         heading="Threshold of the equal error rate",
         help="The highest threshold at which the FPR is at least the false negative rate.",
         formula=r"\max \{t : FPR_t \ge 1 - TPR_t\}",
@@ -399,6 +399,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "youden_j_threshold",
+        aliases=("youden_threshold",),
         heading="Threshold of Youden's J",
         help="The threshold of the max of TPR - FPR, the highest of several.",
         formula=r"\arg\max_t TPR_t - FPR_t",
@@ -415,7 +416,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "precision_at_top",
-        aliases=("precision_at_k_percent",),
+        aliases=("precision_at_k_percent", "precision_at_top_k"),
         help="The share of positives among the highest share of the examples, in (0, 1].",
         formula=r"\frac{TP_{top}}{share \cdot n}",
         arguments=("share",),
@@ -429,7 +430,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "lift_at_top",
-        aliases=("lift",),
+        aliases=("lift", "lift_at", "lift_at_k"),
         help="The precision of the highest share of the examples over that of all.",
         formula=r"\frac{TP_{top}}{share \cdot P}",
         arguments=("share",),
