@@ -89,7 +89,7 @@ def test_ranking_weight_of_0_prints_no_values_of_the_query(call, folder):
 def test_ranking_weight_refuses_a_run(call, run):
     done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--weight", "w")
     assert done.code == 2
-    assert "--weight names a column, and does not go with --qrels." in done.err
+    assert "--weight names a column, and cannot be used with --qrels." in done.err
 
 
 @pytest.mark.parametrize("rows", [1, 40, 10**6])

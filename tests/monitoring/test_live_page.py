@@ -508,7 +508,8 @@ def test_older_panes_are_read_later_where_it_takes_long() -> None:
 def test_page_of_changed_panes_is_that_of_who_sees_them_first(inner: Any) -> None:
     metric = parse_metric("accuracy" if isinstance(inner, se.ConfusionAccumulator) else "roc_auc")
     held = se.Windowed(se.Sliced(inner, "c"), pane="1m", time="t", unit="s")
-    readers, rng = _Readers([metric], 0.95), np.random.default_rng(5)
+    rng = np.random.default_rng(5)
+    readers = _Readers([metric], 0.95, patience=1e9)
     texts = []
     steps = [(0, 4, 4, 1), (3, 4, 4, 1), (3, 4, 4, 0), (1, 2, 4, 0), (4, 6, 5, 2), (5, 64, 6, 1)]
     for number, (first, last, n_values, n_open) in enumerate(steps):
@@ -525,7 +526,8 @@ def test_page_of_changed_panes_is_that_of_who_sees_them_first(inner: Any) -> Non
             snapshot(state, number=number, n_open=n_open + 1),
         ):
             texts.append(fragment(readers.view("ck", shown)))
-            assert texts[-1] == fragment(_Readers([metric], 0.95).view("ck", shown))
+            fresh = _Readers([metric], 0.95, patience=1e9)
+            assert texts[-1] == fragment(fresh.view("ck", shown))
     assert len(set(texts)) == 2 * len(steps)
 
 
