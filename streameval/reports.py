@@ -39,16 +39,16 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 _CERTIFIED = (
-    "contain the exact value on all the data, always. They are there where several scores share a "
-    "cell; a number without one is exact. In pictures they are bands and broad lines."
+    "always contain the exact value for all the data. They appear where several scores share a "
+    "cell; a number without one is exact. In figures they are bands and broad lines."
 )
 _SAMPLING = (
-    "say how far the value of the population that the data are drawn from may lie. In pictures "
+    "say where the value for the population may lie, from which the data was drawn. In figures "
     "they are thin lines."
 )
 _DASH = (
-    "is a number that the data do not define: nothing was predicted, a class is absent, or there "
-    "are no data."
+    "is a number that the data does not define: nothing was predicted, a class is absent, or "
+    "there is no data."
 )
 
 

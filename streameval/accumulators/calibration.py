@@ -55,7 +55,7 @@ class CalibrationAccumulator(
     type_id=4,
     config=CalibrationConfig,
 ):
-    """Sum how good probabilities are and whether they mean what they say, batch by batch.
+    """Measure how good and how well calibrated probabilities are, batch by batch.
 
     Log loss, Brier score, expected calibration error and reliability curve, and predicted over
     observed positives (PCOPC), of two classes or of K. The state is a few exact sums for each
@@ -70,8 +70,8 @@ class CalibrationAccumulator(
     classes : int, sequence of labels, or mapping from label to name, optional
         For K classes, each with a probability: K stands for the labels 0..K-1, a sequence lists
         the labels (integers or strings) in the order of the columns, and a mapping names them, as
-        for `ConfusionAccumulator`. By default two classes 0
-        and 1, of which the probability of 1 is given.
+        for `ConfusionAccumulator`. By default there are two classes, 0 and 1, and the
+        probability of 1 is given.
     intervals : bool
         Whether log loss and Brier score have sampling intervals, which takes three more sums.
 

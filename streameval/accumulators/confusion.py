@@ -72,8 +72,8 @@ class ConfusionAccumulator(
     ----------
     classes : int, sequence of labels, mapping from label to name, or "auto"
         A number K stands for the labels 0..K-1; a sequence lists the labels (integers or
-        strings) in the order of rows, columns and scores; ``"auto"`` takes labels as they
-        come (at most 4096) and sorts them. A mapping such as ``{0: "neg", 1: "pos"}``, or an
+        strings) in the order of rows, columns and scores; ``"auto"`` collects labels from the
+        data (at most 4096) and sorts them. A mapping such as ``{0: "neg", 1: "pos"}``, or an
         ``id2label`` of Hugging Face, names the labels: they are shown and found by their names.
         Its integers are in ascending order, as digits in text too; other text is as listed.
     multilabel : bool
@@ -164,8 +164,8 @@ class ConfusionAccumulator(
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
         """Count one batch: the truth first, then the prediction, as in scikit-learn.
 
-        torchmetrics takes them the other way round. Integer labels in its order cannot be told
-        from these: they exchange precision and recall silently.
+        torchmetrics takes them the other way round. With integer labels, a swapped order cannot
+        be detected: it silently exchanges precision and recall.
 
         Parameters
         ----------

@@ -14,12 +14,12 @@ from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.inputs.labels import Label
-from streameval.metrics.points import CellTable
 from streameval.states.curve import ScoredRows, ScoreTables
 from streameval.states.sorted_rows import SortedRows
 from streameval.states.stack import Stack
 
 if TYPE_CHECKING:
+    from streameval.metrics.points import CellTable
     from streameval.results.class_curves import ClassCurves
     from streameval.results.curve import Curve
 
@@ -196,6 +196,8 @@ class PRCurveSketch(
 
     def _tables(self, buffered: Buffered) -> Iterator[CellTable]:
         """Yield the table of each curve: of rows, if there are only these and they fit."""
+        from streameval.metrics.points import CellTable  # noqa: PLC0415 (for results alone)
+
         scale, budget = self._config.scores, self._config.budget
         fits = budget is None or buffered.used <= budget
         if buffered.used and fits and _has_only_unweighted_rows(buffered) and buffered.read is None:

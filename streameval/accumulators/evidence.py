@@ -35,10 +35,10 @@ def evidence(
     n_series: int = 1,
     since: Any = None,
 ) -> Evidence:
-    """Tell whether a metric has passed a limit, with a promise on false alarms.
+    """Test whether a metric has passed a limit, with a guarantee on false alarms.
 
-    It may be asked after every pane, forever: the promise holds however often one looks. The
-    newest pane goes on, and does not count.
+    You can call it after every pane, forever: the guarantee holds however often you look. The
+    newest pane is still open, and does not count.
 
     Parameters
     ----------
@@ -56,11 +56,10 @@ def evidence(
         A value of the `Sliced` in the panes; by default all rows count. It must be one of its
         `values`, or so early in the order by hash that no pane counts it among the other rows.
     n_series : int
-        How many series share the promise: metrics and slices that are looked at besides, and
-        this one.
+        How many series share the guarantee: this one, and all other metrics and slices that you
+        check.
     since : time, optional
-        Panes that begin earlier do not count: the time from which on an alarm that has been
-        dealt with is over.
+        Panes that begin earlier do not count; pass the time at which the last alarm was over.
 
     Returns
     -------
@@ -70,22 +69,22 @@ def evidence(
     Raises
     ------
     InvalidInputError
-        When there is no such metric, or no evidence of it that stays valid, as of losses, means
-        over classes and weights with fractions; the message says why.
+        When there is no such metric, or it has no evidence that stays valid, such as losses,
+        means over classes, or any metric with fractional weights; the message says why.
 
     Notes
     -----
-    The promise takes that, given all that was before, each example that the metric is about is
-    right with a chance that keeps the limit; examples may depend on each other in any other
-    way. It holds exactly for proportions, F1 and means of rankings, and as far as areas are
-    normal for ``roc_auc``. Where cells leave a count or an area open, the end that speaks against
-    an alarm is taken. Whole weights are taken as that many examples.
+    The guarantee assumes that, given the past, each example that the metric measures is a hit
+    with a probability that keeps the limit; examples may otherwise depend on each other in any
+    way. It holds exactly for proportions, F1 and means of rankings; for ``roc_auc``, it holds if
+    areas are normal. If a count or an area is not exact, the end of its interval that speaks
+    against an alarm is used. A whole weight counts as that many examples.
 
-    Panes without an example that the metric is about change nothing, but are time that passes.
-    Panes that have been rolled up count as one look, which keeps the promise. Evidence is computed
-    anew from the panes that are held: an alarm may be gone once the panes that raised it are
-    rolled up or lie before all panes. Choose `keep` longer than an alarm may go unread, and store
-    `fired_at`.
+    Panes without an example that the metric measures change nothing, but their time passes.
+    Panes that have been rolled up count as one look, which keeps the guarantee. Evidence is
+    computed anew from the panes that are held: an alarm may be gone once the panes that raised it
+    are rolled up or lie before all panes. Choose `keep` longer than an alarm may go unread, and
+    store `fired_at`.
 
     References
     ----------

@@ -48,7 +48,7 @@ class GroupedAUC(
     group_weight : {"impressions", "uniform", "positives"}
         The weight of a group in the mean: its examples, one, or its positives.
     max_groups : int, optional
-        The max number of groups; more raise. By default the budget.
+        The max number of groups; more raise an error. By default the budget.
 
     Notes
     -----

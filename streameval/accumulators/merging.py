@@ -16,9 +16,9 @@ __all__ = ["merge"]
 def merge(accumulators: Iterable[Accumulator[Any, Any] | Parts]) -> Any:
     """Merge any number of accumulators into a new one; the arguments are left untouched.
 
-    Any order and any grouping give the same bytes. What is given twice counts twice: a state
-    does not know which rows it has counted. Where a message, a task or a file may come twice,
-    merge `Parts`, whose union counts every part once.
+    Any order and any grouping give the same bytes. An accumulator that is given twice counts
+    twice, because a state does not know which rows it has counted. If a message, a task or a
+    file may arrive twice, merge `Parts`, whose union counts every part once.
 
     Parameters
     ----------

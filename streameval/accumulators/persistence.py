@@ -61,7 +61,7 @@ def save(accumulator: Accumulator[Any, Any] | Parts, path: str | os.PathLike[str
     accumulator : Accumulator or Parts
         What to write.
     path : path
-        Where to; an existing file is replaced.
+        The file to write; an existing one is replaced.
 
     Raises
     ------

@@ -102,7 +102,7 @@ class RankingAccumulator(
         The number of rows of an open query that are kept for measures without a cutoff. Up to
         this number the measures are exact; beyond it they have bounds.
     max_open_queries : int, optional
-        The max number of open queries; more raise.
+        The max number of open queries; more raise an error.
     per_query : bool
         Keep the values of each query too, with its id; see `Ranking.per_query`.
     budget : int or None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.pending import Rows
 from streameval.configs.curve import CurveConfig
-from streameval.configs.grouped import GroupedConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Scale
@@ -39,6 +38,9 @@ from streameval.inputs.labels import (
     present,
     without_names,
 )
+
+if TYPE_CHECKING:
+    from streameval.configs.grouped import GroupedConfig
 
 __all__ = ["ScoredBatch", "read_grouped", "read_scored"]
 

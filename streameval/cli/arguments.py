@@ -24,7 +24,7 @@ from streameval.results.result_types import RESULTS
 
 __all__ = ["SHELLS", "argument_parser"]
 
-_DESCRIPTION = "Evaluate prediction logs of any size, in parts and on many processes."
+_DESCRIPTION = "Evaluate prediction logs of any size, in parts and with many processes."
 _EPILOG = """\
 examples:
   streameval eval predictions.jsonl.gz
@@ -38,8 +38,8 @@ examples:
   streameval watch stream.jsonl --time ts --pane 1h --checkpoint ck.db --once
 
 exit codes:
-  0  fine                   3  bad data: the file and the line are named
-  1  a gate did not pass    4  states that do not fit together
+    0  success                3  bad data: the message names file and line
+  1  a gate did not pass    4  states that cannot be merged or compared
   2  wrong usage
 """
 _EVAL_EPILOG = """\
@@ -57,21 +57,21 @@ examples:
   streameval eval bm25.run --task ranking --qrels test.qrels --per-query
   streameval eval searches.jsonl --task ranking --measures 'ndcg@10,rbp(p=0.8)'
 
-A gate passes only if the whole interval of its metric keeps the bound, and is
-undecided if a part of it does. That is the sampling interval, for metrics of
-curves but the ROC AUC the certified one. Metrics of regression and calibration
-have none: their value is compared, as every one is with --level 0. Metrics
-have the names that --json gives them; where there are classes, they take an
-average or a class in brackets: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
+A gate passes only if the whole interval of its metric is on the right side of
+the bound. If only a part of it is, the gate is undecided and fails. The
+interval is the sampling interval, or for metrics of curves without one, the
+certified interval. Metrics without intervals are compared by value, and so are
+all with --level 0. Metrics have the names that --json uses. Per-class metrics
+take an average or a class: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
 """
 _WATCH_EPILOG = """\
 examples:
   streameval watch stream.jsonl --time ts --pane 1h --checkpoint ck.db --once
   streameval watch 'app-*.jsonl' --time ts --pane 1h --checkpoint ck.db --once
 
-Whatever ends it, the next one goes on where the last commit left off. Ctrl-C
-and SIGTERM let it finish its step, and commit: the exit code is 0 then, as it
-is with --once unless an alert is firing, which makes it 1.
+However a run ends, the next run continues from the last commit. After Ctrl-C or
+SIGTERM, watch finishes its step, commits, and exits with 0. With --once, the
+exit code is 1 while an alert is firing, and 0 otherwise.
 """
 _MERGE_EPILOG = """\
 example:
@@ -95,15 +95,15 @@ examples:
   streameval diff days.state days.state --window 1d --ends 2026-11-20,2026-11-21
   streameval diff old.state new.state newer.state --markdown
 
-A condition is METRIC drops X or METRIC rises X. It is about the numbers of the
-two states: it fails if the metric changes by X or more, or by anything if X is
-0; 1% is a share of the value of A. Where numbers have certified intervals it is
-undecided, and fails, unless these leave no doubt.
+A condition is METRIC drops X or METRIC rises X. It compares the numbers of the
+two states and ignores chance. It fails if the metric changes by X or more, or
+by any amount if X is 0; 1% is a share of the value of A. If certified intervals
+cannot decide a condition, it is undecided and fails.
 
-The sampling intervals are those of two independent samples. Two models on the
-same rows err together, and their interval is wider than need be: if it leaves 0
-out, the difference is beyond chance all the more, but 0 in it says little. For
-rankings, streameval.compare in Python pairs the queries.
+The sampling intervals assume two independent samples. Two models on the same
+rows tend to err together, so their interval is wider than necessary. If it
+excludes 0, the difference is beyond chance; if it contains 0, it says little.
+For rankings, streameval.compare in Python pairs the queries.
 """
 _REPORT_EPILOG = """\
 examples:
@@ -125,12 +125,12 @@ examples:
   streameval completion bash > streameval.bash
   streameval completion zsh > _streameval
 
-For bash, this line in ~/.bashrc does:
+For bash, add this line to ~/.bashrc:
 
   eval "$(streameval completion bash)"
 
-For zsh, the file _streameval goes into a folder of $fpath, for fish the file
-streameval.fish into ~/.config/fish/completions.
+For zsh, put the file _streameval into a folder of $fpath. For fish, put the
+file streameval.fish into ~/.config/fish/completions.
 """
 _FROM_EVAL = "a file that eval or merge wrote, or a checkpoint of watch"
 
@@ -159,54 +159,54 @@ _RANKING: tuple[_Option, ...] = (
     ),
     (
         *("--ties", ("expected", "docid_desc", "pessimistic", "optimistic"), "WHAT"),
-        "ties: expected over their orders (default), docid_desc, pessimistic or optimistic",
+        "how tied documents count: expected (default), docid_desc, pessimistic or optimistic",
     ),
     (
         *("--ap-norm", ("R", "min"), "WHAT"),
-        "map@k over R (default), the number of relevant documents, or min(R, k)",
+        "map@k divides by R, the number of relevant documents (default), or by min(R, k)",
     ),
     (
         *("--unjudged", ("nonrelevant", "drop"), "WHAT"),
-        "what was not judged is nonrelevant (default), or drop: left out",
+        "unjudged documents: nonrelevant (default), or drop to leave them out",
     ),
     (
         *("--negative", ("raise", "zero"), "WHAT"),
-        "a negative relevance: raise (default), or zero: not judged",
+        "a negative relevance: raise an error (default), or zero to count it as not judged",
     ),
     (
         *("--relevance-level", values.number, "R"),
-        "from which relevance on a document is relevant, default 1",
+        "the lowest relevance of a relevant document, default 1",
     ),
-    ("--gain", values.gain, "GAIN", "linear (default), exp2, or 1=1,2=3"),
+    ("--gain", values.gain, "GAIN", "linear (default), exp2, or a gain per relevance, 1=1,2=3"),
     (
         *("--empty", values.policy, "WHAT"),
-        "a query with nothing to find: zero, skip, one or nan, or by measure, map=skip",
+        "queries with nothing to find: zero (default), skip, one or nan; or by measure, map=skip",
     ),
     (
         *("--missing", values.policy, "WHAT"),
-        "a query judged, but not in the run: zero or skip, or by measure, map=skip",
+        "judged queries that the run lacks: zero (default) or skip; or by measure, map=skip",
     ),
     (
         *("--track-queries", bool, None),
-        "keep the queries in the state, so that none is counted twice by a merge",
+        "keep the query ids in the state, so that a merge refuses duplicates",
     ),
     (
         *("--rows-per-query", values.positive, "N"),
-        "rows kept for measures without a cutoff where queries come row by row, default 1000",
+        "with one row per document: rows kept per query for uncut measures, default 1000",
     ),
     (
         *("--max-open-queries", values.positive, "N"),
-        "more of them, come row by row, are refused",
+        "with one row per document: refuse more queries than this",
     ),
     ("--query", None, "COLUMN", "the query of the row, default query"),
     (
         *("--relevance", None, "COLUMN"),
-        "the relevance, default relevance; empty or null: not judged",
+        "the relevance, default relevance; empty or null means not judged",
     ),
-    ("--doc", None, "COLUMN", "the document, default doc if there is one"),
+    ("--doc", None, "COLUMN", "the document, default doc if present"),
     (
         *("--retrieved", None, "COLUMN"),
-        "false for a judged document not returned, default retrieved if there is one",
+        "false for a judged document that was not returned, default retrieved if present",
     ),
     (
         *("--num-relevant", None, "COLUMN"),
@@ -216,9 +216,9 @@ _RANKING: tuple[_Option, ...] = (
 """How rankings are evaluated, and which columns hold them."""
 
 _WATCH_INPUT: tuple[_Option, ...] = (
-    ("--decimal", (",", "."), None, "before the decimals of CSV, default a point"),
+    ("--decimal", (",", "."), None, "the decimal separator of CSV, default a point"),
     ("--max-ahead", values.span, "SPAN", "rows further in the future are bad, default 1h"),
-    ("--out-of-order", values.span, "SPAN", "how much older a row may be, default 0s"),
+    ("--out-of-order", values.span, "SPAN", "how far back in time a row may be, default 0s"),
     (
         *("--allowed-lateness", values.span, "SPAN"),
         "how long a pane stays open after its end, default 0s",
@@ -227,7 +227,7 @@ _WATCH_INPUT: tuple[_Option, ...] = (
         *("--idle-after", values.span, "SPAN"),
         "when a silent file no longer holds the others back, default 5m",
     ),
-    ("--kafka-config", values.path, "FILE", "lines NAME=VALUE for the client of Kafka"),
+    ("--kafka-config", values.path, "FILE", "NAME=VALUE lines for the Kafka client"),
 )
 """Which rows of a followed file count, and when a pane is closed."""
 
@@ -236,12 +236,12 @@ _WATCH_LABELS: tuple[_Option, ...] = (
     ("--wait", values.span, "SPAN", "how long a prediction waits for its label"),
     (
         *("--unlabelled", None, "drop|LABEL"),
-        "what counts without one: a row without a label (default), or this label",
+        "if no label arrives: drop counts a row without a label (default); or count this label",
     ),
-    ("--settle", values.span, "SPAN", "how long a label must stand; the last one counts"),
+    ("--settle", values.span, "SPAN", "how long a label can be corrected; the last one counts"),
     (
         *("--shard", None, "I/N"),
-        "join one of N parts of all ids, as in 1/4, with a checkpoint for each",
+        "join one of N parts of all ids, such as 1/4, each with its own checkpoint",
     ),
     ("--label-time", None, "COLUMN", "the time of a label, default that of --time"),
     (
@@ -250,25 +250,25 @@ _WATCH_LABELS: tuple[_Option, ...] = (
     ),
     (
         *("--max-pending", values.positive, "N"),
-        "while more predictions are waiting, none are read, default 10000000",
+        "stop reading while this many predictions are pending, default 10000000",
     ),
 )
-"""How labels that come later are joined."""
+"""How labels that arrive later are joined."""
 
 _WATCH_STATE: tuple[_Option, ...] = (
     (
         *("--checkpoint", _Needed(values.path), "FILE"),
-        "an SQLite file, made if it does not exist",
+        "an SQLite file, created if it does not exist",
     ),
-    ("--once", bool, None, "read what is there, and end"),
-    ("--commit-bytes", values.positive, "N", "read at most this for one commit"),
+    ("--once", bool, None, "read what is there, and exit"),
+    ("--commit-bytes", values.positive, "N", "read at most this many bytes per commit"),
 )
 """Where a monitor keeps what it knows, and how far it goes."""
 
 _WATCH_ALERTS: tuple[_Option, ...] = (
-    ("--alert", _Each(None), "RULE", "as in 'recall[1] < 0.8'; repeatable"),
-    ("--false-alarms", None, "RATE", "of all alerts together, default '1 per 30d'"),
-    ("--on-alert", None, "CMD|URL", "run a command, or post to an address"),
+    ("--alert", _Each(None), "RULE", "alert on a rule such as 'recall[1] < 0.8'; repeatable"),
+    ("--false-alarms", None, "RATE", "the rate for all alerts together, default '1 per 30d'"),
+    ("--on-alert", None, "CMD|URL", "run a command, or post to a URL"),
 )
 """When somebody is called."""
 
@@ -285,17 +285,15 @@ def argument_parser() -> argparse.ArgumentParser:
     version = f"streameval {streameval.__version__}"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _add_eval(_parser(commands.add_parser, "eval", help="count files", epilog=_EVAL_EPILOG))
+    _add_eval(_parser(commands.add_parser, "eval", help="evaluate files", epilog=_EVAL_EPILOG))
     make = commands.add_parser
     _add_watch(_parser(make, "watch", help="follow files that grow", epilog=_WATCH_EPILOG))
     _add_merge(_parser(make, "merge", help="merge states into one", epilog=_MERGE_EPILOG))
-    _add_show(_parser(make, "show", help="report what states hold", epilog=_SHOW_EPILOG))
+    _add_show(_parser(make, "show", help="print the metrics of states", epilog=_SHOW_EPILOG))
     _add_diff(_parser(make, "diff", help="compare states", epilog=_DIFF_EPILOG))
-    _add_explain(
-        _parser(make, "explain", help="say what a state holds in words", epilog=_EXPLAIN_EPILOG)
-    )
-    _add_plot(_parser(make, "plot", help="draw what states hold", epilog=_PLOT_EPILOG))
-    _add_report(_parser(make, "report", help="lay states out as a page", epilog=_REPORT_EPILOG))
+    _add_explain(_parser(make, "explain", help="explain a state in words", epilog=_EXPLAIN_EPILOG))
+    _add_plot(_parser(make, "plot", help="draw curves and matrices", epilog=_PLOT_EPILOG))
+    _add_report(_parser(make, "report", help="write an HTML report", epilog=_REPORT_EPILOG))
     _add_completion(
         _parser(make, "completion", help="set up completion in a shell", epilog=_COMPLETION_EPILOG)
     )
@@ -385,29 +383,29 @@ def _add(group: Any, *options: _Option) -> None:
 
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Count the rows of files and report."
+    parser.description = "Evaluate files of predictions and print the metrics."
     files = parser.add_argument_group("input")
     files.add_argument(
         "files",
         nargs="+",
         metavar="FILE",
-        help='JSON lines, CSV, TSV or Parquet, a folder, pattern or URL; "-" is stdin',
+        help='JSON lines, CSV, TSV or Parquet; a folder, pattern or URL; "-" is stdin',
     )
     _add_formats(files)
     _add(
         files,
-        ("--decimal", (",", "."), None, "before the decimals of CSV, default a point"),
+        ("--decimal", (",", "."), None, "the decimal separator of CSV, default a point"),
         (
             *("--partial-last-line", ("count", "skip"), None),
-            "one without a newline counts (default), or is left for next time",
+            "count a last line without a newline (default), or skip it for now",
         ),
-        ("--jobs", values.positive, "N", "processes, default 1"),
+        ("--jobs", values.positive, "N", "how many processes to use, default 1"),
     )
     parser.set_defaults(jobs=1)
     _add_choice(parser, files, tuple(TASKS))
     columns = parser.add_argument_group("columns")
-    _add_columns(columns, "its most frequent values (with --time, up to 100 that a hash chooses)")
-    _add(columns, ("--top", values.positive, "N", "how many values of --by, default 20"))
+    _add_columns(columns, "its most frequent values (with --time, of up to 100 chosen by a hash)")
+    _add(columns, ("--top", values.positive, "N", "how many values --by shows, default 20"))
     _add_windows(parser.add_argument_group("windows of time"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
@@ -417,9 +415,9 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
         output,
         (
             *("--per-query", bool, None),
-            "the values of each query too, in the layout of trec_eval, or with --json as lines",
+            "add the values of each query, in the layout of trec_eval, or with --json as lines",
         ),
-        ("--trec", bool, None, "the layout of trec_eval instead of the report"),
+        ("--trec", bool, None, "print the layout of trec_eval instead of the report"),
     )
     _add_output(output, "STATE", "save the state to this file", required=False)
 
@@ -430,15 +428,15 @@ def _add_formats(group: argparse._ArgumentGroup) -> None:
         ("--format", FORMATS, None, "default: by name or content"),
         (
             *("--delimiter", values.delimiter, "CHARACTER"),
-            "between the cells of CSV, default a comma; tab is one too",
+            "the delimiter of CSV, default a comma; tab for a tab",
         ),
         (
             *("--header", values.header, "A,B,C|none"),
-            "of CSV without one: the names of its columns, or none: they are 1, 2, 3",
+            "for CSV without a header: its column names, or none to number them 1, 2, 3",
         ),
         (
             *("--max-bad", values.count_or_share, "N|P%"),
-            "bad rows to leave out, or which share of all, default 0",
+            "how many bad rows to leave out, or which share of all rows, default 0",
         ),
     )
 
@@ -449,7 +447,7 @@ def _add_choice(
     """Add the task, and which rows count."""
     default, *others = tasks
     _add(group, ("--task", tasks, "TASK", f"{default} (default), {', '.join(others)}"))
-    text = "only rows that fit, as in 'country=DE,FR', 'age>=30' or 'split!='; repeatable"
+    text = "only rows that match, such as 'country=DE,FR', 'age>=30' or 'split!='; repeatable"
     _add(group, ("--where", _Each(values.condition), "CONDITION", text))
     parser.set_defaults(max_bad=0, task=default)
 
@@ -462,16 +460,16 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
         help='files, or globs in quotes, that grow and rotate; a folder of whole files; "-" is '
-        "stdin, counted at most once over a restart; kafka://HOST:PORT/TOPIC; "
+        "stdin, whose rows can be lost at a restart; kafka://HOST:PORT/TOPIC; "
         "redis://HOST:PORT/DB/STREAM[?field=NAME]",
     )
     _add_formats(files)
     _add_choice(parser, files, tuple(task for task in TASKS if task != "ranking"))
     _add(files, *_WATCH_INPUT)
-    labels = parser.add_argument_group("labels that come later")
-    labels.add_argument("--labels", nargs="+", metavar="FILE", help="where they are read")
+    labels = parser.add_argument_group("labels that arrive later")
+    labels.add_argument("--labels", nargs="+", metavar="FILE", help="the files with the labels")
     _add(labels, *_WATCH_LABELS)
-    _add_columns(parser.add_argument_group("columns"), "up to 100 values that a hash chooses")
+    _add_columns(parser.add_argument_group("columns"), "up to 100 values chosen by a hash")
     windows = parser.add_argument_group("windows of time")
     _add_windows(windows)
     _add(windows, _WINDOW)
@@ -481,7 +479,7 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
     _add(parser.add_argument_group("alerts"), *_WATCH_ALERTS)
     _add_page(parser.add_argument_group("live page"))
     output = parser.add_argument_group("output")
-    _add(output, ("--out", values.path, "FILE", "a JSON line for each closed pane"))
+    _add(output, ("--out", values.path, "FILE", "append a JSON line for each closed pane"))
     _add_metrics(output, "eval --json")
     _add_level(output)
     _add_quiet(output)
@@ -493,9 +491,9 @@ def _add_page(group: argparse._ArgumentGroup) -> None:
         nargs="?",
         const=ADDRESS,
         metavar="ADDR",
-        help=f"a page for browsers and /metrics for Prometheus; default {ADDRESS}",
+        help=f"serve a live page, and /metrics for Prometheus; default {ADDRESS}",
     )
-    text = "another name of the page, an IP address or a network; repeatable"
+    text = "another host name for the page, an IP address or a network; repeatable"
     _add(group, ("--allow-host", _Each(None), "HOST", text))
 
 
@@ -513,13 +511,13 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
         group,
         (
             *("--versus", values.columns, "COLUMN"),
-            "the same of another model, B: it is compared with A, that of --pred or --score",
+            "the same for another model, B, to compare with A, the model of --pred or --score",
         ),
         ("--weight", None, "COLUMN", "the weight of the row, or of its query"),
     )
     text = (
-        f"one result for each of {unnamed}, or for those named, and the rest; "
-        "repeatable, for the combinations of several columns"
+        f"one result for each of {unnamed}, or of the named values, and one for the rest; "
+        "repeatable, for combinations of several columns"
     )
     _add(group, ("--by", _Each(values.by), "COLUMN[=A,B]", text))
 
@@ -528,11 +526,11 @@ def _add_windows(group: argparse._ArgumentGroup) -> None:
     _add(
         group,
         ("--time", None, "COLUMN", "one result for each pane of this time; needs --pane"),
-        ("--pane", values.width, "WIDTH", "of the panes: 30s, 5m, 1h, 7d, or a number of steps"),
+        ("--pane", values.width, "WIDTH", "the width: 30s, 5m, 1h, 7d, or a number of steps"),
         ("--keep", values.width, "WIDTH", "how long panes are kept, default forever"),
-        ("--time-unit", ("s", "ms", "us", "ns"), "UNIT", "of times that are numbers"),
+        ("--time-unit", ("s", "ms", "us", "ns"), "UNIT", "the unit of numeric times"),
     )
-    text = "wider panes for what is older than --keep, and how long these are kept; repeatable"
+    text = "wider panes for data older than --keep, and how long to keep them; repeatable"
     _add(group, ("--rollup", _Each(values.rollup), "WIDTH:KEEP", text))
 
 
@@ -541,7 +539,7 @@ def _add_decisions(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--classes", values.classes, "K|A,B,C|auto"),
-            "their number, their labels, with names 0=neg,1=pos, or (default) by the rows",
+            "their number, their labels, or labels with names 0=neg,1=pos; default: by the rows",
         ),
         ("--threshold", values.number, "T", "a score of at least T is positive, default 0.5"),
         (
@@ -549,7 +547,7 @@ def _add_decisions(group: argparse._ArgumentGroup) -> None:
             "the positive one of two listed classes, default the second",
         ),
         ("--top-k", values.positive, "K", "report top-k accuracy"),
-        ("--ignore-label", None, "LABEL", "rows whose true label this is do not count"),
+        ("--ignore-label", None, "LABEL", "leave out rows with this true label"),
         ("--multilabel", bool, None, "labels are lists of 0 and 1, one for each class"),
     )
 
@@ -560,24 +558,24 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--budget", values.budget, "N|none"),
-            "cells kept, default 65536 a curve or a quantile, 4194304 for groups; none: all scores",
+            "cells to keep, default 65536 per curve or quantile, 4194304 for groups, or none",
         ),
         (
             *("--scores", ("probability", "real"), None),
-            "probabilities (default), or any numbers, as logits are",
+            "probabilities (default), or any numbers, such as logits",
         ),
         (
             *("--nan", ("raise", "skip", "last"), None),
-            "a score of NaN is bad (default), left out of curves, or ranked last",
+            "a NaN score is an error (default), left out of curves, or ranked last",
         ),
         ("--group", None, "COLUMN", "average the AUC within groups, such as users"),
         (
             *("--group-weight", weights, None),
-            "of a group: its examples (default), one, or its positives",
+            "the weight of a group: its number of examples (default), one, or its positives",
         ),
-        ("--max-groups", values.positive, "N", "more of them are refused"),
-        ("--bins", values.positive, "N", "bins of probabilities, default 15"),
-        ("--intervals", bool, None, "sampling intervals of losses, RMSE, MAE, R2, bias too"),
+        ("--max-groups", values.positive, "N", "refuse more groups than this"),
+        ("--bins", values.positive, "N", "the number of bins for probabilities, default 15"),
+        ("--intervals", bool, None, "add sampling intervals for losses, RMSE, MAE, R2 and bias"),
     )
 
 
@@ -585,31 +583,32 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--qrels",
         metavar="FILE",
-        help="TREC judgements; the files are parts of one TREC run, each read again and held in "
-        "memory if the rows of a query do not stand together",
+        help="TREC judgements; the files are parts of one TREC run, read again and held in memory "
+        "if the rows of a query are not together",
     )
     group.add_argument(
         "--no-count-missing",
         dest="count_missing",
         action="store_false",
         default=None,
-        help="judged queries that the run lacks are in another part of it",
+        help="judged queries that the run lacks are in another part, and do not count as missing",
     )
     group.add_argument(
         "--max-docs",
         type=values.positive,
         metavar="N",
-        help="with --qrels: documents of a query that count as retrieved, default all",
+        help="with --qrels: how many documents per query count as retrieved, default all",
     )
     group.add_argument(
         "--measures",
         type=values.measures,
         action="extend",
         metavar="A,B,C",
-        help="of rankings, as in map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and sets "
-        "official and all_trec; of regression beside the usual metrics, as in mape,huber(delta=2); "
-        "of classification, samples or top_k; of curves of classes, one_vs_one; with --versus what "
-        "else to compare, as in roc_auc,log_loss,recall; repeatable",
+        help="for rankings, such as map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and "
+        "sets official and all_trec; for regression, additional metrics such as "
+        "mape,huber(delta=2); for classification, samples or top_k; for curves of classes, "
+        "one_vs_one; with --versus, what else to compare, such as roc_auc,log_loss,recall; "
+        "repeatable",
     )
     _add(group, *_RANKING)
 
@@ -618,18 +617,23 @@ def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("output")
     _add_numbers(group)
     group.add_argument(
-        "--bounds", action="store_true", help="with --json the certified interval of every metric"
+        "--bounds",
+        action="store_true",
+        help="with --json, add the certified interval of every metric",
     )
-    text = "exit 1 unless it holds, as in 'accuracy>=0.9' or 'rmse<=60'; repeatable"
+    text = "exit 1 unless the gate passes, such as 'accuracy>=0.9' or 'rmse<=60'; repeatable"
     _add_checks(group, ("--require", "--fail-under"), "gates", parse_gate, "GATE", text)
-    text = "of panes: exit 1 if there is evidence against it, as in 'recall[1]>=0.8'; repeatable"
+    text = (
+        "for panes of time: exit 1 if there is evidence against the limit, such as "
+        "'recall[1]>=0.8'; repeatable"
+    )
     _add_checks(group, ("--evidence",), "limits", parse_limit, "LIMIT", text)
     group.add_argument(
         "--false-alarms",
         type=values.promise,
         metavar="PROMISE",
-        help="how often, all limits together, default '1 per 30d'; or the mean number of panes "
-        "between two",
+        help="the rate of false alarms for all limits together, default '1 per 30d'; or the mean "
+        "number of panes between two alarms",
     )
     return group
 
@@ -656,67 +660,72 @@ def _add_output(group: Any, metavar: str, text: str, *, required: bool = True) -
 
 def _add_merge(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Merge state files into one; the order does not matter.\nOf files of parts it is the union."
+        "Merge state files into one, in any order. Files of parts become their union."
     )
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
-    _add_output(parser, "OUT", "where the sum goes")
+    _add_output(parser, "OUT", "the file for the merged state")
     _add_quiet(parser)
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Report what a state holds, or several: a line for each."
+    parser.description = "Print the metrics of a state, or one line for each of several states."
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     _add_reporting(parser)
 
 
 def _add_level(group: Any) -> None:
     group.add_argument(
-        "--level", type=values.level, default=0.95, help="of the intervals, default 0.95"
+        "--level",
+        type=values.level,
+        default=0.95,
+        help="the probability of the intervals, default 0.95",
     )
 
 
 def _add_numbers(group: argparse._ArgumentGroup) -> None:
     """Add the options that say which numbers are shown, and how."""
     layout = group.add_mutually_exclusive_group()
-    layout.add_argument("--json", action="store_true", help="one JSON object instead of the report")
     layout.add_argument(
-        "--markdown", action="store_true", help="tables as a pull request shows them"
+        "--json", action="store_true", help="print one JSON object instead of the report"
     )
+    layout.add_argument("--markdown", action="store_true", help="print tables in Markdown")
     _add_metrics(group, "--json")
     _add_level(group)
     _add_quiet(group)
 
 
-def _add_metrics(group: Any, source: str, what: str = "only these") -> None:
+def _add_metrics(group: Any, source: str, what: str = "show only these metrics") -> None:
     group.add_argument(
         "--metrics",
         action="extend",
         type=values.metrics,
         default=[],
         metavar="A,B,C",
-        help=f"{what}, as in 'accuracy,recall[macro]'; names are those of {source}",
+        help=f"{what}, such as 'accuracy,recall[macro]', with the names that {source} uses",
     )
 
 
 def _add_quiet(group: Any) -> None:
-    text = "print nothing but errors, gates that did not pass, and formats that are asked for"
+    text = "print only errors, gates that did not pass, and formats that you ask for"
     group.add_argument("--quiet", action="store_true", help=text)
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
     parser.description = "Compare a state with others of its type, metric by metric."
     parser.add_argument("before", metavar="A", help="the state before")
-    parser.add_argument("after", nargs="+", metavar="B", help="the states after, each beside A")
+    parser.add_argument(
+        "after", nargs="+", metavar="B", help="the states after, each compared with A"
+    )
     windows = parser.add_argument_group("windows of time")
     _add(
         windows,
-        ("--window", values.width, "WIDTH", "of each state a window: 30m, 1h, or steps"),
-        ("--ends", values.columns, "T,T", "their ends, default the newest, one after the other"),
+        ("--window", values.width, "WIDTH", "compare a window of each state: 30m, 1h, or steps"),
+        ("--ends", values.columns, "T,T", "the ends of the windows, default the newest ones"),
     )
     parser.set_defaults(ends=())
     output = parser.add_argument_group("output")
     _add_numbers(output)
-    text = "exit 1 if it holds, as in 'accuracy drops 0.01'; repeatable"
+    text = "exit 1 if the condition holds, such as 'accuracy drops 0.01'; repeatable"
     _add_checks(output, ("--fail-on",), "conditions", parse_condition, "CONDITION", text)
 
 
@@ -724,7 +733,7 @@ def _add_completion(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Print a completion script for a shell. Needs shtab, the extra `completion`."
     )
-    parser.add_argument("shell", choices=SHELLS, help="for which shell")
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
@@ -733,46 +742,48 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_plot(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Draw what states hold; needs matplotlib, the extra `plot`."
+    parser.description = "Draw curves and matrices of states. Needs matplotlib, the extra `plot`."
     parser.add_argument(
         "states",
         nargs="+",
         metavar="STATE",
-        help="a file that eval, merge or watch wrote; several share the picture, but for a matrix "
-        "and curves of classes",
+        help="a file that eval, merge or watch wrote; several states share one figure, except for "
+        "matrices and curves of classes",
     )
     by_task = {result.TASK: result.PICTURES for result in RESULTS if result.PICTURES}
     pictures_by_task = "; ".join(
         f"{', '.join(pictures)} ({task})" for task, pictures in by_task.items()
     )
     parser.add_argument(
-        "--curve", metavar="CURVE", help=f"{pictures_by_task}; default: the first of its task"
+        "--curve", metavar="CURVE", help=f"{pictures_by_task}; default: the first of the task"
     )
-    parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
+    parser.add_argument("--member", metavar="NAME", help="for a collection: the member to draw")
     _add(
         parser,
         (
             *("--metric", values.metric, "NAME"),
-            "over panes of time, default the first of the task",
+            "the metric to draw over panes of time, default the first of the task",
         ),
-        ("--window", values.width, "WIDTH", "of windows that slide by a pane, default the panes"),
+        ("--window", values.width, "WIDTH", "draw windows that slide by one pane, default panes"),
     )
     _add_level(parser)
-    _add_output(parser, "FILE", "ends in .png, .svg or .pdf")
+    _add_output(parser, "FILE", "the file, ending in .png, .svg or .pdf")
     _add_quiet(parser)
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Lay out what states hold as one HTML file, side by side."
+    parser.description = "Show states side by side in one HTML file."
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
-    parser.add_argument("--title", metavar="TEXT", help="the heading, by default the names")
+    parser.add_argument(
+        "--title", metavar="TEXT", help="the heading, by default the names of the states"
+    )
     parser.add_argument(
         "--confusions",
         choices=("count", "rate"),
         default="count",
-        help="of many classes, the pairs confused most: by examples (default), or rate",
+        help="with many classes: rank the most confused pairs by count (default) or rate",
     )
-    _add_metrics(parser, "explain", "these besides")
+    _add_metrics(parser, "explain", "add these metrics")
     _add_level(parser)
-    _add_output(parser, "FILE", "ends in .html")
+    _add_output(parser, "FILE", "the file, ending in .html")
     _add_quiet(parser)

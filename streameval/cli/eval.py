@@ -128,17 +128,17 @@ def _files(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check_by(options: Options) -> None:
-    """Raise UsageError if an option does not go with slices, or needs them."""
+    """Raise UsageError if an option cannot be used with slices, or needs them."""
     by = options.by
     if by is None:
         if options.top is not None:
             raise UsageError("--top needs --by.")
         return
     if by.values is not None and options.top is not None:
-        raise UsageError("--top does not go with --by COLUMN=A,B,C, which names the values.")
+        raise UsageError("--top cannot be used with --by COLUMN=A,B,C, which names the values.")
     for name in ("qrels", "per_query", "trec"):
         if getattr(options, name):
-            raise UsageError(f"{option_text(name)} does not go with --by.")
+            raise UsageError(f"{option_text(name)} cannot be used with --by.")
 
 
 def _source(options: Options) -> Source:
@@ -160,17 +160,19 @@ def _source(options: Options) -> Source:
     for name in _OF_COLUMNS:
         if getattr(options, name) is not None:
             text = option_text(name)
-            raise UsageError(f"{text} does not go with --qrels: TREC files have no header.")
+            raise UsageError(f"{text} cannot be used with --qrels: TREC files have no header.")
     for name in _OF_FORMATS:
         if getattr(options, name) is not None:
             text = option_text(name)
-            raise UsageError(f"{text} does not go with --qrels: both are TREC files.")
+            raise UsageError(f"{text} cannot be used with --qrels: both are TREC files.")
     if options.partial_last_line is not None:
-        raise UsageError("--partial-last-line does not go with --qrels: a run is read to its end.")
+        raise UsageError(
+            "--partial-last-line cannot be used with --qrels: a run is read to its end."
+        )
     if options.where:
-        raise UsageError("--where does not go with --qrels: queries are counted whole.")
+        raise UsageError("--where cannot be used with --qrels: queries are counted whole.")
     if options.max_bad:
-        raise UsageError("--max-bad does not go with --qrels: a run has no rows to spare.")
+        raise UsageError("--max-bad cannot be used with --qrels: a run has no rows to spare.")
     if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:
         raise UsageError("standard input cannot be the run and its --qrels.")
     return JudgedRuns(
@@ -184,7 +186,9 @@ def _source(options: Options) -> Source:
 def _check_dialect(options: Options) -> None:
     """Raise UsageError if the format and the delimiter contradict each other."""
     if options.format == "tsv" and options.delimiter not in (None, "\t"):
-        raise UsageError("--delimiter does not go with --format tsv, whose delimiter is the tab.")
+        raise UsageError(
+            "--delimiter cannot be used with --format tsv, whose delimiter is the tab."
+        )
 
 
 def _check_output(options: Options) -> None:

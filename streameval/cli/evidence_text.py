@@ -28,11 +28,11 @@ def parse_limit(text: str) -> Gate:
     Raises
     ------
     UsageError
-        If the text is no gate, or leaves the limit itself out.
+        If the text is not a gate, or leaves the limit itself out.
     """
     limit = parse_gate(text)
     if len(limit.bound.sign) == 1:
-        raise UsageError(f"{text!r} must have >= or <=: a limit is kept where it is reached.")
+        raise UsageError(f"{text!r} must have >= or <=: reaching a limit counts as keeping it.")
     return limit
 
 

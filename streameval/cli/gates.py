@@ -45,15 +45,15 @@ def parse_gate(text: str) -> Gate:
     Raises
     ------
     UsageError
-        If the text is no gate, or the bound is no finite number.
+        If the text is not a gate, or the bound is no finite number.
     """
     match = _GATE.fullmatch(text)
     if match is None:
-        raise UsageError(f"{text!r} is no gate; write one like 'accuracy>=0.9'.")
+        raise UsageError(f"{text!r} is not a gate; write one like 'accuracy>=0.9'.")
     metric, sign, written = match.groups()
     number = read_number(written)
     if number is None:
-        raise UsageError(f"{text!r} compares with {written!r}, which is no finite number.")
+        raise UsageError(f"{text!r} compares with {written!r}, which is not a finite number.")
     return Gate(text.strip(), Inequality(parse_metric(metric), sign, number))
 
 

@@ -70,7 +70,7 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         raise BadDataError(f"{path}: is a link that leads back to itself.")
     # Saving replaces the old file by a new one, which might be a device.
     if exists and not target.is_file():
-        raise BadDataError(f"{path}: is no regular file.")
+        raise BadDataError(f"{path}: is not a regular file.")
 
 
 def check_state_output(path: str, inputs: Iterable[str]) -> None:
@@ -89,7 +89,7 @@ def check_state_output(path: str, inputs: Iterable[str]) -> None:
         with target.open("rb") as file:
             is_state = file.read(len(MAGIC)) == MAGIC
         if not is_state:
-            raise BadDataError(f"{path}: is there, and is no state; choose another name.")
+            raise BadDataError(f"{path}: exists and is not a state; choose another name.")
 
 
 def check_folder(path: str) -> None:
@@ -107,9 +107,9 @@ def check_folder(path: str) -> None:
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     if exists and not is_folder:
-        raise BadDataError(f"{path}: is no folder, and --by saves one state for each value.")
+        raise BadDataError(f"{path}: is not a folder, and --by saves one state for each value.")
     if not has_parent:
-        raise BadDataError(f"{path}: there is no folder to make it in.")
+        raise BadDataError(f"{path}: its parent folder does not exist.")
 
 
 def save_slices(total: Any, slices: Slices, folder: str) -> list[str]:

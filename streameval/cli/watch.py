@@ -331,7 +331,7 @@ class JsonLines:
                     )
                 if there and not known:
                     raise BadDataError(
-                        f"{self.path}: is there, and not of this checkpoint; choose another name."
+                        f"{self.path}: exists and is not of this checkpoint; choose another name."
                     )
                 file.truncate(self._length)
         except OSError as error:

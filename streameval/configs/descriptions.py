@@ -49,8 +49,8 @@ DESCRIPTIONS = {
         "Count truth against prediction, batch by batch.",
         {
             "classes": "A number K stands for the labels 0..K-1; a sequence lists the labels "
-            '(integers or strings) in the order of rows, columns and scores; "auto" takes labels '
-            "as they come (at most 4096) and sorts them.",
+            '(integers or strings) in the order of rows, columns and scores; "auto" collects '
+            "labels from the data (at most 4096) and sorts them.",
             "multilabel": "Whether each of the classes is present or absent on its own.",
             "threshold": "A score of at least this is a positive prediction, for two classes and "
             "multilabel.",
@@ -91,11 +91,11 @@ DESCRIPTIONS = {
             "scores": "Whether scores lie in [0, 1].",
             "group_weight": "The weight of a group in the mean: its examples, one, or its "
             "positives.",
-            "max_groups": "The max number of groups; more raise.",
+            "max_groups": "The max number of groups; more raise an error.",
         },
     ),
     "CalibrationAccumulator": Description(
-        "Sum how good probabilities are and whether they mean what they say, batch by batch.",
+        "Measure how good and how well calibrated probabilities are, batch by batch.",
         {
             "bins": "How many bins of equal width predictions fall into for ece and "
             "reliability_curve: [i / bins, (i + 1) / bins), the last one closed; at most 2**16, "
@@ -143,7 +143,7 @@ DESCRIPTIONS = {
             "rows_per_query": "The number of rows of an open query that are kept for measures "
             "without a cutoff. Up to this number the measures are exact; beyond it they have "
             "bounds.",
-            "max_open_queries": "The max number of open queries; more raise.",
+            "max_open_queries": "The max number of open queries; more raise an error.",
             "per_query": "Keep the values of each query too, with its id; see Ranking.per_query.",
             "budget": "The number of cells kept for the quantiles of a measure; None keeps every "
             "distinct value.",

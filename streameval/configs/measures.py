@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import math
 import re
@@ -202,8 +201,8 @@ _ROWS = (
     MeasureRow(
         name="fall_out",
         cutoff="required",
-        help="The share of the documents that are not relevant which stands among the first k; "
-        "nothing to find where all are relevant.",
+        help="The share of the irrelevant documents that are among the first k; nothing to find "
+        "if all are relevant.",
         formula=r"\frac{\min(k, n) - \#\{r_i \le k\}}{N}",
         others=("fallout",),
         better="lower",
@@ -223,8 +222,8 @@ _ROWS = (
         name="err",
         cutoff="required",
         max_cutoff=1000,  # its expected value over ties takes time in proportion
-        help="1 / rank of the stop, on average, if a document stops a reader with probability "
-        "(2**relevance - 1) / 2**max.",
+        help="The mean of 1 / the rank at which a reader stops, if a document stops a reader with "
+        "probability (2**relevance - 1) / 2**max.",
         formula=r"\sum_{i \le k} \frac{s_i}i \prod_{j < i} (1 - s_j)",
         parameter=("max", 4.0),
         has_level=False,
@@ -239,8 +238,8 @@ _ROWS = (
     MeasureRow(
         name="lrap",
         cutoff="none",
-        help="(1/R) sum of the share of relevant documents among those retrieved with a score of "
-        "at least that of i.",
+        help="The mean over relevant documents of the share of relevant documents among those "
+        "that score at least as high.",
         formula=r"\frac1R \sum_i \frac{\#\{j : s_j \ge s_i, j \text{ relevant}\}}"
         r"{\#\{j : s_j \ge s_i\}}",
         also="scikit-learn, label_ranking_average_precision_score",
@@ -249,8 +248,8 @@ _ROWS = (
     MeasureRow(
         name="coverage_error",
         cutoff="none",
-        help="How many documents have a score of at least that of the last relevant one; those "
-        "not retrieved stand below all others.",
+        help="The number of documents that score at least as high as the last relevant one; "
+        "documents that were not retrieved rank below all others.",
         formula=r"\#\{j : s_j \ge \min_i s_i\}",
         also="scikit-learn, coverage_error",
         max_value=math.inf,
@@ -260,8 +259,8 @@ _ROWS = (
     MeasureRow(
         name="label_ranking_loss",
         cutoff="none",
-        help="The share of pairs of a relevant document and another one retrieved in which the "
-        "other has a score of at least that of the first.",
+        help="The share of pairs of a relevant document and a retrieved irrelevant one in which "
+        "the irrelevant one scores at least as high.",
         formula=r"\frac{\#\{(i, j) : s_j \ge s_i\}}{R (n - \#\{r_i\})}",
         also="scikit-learn, label_ranking_loss",
         better="lower",
@@ -270,8 +269,8 @@ _ROWS = (
     MeasureRow(
         name="query_auc",
         cutoff="none",
-        help="The share of pairs of a relevant document and another one retrieved in which the "
-        "relevant one stands above; nothing to find where one of them is missing.",
+        help="The share of pairs of a relevant document and a retrieved irrelevant one in which "
+        "the relevant one ranks higher; nothing to find if there is no such pair.",
         formula=r"\frac{\#\{(i, j) : r_i < r_j\}}{R (n - \#\{r_i\})}",
         also="scikit-learn, roc_auc_score",
     ),
@@ -324,7 +323,7 @@ _ROWS = (
     MeasureRow(
         name="gm_map",
         cutoff="none",
-        help="log(max(average precision, 1e-5)), of which exp is taken.",
+        help="log(max(average precision, 1e-5)); the result is exp of its mean.",
         formula=r"\exp \overline{\log \max(AP, 10^{-5})}",
         of_trec="gm_map",
         is_geometric=True,
@@ -332,7 +331,7 @@ _ROWS = (
     MeasureRow(
         name="gm_bpref",
         cutoff="none",
-        help="log(max(bpref, 1e-5)), of which exp is taken.",
+        help="log(max(bpref, 1e-5)); the result is exp of its mean.",
         formula=r"\exp \overline{\log \max(\mathrm{bpref}, 10^{-5})}",
         of_trec="gm_bpref",
         uses_judged=True,
@@ -368,14 +367,14 @@ _ROWS = (
     MeasureRow(
         name="relative_p",
         cutoff="required",
-        help="#{r_i <= k} / min(k, R), the precision over the best one that there is.",
+        help="The relevant documents in the first k, over min(k, R), the most that there can be.",
         formula=r"\frac{\#\{r_i \le k\}}{\min(k, R)}",
         cut_of_trec="relative_P_{}",
     ),
     MeasureRow(
         name="set_relative_p",
         cutoff="none",
-        help="The precision of all that was retrieved, over the best one that there is.",
+        help="The precision of all that was retrieved, over the highest possible one.",
         formula=r"\frac{\#\{r_i\}}{\min(n, R)}",
         of_trec="set_relative_P",
         of_set=True,
@@ -392,7 +391,7 @@ _ROWS = (
     MeasureRow(
         name="utility",
         cutoff="none",
-        help="The number of relevant documents retrieved less that of the others.",
+        help="The number of relevant retrieved documents minus the number of the others.",
         formula=r"2 \#\{r_i\} - n",
         of_trec="utility",
         min_value=-math.inf,
@@ -403,7 +402,7 @@ _ROWS = (
     MeasureRow(
         name="bin_g",
         cutoff="none",
-        help="(1/R) sum of 1 / log2(2 + r_i - i), where r_i - i documents above are not relevant.",
+        help="The mean over relevant documents of 1 / log2(2 + m), with m irrelevant ones above.",
         formula=r"\frac1R \sum_i \frac1{\log_2(2 + r_i - i)}",
         others=("bing",),
         of_trec="binG",
@@ -411,8 +410,8 @@ _ROWS = (
     MeasureRow(
         name="g",
         cutoff="none",
-        help="The sum of gain / log2(2 + what the best ranking has gained down to this rank, at "
-        "least 1 a rank, less what this one has), over the sum of all gains.",
+        help="The sum of gain / log2(2 + d), over the sum of all gains; d is the gain of the best "
+        "ranking down to this rank, at least 1 per rank, minus the gain of this one.",
         formula=r"\frac{\sum_i g_i / \log_2(2 + \sum_{j \le i} (\max(g^*_j, 1) - g_j))}"
         r"{\sum_i g^*_i}",
         of_trec="G",
@@ -457,7 +456,7 @@ _ROWS = (
     MeasureRow(
         name="unj",
         cutoff="required",
-        help="#{not judged among the first k} / k.",
+        help="The documents in the first k that were not judged, over k.",
         formula=r"\frac{\#\{\text{not judged among the first } k\}}k",
         cut_of_trec="unj_{}",
         has_level=False,
@@ -746,6 +745,8 @@ def measure(name: Any) -> Measure:
 
 def _meant(name: str) -> str:
     """Suggest a similar name, with its cutoff."""
+    import difflib  # noqa: PLC0415 (for messages alone)
+
     family, at, cutoff = name.partition("@")
     close = difflib.get_close_matches(family, [*MEASURES, *_OTHER_NAMES], n=1)
     is_cut = cutoff.isdecimal() if at else True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -48,6 +47,8 @@ def nearest(name: str, known: Iterable[str], meant: Iterable[str] = ()) -> str:
 
 def closest(name: str, names: Iterable[str]) -> list[str]:
     """Return the most similar name, whatever its case, if one is similar."""
+    import difflib  # noqa: PLC0415 (for messages alone)
+
     every = list(names)
     folded = {text.casefold(): text for text in reversed(every)}
     return difflib.get_close_matches(name, every, n=1) or [

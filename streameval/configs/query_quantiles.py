@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Self
 
 import attrs
 
-from streameval.configs.options import finite_number
 from streameval.errors import InvalidInputError
 
 __all__ = ["QueryQuantile", "measured"]
@@ -41,26 +41,31 @@ class QueryQuantile:
         match = _FORM.fullmatch(name) if isinstance(name, str) else None
         if match is None:
             return None
-        what = match["what"].lower().replace(" ", "")
-        text = what.removeprefix("q=")
-        try:
-            q = _NAMED[what] if what in _NAMED else float(text)
-            is_share = 0.0 <= finite_number(q, name="measures") <= 1.0
-        except (ValueError, InvalidInputError):
-            is_share = False
-        if not is_share or (text == what and what not in _NAMED):
+        q = _share(match["what"].lower().replace(" ", ""))
+        if q is None:
             raise InvalidInputError(
                 "needs min, median, max or a share as in q=0.9 in the brackets of a measure, got "
                 f"{name!r}",
                 argument="measures",
             )
-        return cls(match["measure"], q + 0.0)
+        return cls(match["measure"], q)
 
     @property
     def name(self) -> str:
         """The canonical name."""
         what = {q: word for word, q in _NAMED.items()}.get(self.q, f"q={self.q!r}")
         return f"{self.measure}[{what}]"
+
+
+def _share(text: str) -> float | None:
+    """Read what stands in the brackets; None if it is no share."""
+    if text in _NAMED:
+        return _NAMED[text]
+    try:
+        q = float(text.removeprefix("q=")) if text.startswith("q=") else math.nan
+    except ValueError:
+        return None
+    return q + 0.0 if 0.0 <= q <= 1.0 else None
 
 
 def measured(name: Any) -> Any:

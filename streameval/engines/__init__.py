@@ -14,10 +14,10 @@ sources : path, batch, stream, or a sequence of these
     - A filtered data set, one of other formats, a `pyarrow.RecordBatchReader` or a relation of
       DuckDB is counted by this process as it streams.
 make : callable
-    Gives an empty accumulator, and pickles: a class, a `functools.partial`, or the method `copy`
-    of an empty accumulator.
+    Returns an empty accumulator, and can be pickled: a class, a `functools.partial`, or the
+    method `copy` of an empty accumulator.
 columns : mapping from argument to column, optional
-    The columns of arguments of `update` that do not bear their names.
+    The columns of `update` arguments that have other names.
 by : str or sequence of str, optional
     A column: rows are counted for each of its values, None where it is missing. Values of several
     columns are tuples; a moment with a time zone is told in UTC.

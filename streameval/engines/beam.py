@@ -51,10 +51,10 @@ class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type 
     Parameters
     ----------
     make : callable
-        Gives an empty accumulator, and pickles: a class, a `functools.partial`, or the method
-        `copy` of an empty accumulator.
+        Returns an empty accumulator, and can be pickled: a class, a `functools.partial`, or the
+        method `copy` of an empty accumulator.
     columns : mapping from argument to column, optional
-        The columns of arguments of `update` that do not bear their names.
+        The columns of `update` arguments that have other names.
     options : mapping, optional
         Keyword arguments of `update`, such as ``{"partial": True}`` for rankings.
     rows : bool

@@ -172,7 +172,7 @@ def stream(
     by, columns : optional
         As every engine takes them: `streameval.engines`.
     compact_after : int
-        From how many files on those of committed batches are merged into one.
+        Merge the files of committed batches into one once there are this many.
 
     Returns
     -------

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
-from fractions import Fraction
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import attrs
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["ExactSum", "added_sums", "exact_product"]
 
@@ -58,6 +60,8 @@ class ExactSum:
 
     def to_fraction(self) -> Fraction:
         """Convert to an exact fraction."""
+        from fractions import Fraction  # noqa: PLC0415 (slow to import, and for results alone)
+
         return Fraction(self.units, 1 << _SCALE)
 
     def __float__(self) -> float:

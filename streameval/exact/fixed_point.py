@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import CountOverflowError, InvalidInputError
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["FRACTION_BITS", "MAX_TOTAL", "SMALLEST_ROUNDED", "FixedPoint"]
 
@@ -311,6 +313,8 @@ class FixedPoint:
     @property
     def unit(self) -> Fraction:
         """The unit of `units`: 1 if all numbers are whole, else 2**-62."""
+        from fractions import Fraction  # noqa: PLC0415 (slow to import, and for results alone)
+
         return Fraction(1) if self.is_whole else Fraction(1, 1 << FRACTION_BITS)
 
     def float_parts(self) -> Iterator[npt.NDArray[np.float64]]:

@@ -40,7 +40,7 @@ def read_duration(value: Any, *, name: str) -> int:
     """
     length = read_offset(value, name=name)
     if length <= 0:
-        raise InvalidInputError(f"must be longer than nothing, got {value!r}", argument=name)
+        raise InvalidInputError(f"must be longer than zero, got {value!r}", argument=name)
     return length
 
 

@@ -81,7 +81,7 @@ def seem_exchanged(block: Mapping[str, Any]) -> bool:
     judged = relevance[~np.isnan(relevance)]
     are_grades = (score >= 0) & (score <= _MAX_GRADE) & (score == np.floor(score))
     n_fractions = np.count_nonzero(judged != np.floor(judged))
-    return bool(len(score)) and bool(are_grades.all()) and 2 * n_fractions > len(judged)
+    return bool(len(score) and are_grades.all() and 2 * n_fractions > len(judged))
 
 
 def missing_queries(run: Mapping[Any, Any], qrels: Mapping[Any, Any]) -> list[Any]:

@@ -48,9 +48,9 @@ class Fields(Mapping[str, Any]):
 
     def __contains__(self, path: object) -> bool:
         """Tell whether there is such a field."""
-        if not isinstance(path, str):
-            return False
-        return path in self.row or ("." in path and value_at(self.row, path) is not ABSENT)
+        return isinstance(path, str) and (
+            path in self.row or ("." in path and value_at(self.row, path) is not ABSENT)
+        )
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the fields, the fields of nested objects after the object."""

@@ -130,7 +130,7 @@ class Run(_ByQuery):
     doc : ndarray of object, shape (n,)
         The document, a str; no query has one twice.
     score : ndarray of float64, shape (n,)
-        The score by which it is ranked, higher first; infinite perhaps, never NaN.
+        The score by which it is ranked, higher first; it may be infinite, but never NaN.
 
     Notes
     -----
@@ -171,10 +171,10 @@ class Qrels(_ByQuery):
 def read_run(path: Path) -> Run:
     r"""Read a run: what a system returned for every query.
 
-    A row is a line ``qid Q0 docid rank score tag``, its fields apart by spaces or tabs. The
-    rank is ignored, as trec_eval does, for the scores rank; so are Q0 and what stands after
-    the score. The tag may be left out in all lines, and any fields may follow it. Queries may
-    stand in any order. Blank lines are skipped, and so are lines that begin with ``#``.
+    A row is a line ``qid Q0 docid rank score tag``, with fields separated by spaces or tabs. The
+    rank is ignored, as in trec_eval, because the scores rank; so are Q0 and everything after the
+    score. The tag can be omitted in all lines, and any fields can follow it. Queries can be in
+    any order. Blank lines are skipped, and so are lines that begin with ``#``.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def read_run(path: Path) -> Run:
 def read_qrels(path: Path) -> Qrels:
     r"""Read qrels: the judged documents of every query.
 
-    A row is a line ``qid iter docid rel``, its fields apart by spaces or tabs; the second one
+    A row is a line ``qid iter docid rel``, with fields separated by spaces or tabs; the second one
     is ignored. Blank lines are skipped, and so are lines that begin with ``#``.
 
     Parameters
@@ -396,7 +396,7 @@ def _check_documents(held: _ByQuery, line: npt.NDArray[np.int64], name: str) -> 
     if repeats:
         again, before = min(repeats)
         pair = f"document {shown(held.doc[again])} of query {shown(held.query[again])}"
-        reason = f"{pair} stands on line {line[before]} already"
+        reason = f"{pair} is already on line {line[before]}"
         raise BadDataError(str(BadRow(name, "line", int(line[again]), reason)))
 
 

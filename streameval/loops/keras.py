@@ -32,8 +32,8 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     accumulator : accumulator
         What to count; a copy is taken.
     data : tuple of arrays, or iterable of batches
-        ``(x, y)`` or ``(x, y, sample_weight)``, as `fit` takes ``validation_data``; or what gives
-        batches of that form each time it is iterated over.
+        ``(x, y)`` or ``(x, y, sample_weight)``, as `fit` takes ``validation_data``; or an
+        iterable that yields such batches each time.
     read : callable, optional
         ``read(y, y_pred)`` gives the arrays of an `update` by name. Without it ``y`` is the
         truth and ``y_pred``, what the model predicts, the prediction; where they are of shape
@@ -42,7 +42,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     metrics : sequence of str, optional
         The names of the metrics that are added, by default all.
     prefix : str
-        What the names of the metrics begin with in the logs.
+        The prefix of the names of the metrics in the logs.
     batch_size : int
         The rows of a batch, where `data` are arrays.
 

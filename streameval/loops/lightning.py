@@ -41,7 +41,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     metrics : sequence of str, optional
         The names of the metrics that are logged, by default all.
     prefix : str
-        What their names begin with, before the name of the epoch.
+        The prefix of their names, before the name of the epoch.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ class Evaluate:
     metrics : sequence of str, optional
         The names of the metrics that are given, by default all.
     prefix : str
-        What their names begin with, after the ``eval_`` of the trainer.
+        The prefix of their names, after the ``eval_`` of the trainer.
 
     Attributes
     ----------

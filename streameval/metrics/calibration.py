@@ -51,7 +51,7 @@ def ece(prediction: tuple[ExactSum, ...], label: FixedPoint, n: FixedPoint) -> f
 
     Naeini, Cooper and Hauskrecht (Obtaining well calibrated probabilities using Bayesian
     binning, 2015); Guo et al. (On calibration of modern neural networks, 2017) for the
-    highest of several probabilities. nan of nothing.
+    highest of several probabilities. nan without examples.
     """
     unit = int(label.unit / ExactSum(1).to_fraction())
     pairs = zip(label.units(), prediction, strict=True)
@@ -91,17 +91,17 @@ def bins_of(prediction: tuple[ExactSum, ...], label: FixedPoint, weight: FixedPo
 
 
 def max_gap(bins: Sequence[Bin]) -> float:
-    """Find the largest gap of a bin; nan of nothing."""
+    """Find the largest gap of a bin; nan without examples."""
     return float(max((one.gap for one in bins), default=math.nan))
 
 
 def rms_gap(bins: Sequence[Bin]) -> float:
-    """Compute the root of the mean squared gap, weighted by examples; nan of nothing."""
+    """Compute the root of the mean squared gap, weighted by examples; nan without examples."""
     return math.sqrt(_mean_of(bins, lambda one: one.gap**2))
 
 
 def reliability(bins: Sequence[Bin]) -> float:
-    """Compute the mean squared gap, weighted by examples (Murphy, 1973); nan of nothing."""
+    """Compute the mean squared gap, weighted by examples (Murphy, 1973); nan without examples."""
     return _mean_of(bins, lambda one: one.gap**2)
 
 
@@ -112,13 +112,13 @@ def resolution(bins: Sequence[Bin]) -> float:
 
 
 def uncertainty(bins: Sequence[Bin]) -> float:
-    """Compute the variance of the labels (Murphy, 1973); nan of nothing."""
+    """Compute the variance of the labels (Murphy, 1973); nan without examples."""
     base = _base_rate(bins)
     return float(base * (1 - base)) if bins else math.nan
 
 
 def entropy(weights: Sequence[Fraction]) -> float:
-    """Compute the entropy of classes of these weights, natural; nan of nothing."""
+    """Compute the entropy of classes of these weights, natural; nan without examples."""
     total = sum(weights)
     shares = [float(weight / total) for weight in weights if weight]
     return -math.fsum(share * math.log(share) for share in shares) if shares else math.nan

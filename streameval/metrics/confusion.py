@@ -304,7 +304,7 @@ def cohen_kappa(outcomes: Outcomes) -> float:
 def matthews_corrcoef(outcomes: Outcomes) -> float:
     """Compute the correlation of truth and prediction, R_K of Gorodkin.
 
-    0.0 when truth or prediction is one class throughout, nan of nothing.
+    0.0 when truth or prediction is one class throughout, nan without examples.
     """
     n, hits, truth, predicted = _margins(outcomes)
     if n == 0:
@@ -322,7 +322,7 @@ def matthews_corrcoef(outcomes: Outcomes) -> float:
 def pooled_matthews_corrcoef(outcomes: Outcomes) -> float:
     """Compute the correlation of truth and prediction of all labels of all examples.
 
-    0.0 when every label is present or every one absent in either, nan of nothing.
+    0.0 when every label is present or every one absent in either, nan without examples.
     """
     parts = (outcomes.tp, outcomes.fp, outcomes.fn, outcomes.tn)
     tp, fp, fn, tn = (sum(part.units()) for part in parts)
@@ -396,13 +396,13 @@ def markedness(outcomes: Outcomes, positive: int) -> float:
 
 
 def positive_likelihood_ratio(outcomes: Outcomes, positive: int) -> float:
-    """Compute TPR / FPR, in integers up to the last division; nan where it divides by 0."""
+    """Compute TPR / FPR, in integers up to the last division; nan when it divides by 0."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
     return _quotient(tp * (fp + tn), fp * (tp + fn))
 
 
 def negative_likelihood_ratio(outcomes: Outcomes, positive: int) -> float:
-    """Compute FNR / TNR, in integers up to the last division; nan where it divides by 0."""
+    """Compute FNR / TNR, in integers up to the last division; nan when it divides by 0."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
     return _quotient(fn * (fp + tn), tn * (tp + fn))
 
@@ -414,7 +414,7 @@ def weighted_mean(values: Floats, weights: Floats) -> float:
 
 
 def top_k_accuracy(n: FixedPoint, credit: FixedPoint) -> float:
-    """Compute the mean over examples of within / tied; nan of nothing."""
+    """Compute the mean over examples of within / tied; nan without examples."""
     total = n.to_fraction()
     if total == 0:
         return math.nan

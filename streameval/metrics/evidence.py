@@ -1,4 +1,4 @@
-"""Evidence that a metric has passed a limit, which stays valid however often one looks.
+"""Evidence that a metric has passed a limit, which stays valid however often you look.
 
 A pane gives a likelihood ratio: at most 1 on average, given everything before the pane, as long
 as the metric of the source keeps its limit. The sum of the products of all runs of panes that end
@@ -319,7 +319,7 @@ def refuse_fractions(is_whole: bool, *, argument: str = "sample_weight") -> None
     """Raise InvalidInputError where weights had fractions; whole ones are repeats of examples."""
     if not is_whole:
         raise InvalidInputError(
-            "had fractions, and a fraction of an example is no draw: there is no evidence",
+            "had fractions, and a fraction of an example is not a draw: there is no evidence",
             argument=argument,
         )
 
@@ -379,7 +379,7 @@ def area_ratios(
     """Compute log likelihood ratios of normal areas to one at the limit.
 
     The variance is the higher of two: estimated, and that of exponential scores with an area at
-    the limit (Hanley and McNeil, 1982), since of few examples the estimate may be 0.
+    the limit (Hanley and McNeil, 1982), since with few examples the estimate may be 0.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def _root(variance: Fraction) -> float:
 
 
 def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:
-    """Divide a weighted sum by the sum of the weights; nan of nothing."""
+    """Divide a weighted sum by the sum of the weights; nan without examples."""
     weight = n.to_fraction()
     return float(total.to_fraction() / weight) if weight else math.nan
 

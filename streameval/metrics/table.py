@@ -189,7 +189,7 @@ class Metric:
         if self.evidence is None:
             why = "a count has no limit to keep" if self.is_count else self.why_no_evidence
             raise InvalidInputError(
-                f"has no evidence that stays valid however often one looks: {why}",
+                f"has no evidence that stays valid however often you look: {why}",
                 argument=self.name,
             )
         return self.evidence(source, *args)

@@ -51,7 +51,7 @@ _FAN_IN = 16
 _MAX_PARTS = 2
 _SHOWN = 200
 _LOCK = "-lock"
-_OTHER = "is there, and is no checkpoint; choose another name."
+_OTHER = "exists and is not a checkpoint; choose another name."
 _EMPTY = "nothing has been committed yet."
 _WHOLE = 1_000_000
 """The level of the piece that holds everything up to some commit."""
@@ -410,7 +410,7 @@ def _reading(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     """Open a checkpoint that a monitor may hold."""
     name = os.fspath(path)
     if not is_checkpoint(path):
-        raise BadDataError(f"{name}: is no checkpoint.")
+        raise BadDataError(f"{name}: is not a checkpoint.")
     address = f"{Path(os.path.realpath(path)).as_uri()}?mode=ro"
     with (
         _told(name),

@@ -145,7 +145,7 @@ def _entry(path: str, *, is_given: bool) -> Entry | None:
             f"{shown_path(path)}: is a folder; name the files in it, or read it with Folder."
         )
     raise BadDataError(
-        f"{shown_path(path)}: is no regular file, so it cannot be read again after a restart; "
+        f"{shown_path(path)}: is not a regular file, so it cannot be read again after a restart; "
         "read it as standard input."
     )
 

@@ -252,7 +252,7 @@ class _Reader:
         rest = self.text[self.at :]
         got = repr(shorten(rest)) if rest else "the end"
         raise InvalidInputError(
-            f"{self.text!r} is no rule: expected {expected} at position {self.at}, got {got}",
+            f"{self.text!r} is not a rule: expected {expected} at position {self.at}, got {got}",
             remedy="Write one like 'recall[1] < 0.8' or 'recall[1] < 0.8 for 3 panes, n >= 500'.",
         )
 

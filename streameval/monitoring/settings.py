@@ -99,7 +99,7 @@ class Settings:
         timing = Timing.of(planner.is_step, **spans)
         if has_labels and not timing.wait:
             wait = spans["wait"]
-            raise InvalidInputError(f"must be longer than nothing, got {wait!r}", argument="wait")
+            raise InvalidInputError(f"must be longer than zero, got {wait!r}", argument="wait")
         for name in ("max_pending", "read_bytes", "commit_bytes"):
             others[name] = positive_integer(others[name], name=name)
         if isinstance(alerts, str):

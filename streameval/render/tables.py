@@ -57,7 +57,7 @@ _LONGEST_UPRIGHT = 4
 _SPACIOUS = 4  # up to this many classes, shares fit beside the counts
 
 _UNDEFINED = (
-    "\N{EN DASH} is a number that these data do not define, such as the recall of an absent class."
+    "\N{EN DASH} is a number that this data does not define, such as the recall of an absent class."
 )
 
 
@@ -76,7 +76,7 @@ def metric_table(rows: Rows, names: Sequence[str], level: float) -> Html:
     table = _stacked(element("tr", *head), compared, "Metrics by state", level)
     said = ["Differences are from ", label(first, 40), "."]
     if any(isinstance(cell, Change) and cell.sampling for _, cells in compared for cell in cells):
-        said.append(" Their sampling intervals are those of independent samples.")
+        said.append(" Their sampling intervals assume independent samples.")
     return joined([table, element("p", *said, class_="note")])
 
 

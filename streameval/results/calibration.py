@@ -43,10 +43,10 @@ _CURVE = ("mean_prediction", "mean_label", "weight")
 
 @attrs.frozen(repr=False)
 class Calibration(RequestedIntervals):
-    """How good probabilities are, and whether they mean what they say.
+    """How good probabilities are, and how well calibrated.
 
     Made by `CalibrationAccumulator.compute`. Each metric is the exact value of the sums, rounded
-    once; all are nan of nothing. For K classes the prediction of a row is its highest
+    once; all are nan without examples. For K classes the prediction of a row is its highest
     probability and its label tells whether that class (the first, of several) is the true one;
     `pcopc`, `mean_prediction` and `mean_label` are then arrays of shape ``(K,)``.
 
@@ -108,9 +108,9 @@ class Calibration(RequestedIntervals):
     def ece(self) -> MetricValue:
         """The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).
 
-        The sum over bins of ``|labels - predictions|``, by n: the gap between mean label and mean
-        prediction of each bin ``[i / bins, (i + 1) / bins)``, weighted by its examples. It
-        depends on `bins`, and of few examples it is too high.
+        The sum over bins of ``|labels - predictions|``, divided by n: the gap between mean label
+        and mean prediction of each bin ``[i / bins, (i + 1) / bins)``, weighted by its examples.
+        It depends on `bins`, and with few examples it is too high.
         """
         return MetricValue(metrics.ece(self._state.prediction, self._state.hits, self._state.n))
 
@@ -347,7 +347,7 @@ class Calibration(RequestedIntervals):
 
 def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {
-        "why_no_evidence": "it is no proportion of examples, and its spread is not kept",
+        "why_no_evidence": "it is not a proportion of examples, and its spread is not kept",
     }
     return Metric(name=name, **defaults | row)
 
@@ -419,11 +419,15 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "ece",
-        aliases=("calibration_error", "expected_calibration_error"),
+        aliases=(
+            *("calibration_error", "expected_calibration_error"),
+            *("calibration_error_l1", "l1_calibration_error"),
+        ),
         heading="Calibration error (ECE)",
         help="The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).",
-        notes="The sum over bins of |labels - predictions|, by n: the gap between mean label and "
-        "mean prediction of each bin [i / bins, (i + 1) / bins), weighted by its examples.",
+        notes="The sum over bins of |labels - predictions|, divided by n: the gap between mean "
+        "label and mean prediction of each bin [i / bins, (i + 1) / bins), weighted by its "
+        "examples.",
         formula=r"\sum_b \frac{n_b}n |\bar y_b - \bar p_b|",
         better="lower",
         oracle="the definition, in fractions",
@@ -470,10 +474,10 @@ Calibration.TABLE = Table(
             "relative_log_loss",
         ),
         heading="Normalized entropy",
-        help="The log loss over that of always predicting the mean label; below 1 is better than "
-        "that.",
-        notes="He et al., Practical lessons from predicting clicks on ads (2014). nan where the "
-        "truth is one class throughout.",
+        help="The log loss, divided by that of always predicting the mean label; below 1 is "
+        "better.",
+        notes="He et al., Practical lessons from predicting clicks on ads (2014). nan if the truth "
+        "is always one class.",
         formula=r"\frac{\text{log loss}}{-\sum_k \bar y_k \log \bar y_k}",
         better="lower",
         value=_normalized_entropy,

@@ -47,7 +47,7 @@ class CalledMetrics(Result):
         try:
             argument = float(text)
         except ValueError:
-            raise UnknownMetricError(f"{metric.name!r}: {text!r} is no number.") from None
+            raise UnknownMetricError(f"{metric.name!r}: {text!r} is not a number.") from None
         return row, argument
 
     def _called(self, row: Metric, argument: float, level: float) -> Reading:

@@ -156,7 +156,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     @property
     def n_averaged(self) -> int:
-        """How many classes have a positive, which `mean_average_precision` is the mean over."""
+        """The number of classes with a positive, which `mean_average_precision` averages."""
         return sum(curve.n_pos > 0 for curve in self._curves.values())
 
     @property
@@ -208,7 +208,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def class_wise_ece(self, bins: int = 15) -> Bounded:
         """Compute the mean over all classes of the calibration error of each, in [0, 1].
 
-        It sees what the error of the most probable class alone does not; for probabilities.
+        It finds errors that the error of the most probable class misses; for probabilities.
 
         Parameters
         ----------
@@ -566,7 +566,7 @@ ClassCurves.TABLE = Table(
     count_row(
         "n_averaged",
         "Classes with a positive",
-        "How many classes have a positive, which mean_average_precision is the mean over.",
+        "The number of classes with a positive, which mean_average_precision averages.",
     ),
     _averaged(
         "roc_auc",
@@ -610,7 +610,7 @@ ClassCurves.TABLE = Table(
         aliases=("classwise_ece", "static_calibration_error", "sce", "cw_ece"),
         heading="Class-wise calibration error",
         help="The mean over all classes of the calibration error of each, in [0, 1].",
-        notes="It sees what the error of the most probable class alone does not; for "
+        notes="It finds errors that the error of the most probable class misses; for "
         "probabilities.",
         formula=r"\frac1K \sum_k \sum_b \frac{n_{kb}}n |\bar y_{kb} - \bar s_{kb}|",
         arguments=("bins=15",),
@@ -619,6 +619,6 @@ ClassCurves.TABLE = Table(
         oracle="the definition, bin by bin of each class",
         listed=lambda curves: curves.has_probabilities,
         on_request=True,
-        why_no_evidence="it is no proportion of examples, and no variance is known of it",
+        why_no_evidence="it is not a proportion of examples, and no variance is known of it",
     ),
 )

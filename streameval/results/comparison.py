@@ -48,12 +48,12 @@ class Difference:
 
     @property
     def a(self) -> float:
-        """The mean of the first system; nan of no query."""
+        """The mean of the first system; nan without a query."""
         return _mean(self._a)
 
     @property
     def b(self) -> float:
-        """The mean of the second system; nan of no query."""
+        """The mean of the second system; nan without a query."""
         return _mean(self._b)
 
     @property
@@ -78,7 +78,7 @@ class Difference:
 
     @property
     def stderr(self) -> float:
-        """The standard error of the mean difference; nan of fewer than two queries."""
+        """The standard error of the mean difference; nan with fewer than two queries."""
         if self.n < 2:
             return math.nan
         mean = self.difference
@@ -98,7 +98,7 @@ class Difference:
         Returns
         -------
         (low, high)
-            nan of fewer than two queries, and where the differences do not vary.
+            nan with fewer than two queries, and where the differences do not vary.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Difference:
     def t(self) -> float:
         """The paired t statistic: the mean difference over its standard error.
 
-        nan of fewer than two queries, and where all differences are 0.
+        nan with fewer than two queries, and where all differences are 0.
         """
         mean, stderr = self.difference, self.stderr
         if math.isnan(stderr) or mean == stderr == 0.0:

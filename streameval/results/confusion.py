@@ -40,7 +40,7 @@ _MAX_SHOWN = 50
 
 @attrs.frozen(repr=False)
 class Confusion(Result):
-    """Counts of truth against prediction, and every metric that they give.
+    """Counts of truth against prediction, and every metric computed from them.
 
     Made by `ConfusionAccumulator.compute`. The counts are sums of weights, int64 as long as
     all weights are whole and float64 once a fraction has been seen; metrics are floats.
@@ -149,9 +149,9 @@ class Confusion(Result):
 
     @property
     def accuracy(self) -> MetricValue:
-        """The share of examples predicted right, in [0, 1]; nan of nothing.
+        """The share of examples predicted right, in [0, 1]; nan without examples.
 
-        For multilabel the share with every label right (subset accuracy).
+        For multilabel, the share with every label right (subset accuracy).
         """
         return MetricValue(self.value("accuracy"))
 
@@ -162,14 +162,14 @@ class Confusion(Result):
 
     @property
     def balanced_accuracy(self) -> MetricValue:
-        """The mean recall of the classes that occur in the truth; nan of nothing."""
+        """The mean recall of the classes that occur in the truth; nan without examples."""
         return MetricValue(self.value("balanced_accuracy"))
 
     @property
     def matthews_corrcoef(self) -> MetricValue:
         """The correlation of truth and prediction, in [-1, 1].
 
-        Gorodkin's R_K for more than two classes. For multilabel, of all labels pooled. 0.0 when
+        Gorodkin's R_K for more than two classes. For multilabel, over all labels pooled. 0.0 when
         either is one class throughout.
         """
         return MetricValue(self.value("matthews_corrcoef"))
@@ -183,8 +183,8 @@ class Confusion(Result):
     def top_k_accuracy(self) -> MetricValue:
         """The share of examples whose true class is among the `top_k` best scores.
 
-        Ties at the cut get the credit they have on average over all orders, so a constant
-        score gives ``k / K``. For predicted labels this is the accuracy.
+        A tie at the cutoff gets its average credit over all orders, so a constant score gives
+        ``k / K``. For predicted labels this is the accuracy.
         """
         return MetricValue(self.value("top_k_accuracy"))
 
@@ -230,7 +230,7 @@ class Confusion(Result):
 
     @property
     def specificity(self) -> ClassMetric:
-        """TN / (TN + FP), the share of the negatives left alone."""
+        """TN / (TN + FP), the share of the negatives that were predicted negative."""
         return ClassMetric(self, "specificity")
 
     @property
@@ -275,7 +275,7 @@ class Confusion(Result):
         ------
         InvalidInputError
             For an unknown name, a level outside [0, 1), or weights with fractions: whole
-            weights are repeats of an example, but a fraction of an example is no draw.
+            weights are repeats of an example, but a fraction of an example is not a draw.
         """
         z = normal_quantile(level)
         number = self.value(name, *args, **options)
@@ -283,7 +283,7 @@ class Confusion(Result):
             return number, number
         if not self._counts.has_whole_weights:
             raise InvalidInputError(
-                "had fractions, and a fraction of an example is no draw: there is no sampling "
+                "had fractions, and a fraction of an example is not a draw: there is no sampling "
                 "interval",
                 argument="sample_weight",
             )
@@ -295,7 +295,7 @@ class Confusion(Result):
 
     @property
     def scope(self) -> str:
-        """What per-class metrics are of by default: the positive class, or a mean."""
+        """What per-class metrics refer to by default: the positive class, or a mean."""
         if self._counts.config.is_binary:
             return f"per-class metrics are for class {shorten(self._counts.config.positive_name)}"
         classes = "1 class" if self.n_averaged == 1 else f"{self.n_averaged:,} classes"
@@ -477,7 +477,7 @@ class Confusion(Result):
             return row.statistic(self._counts, self._counts.config.positive_position)
         if of is None or of.partition(":")[0] in row.averages:
             raise InvalidInputError(
-                "is a mean over classes here, which is no proportion of examples",
+                "is a mean over classes here, which is not a proportion of examples",
                 argument=row.name,
                 remedy=f"Name a class, as in {row.name}[{[*self.class_names, 'LABEL'][0]}].",
             )

@@ -140,12 +140,12 @@ class Curve(CalledMetrics):
 
     @property
     def average_precision_interpolated(self) -> Bounded:
-        """As `average_precision`, of the highest precision at that recall or above."""
+        """Average precision, with the highest precision at each recall or above."""
         return areas.average_precision_interpolated(self._table)
 
     @property
     def average_precision_11pt(self) -> Bounded:
-        """The mean, over recalls of 0, 0.1, ..., 1, of the highest precision from there on."""
+        """The mean over recalls 0, 0.1, ..., 1 of the highest precision there or above."""
         return areas.average_precision_11pt(self._table)
 
     @property
@@ -160,8 +160,9 @@ class Curve(CalledMetrics):
     def pr_auc_davis_goadrich(self) -> Bounded:
         """The area under the precision-recall points, joined as those of the ROC curve.
 
-        Between two points, false positives rise at a constant rate with true ones, which is no
-        line in precision and recall; nan without a positive (Davis and Goadrich, 2006).
+        Between two points, false positives rise at a constant rate with true ones, which is not
+        a straight line in precision and recall; nan without a positive (Davis and Goadrich,
+        2006).
 
         Examples
         --------
@@ -243,7 +244,7 @@ class Curve(CalledMetrics):
         return envelope.of_sums(self._table, lambda points: curves.partial_roc_auc(points, limit))
 
     def precision_at(self, threshold: float) -> Bounded:
-        """Compute the share of positives among scores of at least a threshold, 0 of none."""
+        """Compute the share of positives among scores of at least a threshold, 0 without any."""
         return thresholds.precision_at(self._table, threshold_value(threshold))
 
     def recall_at(self, threshold: float) -> Bounded:
@@ -555,7 +556,7 @@ class Curve(CalledMetrics):
         return curves.precision_recall_curve(self._table.estimate)
 
     def confidence(self, name: str, *args: Any, level: float = 0.95) -> tuple[float, float]:
-        """Compute the sampling interval of a metric: where that of the population may lie.
+        """Compute the sampling interval of a metric: where the value of the population may lie.
 
         It accounts for the size of the sample, whereas `Bounded` accounts for the width of the
         cells. If the metric is not exact, it covers the sampling intervals at both ends.
@@ -563,8 +564,8 @@ class Curve(CalledMetrics):
         Parameters
         ----------
         name : str
-            ``"roc_auc"`` (DeLong's variance on the logit scale), ``"precision_at"`` or
-            ``"recall_at"`` (Wilson).
+            ``"roc_auc"`` (DeLong's variance on the logit scale), ``"average_precision"`` (Boyd,
+            on the logit scale), ``"precision_at"`` or ``"recall_at"`` (Wilson).
         *args
             The arguments of the metric, as in ``confidence("recall_at", 0.5)``.
         level : float
@@ -579,7 +580,7 @@ class Curve(CalledMetrics):
         ------
         InvalidInputError
             For an unknown name, a level outside [0, 1), or weights with fractions: whole
-            weights are repeats of an example, but a fraction of an example is no draw.
+            weights are repeats of an example, but a fraction of an example is not a draw.
         """
         row = self.TABLE.get(name) if isinstance(name, str) else None
         if row is None or row.sampling is None:
@@ -591,7 +592,7 @@ class Curve(CalledMetrics):
         z = normal_quantile(level)
         if not self._table.is_whole:
             raise InvalidInputError(
-                f"had fractions, and a fraction of an example is no draw: `{name}` has no "
+                f"had fractions, and a fraction of an example is not a draw: `{name}` has no "
                 "sampling interval",
                 argument="sample_weight",
             )

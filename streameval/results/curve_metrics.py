@@ -96,7 +96,7 @@ def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {
         "certified": True,
         "better": "higher",
-        "why_no_evidence": "it is no proportion of examples, and no variance is known of it",
+        "why_no_evidence": "it is not a proportion of examples, and no variance is known of it",
     }
     return Metric(name=name, **defaults | row)
 
@@ -147,14 +147,14 @@ CURVE_METRICS = Table(
     _metric(
         "average_precision_interpolated",
         heading="Average precision, interpolated",
-        help="As average_precision, of the highest precision at that recall or above.",
+        help="Average precision, with the highest precision at each recall or above.",
         formula=r"\sum_i (R_i - R_{i-1}) \max_{j \ge i} P_j",
         oracle="the definition, over all thresholds",
     ),
     _metric(
         "average_precision_11pt",
         heading="Average precision, 11 points",
-        help="The mean, over recalls of 0, 0.1, ..., 1, of the highest precision from there on.",
+        help="The mean over recalls 0, 0.1, ..., 1 of the highest precision there or above.",
         formula=r"\frac1{11} \sum_{r \in \{0, 0.1, \dots, 1\}} \max_{R_i \ge r} P_i",
         oracle="the definition, over all thresholds",
     ),
@@ -173,8 +173,9 @@ CURVE_METRICS = Table(
         aliases=("davis_goadrich", "auc_integral", "pr_auc_interpolated"),
         heading="PR AUC, Davis-Goadrich",
         help="The area under the precision-recall points, joined as those of the ROC curve.",
-        notes="Between two points, false positives rise at a constant rate with true ones, which "
-        "is no line in precision and recall; nan without a positive (Davis and Goadrich, 2006).",
+        notes="Between two points, false positives rise at a constant rate with true ones, "
+        "which is not a straight line in precision and recall; nan without a positive (Davis "
+        "and Goadrich, 2006).",
         formula=r"\sum_i \int_{R_{i-1}}^{R_i} \frac{r P}{r P + FP_{i-1} + "
         r"(r - R_{i-1}) \frac{FP_i - FP_{i-1}}{R_i - R_{i-1}}} \, dr",
         oracle="the definition, by logarithms of 40 digits",
@@ -268,7 +269,7 @@ CURVE_METRICS = Table(
     _metric(
         "precision_at",
         aliases=("precision", "ppv"),
-        help="The share of positives among scores of at least a threshold, 0 of none.",
+        help="The share of positives among scores of at least a threshold, 0 without any.",
         formula=r"\frac{TP_t}{TP_t + FP_t}",
         arguments=("threshold",),
         sampling=_precision_confidence,
@@ -381,7 +382,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "equal_error_rate_threshold",
-        aliases=("eer_threshold",),
+        aliases=("eer_threshold", "equal_error_threshold"),
         heading="Threshold of the equal error rate",
         help="The highest threshold at which the FPR is at least the false negative rate.",
         formula=r"\max \{t : FPR_t \ge 1 - TPR_t\}",
@@ -398,6 +399,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "youden_j_threshold",
+        aliases=("youden_threshold",),
         heading="Threshold of Youden's J",
         help="The threshold of the max of TPR - FPR, the highest of several.",
         formula=r"\arg\max_t TPR_t - FPR_t",
@@ -414,7 +416,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "precision_at_top",
-        aliases=("precision_at_k_percent",),
+        aliases=("precision_at_k_percent", "precision_at_top_k"),
         help="The share of positives among the highest share of the examples, in (0, 1].",
         formula=r"\frac{TP_{top}}{share \cdot n}",
         arguments=("share",),
@@ -428,7 +430,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "lift_at_top",
-        aliases=("lift",),
+        aliases=("lift", "lift_at", "lift_at_k"),
         help="The precision of the highest share of the examples over that of all.",
         formula=r"\frac{TP_{top}}{share \cdot P}",
         arguments=("share",),

@@ -172,7 +172,7 @@ class Evidence:
         ]
         older = self.n_panes - _SHOWN
         more = [f"... after {plural(older, 'older pane')}"] if older > 0 else []
-        how = "" if self.exact else "; areas taken as normal"
+        how = "" if self.exact else "; areas treated as normal"
         every = "" if self.n_series == 1 else f" in any of {self.n_series:,} series"
         alarm = (
             f"alarm from {self.log_threshold:.2f} on: if the limit is kept, one{every} in "

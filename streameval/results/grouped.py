@@ -83,7 +83,7 @@ class GroupedCurves(SumsResult):
 
     @property
     def coverage(self) -> MetricValue:
-        """The share of the examples in groups with both classes, in [0, 1]; nan of nothing."""
+        """The share of examples in groups with both classes, in [0, 1]; nan without examples."""
         return MetricValue(coverage(self._areas))
 
     def per_group(self) -> dict[str, npt.NDArray[Any]]:
@@ -237,10 +237,10 @@ GroupedCurves.TABLE = Table(
     Metric(
         name="coverage",
         heading="Coverage of the examples",
-        help="The share of the examples in groups with both classes, in [0, 1]; nan of nothing.",
+        help="The share of examples in groups with both classes, in [0, 1]; nan without examples.",
         formula=r"\frac{n_{\text{both}}}{n}",
         better="higher",
-        why_no_evidence="it says which groups came, not how good scores are",
+        why_no_evidence="it says which groups occur, not how good the scores are",
         oracle="the definition, group by group",
         headline=2,
     ),

@@ -62,7 +62,7 @@ def parse_metric(text: str) -> MetricName:
     match = _PARTS.fullmatch(text)
     if match is None or not re.fullmatch(METRIC, text):
         raise UnknownMetricError(
-            f"{text!r} is no metric; write one like 'accuracy' or 'recall[macro]'."
+            f"{text!r} is not a metric; write one like 'accuracy' or 'recall[macro]'."
         )
     return MetricName(*match.groups())
 

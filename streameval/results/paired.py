@@ -60,12 +60,12 @@ class PairedResult(Result):
 
     @property
     def n_only_a(self) -> Number:
-        """The weight of the examples that model A alone gets right."""
+        """The weight of the examples that only model A gets right."""
         return self._n_rows(1, 0)
 
     @property
     def n_only_b(self) -> Number:
-        """The weight of the examples that model B alone gets right."""
+        """The weight of the examples that only model B gets right."""
         return self._n_rows(0, 1)
 
     @property
@@ -75,24 +75,25 @@ class PairedResult(Result):
 
     @property
     def accuracy_a(self) -> float:
-        """The share of examples that model A gets right, in [0, 1]; nan of nothing."""
+        """The share of examples that model A gets right, in [0, 1]; nan without examples."""
         return self._share(self.n_both + self.n_only_a)
 
     @property
     def accuracy_b(self) -> float:
-        """The share of examples that model B gets right, in [0, 1]; nan of nothing."""
+        """The share of examples that model B gets right, in [0, 1]; nan without examples."""
         return self._share(self.n_both + self.n_only_b)
 
     @property
     def difference(self) -> float:
-        """The accuracy of A minus that of B, in [-1, 1]; nan of nothing."""
+        """The accuracy of A minus that of B, in [-1, 1]; nan without examples."""
         return self._share(self.n_only_a - self.n_only_b)
 
     @property
     def mcnemar_pvalue(self) -> float:
         """The two-sided p-value of McNemar's exact test, for one look at a fixed n.
 
-        Of rows that one model alone gets right, twice the chance of so uneven a share, at most 1.
+        Twice the chance of a split at least this uneven of the rows that only one model gets
+        right, at most 1.
         """
         if not self._state.outcomes.is_whole:
             return math.nan
@@ -110,7 +111,7 @@ class PairedResult(Result):
 
     @property
     def anytime_pvalue(self) -> float:
-        """The p-value that holds however often one looks: 1 over the evidence, at most 1."""
+        """The p-value that holds however often you look: 1 over the evidence, at most 1."""
         return math.exp(-max(self.log_evidence, 0.0))
 
     @property
@@ -339,13 +340,13 @@ def _rows_of(
 PairedResult.TABLE = Table(
     EXAMPLES,
     count_row("n_both", "Both right", "The weight of the examples that both models get right."),
-    count_row("n_only_a", "Only A", "The weight of the examples that model A alone gets right."),
-    count_row("n_only_b", "Only B", "The weight of the examples that model B alone gets right."),
+    count_row("n_only_a", "Only A", "The weight of the examples that only model A gets right."),
+    count_row("n_only_b", "Only B", "The weight of the examples that only model B gets right."),
     count_row("n_neither", "Neither", "The weight of the examples that both models get wrong."),
     Metric(
         name="accuracy_a",
         heading="Accuracy of A",
-        help="The share of examples that model A gets right, in [0, 1]; nan of nothing.",
+        help="The share of examples that model A gets right, in [0, 1]; nan without examples.",
         formula=r"\frac{n_{AB} + n_A}{n}",
         better="higher",
         sampling=_of_accuracy("accuracy_a"),
@@ -357,7 +358,7 @@ PairedResult.TABLE = Table(
     Metric(
         name="accuracy_b",
         heading="Accuracy of B",
-        help="The share of examples that model B gets right, in [0, 1]; nan of nothing.",
+        help="The share of examples that model B gets right, in [0, 1]; nan without examples.",
         formula=r"\frac{n_{AB} + n_B}{n}",
         better="higher",
         sampling=_of_accuracy("accuracy_b"),
@@ -369,7 +370,7 @@ PairedResult.TABLE = Table(
     Metric(
         name="difference",
         heading="Difference, A minus B",
-        help="The accuracy of A minus that of B, in [-1, 1]; nan of nothing.",
+        help="The accuracy of A minus that of B, in [-1, 1]; nan without examples.",
         formula=r"\frac{n_A - n_B}{n}",
         sampling=_of_difference,
         why_none=_WHY_NONE,
@@ -381,8 +382,8 @@ PairedResult.TABLE = Table(
         name="mcnemar_pvalue",
         heading="p-value, one look",
         help="The two-sided p-value of McNemar's exact test, for one look at a fixed n.",
-        notes="Of rows that one model alone gets right, twice the chance of so uneven a share, at "
-        "most 1.",
+        notes="Twice the chance of a split at least this uneven of the rows that only one model "
+        "gets right, at most 1.",
         formula=r"\min(1,\ 2 \sum_{i \le \min(n_A, n_B)} \tbinom{n_A + n_B}i 2^{-n_A - n_B})",
         why_no_evidence=_IS_TEST,
         oracle="scipy, binomtest",
@@ -401,7 +402,7 @@ PairedResult.TABLE = Table(
     Metric(
         name="anytime_pvalue",
         heading="p-value, any time",
-        help="The p-value that holds however often one looks: 1 over the evidence, at most 1.",
+        help="The p-value that holds however often you look: 1 over the evidence, at most 1.",
         formula=r"\min(1,\ (n_A + n_B + 1) \tbinom{n_A + n_B}{n_A} 2^{-n_A - n_B})",
         why_no_evidence=_IS_TEST,
         oracle="the definition, in fractions",

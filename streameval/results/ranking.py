@@ -204,7 +204,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     def stderr(self) -> dict[str, float]:
         """The standard error of each mean: the deviation of the queries over sqrt(n).
 
-        nan of fewer than two queries. Of geometric means, by the delta method. Weights with
+        nan with fewer than two queries. Of geometric means, by the delta method. Weights with
         fractions raise InvalidInputError.
         """
         self._refuse_fractions()
@@ -234,14 +234,14 @@ class Ranking(Result, Mapping[str, Bounded]):
         Returns
         -------
         (low, high)
-            nan of fewer than two queries, and of quantiles. If the value has bounds, the hull
+            nan with fewer than two queries, and for quantiles. If the value has bounds, the hull
             over both.
 
         Raises
         ------
         InvalidInputError
             For a level outside [0, 1), or weights with fractions: whole ones are repeats of a
-            query, but a fraction of one is no draw.
+            query, but a fraction of one is not a draw.
         """
         z = normal_quantile(level)
         self._refuse_fractions()
@@ -530,7 +530,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _refuse_fractions(self) -> None:
         if not self._is_whole:
             raise InvalidInputError(
-                "had fractions, and a fraction of a query is no draw: there are no intervals",
+                "had fractions, and a fraction of a query is not a draw: there are no intervals",
                 argument="query_weight",
             )
 
@@ -681,7 +681,7 @@ def _of(row: MeasureRow) -> Metric:
         value=lambda ranking, name: ranking[name],
         sampling=Ranking.confidence,
         evidence=None if row.is_geometric or row.min_value < 0.0 else _draws,
-        why_no_evidence="a geometric mean is no mean of what queries count"
+        why_no_evidence="a geometric mean is not a mean of query values"
         if row.is_geometric
         else "its values may be negative",
         why_none=_WHY_NONE,

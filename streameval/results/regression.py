@@ -40,8 +40,8 @@ class Regression(RequestedIntervals, CalledMetrics):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
-    once; all are nan of nothing. Units are those of the target, squared for `mse`. Measures that
-    the accumulator was asked for are attributes too; those with a parameter are methods.
+    once; all are nan without examples. Units are those of the target, squared for `mse`. Measures
+    that the accumulator was asked for are attributes too; those with a parameter are methods.
     """
 
     TASK = "regression"
@@ -137,10 +137,10 @@ class Regression(RequestedIntervals, CalledMetrics):
         return metrics.pinball_loss(state.absolute_error, state.error, state.n, level)
 
     def confidence(self, name: str, *, level: float = 0.95) -> Interval:
-        """Compute the sampling interval of a metric: where that of the population may lie.
+        """Compute the sampling interval of a metric: where the value of the population may lie.
 
         It needs an accumulator made with ``intervals=True``. It follows from the delta method, on
-        the logarithmic scale for errors and 1 - R2. Of few examples with heavy tails it is too
+        the logarithmic scale for errors and 1 - R2. With few examples and heavy tails it is too
         narrow: of 30 with exponential errors, that of 95% covers the RMSE in 78% of samples.
 
         Parameters
@@ -159,7 +159,7 @@ class Regression(RequestedIntervals, CalledMetrics):
         ------
         InvalidInputError
             For another name, a level outside [0, 1), an accumulator without intervals, or weights
-            with fractions: whole weights are repeats of an example, but a part of one is no draw.
+            with fractions: whole weights are repeats of an example, but a fraction is not a draw.
 
         Examples
         --------

@@ -40,7 +40,7 @@ class RequestedIntervals(SumsResult):
             )
         if not self._state.n.is_whole:
             raise InvalidInputError(
-                "had fractions, and a part of an example is no draw: there are no intervals",
+                "had fractions, and a fraction of an example is not a draw: there are no intervals",
                 argument="sample_weight",
             )
         z = normal_quantile(level)

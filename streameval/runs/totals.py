@@ -148,7 +148,7 @@ class BadRows:
             If there are any.
         """
         if self.n:
-            raise BadDataError(str(self.first[0]), f" No row is good; bad rows: {self.n:,}.")
+            raise BadDataError(str(self.first[0]), f" No row is valid; bad rows: {self.n:,}.")
 
 
 class Seen:

@@ -700,7 +700,7 @@ def _tally(index: Indices, size: int, weights: WeightArray | None) -> FixedPoint
 def _check_count(labels: tuple[Label, ...]) -> int:
     if len(labels) > MAX_OBSERVED_LABELS:
         raise InvalidInputError(
-            f"meets at most {MAX_OBSERVED_LABELS} labels, got {len(labels)}",
+            f"allows at most {MAX_OBSERVED_LABELS} labels, got {len(labels)}",
             argument=Named("classes", '"auto"'),
             remedy=("List them in ", Named("classes"), " if there really are more."),
         )

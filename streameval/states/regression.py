@@ -255,7 +255,7 @@ class MeasuredSums(ErrorSums):
         return int(self.level.values[0])
 
     def extreme(self, config: RegressionConfig, name: str) -> float:
-        """Return a maximum; nan of nothing."""
+        """Return a maximum; nan without examples."""
         if not self.has_counted:
             return math.nan
         key = self.extremes.values[[config.extremes.index(name)]]

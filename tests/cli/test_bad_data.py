@@ -186,7 +186,7 @@ def test_eval_refuses_more_labels_than_can_be_met_over_blocks(call, write, monke
     monkeypatch.setattr(lines, "PIECE_BYTES", 30_000)
     rows = [{"y_true": n, "y_pred": n} for n in range(4200)]
     found = error_of(call("eval", write("a.csv", rows)))
-    assert found.startswith("a.csv: --classes auto meets at most 4096 labels, got ")
+    assert found.startswith("a.csv: --classes auto allows at most 4096 labels, got ")
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -226,7 +226,7 @@ def test_eval_tolerates_the_same_rows_for_any_size_of_blocks(size, call, write, 
 @pytest.mark.parametrize("limit", [9, "100%"])
 def test_eval_names_the_first_row_of_a_log_of_bad_rows_alone(limit, call, folder):
     (folder / "a.jsonl").write_text('{"y_true": 1, "y_pred": null}\n' * 2)
-    said = "a.jsonl, line 1: `y_pred` is missing. No row is good; bad rows: 2."
+    said = "a.jsonl, line 1: `y_pred` is missing. No row is valid; bad rows: 2."
     assert error_of(call("eval", "a.jsonl", "--max-bad", limit)) == said
 
 
@@ -234,7 +234,7 @@ def test_eval_names_the_first_row_of_a_log_of_bad_rows_alone(limit, call, folder
 def test_eval_names_the_first_line_of_a_log_that_cannot_be_read(limit, call, folder):
     (folder / "a.jsonl").write_text("junk\n" * 3)
     said = "a.jsonl, line 1: not JSON (expecting value, at character 1)."
-    told = f"{said} No row is good; bad rows: 3."
+    told = f"{said} No row is valid; bad rows: 3."
     assert error_of(call("eval", "a.jsonl", "--max-bad", limit)) == told
 
 
@@ -259,7 +259,7 @@ def test_states_that_cannot_be_read_are_named(command, name, message, call, labe
     ("output", "message"),
     [
         ("absent/a.state", "absent/a.state: there is no such folder."),
-        (".", ".: is no regular file."),
+        (".", ".: is not a regular file."),
         ("x" * 300, f"{'x' * 300}: file name too long."),
     ],
     ids=["folder", "directory", "name"],

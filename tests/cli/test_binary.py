@@ -446,7 +446,7 @@ def test_binary_names_the_gates_of_classes(gate, message, call, three):
 def test_binary_refuses_lists_of_labels_for_one_score(call, write):
     done = call("eval", write("a.jsonl", [{"y_true": [1, 0], "y_score": 0.5}]), *BINARY)
     assert done.code == 2
-    assert done.err == "streameval: error: `y_true` holds lists, but there is one score a row.\n"
+    assert done.err == "streameval: error: `y_true` holds lists, but there is one score per row.\n"
 
 
 @pytest.mark.parametrize(

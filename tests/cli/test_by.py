@@ -274,7 +274,7 @@ def test_folder_may_be_there_already(call, write, folder):
             "must name each value once, got 'country=true,True'",
         ),
         (["--top", "3"], 2, "--top needs --by"),
-        (["--by", "country=DE", "--top", "3"], 2, "--top does not go with --by COLUMN=A,B,C"),
+        (["--by", "country=DE", "--top", "3"], 2, "--top cannot be used with --by COLUMN=A,B,C"),
         (["--by", "country", "--by", "country"], 2, "--by was given twice for one column."),
         (
             ["--by", "country=DE", "--by", "y_true"],
@@ -284,8 +284,8 @@ def test_folder_may_be_there_already(call, write, folder):
         (["--by", "country", "-o", ""], 2, "argument -o/--output: must be a path, got ''"),
         (["--by", "country", "--metrics", "recall[7]"], 2, "no class '7': there are 0, 1, 2"),
         (["--by", "country", "--top", "0"], 2, "must be an integer of at least 1, got '0'"),
-        (["--by", "country", "-o", "log.jsonl"], 3, "log.jsonl: is no folder, and --by saves"),
-        (["--by", "country", "-o", "no/by"], 3, "no/by: there is no folder to make it in."),
+        (["--by", "country", "-o", "log.jsonl"], 3, "log.jsonl: is not a folder, and --by saves"),
+        (["--by", "country", "-o", "no/by"], 3, "no/by: its parent folder does not exist."),
         (["--by", "country", "-o", "x" * 300], 3, "file name too long."),
     ],
 )
@@ -488,8 +488,8 @@ def test_memory_of_slices_is_that_of_their_states_and_buffers():
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--per-query", "--per-query does not go with --by"),
-        ("--trec", "--trec does not go with --by"),
+        ("--per-query", "--per-query cannot be used with --by"),
+        ("--trec", "--trec cannot be used with --by"),
     ],
 )
 def test_lines_of_queries_do_not_go_by_slices(option, message, call, write):
@@ -504,7 +504,7 @@ def test_run_has_no_columns_to_go_by(call, folder):
     (folder / "a.qrels").write_text("q1 0 d1 1\n")
     done = call("eval", "a.run", "--task", "ranking", "--qrels", "a.qrels", "--by", "v")
     assert done.code == 2
-    assert "--qrels does not go with --by" in done.err
+    assert "--qrels cannot be used with --by" in done.err
 
 
 def test_gates_are_about_all_rows(call, write):
@@ -648,7 +648,7 @@ def test_state_never_takes_the_place_of_another_file(command, call, write, folde
     done = call(command, *inputs, "-o", "notes.txt")
     assert (done.code, done.err) == (
         3,
-        "streameval: error: notes.txt: is there, and is no state; choose another name.\n",
+        "streameval: error: notes.txt: exists and is not a state; choose another name.\n",
     )
     assert (folder / "notes.txt").read_text() == "mine"
     assert call(command, *inputs, "-o", "empty").code == 0

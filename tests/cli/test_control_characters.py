@@ -140,7 +140,7 @@ def test_folder_of_slices_that_is_a_link_to_nowhere_is_refused(target, labels, f
     (folder / "loop").symlink_to(folder / target)
     done = call("eval", labels, "--by", "y_true", "-o", "loop")
     assert done.code == 3
-    assert "loop: is no folder" in done.err
+    assert "loop: is not a folder" in done.err
 
 
 @pytest.mark.parametrize("label", [2**63, 2**64 + 1, -(2**63) - 1])

@@ -124,9 +124,9 @@ def test_class_may_be_in_later_rows(write, call):
     [
         (
             ["--evidence", "accuracy>0.9"],
-            "'accuracy>0.9' must have >= or <=: a limit is kept where",
+            "'accuracy>0.9' must have >= or <=: reaching a limit counts",
         ),
-        (["--evidence", "accuracy"], "'accuracy' is no gate; write one like 'accuracy>=0.9'."),
+        (["--evidence", "accuracy"], "'accuracy' is not a gate; write one like 'accuracy>=0.9'."),
         (["--evidence", "accuracy>=2", *PROMISE], "--evidence must lie strictly between 0 and 1"),
         (["--evidence", "f_score[macro]>=0.5", *PROMISE], "is a mean over classes here"),
         (["--evidence", "nothing>=0.5", *PROMISE], "nothing"),

@@ -243,7 +243,7 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
         (
             se.ConfusionAccumulator(4).update([0, 0, 1, 3], [0, 2, 1, 1]),
             [
-                "Few examples, 4: another sample may give quite other numbers.",
+                "Few examples, 4: another sample may give quite different numbers.",
                 (
                     "Classes that never occur in the truth, 1 of 4: 2; if they "
                     "are predicted, their recall is 0."
@@ -252,8 +252,8 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
                     "Classes that never occur as prediction, 1 of 4: 3; if they "
                     "are true, their precision is 0."
                 ),
-                ("Classes with few examples, whose own numbers say little: 1 (1), 3 (1), 0 (2)."),
-                "Every number is exact: counting left nothing open.",
+                ("Classes with few examples, whose numbers say little: 1 (1), 3 (1), 0 (2)."),
+                "Every number is exact: nothing was approximated.",
             ],
         ),
         (
@@ -267,7 +267,7 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
                     "Classes that never occur as prediction, 1 of 2: 1; if they "
                     "are true, their precision is 0."
                 ),
-                "Every number is exact: counting left nothing open.",
+                "Every number is exact: nothing was approximated.",
             ],
         ),
         (
@@ -275,13 +275,13 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
                 [0, 1] * 50, [0, 1] * 50, sample_weight=[0.5, 1.5] * 50
             ),
             [
-                "Classes with few examples, whose own numbers say little: 0 (25.0).",
+                "Classes with few examples, whose numbers say little: 0 (25.0).",
                 (
-                    "Weights had fractions, and a part of an example is no draw: "
+                    "Weights had fractions, and a fraction of an example is not a draw: "
                     "no sampling intervals."
                 ),
                 "Rows whose truth is 7 were left out.",
-                "Every number is exact: counting left nothing open.",
+                "Every number is exact: nothing was approximated.",
             ],
         ),
         (
@@ -291,7 +291,7 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
                     "Groups of one class only, which have no AUC: 1 of 2. The "
                     "mean is about 75.0% of the examples."
                 ),
-                ("Few groups of both classes, 1: another sample may give quite other numbers."),
+                ("Few groups of both classes, 1: another sample may give quite different numbers."),
                 (
                     "Half of the groups with an AUC hold at most 3 examples: the "
                     "AUC of one of them says little where that is few."
@@ -314,14 +314,14 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
         (
             se.CalibrationAccumulator().update([1, 1], [0.0, 0.3]),
             [
-                "Few examples, 2: another sample may give quite other numbers.",
+                "Few examples, 2: another sample may give quite different numbers.",
                 "Every label is 1: one class only.",
                 (
                     "Examples whose true class has a probability of 0 or 1: 1 "
                     "(50.0%). Log loss keeps 2**-52 away from both, so that each of 0 "
                     "costs 36.04."
                 ),
-                "Bins with fewer than 30 examples: 2 of 2. Of few examples ECE is too high.",
+                "Bins with fewer than 30 examples: 2 of 2. With few examples, ECE is too high.",
                 "ECE depends on the bins, here 15; no metric has a sampling interval.",
             ],
         ),
@@ -342,27 +342,27 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
             se.Paired().update([1, 1], [1, 0], [0, 1], sample_weight=[1.5, 2]),
             [
                 (
-                    "Few examples that one model alone gets right, 3.5: another sample may give "
-                    "quite other numbers."
+                    "Few examples that only one model gets right, 3.5: another sample may give "
+                    "quite different numbers."
                 ),
-                "Weights had fractions, and a part of an example is no draw: no tests.",
-                "Every number is exact: counting left nothing open.",
+                "Weights had fractions, and a fraction of an example is not a draw: no tests.",
+                "Every number is exact: nothing was approximated.",
             ],
         ),
         (
             se.RegressionAccumulator().update([1.0, 1.0], [0.0, 2.0]),
             [
-                "Few examples, 2: another sample may give quite other numbers.",
+                "Few examples, 2: another sample may give quite different numbers.",
                 "The truth is constant: R2 is undefined.",
-                "Sums alone are kept: no metric has a sampling interval.",
+                "Only sums are kept, so no metric has a sampling interval.",
             ],
         ),
         (
             se.RankingAccumulator(empty="skip").update([[1, 0], [0, 0]], [[1, 2], [1, 2]]),
             [
-                "Few queries, 2: another sample may give quite other numbers.",
+                "Few queries, 2: another sample may give quite different numbers.",
                 "Queries with nothing to find: 1. They count what empty=skip says.",
-                "Every number is exact: counting left nothing open.",
+                "Every number is exact: nothing was approximated.",
             ],
         ),
     ],
@@ -374,10 +374,10 @@ def test_limits_are_said_in_sentences(accumulator, sentences):
 def test_limits_of_a_large_sample_are_few():
     n = np.arange(300)
     assert said(se.ConfusionAccumulator().update(n % 2, n % 2)) == [
-        "Every number is exact: counting left nothing open."
+        "Every number is exact: nothing was approximated."
     ]
     (line,) = said(se.RegressionAccumulator().update(n, n + 1))
-    assert line == "Sums alone are kept: no metric has a sampling interval."
+    assert line == "Only sums are kept, so no metric has a sampling interval."
 
 
 def test_limits_of_a_curve_are_what_it_explains_and_more():
@@ -385,8 +385,8 @@ def test_limits_of_a_curve_are_what_it_explains_and_more():
     found = said(acc)
     assert found[:3] == [
         "Examples left out because their score is NaN: 1.",
-        f"Few positives, {acc.compute().n_pos}: another sample may give quite other numbers.",
-        f"Few negatives, {acc.compute().n_neg}: another sample may give quite other numbers.",
+        f"Few positives, {acc.compute().n_pos}: another sample may give quite different numbers.",
+        f"Few negatives, {acc.compute().n_neg}: another sample may give quite different numbers.",
     ]
     plain = " ".join(acc.compute().explain().split())
     assert " ".join(f"* {line}" for line in found[3:]) == plain
@@ -397,7 +397,9 @@ def test_limits_of_classes_are_those_of_the_widest():
     acc = se.PRCurveSketch(16, classes=["a", "b", "c\x1b", "d", "e"])
     acc.update(np.array(["a", "b", "c\x1b"])[label], score)
     result, found = acc.compute(), said(acc)
-    assert found[0] == ("Classes that never occur in the truth, 2 of 5: d, e; they enter no mean.")
+    assert found[0] == (
+        "Classes that never occur in the truth, 2 of 5: d, e; means leave them out."
+    )
     assert found[1] == "The curves have cells of several scores: budget=16 is for each of them."
     named = list(dict.fromkeys(re.findall(r"^Class (\S+):", "\n".join(found), re.MULTILINE)))
     width = {label: curve.roc_auc.high - curve.roc_auc.low for label, curve in result.items()}
@@ -414,7 +416,7 @@ def test_limits_of_exact_classes_say_so_once():
 def test_limits_of_rare_classes_name_the_rarest_first():
     label = [0] * 2 + [1] + [2] * 40
     found = said(se.PRCurveSketch(classes=3).update(label, np.eye(3)[label]))
-    assert found[0] == ("Classes with few positives, whose own numbers say little: 1 (1), 0 (2).")
+    assert found[0] == ("Classes with few positives, whose numbers say little: 1 (1), 0 (2).")
     assert found[2].startswith("Class 1: ")
 
 
@@ -464,7 +466,7 @@ def test_limits_of_rankings_name_open_missing_and_cut_queries():
     value = acc.compute()["map"]
     assert said(acc) == [
         "Queries that are open, and count only once they are closed: 1.",
-        "Few queries, 1: another sample may give quite other numbers.",
+        "Few queries, 1: another sample may give quite different numbers.",
         (
             "Queries that were judged but are missing from the run: 1. They count what "
             "missing=skip, zero says."
@@ -540,7 +542,7 @@ def test_limits_of_outputs_name_those_that_they_hold_for():
     few, sums, constant = said(acc)
     assert few.startswith("Few examples, 2")
     assert constant == "Output 1, 2: The truth is constant: R2 is undefined."
-    assert sums == "Sums alone are kept: no metric has a sampling interval."
+    assert sums == "Only sums are kept, so no metric has a sampling interval."
 
 
 def test_limits_of_a_calibration_with_intervals_say_which():

@@ -29,7 +29,7 @@ def test_metric_is_a_name_and_perhaps_brackets(text, metric):
 def test_what_is_no_metric_is_refused(text, call, labels):
     done = call("eval", labels, "--metrics", text)
     assert (done.code, done.out) == (2, "")
-    assert f"{text.strip()!r} is no metric; write one like 'accuracy'" in done.err
+    assert f"{text.strip()!r} is not a metric; write one like 'accuracy'" in done.err
 
 
 def test_reading_has_the_certified_interval_of_its_value():
@@ -159,7 +159,7 @@ def test_counts_at_a_threshold_have_a_sampling_interval(call, write):
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("recall_at(x)", "'recall_at(x)': 'x' is no number."),
+        ("recall_at(x)", "'recall_at(x)': 'x' is not a number."),
         ("recall_at_precision(7)", "recall_at_precision(7): `p` must lie in [0, 1], got 7"),
         ("recall_at(nan)", "recall_at(nan): `threshold` must be a number, got nan"),
         ("recall_ta(0.5)", "no metric 'recall_ta(0.5)': did you mean 'recall_at(x)'?"),

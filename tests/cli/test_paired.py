@@ -139,7 +139,7 @@ def test_versus_takes_multilabel(call, tmp_path):
         (("--task", "paired"), "--task paired needs --versus, the predictions of the other model."),
         (("--pred", "old", "--versus", "old"), "--versus is the column of --pred itself."),
         (("--score", "p", "--versus", "p"), "--versus is the column of --score itself."),
-        (("--task", "binary", "--versus", "q"), "--versus does not go with --task binary"),
+        (("--task", "binary", "--versus", "q"), "--versus cannot be used with --task binary"),
         (
             ("--pred", "old", "--versus", "mew"),
             "no column 'mew' in the first rows: did you mean 'new'?",
@@ -148,7 +148,7 @@ def test_versus_takes_multilabel(call, tmp_path):
         (("--pred", "old", "--versus", "new,w"), "--versus takes one column"),
         (
             ("--pred", "old", "--versus", "new", "--top-k", "2"),
-            "--top-k does not go with --task paired",
+            "--top-k cannot be used with --task paired",
         ),
     ],
 )
@@ -180,8 +180,8 @@ def test_two_models_of_numbers_are_compared(call, write):
     ("options", "says"),
     [
         (("--versus", "old"), "--versus is the column of --pred itself."),
-        (("--threshold", "0.7"), "--threshold does not go with --task regression."),
-        (("--intervals",), "--intervals does not go with --task paired"),
+        (("--threshold", "0.7"), "--threshold cannot be used with --task regression."),
+        (("--intervals",), "--intervals cannot be used with --task paired"),
         (("--versus", "new,old"), "--versus takes one column."),
         (("--measures", "recall"), "needs classes"),
     ],

@@ -164,4 +164,4 @@ def test_skipping_a_partial_last_line_is_no_option_of_runs(put, call):
     run, qrels = put("a.run", b"q1 Q0 d1 1 2.5 x\n"), put("a.qrels", b"q1 0 d1 1\n")
     done = call("eval", run, "--task", "ranking", "--qrels", qrels, *SKIP)
     assert done.code == 2
-    assert "--partial-last-line does not go with --qrels" in done.err
+    assert "--partial-last-line cannot be used with --qrels" in done.err

@@ -134,11 +134,11 @@ def test_plot_writes_names_that_mean_something_to_matplotlib(call, texts):
     [
         (
             se.ConfusionAccumulator(),
-            "a matrix shows one state: draw each in a picture of its own.",
+            "a matrix shows one state: draw each in its own figure.",
         ),
         (
             se.PRCurveSketch(classes=3),
-            "curves of classes show one state: draw each in a picture of its own.",
+            "curves of classes show one state: draw each in its own figure.",
         ),
     ],
     ids=["matrix", "classes"],
@@ -191,7 +191,7 @@ def test_plot_draws_one_member_of_several_states(call, texts):
         (["--member", "in"], "no member 'in' of c.state: "),
         (
             ["--member", "sums"],
-            "c.state holds a RegressionAccumulator, which keeps sums alone: there is no picture.",
+            "c.state holds a RegressionAccumulator, which keeps only sums, so there is nothing",
         ),
     ],
 )
@@ -275,7 +275,7 @@ def test_plot_says_that_sums_have_no_picture(call, folder):
     se.save(se.RegressionAccumulator(), "a.state")
     found = error_of(call("plot", "a.state", "-o", "a.png"))
     assert found == (
-        "a.state holds a RegressionAccumulator, which keeps sums alone: there is no picture."
+        "a.state holds a RegressionAccumulator, which keeps only sums, so there is nothing to draw."
     )
 
 
@@ -312,7 +312,7 @@ def test_plot_says_why_there_is_no_matplotlib(trouble, message, call, state, mon
     ("output", "message"),
     [
         ("absent/a.png", "absent/a.png: there is no such folder."),
-        ("folder.png", "folder.png: is no regular file."),
+        ("folder.png", "folder.png: is not a regular file."),
     ],
 )
 def test_plot_finds_out_early_that_the_picture_cannot_be_saved(output, message, call, folder):

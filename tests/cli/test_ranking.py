@@ -86,10 +86,27 @@ def test_ranking_weight_of_0_prints_no_values_of_the_query(call, folder):
     ]
 
 
+def test_ranking_quantile_is_printed_and_checked_by_name(call, run):
+    names = ("--measures", "map,map[median],ndcg@5[q=0.9]", "--budget", "none")
+    expected = of_run(["map", "map[median]", "ndcg@5[q=0.9]"], budget=None).compute()
+    done = call("eval", run, *RANKING, "--qrels", "a.qrels", *names, "--trec")
+    assert done.code == 0, done.err
+    lines = dict(line.split("\tall\t") for line in done.out.splitlines())
+    assert lines[f"{'map[median]':<22}"] == f"{expected['map[median]']:6.4f}"
+    assert lines[f"{'ndcg@5[q=0.9]':<22}"] == f"{expected['ndcg@5[q=0.9]']:6.4f}"
+    done = call("eval", run, *RANKING, "--qrels", "a.qrels", *names)
+    assert "map[median]" in done.out
+    assert "ndcg@5[q=0.9]" in done.out
+    gate = ("--fail-under", "map[median]>=0.999", "-o", "a.state")
+    done = call("eval", run, *RANKING, "--qrels", "a.qrels", *names, *gate)
+    assert done.code == 1, done.err
+    assert "map[median]" in done.err
+
+
 def test_ranking_weight_refuses_a_run(call, run):
     done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--weight", "w")
     assert done.code == 2
-    assert "--weight names a column, and does not go with --qrels." in done.err
+    assert "--weight names a column, and cannot be used with --qrels." in done.err
 
 
 @pytest.mark.parametrize("rows", [1, 40, 10**6])

@@ -30,13 +30,16 @@ def error_of(done, code):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--query", "q"], "--query does not go with --qrels: TREC files have no header."),
-        (["--relevance", "r"], "--relevance does not go with --qrels: TREC files have no header."),
-        (["--score", "s"], "--score does not go with --qrels: TREC files have no header."),
-        (["--num-relevant", "n"], "--num-relevant does not go with --qrels: TREC files have no"),
-        (["--format", "csv"], "--format does not go with --qrels: both are TREC files."),
-        (["--max-bad", "1"], "--max-bad does not go with --qrels: a run has no rows to spare."),
-        (["--trec", "--json"], "--trec does not go with --json."),
+        (["--query", "q"], "--query cannot be used with --qrels: TREC files have no header."),
+        (
+            ["--relevance", "r"],
+            "--relevance cannot be used with --qrels: TREC files have no header.",
+        ),
+        (["--score", "s"], "--score cannot be used with --qrels: TREC files have no header."),
+        (["--num-relevant", "n"], "--num-relevant cannot be used with --qrels: TREC files have no"),
+        (["--format", "csv"], "--format cannot be used with --qrels: both are TREC files."),
+        (["--max-bad", "1"], "--max-bad cannot be used with --qrels: a run has no rows to spare."),
+        (["--trec", "--json"], "--trec cannot be used with --json."),
         (["--measures", "mpa"], "--measures must hold map, mrr, "),
         (["--measures", "p"], "--measures needs a cutoff for 'p', as in p@10."),
         (["--measures", "map,AP"], "--measures must be distinct, got 'map' twice."),
@@ -133,7 +136,7 @@ def test_ranking_names_a_query_of_two_files(jobs, call, run, folder, monkeypatch
 def test_ranking_names_a_document_that_comes_back_with_its_query(call, run, folder):
     (folder / "a.run").write_text("t7 Q0 x 1 1 t\nt8 Q0 x 1 1 t\nt7 Q0 x 1 1 t\n")
     found = error_of(call("eval", run, *RANKING, "--qrels", "a.qrels"), 3)
-    reason = "document 'x' of query 't7' stands on line 1 already"
+    reason = "document 'x' of query 't7' is already on line 1"
     assert found == f"a.run, line 3: {reason}."
 
 
@@ -315,7 +318,7 @@ def test_ranking_says_that_all_rows_are_bad(call, write):
     rows = [ONE | {"relevance": -1}] * 2
     assert error_of(call("eval", write("a.csv", rows), *RANKING, "--max-bad", 2), 3) == (
         "a.csv, line 2: `relevance` must not be negative (see --negative zero), got -1.0. "
-        "No row is good; bad rows: 2."
+        "No row is valid; bad rows: 2."
     )
 
 

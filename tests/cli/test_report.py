@@ -151,7 +151,7 @@ def test_report_refuses_a_state_given_twice(paths, message, call, states, folder
     ("output", "message"),
     [
         ("absent/a.html", "absent/a.html: there is no such folder."),
-        ("folder.html", "folder.html: is no regular file."),
+        ("folder.html", "folder.html: is not a regular file."),
     ],
 )
 def test_report_finds_out_early_that_it_cannot_be_saved(output, message, call, folder):

@@ -116,7 +116,7 @@ def test_row_of_another_length_is_bad(header, reason, table, call, folder):
         ),
         (
             ("log.csv", "--format", "tsv", "--delimiter", ";"),
-            "--delimiter does not go with --format tsv, whose delimiter is the tab.",
+            "--delimiter cannot be used with --format tsv, whose delimiter is the tab.",
         ),
         (
             ("log.csv", "--delimiter", ";;"),
@@ -128,11 +128,11 @@ def test_row_of_another_length_is_bad(header, reason, table, call, folder):
         ),
         (
             ("log.csv", "--task", "ranking", "--qrels", "a.qrels", "--delimiter", ";"),
-            "--delimiter does not go with --qrels: both are TREC files.",
+            "--delimiter cannot be used with --qrels: both are TREC files.",
         ),
         (
             ("log.csv", "--task", "ranking", "--qrels", "a.qrels", "--header", "none"),
-            "--header does not go with --qrels: both are TREC files.",
+            "--header cannot be used with --qrels: both are TREC files.",
         ),
     ],
 )

@@ -120,18 +120,18 @@ def test_eval_asks_for_predictions(call, write):
         (
             ONE,
             ["--fail-under", "accuracy=0.9"],
-            "'accuracy=0.9' is no gate; write one like 'accuracy>=0.9'.",
+            "'accuracy=0.9' is not a gate; write one like 'accuracy>=0.9'.",
         ),
-        (ONE, ["--fail-under", ">=0.9"], "'>=0.9' is no gate"),
+        (ONE, ["--fail-under", ">=0.9"], "'>=0.9' is not a gate"),
         (
             ONE,
             ["--fail-under", "accuracy>=high"],
-            "'accuracy>=high' compares with 'high', which is no finite",
+            "'accuracy>=high' compares with 'high', which is not a finite",
         ),
         (
             ONE,
             ["--fail-under", "accuracy>=nan"],
-            "'accuracy>=nan' compares with 'nan', which is no finite",
+            "'accuracy>=nan' compares with 'nan', which is not a finite",
         ),
         (
             ONE,
@@ -161,7 +161,7 @@ def test_eval_says_what_does_not_fit(rows, options, message, call, write):
 def test_eval_refuses_an_option_that_groups_do_not_take(option, call):
     given = [option] if OPTIONS[option] is None else [option, OPTIONS[option]]
     found = error_of(call("eval", "absent.csv", "--task", "binary", "--group", "user", *given))
-    assert found.startswith(f"{option} does not go with --task grouped; it is for ")
+    assert found.startswith(f"{option} cannot be used with --task grouped; it is for ")
 
 
 def test_eval_names_the_option_of_a_format_that_cannot_be_read(call, stdin):
@@ -252,7 +252,7 @@ def test_eval_refuses_each_option_of_another_task(task, call):
         given = [option] if OPTIONS[option] is None else [option, OPTIONS[option]]
         others = ", ".join(other for other in TAKEN if option in TAKEN[other])
         found = error_of(call("eval", "absent.csv", "--task", task, *given))
-        assert found == f"{option} does not go with --task {task}; it is for {others}."
+        assert found == f"{option} cannot be used with --task {task}; it is for {others}."
 
 
 @pytest.mark.parametrize("output", ["link.state", "folder/../labels.jsonl"])

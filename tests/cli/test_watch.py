@@ -263,7 +263,7 @@ def test_lines_out_before_the_first_commit_are_cut_off(watch, log, monkeypatch):
 def test_file_out_of_something_else_is_refused(watch, log, folder):
     (folder / "w.jsonl").write_text("mine\n")
     done = watch(log, "--once", "--out", "w.jsonl")
-    assert (done.code, "w.jsonl: is there, and not of this checkpoint" in done.err) == (3, True)
+    assert (done.code, "w.jsonl: exists and is not of this checkpoint" in done.err) == (3, True)
     assert (folder / "w.jsonl").read_text() == "mine\n"
 
 
@@ -586,7 +586,7 @@ def test_output_that_cannot_be_written_ends_the_watch(
         (("--labels", "l", "--wait", "1h"), "--labels needs --join."),
         (("--labels", "l", "--join", "id"), "--labels needs --wait."),
         (("--allowed-lateness", "soon"), "must be a duration such as"),
-        (("--alert", "roc_auc"), "'roc_auc' is no rule"),
+        (("--alert", "roc_auc"), "'roc_auc' is not a rule"),
         (("--on-alert", "no-such-program-here"), "--on-alert must begin with a program"),
         (("--metrics", "nonsense"), "no metric 'nonsense'"),
         (("--metrics", "recall_at(0.5),roc_auk"), "no metric 'roc_auk': did you mean 'roc_auc'"),

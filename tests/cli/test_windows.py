@@ -346,19 +346,19 @@ def test_windows_of_collections_are_shown_and_drawn(call):
         (["--time", "ts"], "--time needs --pane, the width of the windows, as in --pane 1h."),
         (
             [*HOURS, "--task", "ranking", "--per-query"],
-            "--per-query does not go with --time.",
+            "--per-query cannot be used with --time.",
         ),
         (
             [*HOURS, "--task", "ranking", "--rows-per-query", "9"],
-            "--rows-per-query does not go with --time, which counts complete queries.",
+            "--rows-per-query cannot be used with --time, which counts complete queries.",
         ),
         (
             [*HOURS, "--task", "ranking", "--qrels", "a.qrels"],
-            "--time does not go with --qrels: TREC files have no times.",
+            "--time cannot be used with --qrels: TREC files have no times.",
         ),
         (
             [*HOURS, "--by", "country", "--top", "3"],
-            "--top does not go with --time; name the values, as in --by COLUMN=A,B.",
+            "--top cannot be used with --time; name the values, as in --by COLUMN=A,B.",
         ),
         (
             ["--time", "y_pred", "--pane", "5", "--by", "y_pred"],
@@ -380,7 +380,7 @@ def test_windows_of_collections_are_shown_and_drawn(call):
         ),
         (
             ["--time", "ts", "--pane", "60", "--time-unit", "s"],
-            "--time-unit does not go with a --pane that is a number of steps.",
+            "--time-unit cannot be used with a --pane that is a number of steps.",
         ),
         ([*HOURS, "--keep", "30m"], '--keep must be at least one pane, "1h", got "30m".'),
     ],
@@ -521,8 +521,8 @@ def test_numbers_of_relevant_documents_have_no_panes(call, write):
     done = call("eval", write("log.jsonl", rows), *RANKED)
     assert (done.code, done.err) == (
         2,
-        "streameval: error: --time does not go with `num_relevant`, a number for each query; rows "  # noqa: ISC004
-        "with retrieved=false say which documents are relevant.\n",
+        "streameval: error: --time cannot be used with `num_relevant`, a number for each query; "  # noqa: ISC004
+        "rows with retrieved=false say which documents are relevant.\n",
     )
 
 
@@ -747,15 +747,15 @@ def test_sliding_windows_without_rows_are_not_drawn(call):
     [
         (
             ["a.state", "a.state"],
-            "a metric over time is of one state: draw each in a picture of its own.",
+            "a metric over time is of one state: draw each in its own figure.",
         ),
         (
             ["a.state", "--curve", "roc"],
-            "--curve does not go with a state with panes of time; see --metric.",
+            "--curve cannot be used with a state with panes of time; see --metric.",
         ),
         (
             ["a.state", "--member", "x"],
-            "--member does not go with a state with panes of time; see --metric.",
+            "--member cannot be used with a state with panes of time; see --metric.",
         ),
         (
             ["empty.state"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,18 @@ def test_prose_avoids_a_phrase_of_the_list(phrase: str, texts: dict[str, str]) -
 def test_phrase_is_found_over_the_end_of_a_line() -> None:
     assert pattern("for ever").search("kept for\n  ever.")
     assert not pattern("for ever").search("for everyone")
+
+
+@pytest.mark.parametrize(
+    ("page", "seen"),
+    [
+        ("Call `f`,\nthen `g`.", "Call code0,\nthen code1."),
+        ("# The very title\nText.", "\nText."),
+        ("One.\n```python\nvery\n```\nTwo.", "One.\n\n\n\nTwo."),
+        ("With $x$ and\n[a page](very.md).", "With code0 and\n[a page."),
+        ("| 1 | very | 2 |\n| text | very |", "\n| text | very |"),
+    ],
+)
+def test_linter_sees_prose_alone_and_keeps_its_lines(page: str, seen: str) -> None:
+    pytest.importorskip("proselint")
+    assert runpy.run_path(str(ROOT / ".ci" / "prose"))["prose_of"](page) == seen

@@ -263,7 +263,7 @@ def test_document_given_again_is_named(
     monkeypatch.setattr(lines, "PIECE_BYTES", size)
     with pytest.raises(se.BadDataError) as caught:
         read(write(text))
-    reason = f"document '{doc}' of query '{query}' stands on line {before} already"
+    reason = f"document '{doc}' of query '{query}' is already on line {before}"
     assert str(caught.value) == f"a.run, line {line}: {reason}."
 
 

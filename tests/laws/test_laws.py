@@ -49,6 +49,8 @@ def ranking_numbers(accumulator: se.RankingAccumulator) -> str:
     result = accumulator.compute()
     columns = result.per_query() if accumulator._config.per_query else {}
     listed = {name: column.tolist() for name, column in columns.items()}
+    if not result._is_whole:  # weights with fractions have no intervals
+        return repr((result.as_dict(), result.empty, listed))
     intervals = [result.confidence(name) for name in result]
     return repr((result.as_dict(), result.stderr, result.empty, intervals, listed))
 

@@ -616,7 +616,7 @@ def test_metric_without_evidence_may_be_compared() -> None:
     with pytest.raises(InvalidInputError) as refused:
         Alerts(["rmse > 2"], se.Windowed(se.RegressionAccumulator(), pane=PANE), false_alarms=10)
     assert str(refused.value) == (
-        "'rmse > 2': `rmse` has no evidence that stays valid however often one looks: nothing "
+        "'rmse > 2': `rmse` has no evidence that stays valid however often you look: nothing "
         "bounds the errors that may come. A comparison of the value takes any metric: "
         "'rmse > 2 for 3 panes'."
     )

@@ -128,7 +128,7 @@ def test_a_running_checkpoint_can_be_read(writer, path):
 def test_reader_names_a_file_that_is_no_checkpoint(path):
     path.write_text("rows")
     assert not is_checkpoint(path)
-    with pytest.raises(se.BadDataError, match=r"ck\.db: is no checkpoint\.$"):
+    with pytest.raises(se.BadDataError, match=r"ck\.db: is not a checkpoint\.$"):
         read_checkpoint(path)
 
 
@@ -152,7 +152,7 @@ def test_closed_checkpoint_can_be_held_again(path):
 @pytest.mark.parametrize("text", ["rows, and more of them", "SQLite format 3"])
 def test_file_of_another_type_is_refused_and_left_alone(path, text):
     path.write_text(text)
-    with pytest.raises(se.BadDataError, match="is there, and is no checkpoint"):
+    with pytest.raises(se.BadDataError, match="exists and is not a checkpoint"):
         Checkpoint(path)
     assert path.read_text() == text
     assert [file.name for file in path.parent.iterdir()] == ["ck.db"]
@@ -161,9 +161,9 @@ def test_file_of_another_type_is_refused_and_left_alone(path, text):
 def test_database_of_another_program_is_refused(path):
     with sqlite3.connect(path) as base:
         base.execute("CREATE TABLE mine (a)")
-    with pytest.raises(se.BadDataError, match="is there, and is no checkpoint"):
+    with pytest.raises(se.BadDataError, match="exists and is not a checkpoint"):
         Checkpoint(path)
-    with pytest.raises(se.BadDataError, match="is no checkpoint"):
+    with pytest.raises(se.BadDataError, match="is not a checkpoint"):
         read_checkpoint(path)
 
 

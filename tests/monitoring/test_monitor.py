@@ -395,7 +395,7 @@ def test_changed_options_are_refused(start, options, named):
         ({"label_time": "t"}, "`label_time` has no meaning without labels"),
         ({"labels": Rows(), "wait": "1h"}, "`key` is needed to join labels"),
         ({"labels": Rows(), "key": "id"}, "`wait` is needed to join labels"),
-        ({"labels": Rows(), "key": "id", "wait": "0s"}, "`wait` must be longer than nothing"),
+        ({"labels": Rows(), "key": "id", "wait": "0s"}, "`wait` must be longer than zero"),
     ],
 )
 def test_wrong_options_are_refused(start, options, message):

@@ -114,7 +114,7 @@ def test_rule_has_a_canonical_form(text: str, canonical: str) -> None:
 def test_error_names_the_rule_and_the_position(
     text: str, expected: str, position: int, got: str
 ) -> None:
-    message = f"{text!r} is no rule: expected {expected} at position {position}, got {got}."
+    message = f"{text!r} is not a rule: expected {expected} at position {position}, got {got}."
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}"):
         parse_rule(text)
 
@@ -197,7 +197,7 @@ def refusal_of(text: str) -> str:
 def test_any_text_is_read_or_refused(text: str) -> None:
     refusal = refusal_of(text)
     if refusal:
-        assert refusal.startswith(f"{text!r} is no rule: expected ")
+        assert refusal.startswith(f"{text!r} is not a rule: expected ")
     else:
         canonical = parse_rule(text).text
         assert parse_rule(canonical).text == canonical

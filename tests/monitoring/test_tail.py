@@ -357,7 +357,7 @@ def test_a_folder_is_refused(follow):
 
 def test_a_pipe_is_refused(follow):
     os.mkfifo("pipe")
-    with pytest.raises(BadDataError, match=r"^pipe: is no regular file, so it cannot be read"):
+    with pytest.raises(BadDataError, match=r"^pipe: is not a regular file, so it cannot be read"):
         follow("pipe").read(100)
 
 

@@ -426,7 +426,7 @@ def test_dash_is_explained(name: str) -> None:
     page = report(EVERY[name]())
     for figure in page.iter("figure"):
         dashes = [cell for cell in figure.iter("td") if text(cell) == "\N{EN DASH}"]
-        assert bool(dashes) == ("is a number that these data do not define" in text(figure))
+        assert bool(dashes) == ("is a number that this data does not define" in text(figure))
     assert "nan" not in re.split(r"\W+", text(next(page.iter("body"))).lower())
 
 

@@ -385,3 +385,18 @@ def test_pcopc_by_bin_is_undefined_without_a_positive() -> None:
     np.testing.assert_array_equal(result.pcopc_by_bin(), [np.nan, 0.5, 1.75])
     assert len(result.pcopc_by_bin()) == len(result.reliability_curve()[0])
     assert len(se.CalibrationAccumulator().compute().pcopc_by_bin()) == 0
+
+
+def test_intervals_of_several_classes_read_the_losses_of_rows() -> None:
+    acc = se.CalibrationAccumulator(classes=3, intervals=True)
+    acc.update([0, 1], [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]])
+    assert all(np.isnan(acc.compute().confidence("brier")))
+    result = acc.update([2], [[0.5, 0.5, 0.0]]).compute()
+    losses = np.array([0.375, 0.375, 1.5])
+    reach = 1.959963984540054 * losses.std(ddof=1) / 3**0.5
+    expected = losses.mean() - reach, losses.mean() + reach
+    assert result.confidence("brier") == pytest.approx(expected, rel=1e-12)
+    assert se.from_bytes(acc.to_bytes()) == acc
+    assert (acc + acc).n == 6
+    with_log_loss = result.confidence("log_loss")
+    assert with_log_loss[0] == 0.0 < with_log_loss[1]

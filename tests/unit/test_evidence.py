@@ -286,7 +286,7 @@ def test_multilabel_rows_and_labels_are_draws_and_entries_are_none() -> None:
     result = acc.compute()
     assert result.statistic("accuracy") == Share.of(1, 1)
     assert result.statistic("recall[0]") == Share.of(0, 1)
-    with pytest.raises(se.InvalidInputError, match="labels of one example are no draws"):
+    with pytest.raises(se.InvalidInputError, match="labels of one example are not independent"):
         result.statistic("hamming_loss")
 
 
@@ -361,9 +361,9 @@ def test_class_of_several_curves_has_an_area_of_its_own() -> None:
 
 REFUSED = [
     ("n", labelled(2), "`n` has no evidence .*: a count has no limit to keep"),
-    ("matthews_corrcoef", labelled(2), "no proportion of examples"),
-    ("balanced_accuracy", labelled(2), "a mean over classes is no proportion"),
-    ("fowlkes_mallows", labelled(2), "no proportion of examples"),
+    ("matthews_corrcoef", labelled(2), "not a proportion of examples"),
+    ("balanced_accuracy", labelled(2), "a mean over classes is not a proportion"),
+    ("fowlkes_mallows", labelled(2), "not a proportion of examples"),
     ("recall", labelled(3), r"mean over classes here.* Name a class, as in recall\[0\]"),
     ("recall[macro]", labelled(2), "mean over classes here"),
     ("recall[7]", labelled(2), "no class '7'"),
@@ -372,8 +372,8 @@ REFUSED = [
     ("best_f", scored(None), "no variance is known of it"),
     ("log_loss", scored(None), "no variance is known of it"),
     ("ece", scored(None), "no variance is known of it"),
-    ("recall_at(x)", scored(None), "'x' is no number"),
-    ("gm_map", ranked("gm_map"), "a geometric mean is no mean"),
+    ("recall_at(x)", scored(None), "'x' is not a number"),
+    ("gm_map", ranked("gm_map"), "a geometric mean is not a mean"),
     ("n_queries", ranked("map"), "a count has no limit"),
     ("mpa", ranked("map"), "no metric 'mpa'"),
     ("rmse", se.RegressionAccumulator().compute(), "nothing bounds the errors"),
@@ -534,7 +534,7 @@ def test_evidence_of_an_area_says_that_it_is_approximate() -> None:
     assert not found.exact
     assert found.firing
     assert "normal approximation" in repr(found)
-    assert "areas taken as normal" in str(found)
+    assert "areas treated as normal" in str(found)
     assert ask(w, "recall_at(0.5)").exact
 
 

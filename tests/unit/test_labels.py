@@ -405,7 +405,7 @@ def test_as_many_labels_as_the_limit_are_met() -> None:
 def test_one_label_past_the_limit_is_refused_and_nothing_counted(second: Any) -> None:
     acc = se.ConfusionAccumulator("auto").update([1], [2])
     before = acc.to_bytes()
-    with pytest.raises(se.InvalidInputError, match=r'^`classes="auto"` meets at most 3 labels'):
+    with pytest.raises(se.InvalidInputError, match=r'^`classes="auto"` allows at most 3 labels'):
         acc.update(*second)
     assert acc.to_bytes() == before
 
@@ -415,7 +415,7 @@ def test_a_merge_past_the_limit_is_refused_and_nothing_merged() -> None:
     acc = se.ConfusionAccumulator("auto").update([1], [2])
     other = se.ConfusionAccumulator("auto").update([3], [4])
     before = acc.to_bytes(), other.to_bytes()
-    with pytest.raises(se.InvalidInputError, match="meets at most 3 labels, got 4"):
+    with pytest.raises(se.InvalidInputError, match="allows at most 3 labels, got 4"):
         acc.merge(other)
     assert (acc.to_bytes(), other.to_bytes()) == before
 

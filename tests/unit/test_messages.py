@@ -288,8 +288,8 @@ LABELS = [
     update("words", "`y_true` holds strings, but the classes are numbers", ["1"], [1]),
     update("numbers", "`y_pred` holds numbers, but the", ["a"], [1], classes=["a", "b"]),
     update("unknown", "`y_true` must hold labels 0 to 1, got 7 at position 1.", [1, 7], [1, 1]),
-    Case("limit", many_labels, '`classes="auto"` meets at most 4096 labels, got 4097'),
-    Case("limit-merge", merge_many_labels, '`classes="auto"` meets at most 4096 labels, got 4097'),
+    Case("limit", many_labels, '`classes="auto"` allows at most 4096 labels, got 4097'),
+    Case("limit-merge", merge_many_labels, '`classes="auto"` allows at most 4096 labels, got 4097'),
 ]
 
 NUMBERS = [
@@ -629,7 +629,7 @@ CURVES = [
     ask("interval-word", "`level` must be a number", "confidence", "roc_auc", level="0.9"),
     ask(
         "interval-fractions",
-        "`sample_weight` had fractions, and a fraction of an example is no draw: `roc_auc` has no",
+        "`sample_weight` had fractions, and a fraction of an example is not a draw: `roc_auc` has",
         *("confidence", "roc_auc"),
         weights=[0.5, 1, 1, 1],
     ),
@@ -637,7 +637,7 @@ CURVES = [
     Case(
         "read-text",
         lambda: se.PRCurveSketch().compute().read("recall_at(x)"),
-        "'recall_at(x)': 'x' is no number.",
+        "'recall_at(x)': 'x' is not a number.",
         UnknownMetricError,
     ),
     Case(
@@ -771,7 +771,7 @@ FILES = [
     read("qrels-rel", "`rel` must be a finite number, got 'inf'.", "q1 0 d1 inf", "read_qrels"),
     read(
         "run-twice",
-        "file, line 2: document 'd1' of query 'q1' stands on line 1 already.",
+        "file, line 2: document 'd1' of query 'q1' is already on line 1.",
         "q1 Q0 d1 1 3 tag\n" * 2,
     ),
     read(

@@ -102,6 +102,7 @@ def test_missing_queries_take_weights_in_the_order_given() -> None:
     columns = given.compute().per_query()
     assert columns["query"].tolist() == ["x", "z"]
     assert columns["query_weight"].tolist() == [2.5, 3]
+    assert acc.copy().add_missing([], query_weight=[]) == acc
     named = acc.copy().add_missing(["x", "z"], query_weight={"z": 3, "x": 2.5})
     assert given.to_bytes() == named.to_bytes()
 

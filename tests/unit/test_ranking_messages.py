@@ -466,7 +466,7 @@ LATER = [
             .compute()
             .confidence("map")
         ),
-        "`query_weight` had fractions, and a fraction of a query is no draw: there are no inter",
+        "`query_weight` had fractions, and a fraction of a query is not a draw: there are no",
     ),
     Case(
         "declared-passed",

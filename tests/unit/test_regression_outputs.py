@@ -172,3 +172,11 @@ def test_lookup_of_other_outputs_and_metrics_fails() -> None:
         _ = result.msle
     with pytest.raises(AttributeError, match="no attribute 'rmsd'"):
         _ = result.rmsd
+
+
+def test_sum_of_states_without_a_budget_keeps_every_cell() -> None:
+    acc = se.RegressionAccumulator(["median_absolute_error"], outputs=3, budget=5)
+    state: Any = acc.update(TRUTH, PREDICTION)._state
+    total = state + state
+    assert total.outputs()[0].n == state.n + state.n
+    assert total == state.joined(state, None)

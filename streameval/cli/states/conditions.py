@@ -68,12 +68,12 @@ def parse_condition(text: str) -> Condition:
     Raises
     ------
     UsageError
-        If the text is no condition, or the size is no finite number of at least 0.
+        If the text is not a condition, or the size is no finite number of at least 0.
     """
     match = _CONDITION.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"{text!r} is no condition; write one like 'accuracy drops 0.01' or "
+            f"{text!r} is not a condition; write one like 'accuracy drops 0.01' or "
             "'log_loss rises 5%'."
         )
     metric, verb, number, percent = match.groups()
@@ -82,7 +82,7 @@ def parse_condition(text: str) -> Condition:
     except ValueError:
         size = math.nan
     if not (math.isfinite(size) and size >= 0):
-        raise UsageError(f"{text!r}: {number!r} is no number of at least 0.")
+        raise UsageError(f"{text!r}: {number!r} is not a number of at least 0.")
     share = size / 100 if percent else size
     return Condition(text.strip(), parse_metric(metric), verb == "drops", share, bool(percent))
 

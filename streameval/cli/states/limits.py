@@ -27,8 +27,10 @@ Options = Mapping[str, Any]
 
 _FEW = 30
 _WORST = 3
-_EXACT = "Every number is exact: counting left nothing open."
-_NO_DRAWS = "Weights had fractions, and a part of an example is no draw: no sampling intervals."
+_EXACT = "Every number is exact: nothing was approximated."
+_NO_DRAWS = (
+    "Weights had fractions, and a fraction of an example is not a draw: no sampling intervals."
+)
 _NOTHING = "Nothing has been counted yet."
 
 
@@ -86,7 +88,7 @@ def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
         yield _NOTHING
         return
     labels, counts = result.class_names, [curve.n_pos for curve in result.values()]
-    yield from _never(labels, counts, "in the truth", "they enter no mean")
+    yield from _never(labels, counts, "in the truth", "means leave them out")
     yield from _small_classes(labels, counts, "positives")
     if result.exact:
         yield "Every number is exact: each distinct score of each class has its own cell."
@@ -153,8 +155,8 @@ def _of_calibration(result: Calibration, options: Options) -> Iterator[str]:
     few = int(np.count_nonzero(weight < _FEW))
     if few:
         yield (
-            f"Bins with fewer than {_FEW} examples: {few} of {len(weight)}. Of few examples ECE "
-            "is too high."
+            f"Bins with fewer than {_FEW} examples: {few} of {len(weight)}. With few examples, "
+            "ECE is too high."
         )
     others = "log loss and Brier score have" if options["intervals"] else "no metric has"
     yield f"ECE depends on the bins, here {options['bins']}; {others} a sampling interval."
@@ -174,7 +176,7 @@ def _of_regression(result: Regression, options: Options) -> Iterator[str]:
             f"budget={options['budget']} cells."
         )
     if not options["intervals"]:
-        yield "Sums alone are kept: no metric has a sampling interval."
+        yield "Only sums are kept, so no metric has a sampling interval."
         return
     try:
         result.confidence("rmse")
@@ -197,9 +199,9 @@ def _of_paired(result: PairedResult, options: Options) -> Iterator[str]:  # noqa
     if not result.n:
         yield _NOTHING
         return
-    yield from _few(result.n_only_a + result.n_only_b, "examples that one model alone gets right")
+    yield from _few(result.n_only_a + result.n_only_b, "examples that only one model gets right")
     if math.isnan(result.mcnemar_pvalue):
-        yield "Weights had fractions, and a part of an example is no draw: no tests."
+        yield "Weights had fractions, and a fraction of an example is not a draw: no tests."
     if result.exact:
         yield _EXACT
         return
@@ -239,7 +241,7 @@ def _of_ranking(result: Ranking, options: Options) -> Iterator[str]:
 
 def _few(count: float, noun: str) -> Iterator[str]:
     if 0 < count < _FEW:
-        yield f"Few {noun}, {count:,}: another sample may give quite other numbers."
+        yield f"Few {noun}, {count:,}: another sample may give quite different numbers."
 
 
 def _never(
@@ -260,7 +262,7 @@ def _small_classes(labels: Iterable[Any], counts: Iterable[Any], noun: str) -> I
     ]
     if rare:
         names = listed(f"{label} ({count:,})" for count, label in sorted(rare))
-        yield f"Classes with few {noun}, whose own numbers say little: {names}."
+        yield f"Classes with few {noun}, whose numbers say little: {names}."
 
 
 def _wide(width: float) -> float:

@@ -81,7 +81,7 @@ def plot(
             known = nearest(picture_name, source.result.PICTURES)
             raise UsageError(f"no curve {picture_name!r} of {source.path}: {known}")
         if len(sources) > 1 and source.result.ALONE:
-            raise UsageError(f"{source.result.ALONE}: draw each in a picture of its own.")
+            raise UsageError(f"{source.result.ALONE}: draw each in its own figure.")
 
     def draw(figure: Figure) -> None:
         ax = figure.subplots()
@@ -105,12 +105,12 @@ def plot(
 
 
 def _check_alone(states: Sequence[str], curve: str | None, member: str | None) -> None:
-    """Refuse what does not go with a metric over time."""
+    """Refuse what cannot be used with a metric over time."""
     if len(states) > 1:
-        raise UsageError("a metric over time is of one state: draw each in a picture of its own.")
+        raise UsageError("a metric over time is of one state: draw each in its own figure.")
     if curve is not None or member is not None:
         option = "--curve" if member is None else "--member"
-        raise UsageError(f"{option} does not go with a state with panes of time; see --metric.")
+        raise UsageError(f"{option} cannot be used with a state with panes of time; see --metric.")
 
 
 @attrs.frozen
@@ -128,7 +128,9 @@ class _Source:
         result = computed(accumulator)
         if not result.PICTURES:
             held = type(accumulator).__name__
-            raise UsageError(f"{path} holds a {held}, which keeps sums alone: there is no picture.")
+            raise UsageError(
+                f"{path} holds a {held}, which keeps only sums, so there is nothing to draw."
+            )
         return cls(path, accumulator.n, result)
 
 

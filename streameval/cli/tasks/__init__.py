@@ -91,6 +91,6 @@ def task_asked_for(options: Options) -> str:
         if name not in TASKS[asked].options and getattr(options, name) is not None:
             others = ", ".join(task for task in TASKS if name in TASKS[task].options)
             raise UsageError(
-                f"{option_text(name)} does not go with --task {asked}; it is for {others}."
+                f"{option_text(name)} cannot be used with --task {asked}; it is for {others}."
             )
     return asked

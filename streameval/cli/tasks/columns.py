@@ -289,7 +289,7 @@ def presence_type(layout: Layout, advice: str) -> FieldType:
     name = layout.label[0]
     label = layout.row[name]
     if isinstance(label, list):
-        raise UsageError(f"`{name}` holds lists, but there is one score a row.")
+        raise UsageError(f"`{name}` holds lists, but there is one score per row.")
     if says_truth(label):
         return Flags()
     if not (has_integer_labels("auto", label) or is_integer_text(label)):

@@ -68,7 +68,7 @@ def _plan_of_numbers(options: Options, rows: Sequence[Row], versus: tuple[str, .
     of_classes = ("score", "classes", "multilabel", "threshold", "scores", "pos_label")
     for name in (*of_classes, "ignore_label"):
         if getattr(options, name) is not None:
-            raise UsageError(f"{option_text(name)} does not go with --task regression.")
+            raise UsageError(f"{option_text(name)} cannot be used with --task regression.")
     check_one_column(options, "label", "pred", "versus")
     pred = options.pred or ("y_pred",)
     if versus == pred:

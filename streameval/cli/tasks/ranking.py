@@ -62,7 +62,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first rows, or an option does not go with another.
+        If a column is not in the first rows, or an option cannot be used with another.
     InvalidInputError
         If the accumulator refuses the options.
     """
@@ -71,7 +71,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     text = partial(trec_totals, headings=_headings(options)) if _is_trec(options) else None
     whole = partial(_count_lists, write=write)
     if options.qrels is not None and options.weight is not None:
-        raise UsageError("--weight names a column, and does not go with --qrels.")
+        raise UsageError("--weight names a column, and cannot be used with --qrels.")
     if options.qrels is not None:
         columns = tuple(Column(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
         finish = partial(_count_missing, write=write)
@@ -114,7 +114,8 @@ def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
 def _maker(options: Options) -> Callable[[], RankingAccumulator]:
     make = RankingAccumulator if options.like is None else RankingAccumulator.like
     chosen = {name: getattr(options, name) for name in _CONFIGURATION}
-    return partial(make, **given(name=options.like, **chosen | {"measures": _measures(options)}))
+    asked = given(name=options.like, **chosen | {"measures": _measures(options)})
+    return partial(make, **asked | ({"budget": None} if options.budget == "none" else {}))
 
 
 def _measures(options: Options) -> tuple[str, ...] | None:
@@ -140,7 +141,7 @@ def _headings(options: Options) -> set[str]:
 def _is_trec(options: Options) -> bool:
     """Tell whether lines of trec_eval replace the report."""
     if options.trec and options.reporting.json:
-        raise UsageError("--trec does not go with --json.")
+        raise UsageError("--trec cannot be used with --json.")
     return bool(options.trec or (options.per_query and not options.reporting.json))
 
 

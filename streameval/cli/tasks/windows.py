@@ -41,17 +41,19 @@ def check_windows(options: Options) -> None:
     if options.pane is None:
         raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
     if options.qrels is not None:
-        raise UsageError("--time does not go with --qrels: TREC files have no times.")
+        raise UsageError("--time cannot be used with --qrels: TREC files have no times.")
     for name in ("per_query", "trec"):
         if getattr(options, name):
-            raise UsageError(f"{option_text(name)} does not go with --time.")
+            raise UsageError(f"{option_text(name)} cannot be used with --time.")
     for name in ("rows_per_query", "max_open_queries"):
         if getattr(options, name) is not None:
             raise UsageError(
-                f"{option_text(name)} does not go with --time, which counts complete queries."
+                f"{option_text(name)} cannot be used with --time, which counts complete queries."
             )
     if options.top is not None:
-        raise UsageError("--top does not go with --time; name the values, as in --by COLUMN=A,B.")
+        raise UsageError(
+            "--top cannot be used with --time; name the values, as in --by COLUMN=A,B."
+        )
 
 
 def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
@@ -70,7 +72,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     if "num_relevant" in arguments:
         name = next(column.names[0] for column in plan.columns if column.argument == "num_relevant")
         raise UsageError(
-            f"--time does not go with `{name}`, a number for each query; rows with "
+            f"--time cannot be used with `{name}`, a number for each query; rows with "
             "retrieved=false say which documents are relevant."
         )
     columns = [with_gaps(column) for column in plan.columns]
@@ -117,7 +119,7 @@ def _time_type(options: Options, first: Any) -> FieldType:
     """Choose how times are read, from the pane and the first time."""
     if isinstance(options.pane, int):
         if options.time_unit is not None:
-            raise UsageError("--time-unit does not go with a --pane that is a number of steps.")
+            raise UsageError("--time-unit cannot be used with a --pane that is a number of steps.")
         return time_type(None, is_step=True)
     field_type = time_type(options.time_unit, is_step=False)
     (value,) = field_type.from_text([first]) if isinstance(first, str) else [first]
