@@ -244,12 +244,13 @@ class Kafka(ServerSource):
     def _start(self, partition: int) -> Any:
         """Find where a partition is read on, and warn if messages before are gone unread."""
         start = self._client.TopicPartition(self._topic, partition)
-        low, high = self._patiently(
+        found = self._patiently(
             lambda timeout: self._consumer.get_watermark_offsets(
                 start, timeout=timeout, cached=False
             ),
             self._timeout_now,
         )
+        low, high = map(int, found)
         offset = self._offsets.get(partition, low)
         name = self._name_of(partition)
         if offset > high:
