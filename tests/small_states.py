@@ -136,8 +136,8 @@ def narrowed(data: bytes) -> bytes:
         letter = "i" if column == "int64" else "u"
         numbers, rest = _integers(rest, described["length"], 8, letter)
         own = numbers
-        if name == "hi":
-            described["above"] = "lo"
+        if name in ("hi", "sketch_hi"):
+            described["above"] = name.replace("hi", "lo")
             numbers = [(hi - lo) % 2**64 for hi, lo in zip(numbers, last, strict=True)]
         pieces = b""
         if column in ("text", "bytes"):
