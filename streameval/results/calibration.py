@@ -192,7 +192,7 @@ class Calibration(RequestedIntervals):
         ------
         InvalidInputError
             For another name, a level outside [0, 1), an accumulator without intervals, or weights
-            with fractions: whole weights are repeats of an example, but a part of one is no draw.
+            with fractions: whole weights are repeats of an example, but a fraction is not a draw.
 
         Examples
         --------
