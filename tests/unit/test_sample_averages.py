@@ -105,7 +105,7 @@ def test_measures_take_one_name_or_a_list_of_it() -> None:
 
 
 def test_measures_are_refused_when_one_is_named_twice() -> None:
-    with pytest.raises(se.InvalidInputError, match="^`measures` must be distinct, got 'samples' "):
+    with pytest.raises(se.InvalidInputError, match=r"^`measures` must be distinct, got 'samples' "):
         se.ConfusionAccumulator(3, multilabel=True, measures=["samples"] * 2)
 
 
