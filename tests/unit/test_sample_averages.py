@@ -99,9 +99,14 @@ def test_configurations_without_measures_keep_their_bytes() -> None:
     assert b"measures" not in se.ConfusionAccumulator(3, multilabel=True).to_bytes()
 
 
-def test_measures_are_kept_in_one_order_and_once() -> None:
+def test_measures_take_one_name_or_a_list_of_it() -> None:
     one = se.ConfusionAccumulator(3, multilabel=True, measures="samples")
-    assert one == se.ConfusionAccumulator(3, multilabel=True, measures=["samples"] * 2)
+    assert one == se.ConfusionAccumulator(3, multilabel=True, measures=["samples"])
+
+
+def test_measures_are_refused_when_one_is_named_twice() -> None:
+    with pytest.raises(se.InvalidInputError, match=r"^`measures` must be distinct, got 'samples' "):
+        se.ConfusionAccumulator(3, multilabel=True, measures=["samples"] * 2)
 
 
 def test_states_of_other_measures_do_not_merge() -> None:
