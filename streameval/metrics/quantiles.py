@@ -75,7 +75,8 @@ def quantile_ends(
     """Bound a quantile of values, of which cells hold lower and upper bounds, or their logarithms.
 
     A value is no less than the low end of its cell, and no more than the high end. A cell of
-    several has been given a value at either end, so with whole weights one counts there.
+    several has been given a value at either end, so the smallest weight that there is counts there:
+    1 of whole weights, else ``2**-62``.
     """
     ends = []
     for tables, is_low in ((lows, True), (highs, False)):
@@ -87,15 +88,13 @@ def quantile_ends(
 
 
 def _at_ends(tables: Sequence[Cells], *, is_whole: bool, is_low: bool) -> tuple[Floats, FixedPoint]:
-    """Put all values of each cell at one end, but for one of several at the other."""
+    """Put all weight of each cell at one end, but for the smallest there is at the other."""
     cells = Cells.concatenated(tables)
     ends = cells.lo if is_low else cells.hi
     values, weights = scores_of(ends, "real"), cells.pos
-    if not is_whole:
-        return values, weights
     wide = np.flatnonzero(cells.lo != cells.hi)
     others = scores_of((cells.hi if is_low else cells.lo)[wide], "real")
-    one = np.ones(len(wide), dtype=np.int64)
-    whole = weights.whole.copy()
-    whole[wide] -= one
-    return np.concatenate([values, others]), FixedPoint(np.concatenate([whole, one]))
+    one, zero = np.ones(len(wide), dtype=np.int64), np.zeros(len(wide), dtype=np.int64)
+    moved = FixedPoint(one) if is_whole else FixedPoint(zero, one)
+    taken = moved.scatter(wide, len(values))
+    return np.concatenate([values, others]), FixedPoint.concatenate([weights - taken, moved])

@@ -58,14 +58,17 @@ def test_quantile_lies_within_its_bounds_past_the_budget(budget: int, weights: A
         assert not result.exact
 
 
-def test_min_and_max_are_exact_past_the_budget() -> None:
-    kept = se.RankingAccumulator("map", per_query=True).update(batch(3)).compute()
-    found = sketched(1).update(batch(3)).compute()
-    assert (found["map[min]"], found["map[max]"]) == (
-        kept.quantile("map", 0),
-        kept.quantile("map", 1),
-    )
-    assert found["map[min]"].exact
+@pytest.mark.parametrize("weights", [None, [1, 2, 5], [0.5, 1, 2.25], [2.0**-62, 0.5]], ids=str)
+def test_min_and_max_are_exact_past_the_budget(weights: Any) -> None:
+    rows = batch(3)
+    if weights is not None:
+        rows["query_weight"] = np.random.default_rng(3).choice(weights, 60)
+    kept = se.RankingAccumulator(MEASURES, per_query=True).update(rows).compute()
+    found = sketched(1).update(rows).compute()
+    for name in MEASURES:
+        for q in (0, 1):
+            assert found.quantile(name, q).exact
+            assert found.quantile(name, q) == kept.quantile(name, q)
     assert not found["map[median]"].exact
 
 
