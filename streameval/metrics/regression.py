@@ -241,9 +241,11 @@ def quantile(cells: Cells, level: float) -> Bounded:
     low, high = (
         Fraction(scores_of(ends[first : first + 1], "real").item()) for ends in (cells.lo, cells.hi)
     )
-    if reached[first] == target and first + 1 < len(cells):
-        # the last number of a cell and the first of the next are known
-        after = Fraction(scores_of(cells.lo[first + 1 : first + 2], "real").item())
-        return Bounded(float((high + after) / 2))
+    # the first and the last number of a cell are known
+    if not target:
+        return Bounded(float(low))
+    if reached[first] == target:
+        after = scores_of(cells.lo[first + 1 : first + 2], "real")
+        return Bounded(float((high + Fraction(after.item())) / 2 if after.size else high))
     share = 1 - Fraction(reached[first] - target) / units[first]
     return Bounded(*map(float, (low + (high - low) * share, low, high)))

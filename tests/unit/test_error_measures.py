@@ -288,9 +288,14 @@ def test_quantiles_have_bounds_past_the_budget() -> None:
     assert not result.exact
     assert value.low < 49.5 / 8 < value.high
     assert result.read("median_absolute_error").certified == (value.low, value.high)
-    assert (
-        result.absolute_error_quantile(1.0).low <= 99 / 8 <= result.absolute_error_quantile(1).high
-    )
+
+
+@pytest.mark.parametrize("weights", [None, np.full(100, 0.75)], ids=["whole", "fractions"])
+def test_min_and_max_of_errors_are_exact_past_the_budget(weights: Any) -> None:
+    acc = se.RegressionAccumulator(["median_absolute_error"], budget=1)
+    acc.update(np.zeros(100), np.arange(1, 101) / 8, sample_weight=weights)
+    found = [acc.compute().absolute_error_quantile(level) for level in (0, 1)]
+    assert [repr(value) for value in found] == [repr(se.Bounded(end)) for end in (1 / 8, 100 / 8)]
 
 
 def test_edges_of_cells_are_exact_past_the_budget() -> None:
