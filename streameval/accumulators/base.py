@@ -63,6 +63,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     _optional_arrays: ClassVar[tuple[str, ...]] = ("sample_weight",)
     _unit_array: ClassVar[str | None] = None
     """The array of ids whose rows are one example: they belong together in an update."""
+    _weight_array: ClassVar[str] = "sample_weight"
+    """The array of the weights of rows, or of what `_unit_array` makes of them."""
     _depth: ClassVar[int] = 0
     """How deep it nests: an accumulator stands within those alone that are deeper."""
     _config: ConfigT

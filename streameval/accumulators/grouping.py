@@ -377,14 +377,13 @@ class Batch:
 
     def weights(self) -> Array | None:
         """Return the weight of each row, the maximum over members; None if all are 1."""
+        columns = dict.fromkeys(self.inner.weights)
+        given = [column for column in columns if column is not None and column in self.columns]
         found: Array | None = None
-        for column in self.inner.weights:
-            if column is None or column not in self.columns:
-                return None
-        for column in dict.fromkeys(self.inner.weights):
-            weights: Any = read_weights(self.columns[str(column)], rows=self.size, name=str(column))
+        for column in given:
+            weights: Any = read_weights(self.columns[column], rows=self.size, name=column)
             found = weights if found is None else np.maximum(found, weights)
-        return found
+        return found if found is None or len(given) == len(columns) else np.maximum(found, 1)
 
 
 def _missing(value: Any, name: str) -> Array | None:
@@ -419,7 +418,8 @@ def _listed(value: Any, name: str) -> Array:
 
 def _weight_columns(weights: Any, columns: dict[str, Any], inner: Inner) -> dict[str, Any]:
     """Return weights passed by keyword, as the weight column of every member."""
-    for member, column in zip(inner.members, inner.weights, strict=True):
+    names = [member.read.get("sample_weight") for member in inner.members]
+    for member, column in zip(inner.members, names, strict=True):
         if column is None:
             raise InvalidInputError(
                 f"has no meaning here: {member.cls.__name__} reads {', '.join(member.arrays)}",
@@ -429,7 +429,7 @@ def _weight_columns(weights: Any, columns: dict[str, Any], inner: Inner) -> dict
             raise InvalidInputError(
                 "is in the batch and is also passed by keyword", argument="sample_weight"
             )
-    return {str(column): weights for column in inner.weights}
+    return {str(column): weights for column in names}
 
 
 def refuse_split_queries(queries: Array, groups: Array, *, name: str, column: str) -> None:
@@ -660,14 +660,14 @@ class Grouping(Accumulator[ConfigT, Any]):
         if not batch.size:
             return GroupedRows({}, 0, held.codes.values)
         columns = batch.arrays() | keys
-        self._number_queries(columns, keys, held)
+        is_counted = self._number_queries(columns, keys, held)
         rows = GroupedRows(columns, batch.size, held.codes.values)
         weights = batch.weights()
-        if weights is None:
-            return rows
-        if TIMES in keys:
+        if TIMES in keys and is_counted is not None:
+            rows.columns[WEIGHTS] = np.where(is_counted, 1 if weights is None else weights, 0)
+        elif TIMES in keys and weights is not None:
             rows.columns[WEIGHTS] = weights
-        if weights.all():
+        if weights is None or weights.all():
             return rows
         return rows.taken(np.flatnonzero(weights))
 
@@ -677,8 +677,15 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def _number_queries(
         self, columns: dict[Key, Array], keys: dict[Key, Array], held: Held
-    ) -> None:
-        """Refuse queries in two groups; number queries across batches where ids are not kept."""
+    ) -> Array | None:
+        """Refuse queries in two groups; number queries across batches where ids are not kept.
+
+        Returns
+        -------
+        bool array, or None
+            Which rows are the first of a query, where queries are all that is counted.
+        """
+        first: Array | None = None
         for column, keeps_ids in self._config.accumulator.queries:
             if column not in columns or columns[column].ndim != 1:
                 continue
@@ -689,9 +696,9 @@ class Grouping(Accumulator[ConfigT, Any]):
                 columns["query", column] = numbers + held.n_queries
                 held.n_queries += len(known)
             if TIMES in keys and all(m.cls._unit_array for m in self._config.accumulator.members):
-                is_first = np.zeros(len(numbers), dtype=np.int64)
-                is_first[np.unique(numbers, return_index=True)[1]] = 1
-                columns[WEIGHTS] = is_first
+                first = np.zeros(len(numbers), dtype=bool) if first is None else first
+                first[np.unique(numbers, return_index=True)[1]] = True
+        return first
 
     def _extended(self, held: Held, rows: GroupedRows) -> Held:
         """Write rows behind the pending ones, or split all of them."""

@@ -143,6 +143,7 @@ class RankingAccumulator(
     _arrays = ("relevance", "score")
     _optional_arrays = ("query", "mask", "retrieved", "num_relevant", "doc", "query_weight")
     _unit_array = "query"
+    _weight_array = "query_weight"
 
     # complete queries of small batches stay pending: a call of `evaluate` takes a millisecond for
     # any number of them; the state is kept in parts

@@ -64,8 +64,8 @@ class Inner:
 
     @cached_property
     def weights(self) -> tuple[str | None, ...]:
-        """For each member, the column of its weights; None if it takes none."""
-        return tuple(member.read.get("sample_weight") for member in self.members)
+        """For each member, the column of the weights of rows or queries; None if it takes none."""
+        return tuple(member.read.get(member.cls._weight_array) for member in self.members)
 
     @cached_property
     def queries(self) -> tuple[tuple[str, bool], ...]:

@@ -187,3 +187,55 @@ def test_weights_that_pass_the_largest_total_are_refused() -> None:
         acc.update([[1]], [[1]], query_weight=[2**62 + 2**61])
     assert acc.to_bytes() == before
     assert math.isclose(acc.compute().mrr, 1.0)
+
+
+@pytest.mark.parametrize("weights", [[3, 2, 5, 1], [0.5, 2, 0.25, 1], [0, 2, 0, 3], [0] * 4])
+@pytest.mark.parametrize("is_block", [False, True], ids=["rows", "block"])
+def test_panes_and_slices_weigh_queries(weights: list[float], is_block: bool) -> None:
+    batch = rows(weights)
+    if is_block:
+        batch = {"relevance": RELEVANCE, "score": SCORE, "query_weight": weights}
+    repeats = 1 if is_block else 3
+    times, values = np.repeat([0, 1, 1, 2], repeats), np.repeat(list("xxyy"), repeats)
+    ranking = se.RankingAccumulator(["map", "mrr"])
+    expected = ranking.copy().update(batch)
+    outer: list[se.Windowed | se.Sliced] = [
+        se.Windowed(ranking, pane=1),
+        se.Windowed(se.Sliced(ranking, "value"), pane=1),
+        se.Sliced(ranking, "value"),
+    ]
+    for acc in outer:
+        acc.update(batch | {"time": times, "value": values})
+        assert se.from_bytes(acc.to_bytes()) == acc
+        assert acc.n == sum(weights)
+        if isinstance(acc, se.Windowed):
+            assert acc.n_rows() == sum(weights)
+        else:
+            assert acc.total() == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "n_rows"),
+    [({}, 12 + 2), ({"sample_weight": np.full(12, 5)}, 5 * 12), ({"query_weight": None}, 12)],
+    ids=["queries", "both", "neither"],
+)
+def test_panes_take_the_larger_weight_of_rows_and_queries(given: Any, n_rows: int) -> None:
+    members: dict[str, Any] = {
+        "ranking": se.RankingAccumulator("mrr"),
+        "labels": se.ConfusionAccumulator(),
+    }
+    labels = {"y_true": [0, 1] * 6, "y_pred": [1, 1] * 6, "time": np.arange(12) // 3}
+    batch = rows([0, 5 / 3, 1, 0.5]) | labels | given
+    batch = {name: column for name, column in batch.items() if column is not None}
+    acc = se.Windowed(se.Collection(members), pane=1).update(batch)
+    assert se.from_bytes(acc.to_bytes()) == acc
+    assert acc.n_rows() == pytest.approx(n_rows)
+
+
+def test_panes_count_the_queries_of_each_member() -> None:
+    members = {"a": se.RankingAccumulator("mrr"), "b": se.RankingAccumulator("mrr")}
+    both = se.Collection(members, columns={"b": {"query": "session"}})
+    batch = {"relevance": [1, 0, 1], "score": [3, 2, 1], "query": [1, 2, 3], "session": [1, 1, 1]}
+    acc = se.Windowed(both, pane=1).update(batch | {"time": [0, 0, 0]})
+    assert se.from_bytes(acc.to_bytes()) == acc
+    assert acc.n_rows() == 3
