@@ -260,7 +260,8 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
     Raises
     ------
     InvalidInputError
-        When an argument is no such result, or they share no measure or no query.
+        When an argument is no such result, its queries have weights other than 1, or they share
+        no measure or no query.
 
     Examples
     --------
@@ -282,6 +283,11 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
                 argument=name,
             )
         columns.append(result.per_query())
+        if "query_weight" in columns[-1]:
+            raise InvalidInputError(
+                "has queries of weights other than 1, and a comparison counts each query once",
+                argument=name,
+            )
     permutations = positive_integer(permutations, name="permutations")
     seed = natural_number(seed, name="seed")
     shared = [name for name in a if name in b]

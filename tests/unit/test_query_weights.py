@@ -239,3 +239,11 @@ def test_panes_count_the_queries_of_each_member() -> None:
     acc = se.Windowed(both, pane=1).update(batch | {"time": [0, 0, 0]})
     assert se.from_bytes(acc.to_bytes()) == acc
     assert acc.n_rows() == 3
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_comparison_refuses_weights_that_it_would_ignore(name: str) -> None:
+    given = {"a": [1, 1, 1, 1], "b": [1, 1, 1, 1], name: [1, 2, 1, 1]}
+    a, b = (counted(weights, per_query=True).compute() for weights in given.values())
+    with pytest.raises(se.InvalidInputError, match=f"^`{name}` has queries of weights other"):
+        se.compare(a, b)
