@@ -228,3 +228,11 @@ def test_regression_counts_several_outputs(columns, call, write):
         "mse[1]": 2.0,
         "r2[variance_weighted]": result.r2("variance_weighted"),
     }
+
+
+def test_an_empty_list_of_outputs_is_refused(call, write):
+    done = call("eval", write("a.jsonl", [{"y_true": [], "y_pred": []}]), *REGRESSION)
+    assert done.code == 2
+    assert done.err == (
+        "streameval: error: `y_true` holds an empty list, which predicts nothing.\n"
+    )

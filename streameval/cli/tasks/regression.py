@@ -27,7 +27,8 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first rows, or truth and prediction have not as many numbers.
+        If a column is not in the first rows, truth and prediction have not as many numbers, or
+        both have none.
     InvalidInputError
         If the accumulator refuses the options.
     """
@@ -57,7 +58,10 @@ def _number_of_outputs(layout: Layout) -> int | None:
             for names, width in found.items()
         )
         raise UsageError(f"{' and '.join(counts)} a row, but each output needs both.")
-    return found[layout.label]
+    outputs = found[layout.label]
+    if outputs == 0:
+        raise UsageError(f"`{layout.label[0]}` holds an empty list, which predicts nothing.")
+    return outputs
 
 
 def _numbers(names: tuple[str, ...], outputs: int | None) -> FieldType:
