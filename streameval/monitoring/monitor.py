@@ -347,15 +347,22 @@ class Monitor:
         """Close the sources and the checkpoint; what has been committed stays.
 
         Events of alerts that have not been tried yet are given ten seconds, or half a second
-        after `stop`; the next monitor delivers the others.
+        after `stop`; the next monitor delivers the others. Any thread may call it: a step that is
+        running ends first.
         """
-        if not self._is_open:
-            return
         patience = _PATIENCE_ONCE_STOPPED if self._stopping.is_set() else _PATIENCE
         try:
-            self._delivery.finish(self._checkpoint, patience)
+            with self._busy:  # SQLite crashes if it is closed while a step writes
+                if not self._is_open:
+                    return
+                self._delivery.deliver(self._checkpoint)
+            arrived = self._delivery.wait(patience)  # receivers may look at the monitor meanwhile
+            with self._busy:
+                if self._is_open:
+                    self._delivery.forget(arrived, self._checkpoint)
         finally:
-            self._release()
+            with self._busy:
+                self._release()
 
     def _shared(self) -> Snapshot:
         """Return the last commit without a copy: nobody may change it."""
@@ -428,6 +435,8 @@ class Monitor:
 
     def _release(self) -> None:
         """Close everything; what has not been committed is forgotten."""
+        if not self._is_open:
+            return
         self._is_open = False
         self._pipeline = None
         with ExitStack() as closing:  # the last first, and all of them even if one raises

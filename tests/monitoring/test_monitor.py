@@ -385,6 +385,53 @@ def test_close_lets_the_checkpoint_go_when_the_wait_for_deliveries_fails(start, 
     start(Rows()).close()
 
 
+def test_close_waits_for_the_step_that_is_running(start):
+    """SQLite crashes the process if a connection is closed while another thread uses it."""
+    begun, finish, closed = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(Rows):
+        def read(self, limit):
+            begun.set()
+            finish.wait(60)
+            return super().read(limit)
+
+    monitor = start(Slow(a=[row(0)]))
+
+    def close():
+        monitor.close()
+        closed.set()
+
+    stepping = threading.Thread(target=monitor.step, daemon=True)
+    stepping.start()
+    begun.wait(60)
+    closing = threading.Thread(target=close, daemon=True)
+    closing.start()
+    assert not closed.wait(0.1)
+    finish.set()
+    stepping.join(60)
+    assert closed.wait(60)
+    assert monitor.status().n_rows == 1
+
+
+def test_close_does_nothing_more_when_another_has_closed_meanwhile(start, monkeypatch):
+    times = []
+
+    def closed_by_another(*_):
+        if not times:
+            times.append(1)
+            monitor.close()
+        return ["an event"]
+
+    source = Rows(a=[row(0)])
+    monitor = start(source, on_alert=print)
+    monitor._delivery.note_committed([("an event", {})])
+    monkeypatch.setattr("streameval.monitoring.outbox.Outbox.flush", closed_by_another)
+    monkeypatch.setattr("streameval.monitoring.outbox.Outbox.deliver", lambda *_: [])
+    monkeypatch.setattr(source, "close", [None].pop)  # a second call would raise
+    monitor.close()
+    start(Rows()).close()
+
+
 def test_close_closes_all_when_a_source_raises(start):
     class Stuck(Rows):
         def close(self):
