@@ -20,7 +20,8 @@ for name, examples in EXAMPLES.items():
 settings.load_profile("dev")
 
 MEMORY = Path("/dev/shm")
-if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= 4 * 2**30:
+is_usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK | os.X_OK)
+if is_usable and shutil.disk_usage(MEMORY).free >= 4 * 2**30:
     # writing thousands of small files through to a disk, and deleting them, takes long
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 

@@ -102,7 +102,7 @@ def log_of_either(x: Floats, is_direct: npt.NDArray[np.bool_]) -> Floats:
     Parameters
     ----------
     x : float64 array, shape (n,)
-        In (0, 1).
+        In (0, 1), and not subnormal.
     is_direct : bool array, shape (n,)
 
     Returns

@@ -67,20 +67,19 @@ class Delivery:
     def deliver(self, checkpoint: Checkpoint) -> None:
         """Hand over what has been committed, and forget what has arrived."""
         if self._outbox is not None and self._undelivered:
-            self._forget(self._outbox.deliver(self._undelivered.items()), checkpoint)
+            self.forget(self._outbox.deliver(self._undelivered.items()), checkpoint)
 
-    def finish(self, checkpoint: Checkpoint, patience: float) -> None:
-        """Deliver, and give events that have not been tried yet so many seconds."""
-        if self._outbox is not None:
-            self.deliver(checkpoint)
-            self._forget(self._outbox.flush(patience), checkpoint)
+    def wait(self, patience: float) -> list[str]:
+        """Give events that have not been tried yet so many seconds; return those that arrived."""
+        return [] if self._outbox is None else self._outbox.flush(patience)
+
+    def forget(self, names: Iterable[str], checkpoint: Checkpoint) -> None:
+        """Forget what has arrived."""
+        arrived = [name for name in names if self._undelivered.pop(name, None) is not None]
+        if arrived:
+            checkpoint.delivered(arrived)
 
     def close(self) -> None:
         """End what is still being delivered; the next monitor delivers it again."""
         if self._outbox is not None:
             self._outbox.close()
-
-    def _forget(self, names: Iterable[str], checkpoint: Checkpoint) -> None:
-        arrived = [name for name in names if self._undelivered.pop(name, None) is not None]
-        if arrived:
-            checkpoint.delivered(arrived)

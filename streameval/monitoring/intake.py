@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from streameval.monitoring.reader import Reader
@@ -125,9 +126,10 @@ class Intake:
             getattr(reader.source, "interrupt", _ignore)()
 
     def close(self) -> None:
-        """Close the sources."""
-        for reader in self.readers.values():
-            reader.source.close()
+        """Close the sources, all of them even if one raises."""
+        with ExitStack() as closing:
+            for reader in self.readers.values():
+                closing.callback(reader.source.close)
 
     def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
         return Partitions(self._timing.out_of_order, self._timing.idle_after[role], state)

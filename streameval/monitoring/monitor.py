@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time as clocks
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -19,6 +20,7 @@ from streameval.monitoring.pipeline import Output, Pipeline
 from streameval.monitoring.settings import Settings
 from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import Snapshot, Status, Step
+from streameval.monitoring.stopping import Stopping
 
 if TYPE_CHECKING:
     from streameval.monitoring.server import Server
@@ -187,7 +189,7 @@ class Monitor:
         )
         self._clock = clock
         self._delivery = Delivery(on_alert)
-        self._stopping = threading.Event()
+        self._stopping = Stopping()
         self._busy = threading.RLock()  # what is shown is what was committed
         self._listeners: list[Callable[[Snapshot], None]] = []
         self._servers: list[Server] = []
@@ -250,7 +252,10 @@ class Monitor:
                 self._stopping.wait(poll)
 
     def stop(self) -> None:
-        """Let `run` end with a commit of what has been read; any thread may call it."""
+        """Let `run` end with a commit of what has been read.
+
+        Any thread may call it, and a handler of signals.
+        """
         self._stopping.set()
         self._intake.interrupt()
 
@@ -342,18 +347,28 @@ class Monitor:
         """Close the sources and the checkpoint; what has been committed stays.
 
         Events of alerts that have not been tried yet are given ten seconds, or half a second
-        after `stop`; the next monitor delivers the others.
+        after `stop`; the next monitor delivers the others. Any thread may call it: a step that is
+        running ends first.
         """
-        if self._is_open:
-            is_stopped = self._stopping.is_set()
-            patience = _PATIENCE_ONCE_STOPPED if is_stopped else _PATIENCE
-            self._delivery.finish(self._checkpoint, patience)
-            self._release()
+        patience = _PATIENCE_ONCE_STOPPED if self._stopping.is_set() else _PATIENCE
+        try:
+            with self._busy:  # SQLite crashes if it is closed while a step writes
+                if not self._is_open:
+                    return
+                self._delivery.deliver(self._checkpoint)
+            arrived = self._delivery.wait(patience)  # receivers may look at the monitor meanwhile
+            with self._busy:
+                if self._is_open:
+                    self._delivery.forget(arrived, self._checkpoint)
+        finally:
+            with self._busy:
+                self._release()
 
     def _shared(self) -> Snapshot:
         """Return the last commit without a copy: nobody may change it."""
-        shared = self.windowed
-        if self._pipeline is not None:
+        if self._pipeline is None:
+            shared = self.windowed
+        else:
             total = self._pipeline.total
             shared = Windowed._make(total._config, total._everything(total._held))
         return Snapshot(windowed=shared, status=self._status, alerts=self._shown_alerts)
@@ -420,10 +435,13 @@ class Monitor:
 
     def _release(self) -> None:
         """Close everything; what has not been committed is forgotten."""
+        if not self._is_open:
+            return
         self._is_open = False
-        for server in self._servers:
-            server.close()
         self._pipeline = None
-        self._delivery.close()
-        self._intake.close()
-        self._checkpoint.close()
+        with ExitStack() as closing:  # the last first, and all of them even if one raises
+            closing.callback(self._checkpoint.close)
+            closing.callback(self._intake.close)
+            closing.callback(self._delivery.close)
+            for server in self._servers:
+                closing.callback(server.close)

@@ -22,7 +22,6 @@ from streameval.monitoring.reader import row_to_json
 from streameval.monitoring.status import Status, Step
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Mapping, Sequence
 
     from streameval.accumulators.windowed import Windowed
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.settings import Settings
     from streameval.monitoring.source_protocol import Chunk
     from streameval.monitoring.status import Closed
+    from streameval.monitoring.stopping import Stopping
 
 __all__ = ["Output", "Pipeline"]
 
@@ -76,7 +76,7 @@ class Pipeline:
         Where events of alerts go.
     output : Output, optional
         What else is written for each pane.
-    stopping : Event
+    stopping : Stopping
         Set when a step should end soon.
     samples : mapping from role to sequence of Fields
         The first rows.
@@ -97,7 +97,7 @@ class Pipeline:
         checkpoint: Checkpoint,
         delivery: Delivery,
         output: Output | None,
-        stopping: threading.Event,
+        stopping: Stopping,
         samples: Mapping[str, Sequence[Fields]],
     ) -> None:
         self._settings = settings

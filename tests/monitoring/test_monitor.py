@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import sys
 import threading
 from datetime import date
 from decimal import Decimal
@@ -343,6 +344,106 @@ def test_run_yields_steps_until_it_is_stopped(start):
             if number == 2:
                 monitor.stop()
         assert number == 2
+
+
+def test_handler_of_signals_may_stop_wherever_run_waits(start):
+    """A profiler is called where a handler would be: at every call, locks held or not."""
+    with start(Rows(a=[row(0)])) as monitor:
+
+        def follow():
+            for _ in monitor.run(poll=1000):
+                sys.setprofile(lambda *_: monitor.stop())
+            sys.setprofile(None)
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_listeners_see_the_commit_without_a_copy(start, monkeypatch):
+    seen, source = [], Rows(a=[row(0), row(90)])
+    with start(source) as monitor:
+        monitor.step()
+        monitor._listeners.append(seen.append)
+        source.add("a", row(180))
+        with monkeypatch.context() as patch:
+            patch.setattr(se.Windowed, "copy", None)
+            monitor.step()
+        assert [one.windowed for one in seen] == [monitor.windowed]
+
+
+def test_close_lets_the_checkpoint_go_when_the_wait_for_deliveries_fails(start, monkeypatch):
+    def interrupted(*_):
+        raise RuntimeError("interrupted")
+
+    monitor = start(Rows(a=[row(0)]), on_alert=print)
+    monkeypatch.setattr("streameval.monitoring.outbox.Outbox.flush", interrupted)
+    with pytest.raises(RuntimeError, match="interrupted"):
+        monitor.close()
+    monitor.close()
+    start(Rows()).close()
+
+
+def test_close_waits_for_the_step_that_is_running(start):
+    """SQLite crashes the process if a connection is closed while another thread uses it."""
+    begun, finish, closed = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(Rows):
+        def read(self, limit):
+            begun.set()
+            finish.wait(60)
+            return super().read(limit)
+
+    monitor = start(Slow(a=[row(0)]))
+
+    def close():
+        monitor.close()
+        closed.set()
+
+    stepping = threading.Thread(target=monitor.step, daemon=True)
+    stepping.start()
+    begun.wait(60)
+    closing = threading.Thread(target=close, daemon=True)
+    closing.start()
+    assert not closed.wait(0.1)
+    finish.set()
+    stepping.join(60)
+    assert closed.wait(60)
+    assert monitor.status().n_rows == 1
+
+
+def test_close_does_nothing_more_when_another_has_closed_meanwhile(start, monkeypatch):
+    times = []
+
+    def closed_by_another(*_):
+        times.append(1)
+        if len(times) == 2:
+            return []
+        monitor.close()
+        return ["an event"]
+
+    source = Rows(a=[row(0)])
+    monitor = start(source, on_alert=print)
+    monitor._delivery.note_committed([("an event", {})])
+    monkeypatch.setattr("streameval.monitoring.outbox.Outbox.flush", closed_by_another)
+    monkeypatch.setattr("streameval.monitoring.outbox.Outbox.deliver", lambda *_: [])
+    monkeypatch.setattr(source, "close", [None].pop)  # a second call would raise
+    monitor.close()
+    start(Rows()).close()
+
+
+def test_close_closes_all_when_a_source_raises(start):
+    class Stuck(Rows):
+        def close(self):
+            raise OSError("stuck")
+
+    labels = Rows("labels", a=[])
+    monitor = start(Stuck(a=[row(0)]), labels=labels, key="id", wait="1m")
+    with pytest.raises(OSError, match="stuck"):
+        monitor.close()
+    assert labels.is_closed
+    start(Rows()).close()
 
 
 def test_run_ends_with_its_sources(start):
