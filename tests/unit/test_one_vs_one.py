@@ -42,6 +42,15 @@ def test_curves_against_the_rest_stay_as_they_are() -> None:
     assert found.keys() - expected.keys() == {"roc_auc_ovo", "roc_auc_ovo_weighted"}
 
 
+def test_slices_are_those_of_their_rows_alone() -> None:
+    day = np.arange(90) % 2
+    slices = se.Sliced(se.PRCurveSketch(**PAIRS), "day")
+    slices.update({"y_true": TRUTH, "y_score": SCORES, "day": day})
+    for value in (0, 1):
+        expected = counted(TRUTH[day == value], SCORES[day == value])
+        assert slices[value].to_bytes() == expected.to_bytes()
+
+
 def test_fractional_weights_count() -> None:
     weights = RANDOM.random(90)
     halves = [
