@@ -42,13 +42,10 @@ def test_curves_against_the_rest_stay_as_they_are() -> None:
     assert found.keys() - expected.keys() == {"roc_auc_ovo", "roc_auc_ovo_weighted"}
 
 
-def test_slices_are_those_of_their_rows_alone() -> None:
-    day = np.arange(90) % 2
-    slices = se.Sliced(se.PRCurveSketch(**PAIRS), "day")
-    slices.update({"y_true": TRUTH, "y_score": SCORES, "day": day})
-    for value in (0, 1):
-        expected = counted(TRUTH[day == value], SCORES[day == value])
-        assert slices[value].to_bytes() == expected.to_bytes()
+def test_late_rows_of_closed_panes_are_counted() -> None:
+    rows = {"y_true": TRUTH, "y_score": SCORES, "time": np.arange(90) // 3}
+    panes = se.Windowed(se.PRCurveSketch(**PAIRS), pane=1).update(rows).update(rows)
+    assert panes.total().to_bytes() == counted().update(TRUTH, SCORES).to_bytes()
 
 
 def test_fractional_weights_count() -> None:
