@@ -428,8 +428,10 @@ def test_close_does_nothing_more_when_another_has_closed_meanwhile(start, monkey
     monitor._delivery.note_committed([("an event", {})])
     monkeypatch.setattr("streameval.monitoring.outbox.Outbox.flush", closed_by_another)
     monkeypatch.setattr("streameval.monitoring.outbox.Outbox.deliver", lambda *_: [])
-    monkeypatch.setattr(source, "close", [None].pop)  # a second call would raise
+    closed = []
+    monkeypatch.setattr(source, "close", lambda: closed.append(source))
     monitor.close()
+    assert closed == [source]
     start(Rows()).close()
 
 
