@@ -1,10 +1,11 @@
 """Print how long Dask takes on many files, beside one process and beside gathered scores.
 
 Run ``python benchmarks/dask_cluster.py --rows 1e8 --write``, which puts the table into the page on
-scaling; it needs the extra dask and scikit-learn, and 18 bytes of disk a row. Each way has a
-process of its own, which starts, counts some of the files, and then takes its turn in every round:
-times are those of the best round, without the start. Memory is the most that a process held in any
-round. Gathering takes a single turn.
+scaling, and its seconds into the README; it needs the extras dask and fast, scikit-learn, and 18
+bytes of disk per row. Each way has its own process, which starts, counts some of the files, and
+then takes its turn in every round: times are those of the best round, without the start. Memory is
+the most that a process held in any round. Gathering takes a single turn after the others have
+ended, because an idle cluster takes a twelfth of a core.
 
 - One process reads the files as the adapter does, into one accumulator, or one for each value.
 - Dask counts them with `streameval.engines.dask`, and must come to the same bytes.
@@ -33,14 +34,13 @@ import pyarrow as pa
 from distributed import Client, LocalCluster
 from pyarrow import json, parquet
 from sklearn import metrics
-from speed import results, tables
+from speed import clusters, results, tables
 
 import streameval as se
 from streameval.engines import dask
 from streameval.engines._counting import RunningCount, SourceCounter
 
 NAMES = [f"model {number:04}" for number in range(1000)]
-PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "scaling.md"
 COLUMNS = (
     "work",
     "rows",
@@ -263,22 +263,12 @@ def measured(
     n_rounds: int,
 ) -> Iterator[str]:
     """Let the ways take turns, and yield a line of the table for each."""
-    context = multiprocessing.get_context("spawn")
-    pipes, starts, turns = {}, {}, {way: [] for way in ways}
-    processes = []
-    for way in ways:
-        pipes[way], theirs = context.Pipe()
-        processes.append(context.Process(target=serve, args=(way, work, n_workers, paths, theirs)))
-        processes[-1].start()
-        theirs.close()
-        starts[way] = pipes[way].recv()
-    for number in range(n_rounds):
-        for way in ways if not number else [way for way in ways if way != "gathered"]:
-            pipes[way].send(True)
-            turns[way].append(pipes[way].recv())
-    for way, process in zip(ways, processes, strict=True):
-        pipes[way].send(False)
-        process.join()
+    start = partial(serve, work=work, n_workers=n_workers, paths=paths)
+    alternating = [way for way in ways if way != "gathered"]
+    found = take_turns(alternating, start, n_rounds)
+    found |= take_turns([way for way in ways if way == "gathered"], start, 1)
+    starts = {way: found[way][0] for way in ways}
+    turns = {way: found[way][1] for way in ways}
     if len({turn.result for way in ways if way != "gathered" for turn in turns[way]}) > 1:
         sys.exit(f"{name}: the ways give different bytes")
     base = min(turn.seconds for turn in turns[ways[0]])
@@ -292,18 +282,41 @@ def measured(
         yield f"| {' | '.join(cells)} |"
 
 
+def take_turns(
+    ways: list[str], start: Callable[..., None], n_turns: int
+) -> dict[str, tuple[float, list[Turn]]]:
+    """Start a process for each way, and return its seconds until then, and its turns."""
+    context = multiprocessing.get_context("spawn")
+    pipes, processes, found = {}, [], {}
+    for way in ways:
+        pipes[way], theirs = context.Pipe()
+        processes.append(context.Process(target=start, args=(way,), kwargs={"pipe": theirs}))
+        processes[-1].start()
+        theirs.close()
+        found[way] = pipes[way].recv(), []
+    for _ in range(n_turns):
+        for way in ways:
+            pipes[way].send(True)
+            found[way][1].append(pipes[way].recv())
+    for way, process in zip(ways, processes, strict=True):
+        pipes[way].send(False)
+        process.join()
+    return found
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=float, default=1e8, help="of the larger works")
     parser.add_argument("--files", type=int, default=200, help="that hold them")
+    parser.add_argument("--times", type=int, default=1, help="that each file is counted")
     parser.add_argument("--values", type=int, default=200, help="of the column of the work `by`")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", action="append", choices=WORKS, help="a work; by default all")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--folder", type=Path, help="keep the files there")
-    parser.add_argument("--write", action="store_true", help="put the table into the docs")
+    parser.add_argument("--write", action="store_true", help="put the table into the pages")
     chosen = parser.parse_args()
     with ExitStack() as opened:
         folder = chosen.folder or Path(opened.enter_context(tempfile.TemporaryDirectory()))
@@ -315,19 +328,20 @@ def main() -> None:
             of_values = f"-{work.n_values}" if work.n_values else ""
             place = folder / f"{work.form}-{n_rows}-{n_files}{of_values}"
             paths = write_files(place, work, n_rows, n_files)
-            ways = chosen.ways, chosen.workers, paths, chosen.rounds
-            for line in measured(name, n_rows, work, *ways):
+            ways = chosen.ways, chosen.workers, paths * chosen.times, chosen.rounds
+            for line in measured(name, n_rows * chosen.times, work, *ways):
                 print(line, flush=True)
                 lines.append(line)
     if chosen.write:
-        tables.put("clusters", "\n".join(lines), PAGE)
+        clusters.put("\n".join(lines))
 
 
 def setting(chosen: argparse.Namespace) -> str:
     """Say when, on what and with what, and whether the machine did other work."""
-    about = results.about({"dask", "distributed", "pyarrow", "scikit-learn"})
+    about = results.about({"dask", "distributed", "msgspec", "pyarrow", "scikit-learn"})
+    rounds = "one round" if chosen.rounds == 1 else f"the best of {chosen.rounds} rounds"
     return (
-        f"{tables.found_with(about)} {chosen.workers} workers, the best of {chosen.rounds} rounds; "
+        f"{tables.found_with(about)} {chosen.workers} workers, {rounds}; "
         f"load average at the start {os.getloadavg()[0]:.1f}."
     )
 

@@ -111,12 +111,12 @@ def together(saved: list[Row], new: list[Row]) -> list[Row]:
     """Replace saved rows by new ones, and leave out those that no contest has any more."""
     found = {key_of(row): row for row in [*saved, *new]}
     every = [Row.of(contest, peer, contest.size) for contest in CONTESTS for peer in contest.peers]
-    return [found[key_of(row)] for row in every if key_of(row) in found]
+    return [attrs.evolve(found[key_of(row)], why=row.why) for row in every if key_of(row) in found]
 
 
 def key_of(row: Row) -> Row:
     """Return what a row is of, without what was found."""
-    return attrs.evolve(row, goal=None, ratio=None, ours=None, rounds=0)
+    return attrs.evolve(row, goal=None, ratio=None, ours=None, rounds=0, why="")
 
 
 def write(report: Report) -> None:

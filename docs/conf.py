@@ -1,8 +1,11 @@
 """Sphinx configuration: furo, MyST, and the reference from docstrings."""
 
 import importlib.metadata
+import re
 import sys
 from pathlib import Path
+
+from docutils import nodes
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -50,8 +53,12 @@ copybutton_line_continuation_character = "\\"
 copybutton_here_doc_delimiter = "EOF"
 
 
+NUMBERS = re.compile(r"[\[(]?[-+±0-9][-+±0-9.,e%/() \]\[]*")
+"""A cell of numbers: one, or an interval."""
+
+
 def setup(app):
-    """Fill in the tables of metrics and of names."""
+    """Fill in the tables of metrics and of names, and keep the numbers of cells on one line."""
 
     def fill(_app, _name, source):
         source[0] = name_table.filled(metric_tables.filled(source[0]))
@@ -61,5 +68,11 @@ def setup(app):
         internal = vars(Result).keys() - {"value", "read", "readings", "as_dict"}
         return is_skipped or name in internal
 
+    def mark_numbers(_app, document, _name):
+        for cell in document.findall(nodes.entry):
+            if NUMBERS.fullmatch(cell.astext()):
+                cell["classes"].append("number")
+
     app.connect("source-read", fill)
+    app.connect("doctree-resolved", mark_numbers)
     app.connect("autodoc-skip-member", skip)

@@ -7,7 +7,8 @@ import pytest
 from streameval.accumulators import registry
 
 ADAPTER = (
-    r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$)|from (?=tensorboard\.)"
+    r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$)"
+    r"|from (?=tensorboard\.|torch import\b)"
     r"|(?:from|import) (?=(?:keras|river|torcheval|torchmetrics)\b))(\w+)"
 )
 

@@ -71,8 +71,8 @@ def by_grid() -> str:
     lines = [
         ("uniform scores, 65,536 cells", "width of ROC AUC"),
         ("---", "---"),
-        ("of equal width", f"{equal:.1e}"),
-        ("ours", width(of(data, 2**16).roc_auc)),
+        ("cells of equal width", f"{equal:.1e}"),
+        ("cells of the sketch", width(of(data, 2**16).roc_auc)),
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace(" --- ", "---")
 

@@ -75,7 +75,7 @@ def one_process(paths: list[str]) -> bytes:
 
 def two_jobs(paths: list[str]) -> bytes:
     """Let the command line count with two processes."""
-    state = Path(paths[0]).with_name("state.se")
+    state = Path(paths[0]).with_name("state.state")
     command = [str(Path(sys.executable).with_name("streameval")), "eval", *paths, "--jobs", "2"]
     command += ["--task", "binary", "--budget", str(BUDGET), "-o", str(state)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

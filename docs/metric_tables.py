@@ -35,7 +35,7 @@ def table_of_names():
 
 def finder():
     """List every metric by what it is called, with where it is."""
-    head = ("metric", "name", "of", "also called", "checked against")
+    head = ("metric", "name", "also called", "of", "checked against")
     found = [_found(result, row) for result in WITH_TABLES for row in result.TABLE.values()]
     metrics = sorted((cells for cells in found if cells), key=lambda cells: cells[0].casefold())
     lines = [head, ("---",) * len(head), *metrics]
@@ -50,13 +50,27 @@ def _found(result, row):
     others = row.aliases
     if measure is not None:
         others = dict.fromkeys([*measure.others, *trec_names(measure)])
+        others.pop(measure.name, None)
     return (
-        row.heading or row.name.replace("_", " ").capitalize(),
+        measure.title if measure is not None else _title(row),
         f"`{signature(row)}`" + _how_asked(row),
-        f"`{result.MADE_BY}`" + (f", `--task {result.TASK}`" if result.IS_TASK else ""),
         ", ".join(f"`{name}`" for name in others),
+        _home(result),
         row.oracle,
     )
+
+
+def _title(row):
+    """Write the name of a metric for people: "Recall at a threshold" for `recall_at`."""
+    name = row.name.replace("_", " ") + " a threshold" * row.name.endswith("_at")
+    title = row.heading or re.sub(r"\b([tf]pr|roc|auc)\b", lambda word: word[0].upper(), name)
+    return title[0].upper() + title[1:]
+
+
+def _home(result):
+    """Name the class that has a metric, how it is made, and its task on the command line."""
+    classes = ", with `classes=`" if result.__name__ == "ClassCurves" else ""
+    return f"`{result.MADE_BY}`{classes}" + (f", `--task {result.TASK}`" if result.IS_TASK else "")
 
 
 def _how_asked(row):

@@ -1,8 +1,8 @@
 """Streaming metric accumulators: exact, mergeable evaluation over unbounded data.
 
-Every accumulator has ``update(batch)``, ``compute()`` and ``merge(*others)``. However the data
-is cut into batches, spread over workers and merged, the state is the same bytes and the
-numbers are the same floats.
+Every accumulator has ``update(batch)``, ``compute()`` and ``merge(*others)``. The state is the same
+bytes, and the numbers are the same floats, however you split the data into batches, spread it over
+workers and merge it.
 
 >>> import streameval as se
 >>> acc = se.ConfusionAccumulator()
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from streameval import reports as reports
     from streameval.accumulators.base import Accumulator
     from streameval.accumulators.calibration import CalibrationAccumulator
+    from streameval.accumulators.catalog import CatalogAccumulator
     from streameval.accumulators.collection import Collection
     from streameval.accumulators.confusion import ConfusionAccumulator
     from streameval.accumulators.curve import PRCurveSketch
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.monitor import Monitor
     from streameval.monitoring.redis_stream import RedisStream
     from streameval.results.calibration import Calibration
+    from streameval.results.catalog import Catalog
     from streameval.results.class_curves import ClassCurves
     from streameval.results.collection import CollectionResult
     from streameval.results.comparison import Comparison, Difference, compare
@@ -72,6 +74,8 @@ __all__ = [
     "Bounded",
     "Calibration",
     "CalibrationAccumulator",
+    "Catalog",
+    "CatalogAccumulator",
     "ClassCurves",
     "Collection",
     "CollectionResult",
@@ -116,10 +120,10 @@ __all__ = [
     "table",
 ]
 
-if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any attribute)
+if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
 
     def __getattr__(name: str) -> Any:
-        """Import a name when it is first used: a program loads what it needs, and no more."""
+        """Import a name when it is first used, so that a program loads only what it needs."""
         if name in ("io", "reports"):
             return _home(name)
         if name == "__version__":
@@ -151,6 +155,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.parts as home
             case "CalibrationAccumulator":
                 import streameval.accumulators.calibration as home
+            case "CatalogAccumulator":
+                import streameval.accumulators.catalog as home
             case "from_bytes" | "load" | "save":
                 import streameval.accumulators.persistence as home
             case "Collection":
@@ -165,16 +171,6 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.grouped as home
             case "Bounded":
                 import streameval.metrics.bounded as home
-            case "Kafka":
-                import streameval.monitoring.kafka as home
-            case "RedisStream":
-                import streameval.monitoring.redis_stream as home
-            case "Monitor":
-                import streameval.monitoring.monitor as home
-            case "Tail":
-                import streameval.monitoring.files as home
-            case "Folder":
-                import streameval.monitoring.folders as home
             case "Paired":
                 import streameval.accumulators.paired as home
             case "RankingAccumulator":
@@ -185,8 +181,25 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.sliced as home
             case "Windowed":
                 import streameval.accumulators.windowed as home
+            case "Folder" | "Kafka" | "Monitor" | "RedisStream" | "Tail":
+                home = _home_in_monitoring(name)
             case _:
                 home = _home_of_result(name)
+        return home
+
+    def _home_in_monitoring(name: str) -> Any:
+        """Import the module in which the monitor or a source is defined."""
+        match name:
+            case "Kafka":
+                import streameval.monitoring.kafka as home
+            case "RedisStream":
+                import streameval.monitoring.redis_stream as home
+            case "Monitor":
+                import streameval.monitoring.monitor as home
+            case "Tail":
+                import streameval.monitoring.files as home
+            case _:
+                import streameval.monitoring.folders as home
         return home
 
     def _home_of_result(name: str) -> Any:
@@ -194,6 +207,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
         match name:
             case "Calibration":
                 import streameval.results.calibration as home
+            case "Catalog":
+                import streameval.results.catalog as home
             case "ClassCurves":
                 import streameval.results.class_curves as home
             case "CollectionResult":
@@ -218,6 +233,6 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.regression_outputs as home
             case "SlicedResult":
                 import streameval.results.sliced as home
-            case _:  # `table`, the last of them
+            case _:  # `table`, the last name
                 import streameval.results.tables as home
         return home

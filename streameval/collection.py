@@ -1,4 +1,4 @@
-"""Where pickles of release 0.1.0 look for `Collection`."""
+"""The module in which pickles of release 0.1.0 look for `Collection`."""
 
 from streameval.accumulators.collection import Collection
 

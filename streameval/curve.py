@@ -1,4 +1,4 @@
-"""Where pickles of release 0.1.0 look for `PRCurveSketch`."""
+"""The module in which pickles of release 0.1.0 look for `PRCurveSketch`."""
 
 from streameval.accumulators.curve import PRCurveSketch
 

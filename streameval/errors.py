@@ -31,14 +31,14 @@ Position = int | tuple[int, ...]
 
 
 class Named:
-    """An argument that a message mentions, so that it can be told by another name.
+    """An argument mentioned in a message, which can be shown under another name.
 
     Parameters
     ----------
     name : str
         The name of the argument.
     value : str, optional
-        What it is set to, as Python writes it; "" for any value.
+        Its value, as Python writes it; "" for any value.
 
     Examples
     --------
@@ -53,18 +53,18 @@ class Named:
         self.value = value
 
     def __str__(self) -> str:
-        """Return what stands within a sentence."""
+        """Return the text for a sentence."""
         return f"`{self.name}`" if self.value is None else f"{self.name}={self.value}"
 
     def __repr__(self) -> str:
-        """Return what makes it."""
+        """Return the expression that creates it."""
         return f"Named({self.name!r}, {self.value!r})"
 
 
 class StreamevalError(Exception):
     """The base of every error that streameval raises on purpose.
 
-    The message is made of the parts, here alone::
+    The message is composed of its parts here and nowhere else::
 
         `y_score` must lie in [0, 1], got 3.2 at position 17. Pass scores="real" for logits.
          argument  reason                         position     remedy
@@ -72,18 +72,18 @@ class StreamevalError(Exception):
     Parameters
     ----------
     *reason : object
-        What is wrong, in pieces; `Named` ones are arguments. Without the keywords below it is
+        What is wrong, in pieces; `Named` pieces are arguments. Without the keywords below, this is
         the whole message.
     argument : str or Named, optional
         The argument that breaks a rule.
     position : int or tuple of int, optional
-        Where in the argument.
+        The position in the argument.
     at : str
-        What the message puts before the position.
+        The word before the position in the message.
     remedy : str or tuple, optional
-        What to do about it: whole sentences, in pieces if arguments are mentioned.
+        What to do about it: whole sentences, in pieces if they mention arguments.
     where : str
-        What the message begins with: the member of a collection, or a file.
+        The beginning of the message: the member of a collection, or a file.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class StreamevalError(Exception):
         super().__init__(self.told())
 
     def told(self, words: Words = lambda _: None, *, with_position: bool = True) -> str:
-        """Return the message, with other names for arguments and optionally no position."""
+        """Return the message with other names for arguments, with or without the position."""
         subject, at, advice, where = self._parts.values()
         said = "".join(_worded(piece, words) for piece in self._pieces)
         if subject is not None:
@@ -134,7 +134,7 @@ class StreamevalError(Exception):
         return f"{where}{said}"
 
     def within(self, where: str) -> Self:
-        """Make the same error with a message that begins with where it happened."""
+        """Return the same error with a message that begins with its location."""
         parts = self._parts | {"where": f"{where}: {self._parts['where']}"}
         made: Self = _remade(type(self), self._pieces, {"position": self.position, **parts})
         vars(made).update(
@@ -143,7 +143,7 @@ class StreamevalError(Exception):
         return made
 
     def renamed(self, old: str, new: str) -> Self:
-        """Make the same error with an argument called by another name wherever it is mentioned."""
+        """Return the same error with another name for an argument wherever it is mentioned."""
 
         def changed(piece: object) -> object:
             if isinstance(piece, Named) and piece.name == old:
@@ -159,7 +159,7 @@ class StreamevalError(Exception):
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the parts in a copy, and on the way between processes."""
+        """Keep the parts in copies and pickles."""
         parts = {"position": self.position, **self._parts}
         return _remade, (type(self), self._pieces, parts), vars(self)
 
@@ -169,7 +169,7 @@ def _worded(piece: object, words: Words) -> str:
 
 
 def _remade(cls: type[StreamevalError], pieces: tuple[object, ...], parts: dict[str, Any]) -> Any:
-    """Make an error of its parts, whatever the constructor of its class takes."""
+    """Create an error from its parts, whatever arguments its class takes."""
     error = cls.__new__(cls)
     StreamevalError.__init__(error, *pieces, **parts)
     return error
@@ -180,7 +180,7 @@ class InvalidInputError(StreamevalError, ValueError):
 
 
 class UnknownMetricError(InvalidInputError):
-    """A result has no metric of that name, or not of that class, average or argument."""
+    """A result has no metric of that name, class, average or argument."""
 
 
 class BadDataError(StreamevalError, ValueError):
@@ -188,7 +188,7 @@ class BadDataError(StreamevalError, ValueError):
 
 
 class IncompatibleStateError(StreamevalError, ValueError):
-    """Two states cannot become one: their class or their configuration differs."""
+    """Two states cannot be merged: their class or their configuration differs."""
 
 
 class CorruptStateError(StreamevalError, ValueError):
@@ -214,5 +214,5 @@ def require(claim: object, what: str) -> None:
 
 
 def corrupt(what: str) -> CorruptStateError:
-    """Make the error of decoded bytes; where its words take longer to write than to check."""
+    """Create the error about decoded bytes, for checks that build their message only on failure."""
     return CorruptStateError(f"state is corrupt: {what}.")

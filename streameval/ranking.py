@@ -1,4 +1,4 @@
-"""Where pickles of release 0.1.0 look for `RankingAccumulator`."""
+"""The module in which pickles of release 0.1.0 look for `RankingAccumulator`."""
 
 from streameval.accumulators.ranking import RankingAccumulator
 

@@ -1,4 +1,4 @@
-"""Where pickles of release 0.1.0 look for `RegressionAccumulator`."""
+"""The module in which pickles of release 0.1.0 look for `RegressionAccumulator`."""
 
 from streameval.accumulators.regression import RegressionAccumulator
 

@@ -34,7 +34,7 @@ __all__ = ["html_report"]
 
 
 _MAX_NAMED = 3
-_SHARED = 0.5  # the share of common classes from which two results stand side by side
+_SHARED = 0.5  # two results are side by side if they share at least this many classes
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -43,18 +43,18 @@ _CERTIFIED = (
     "cell; a number without one is exact. In figures they are bands and broad lines."
 )
 _SAMPLING = (
-    "say where the value for the population may lie, from which the data was drawn. In figures "
+    "show where the value for the population that the data was drawn from may lie. In figures "
     "they are thin lines."
 )
 _DASH = (
-    "is a number that the data does not define: nothing was predicted, a class is absent, or "
-    "there is no data."
+    "stands for a number that the data does not define: nothing was predicted, a class is absent, "
+    "or there is no data."
 )
 
 
 @attrs.frozen
 class _State:
-    """A state with its name, its result and what it takes."""
+    """A state with its name, its result and its size."""
 
     name: str
     accumulator: Accumulator[Any, Any]
@@ -63,7 +63,7 @@ class _State:
 
     def leaves(self) -> list[tuple[str, Result]]:
         """List the results, each after the name of its member or slice."""
-        return _leaves(self.result) or _leaves(_whole(self.accumulator).compute())  # no slices
+        return _leaves(self.result) or _leaves(_whole(self.accumulator).compute())  # without slices
 
     @property
     def is_exact(self) -> bool:
@@ -83,38 +83,38 @@ def html_report(
     confusions: Confusions = "count",
     metrics: Sequence[str | MetricName] = (),
 ) -> str:
-    """Lay out what states hold as one HTML page, side by side where they are of one type.
+    """Lay out states as one HTML page, side by side if they are of the same type.
 
-    The page needs nothing else: no script, no font, no network. It has a light and a dark look,
-    and can be printed. Equal states give equal pages.
+    The page is self-contained: it needs no script, no font and no network. It has a light and a
+    dark theme, and can be printed. Equal states give equal pages.
 
     Parameters
     ----------
     states : mapping from name to accumulator
-        What to show, in this order. The members of a collection have a section each.
+        The states to show, in this order. Each member of a collection has a section.
     title : str, optional
         The heading; by default the names.
     level : float
         The probability of the sampling intervals, in [0, 1); 0 leaves them out.
     confusions : {"count", "rate"}
-        How the pairs of classes are ranked that are confused most: by examples, or by their
-        share of the true class, which shows what is wrong with rare ones.
+        How to rank the most confused pairs of classes: by examples, or by their share of the true
+        class, which shows problems of rare classes.
     metrics : sequence of str
-        Metrics to show besides, named as for `Result.read`: ``"recall_at(0.9)"``,
-        ``"cohen_kappa_quadratic"``, ``"recall[cat]"``; of one member only as ``"member/roc_auc"``.
+        More metrics to show, named as for `Result.read`: ``"recall_at(0.9)"``,
+        ``"cohen_kappa_quadratic"``, ``"recall[cat]"``, or ``"member/roc_auc"`` for one member only.
 
     Returns
     -------
     str
-        The page. Pictures share at most 8 states or classes, tables have at most 30 classes,
-        and matrices of more than 24 classes are the 20 pairs confused most. Beside the metrics
-        of each state but the first are their differences from the first one.
+        The page. A picture shows at most 8 states or classes, and a table at most 30 classes. A
+        matrix of more than 24 classes is replaced by the 20 most confused pairs. Every state but
+        the first has the differences from the first state beside its metrics.
 
     Raises
     ------
     InvalidInputError
-        When there is no state, one is no accumulator or of a class of your own, the level
-        is none, or no state has one of the metrics.
+        When there is no state, one is not an accumulator or is of a user-defined class, the level
+        is invalid, or no state has one of the metrics.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def html_report(
     ('<!doctype html>', True, False)
     """
     one_of(confusions, ("count", "rate"), name="confusions")
-    normal_quantile(level)  # refuses what is no level, even where no interval will be shown
+    normal_quantile(level)  # refuses an invalid level even if no interval is shown
     held = _read(states)
     if not (title is None or isinstance(title, str)):
         raise InvalidInputError(f"must be a text, got {title!r}", argument="title")
@@ -143,14 +143,14 @@ def html_report(
 
 
 def _names(held: Sequence[_State]) -> str:
-    """Name the first states, and count the others."""
+    """Name the first states and count the others."""
     first = ", ".join(short(state.name, 40) for state in held[:_MAX_NAMED])
     hidden = len(held) - _MAX_NAMED
     return f"{first} and {count(hidden)} more" if hidden > 0 else first
 
 
 def _read(states: Any) -> list[_State]:
-    """Compute the results, or refuse anything but states."""
+    """Compute the results; refuse anything that is not a state."""
     if not isinstance(states, Mapping) or not states:
         raise InvalidInputError(
             f"must map names to accumulators, got {states!r:.60}", argument="states"
@@ -173,7 +173,7 @@ def _read(states: Any) -> list[_State]:
 
 
 def _check_results(state: _State) -> None:
-    """Refuse results without a section, such as results of user classes."""
+    """Refuse results without a section, such as results of user-defined classes."""
     for _, result in state.leaves():
         if not isinstance(result, RESULTS):
             found = type(result).__name__
@@ -196,7 +196,7 @@ def _head(title: str, style: str) -> list[Html]:
 
 @attrs.frozen
 class _Section:
-    """A section of the page: the states, or members, of one type."""
+    """A section of the page: states, or members, of one type."""
 
     anchor: str
     member: str
@@ -207,7 +207,7 @@ class _Section:
 
 @attrs.frozen
 class _Group:
-    """Results that stand side by side: of one member, of one type, and of one task."""
+    """Results shown side by side: of the same member, type and task."""
 
     member: str
     result_type: type[Result]
@@ -225,7 +225,7 @@ class _Group:
 
 @attrs.frozen
 class _Described:
-    """A result of a state or a member, as a page shows it."""
+    """A result of a state or a member, described for a page."""
 
     state: str
     member: str
@@ -236,7 +236,7 @@ class _Described:
 def _described(
     held: Sequence[_State], level: float, metrics: Sequence[MetricName]
 ) -> list[_Described]:
-    """Describe every result, with the metrics that were asked for."""
+    """Describe every result, with the requested metrics."""
     every = [
         _Described(state.name, member, result, result.described(level))
         for state in held
@@ -256,7 +256,7 @@ def _described(
 def _reading_of(
     described: _Described, metric: MetricName, level: float
 ) -> Reading | UnknownMetricError:
-    """Read a metric of a result; the error if it has none of that name."""
+    """Read a metric of a result, or return the error if it has no such metric."""
     member, _, name = metric.name.rpartition(SEPARATOR)
     if member and member not in described.member.split(", "):
         return UnknownMetricError(f"no metric '{metric}': no state has a member {member!r}.")
@@ -267,7 +267,7 @@ def _reading_of(
 
 
 def _with_row(described: _Described, metric: MetricName, reading: Reading) -> _Described:
-    """Add a row, unless the page shows it anyway."""
+    """Add a row unless the page shows it already."""
     name = metric.name.rpartition(SEPARATOR)[2]
     row, rows = described.result.TABLE.get(name), described.description.rows
     heading = row.heading if row is not None and metric.of is None else ""
@@ -306,7 +306,7 @@ def _sections(
 
 
 def _over_time(held: Sequence[_State], level: float, first: int) -> list[_Section]:
-    """Put together the usual metrics of states with panes of time, pane by pane."""
+    """Collect the usual metrics of states with panes of time, pane by pane."""
     found: list[_Section] = []
     for state in held:
         if isinstance(state.accumulator, Windowed) and state.accumulator.newest is not None:
@@ -344,7 +344,7 @@ def _whole(accumulator: Any) -> Any:
 
 
 def _reading(result: Result | None, metric: str, level: float) -> Reading:
-    """Read a metric; without labels it is undefined, and where it is of a class without rows."""
+    """Read a metric; it is undefined without labels, or for a class without rows."""
     try:
         return Reading(math.nan) if result is None else result.read(metric, level=level)
     except UnknownMetricError:
@@ -363,14 +363,14 @@ def _header(title: str, held: Sequence[_State], sections: Sequence[_Section]) ->
 
 
 def _link_text(section: _Section, sections: Sequence[_Section]) -> str:
-    """Name a section by its heading, and by what it is of where that is not enough."""
+    """Name a section by its heading, and by its member or state if the heading is not unique."""
     same = [other for other in sections if other.heading == section.heading]
     of = section.member or (section.names[0] if len(same) > 1 else "")
     return f"{short(of)}: {section.heading}" if of else section.heading
 
 
 def _states(held: Sequence[_State]) -> Html:
-    """List the states: what they hold, how much, and whether it is exact."""
+    """List the states: their type, their size, and whether they are exact."""
     heads = (("State", None), ("Holds", None), ("Counted", "number"), ("Size", "number"))
     columns = [element("th", text, scope="col", class_=look) for text, look in heads]
     columns.append(element("th", "Numbers", scope="col"))
@@ -405,7 +405,7 @@ def _main(sections: Sequence[_Section], n_states: int) -> Html:
 
 
 def _shown(section: _Section, n_states: int) -> Html:
-    """Put a section under what it is of: a member, and the state where it is one of several."""
+    """Put a section under the name of its member, and of its state if there are several."""
     names = section.names if len(section.names) == 1 < n_states else ()
     of = [label(name, 80) for name in (*names, section.member) if name]
     above = [element("p", *_between(of), class_="of-what")] if of else []
@@ -416,7 +416,7 @@ def _shown(section: _Section, n_states: int) -> Html:
 
 
 def _between(parts: Sequence[Html]) -> list[str]:
-    """Put a mark between the parts."""
+    """Put a separator between the parts."""
     return [text for part in parts for text in (" / ", part)][1:]
 
 

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 __all__ = ["EXAMPLES", "cases", "quick_cases"]
 
-EXAMPLES = {"dev": 5, "cover": 10, "ci": 50, "deep": 1000}
+EXAMPLES = {"dev": 3, "cover": 10, "ci": 50, "deep": 1000}
 """Cases of a law by profile; `dev` is the default, `cover` takes every branch."""
 
 
@@ -24,7 +24,7 @@ def cases(deep: int = 1000, *, least: int = 1) -> int:
 
 def quick_cases(every: int, *, least: int = 3) -> int:
     """Return the number of cases so cheap that CI runs every one, and the inner loop a few."""
-    part = 40 if _is("dev") else 10 if _is("cover") else 1
+    part = 80 if _is("dev") else 10 if _is("cover") else 1
     return max(every // part, least)
 
 

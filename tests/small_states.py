@@ -355,6 +355,19 @@ def coarse_groups() -> se.GroupedAUC:
     return accumulator.update(truth, score, group, sample_weight=[0.5, 2, 1.1, 1, 1])
 
 
+def catalog() -> se.CatalogAccumulator:
+    accumulator = se.CatalogAccumulator(9, k=2)
+    return accumulator.update([[7, -1, 3], [7, 7, 5]])
+
+
+def popular_catalog() -> se.CatalogAccumulator:
+    """Strings, weights that have fractions, popularities."""
+    accumulator = se.CatalogAccumulator(3, k=None, popularity=True)
+    return accumulator.update(
+        ["日本", "", "日本"], popularity=[0.5, 1.0, 0.25], sample_weight=[0.5, 2, 1.1]
+    )
+
+
 def ranking() -> se.RankingAccumulator:
     """Complete queries: one with nothing to find, one with a document that was not retrieved."""
     accumulator = se.RankingAccumulator(["map", "ndcg@2", "p@1"])
@@ -497,6 +510,9 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "grouped": grouped,
     "coarse_groups": coarse_groups,
     "empty_grouped": se.GroupedAUC,
+    "catalog": catalog,
+    "popular_catalog": popular_catalog,
+    "empty_catalog": lambda: se.CatalogAccumulator(3),
     "paired": paired,
     "paired_scores": paired_scores,
     "paired_errors": paired_errors,
@@ -530,6 +546,7 @@ CURVE_FIELDS = ("n", "skipped", "levels", "sizes", "lo", "hi", "pos", "neg")
 MEASURED_FIELDS = ("n", "extremes", "level", "lo", "hi", "weight")
 OUTPUT_FIELDS = ("n", "extremes", "levels", "sizes", "lo", "hi", "weight")
 GROUPED_FIELDS = ("n", "level", "groups", "sizes", "lo", "hi", "pos", "neg")
+CATALOG_FIELDS = ("n", "items", "exposures")
 RANKING_FIELDS = (
     *("n", "missing", "nothing", "empty", "closed", "values"),
     *("ids", "rows", "declared", "relevant", "found"),
@@ -570,6 +587,9 @@ FIELDS = {
     "grouped": GROUPED_FIELDS,
     "coarse_groups": GROUPED_FIELDS,
     "empty_grouped": GROUPED_FIELDS,
+    "catalog": CATALOG_FIELDS,
+    "popular_catalog": CATALOG_FIELDS,
+    "empty_catalog": CATALOG_FIELDS,
     "paired": ("n", "outcomes"),
     "paired_scores": (
         *("n", "outcomes", "joint", "levels", "sizes"),
@@ -611,6 +631,7 @@ KINDS = {
     se.Sliced: 8,
     se.Windowed: 9,
     se.Paired: 10,
+    se.CatalogAccumulator: 12,
 }
 """The numbers of the kinds, forever."""
 

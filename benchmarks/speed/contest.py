@@ -70,6 +70,8 @@ class Peer:
         How many times as fast, or as small, we want to be. A peer without one is shown only.
     tolerance : float
         How far its numbers may be from ours, absolutely and relatively.
+    why : str
+        Why its goal is missed, if it is; the page shows the yardsticks of the contest beside it.
     """
 
     library: str
@@ -78,6 +80,7 @@ class Peer:
     module: str = ""
     goal: float | None = 1.0
     tolerance: float = 1e-9
+    why: str = ""
 
     @property
     def is_installed(self) -> bool:
@@ -96,6 +99,11 @@ class Peer:
 
     def __str__(self) -> str:
         return f"{self.library} {self.name}"
+
+
+def yardstick(name: str, make: Callable[[Data], Callable[[], Any]], library: str = "numpy") -> Peer:
+    """Show what a part of our work, or the least that it takes, costs alone: `make` gives it."""
+    return Peer(library=library, name=name, ready=lambda _, data: Side(make(data)), goal=None)
 
 
 @attrs.frozen

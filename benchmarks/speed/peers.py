@@ -15,6 +15,7 @@ def torchmetrics(
     read: Read,
     goal: float | None = 1.0,
     tolerance: float = 1e-4,
+    why: str = "",
     **options: Any,
 ) -> Peer:
     """Let a metric of torchmetrics, with its default checks, go a way."""
@@ -24,6 +25,7 @@ def torchmetrics(
         ready=way(partial(torchmetric, name=name, **options), read),
         goal=goal,
         tolerance=tolerance,
+        why=why,
     )
 
 
@@ -33,6 +35,7 @@ def torcheval(
     read: Read,
     goal: float | None = 1.0,
     tolerance: float = 1e-4,
+    why: str = "",
     **options: Any,
 ) -> Peer:
     """Let a metric of torcheval go a way."""
@@ -43,6 +46,7 @@ def torcheval(
         ready=way(partial(torcheval_metric, name=name, **options), read),
         goal=goal,
         tolerance=tolerance,
+        why=why,
     )
 
 

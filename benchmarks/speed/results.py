@@ -15,6 +15,9 @@ import attrs
 from speed.contest import Contest, Peer
 from speed.timing import Spread
 
+YARDSTICKS = ("numpy", "pyarrow", "streameval")
+"""The libraries with which we measure parts of our own work."""
+
 RESULTS = Path(__file__).parents[1] / "results.json"
 
 
@@ -36,6 +39,8 @@ class Row:
         Our seconds a call, or bytes.
     rounds : int
         Of how many ratios these are the quartiles.
+    why : str
+        Why the goal is missed, if it is.
     """
 
     verb: str
@@ -49,6 +54,7 @@ class Row:
     ratio: Spread | None = None
     ours: float | None = None
     rounds: int = 0
+    why: str = ""
 
     @classmethod
     def of(cls, contest: Contest, peer: Peer, size: int, **found: Any) -> Row:
@@ -62,6 +68,7 @@ class Row:
             library=peer.library,
             peer=peer.name,
             goal=peer.goal,
+            why=peer.why,
             **found,
         )
 
@@ -69,6 +76,17 @@ class Row:
     def is_missed(self) -> bool:
         """Whether there is a goal, and the median does not reach it."""
         return self.goal is not None and self.ratio is not None and self.ratio.median < self.goal
+
+    @property
+    def contest(self) -> tuple[str, str, str, int, str]:
+        """What the contest is about, which rows of its peers share."""
+        return self.verb, self.accumulator, self.work, self.size, self.measure
+
+    @property
+    def is_yardstick(self) -> bool:
+        """Whether it shows what a part of our work takes alone."""
+        own = self.library in YARDSTICKS
+        return own and self.goal is None and self.ratio is not None
 
 
 @attrs.frozen

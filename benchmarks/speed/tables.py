@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from speed.results import Report, Row
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "speed.md"
 
 COLUMNS = ("accumulator", "work", "rows", "beside", "goal", "times", "middle half")
+MISSED = ("accumulator", "work", "rows", "beside", "goal", "times", "why")
 
 
 def put(name: str, block: str, page: Path = PAGE) -> None:
@@ -28,7 +29,23 @@ def report_block(report: Report) -> str:
     parts = [found_with(report.about), summary(report.rows)]
     for verb, rows in groupby(report.rows, lambda row: row.verb):
         parts.append("\n".join([f"### {verb.capitalize()}\n", *head(COLUMNS), *map(line, rows)]))
+    if any(row.is_missed for row in report.rows):
+        parts.append("\n".join(["### Missed goals\n", *head(MISSED), *reasons(report.rows)]))
     return "\n\n".join(parts)
+
+
+def reasons(rows: Sequence[Row]) -> Iterator[str]:
+    """Write a row for each missed goal, with what was measured beside it."""
+    for row in rows:
+        if row.is_missed:
+            *cells, _ = cells_of(row)
+            shares = [
+                f"{one.peer} {number(one.ratio.median)}"
+                for one in rows
+                if one.contest == row.contest and one.is_yardstick and one.ratio
+            ]
+            measured = f" Of our time: {', '.join(shares)}." if shares else ""
+            yield f"| {' | '.join([*cells, row.why + measured])} |"
 
 
 def found_with(about: dict[str, Any]) -> str:
@@ -53,12 +70,17 @@ def head(columns: Sequence[str]) -> list[str]:
 
 def line(row: Row) -> str:
     """Write one row."""
+    return f"| {' | '.join(cells_of(row))} |"
+
+
+def cells_of(row: Row) -> list[str]:
+    """Write the cells of one row."""
     times, spread = "not installed", ""
     if row.ratio:
         times = f"**{number(row.ratio.median)}**" if row.is_missed else number(row.ratio.median)
         if row.rounds > 1:
             spread = f"{number(row.ratio.low)} to {number(row.ratio.high)}"
-    cells = [
+    return [
         f"`{row.accumulator}`",
         row.work,
         f"{row.size:,}",
@@ -67,7 +89,6 @@ def line(row: Row) -> str:
         times,
         spread,
     ]
-    return f"| {' | '.join(cells)} |"
 
 
 def number(value: float) -> str:

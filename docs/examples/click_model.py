@@ -2,7 +2,7 @@
 
     python docs/examples/click_model.py clicks.csv report.html
 
-The log has the columns user, clicked and score. If there is none, a made-up one is written.
+The log has the columns user, clicked and score. If it does not exist, the script simulates one.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 torchrun --standalone --nproc-per-node 4 docs/examples/image_classifier.py
 
-Every rank counts its own part of the validation images, and each image counts once.
+Each rank evaluates its own part of the validation images, and each image counts once.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Serve the live page of which `live_page.png` is a picture, until Ctrl-C.
+"""Serve the live page that `live_page.png` shows, until Ctrl-C.
 
     python docs/figures/live_page.py
 
-The picture is taken by hand: Chromium opens the page without a window, in its light look,
+To take the picture, wait until the chart covers 60 minutes, and run Chromium in light mode:
 
     chromium --headless --hide-scrollbars --blink-settings=preferredColorScheme=1 \
-        --force-device-scale-factor=1.25 --window-size=1100,1130 \
+        --force-device-scale-factor=1.25 --window-size=1100,1296 \
         --screenshot=live_page.png http://127.0.0.1:8765/
 
-and is reduced to a palette of 128 colours.
+with a sans-serif system font such as Inter. Then reduce it to a palette of 128 colours.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ START, MINUTES, WAIT = 1_767_261_600, 75, 600
 
 
 def write_logs(folder: Path) -> None:
-    """Write predictions, and labels that come some minutes later; France drifts at the end."""
+    """Write predictions, and labels that arrive some minutes later; France drifts at the end."""
     rng = np.random.default_rng(11)
     n = 60_000
     seconds = np.sort(rng.integers(0, MINUTES * 60, n))

@@ -1,14 +1,14 @@
-"""Build the report of which `report.png` is a picture.
+"""Build the report that `report.png` shows.
 
     python docs/figures/report.py report.html
 
-The picture is taken by hand: Chromium opens the page without a window, in its light look,
+To take the picture, run Chromium in light mode:
 
     chromium --headless --hide-scrollbars --blink-settings=preferredColorScheme=1 \
-        --force-device-scale-factor=1.5 --window-size=1100,1750 \
+        --force-device-scale-factor=1.5 --window-size=1100,1760 \
         --screenshot=report.png report.html
 
-in a sans-serif font such as Inter, and reduced to a palette of 128 colours.
+with a sans-serif system font such as Inter. Then reduce it to a palette of 128 colours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMES = ["benign", "malignant"]
 
 
 def page() -> str:
-    """Report the curves of the breast cancer log with few cells and fewer, and its labels."""
+    """Report the labels of the breast cancer log, and its curve with 64 and with 12 cells."""
     with (DATA / "breast_cancer.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     truth = [int(row["y_true"]) for row in rows]

@@ -1,7 +1,8 @@
 """Record what commands print, as SVG that types them: ``python docs/figures/terminal.py``.
 
-Each recording is played once and ends with everything on the screen, which is also what readers
-see who prefer no motion. It has the colours of a light or a dark terminal, as the reader prefers.
+Each recording plays once. Text that is not typed or printed yet is faint, so the picture is never
+empty. At the end, everything is on the screen; readers who prefer no motion see that at once. The
+colours are those of a light or a dark terminal, as the reader prefers.
 """
 
 from __future__ import annotations
@@ -43,10 +44,13 @@ text {
 }
 .title { fill: var(--soft); text-anchor: middle }
 .prompt { fill: var(--prompt) }
-.cover { fill: var(--bg); transform: scaleX(0); transform-box: fill-box; transform-origin: right }
+.cover {
+  fill: var(--bg); fill-opacity: 0.7;
+  transform: scaleX(0); transform-box: fill-box; transform-origin: right
+}
 .line { animation: appear 1ms backwards }
 .cover { animation: type backwards }
-@keyframes appear { from { visibility: hidden } to { visibility: visible } }
+@keyframes appear { from { opacity: 0.3 } to { opacity: 1 } }
 @keyframes type { from { transform: scaleX(1) } to { transform: scaleX(0) } }
 @media (prefers-reduced-motion: reduce) { .line, .cover { animation: none } }
 """

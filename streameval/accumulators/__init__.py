@@ -1,1 +1,21 @@
-"""The accumulators: the public base, one class a subject, reading of batches, checkpoints."""
+"""The accumulators: the public base, one class per subject, reading batches, checkpoints.
+
+A metric of existing counts needs nothing in this package: it is a row of a table in `metrics` or
+`results`. A class in this package joins a configuration (`configs`) and a state
+(`states`), reads batches, and makes a result (`results`).
+
+Every class
+    `base` has the verbs, from updates to bytes; `definition` and `registry` hold the definitions
+    of classes. `merging`, `persistence`, `decoding` and `classes` work for all of them.
+Classes with pending rows
+    `buffered` is their base, and `pending` the block that small batches are copied into.
+Their batches
+    `decisions` reads labels and scores for `confusion` and `paired`, `scored_rows` for `curve`
+    and `grouped`, and `ranked_rows` for `ranking`; `highest_scores` finds the class with the
+    highest score of a row. `calibration`, `regression` and `catalog` read their own.
+Classes that hold others
+    `collection` and `members`: many on one batch. `grouping` is the base of `sliced` and
+    `windowed`: one for each value, or pane of time; `grouped_batches` and `grouped_rows` bring
+    rows to them, and `sealed`, `pane_bytes` and `two_stacks` keep and merge many at once.
+    `parts`: one for each part of the data. `evidence` tests the panes of a `windowed` one.
+"""

@@ -1,11 +1,11 @@
-"""What every accumulator is: a configuration, a state, and the verbs between them."""
+"""The base of all accumulators: a configuration, a state, and the verbs between them."""
 
 from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
@@ -13,11 +13,12 @@ from streameval.accumulators.definition import Definition
 from streameval.accumulators.registry import register
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
-from streameval.inputs.batches import arguments
-from streameval.states import codec
-from streameval.states.fields import fields_of, written_fields, written_values
+from streameval.states.fields import bases, fields_of, written_values
 from streameval.states.stack import Stack
 from streameval.states.state import State, as_corrupt
+
+if TYPE_CHECKING:
+    from streameval.states.codec import Parts
 
 __all__ = ["Accumulator", "merged", "merged_of_one_class"]
 
@@ -66,9 +67,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     _weight_array: ClassVar[str] = "sample_weight"
     """The array of the weights of rows, or of what `_unit_array` makes of them."""
     _depth: ClassVar[int] = 0
-    """How deep it nests: an accumulator stands within those alone that are deeper."""
+    """Its nesting depth: an accumulator can only be inside deeper ones."""
     _config: ConfigT
     _held: Any
+    """The state, with what a base class adds to it: pending rows, members. See `_state`."""
 
     def __init_subclass__(
         cls,
@@ -108,7 +110,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @property
     def _state(self) -> StateT:
-        """The state of everything counted; pending rows are counted here, which nobody can see."""
+        """The state of everything counted; reading it counts the pending rows."""
         state: StateT = self._held
         return state
 
@@ -239,16 +241,18 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
         The format is versioned, checksummed and free of code; see `streameval.states.codec`.
         """
+        from streameval.states import codec  # noqa: PLC0415 (for bytes alone)
+
         state = self._state
         self._definition.check_state(state)
-        config = written_values(self._config)
-        return codec.encode(self.type_id, self.type_name, config, written_fields(state))
+        config, fields = written_values(self._config), written_values(state)
+        return codec.encode(self.type_id, self.type_name, config, fields, bases(type(state)))
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Return what was counted, however bytes write it: options and fields by name.
+        """Return the counts independently of the byte format: options and fields by name.
 
-        Digests are made of it, so that it must stay what it is. Accumulators within this one are
-        a field of their own, a tuple.
+        Digests depend on it, so it must never change. Inner accumulators form a separate field, a
+        tuple.
         """
         return written_values(self._config), written_values(self._state)
 
@@ -271,10 +275,14 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         IncompatibleStateError
             When they hold another type of accumulator.
         """
+        from streameval.states import codec  # noqa: PLC0415 (for bytes alone)
+
         return cls._decode(codec.split(data))
 
     def state_dict(self) -> dict[str, str]:
         """Encode the bytes as text in a dict, which checkpoints of any framework can hold."""
+        from streameval.states import codec  # noqa: PLC0415 (for bytes alone)
+
         return codec.to_state_dict(self.to_bytes())
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -287,6 +295,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         IncompatibleStateError
             When it holds another type of accumulator, or other options; the message names them.
         """
+        from streameval.states import codec  # noqa: PLC0415 (for bytes alone)
+
         loaded = self.from_bytes(codec.from_state_dict(state_dict))
         self._check_alike(loaded, "load")
         self._state = loaded._state
@@ -297,16 +307,16 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     def __repr__(self) -> str:
         """Show the options that differ from their defaults, and the total."""
-        usual = self._usual_options()
+        defaults = self._default_options()
         options = [
             f"{name}={value!r}"
             for name, value in self.options.items()
-            if value is not None and (name not in usual or value != usual[name])
+            if value is not None and (name not in defaults or value != defaults[name])
         ]
         return f"{type(self).__name__}({', '.join([*options, f'n={self.n}'])})"
 
     @classmethod
-    def _usual_options(cls) -> dict[str, Any]:
+    def _default_options(cls) -> dict[str, Any]:
         """Return the options of an accumulator made without any; {} if some are required."""
         try:
             return cls().options
@@ -315,23 +325,25 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     def _named(self, *arrays: Any, optional: tuple[Any, ...]) -> dict[str, Any]:
         """Name the arrays of one `update`, whatever form they have."""
+        from streameval.inputs.batches import arguments  # noqa: PLC0415 (for batches alone)
+
         keywords = dict(zip(self._optional_arrays, optional, strict=True))
         return arguments(*arrays, names=self._arrays, optional=keywords)
 
     def _fork(self) -> Self:
         """Make a shell with the same contents, pending rows included, to try an update on.
 
-        Its updates show nowhere else, whether they succeed or not. Only one of the two may be
-        updated after that: the fork, or this one if the fork is dropped.
+        Its updates are visible nowhere else, whether they succeed or not. Afterwards, only one of
+        the two may be updated: the fork or, if the fork is dropped, this one.
         """
         made = type(self).__new__(type(self))
         made._config, made._held = self._config, self._held
         return made
 
     def _rows_to_ship(self) -> Any:
-        """Copy all rows if they are pending, and take no more memory than their state would.
+        """Copy all rows if they are pending and need no more memory than their state would.
 
-        Else None: the state is what goes to the process that merges it.
+        Otherwise return None: the state is sent to the merging process.
         """
         return None
 
@@ -360,10 +372,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @classmethod
     def _read_rows(
         cls,
-        config: ConfigT,  # noqa: ARG003 - for those that can
+        config: ConfigT,  # noqa: ARG003 - for subclasses
         arrays: Mapping[str, Any],  # noqa: ARG003
     ) -> Any:
-        """Read the rows of many groups at once; None if each group has to be updated by itself.
+        """Read the rows of many groups at once; None if each group has to be updated alone.
 
         Parameters
         ----------
@@ -386,7 +398,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         groups: Any,
         n_groups: int,
     ) -> Mapping[str, Stack] | None:
-        """Count the rows of many groups at once; None if each group has to be counted by itself.
+        """Count the rows of many groups at once; None if each group has to be counted alone.
 
         Parameters
         ----------
@@ -400,24 +412,27 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
         Returns
         -------
-        mapping from field to Stack
-            The state of each group.
+        mapping from field to Stack, or None
+            The states of the groups, field by field.
         """
 
     @classmethod
     def _empty(cls, config: ConfigT) -> Self:
+        """Make an accumulator of a checked configuration that has counted nothing."""
         made = cls.__new__(cls)
         made._config = config
         return made.reset()
 
     @classmethod
     def _make(cls, config: ConfigT, state: StateT) -> Self:
+        """Make an accumulator of a checked configuration and its state."""
         made = cls.__new__(cls)
         made._config, made._state = config, state
         return made
 
     @classmethod
-    def _decode(cls, parts: codec.Parts) -> Self:
+    def _decode(cls, parts: Parts) -> Self:
+        """Make an accumulator of bytes whose checksum is right; all else is checked."""
         if (parts.type_id, parts.type_name) != (cls.type_id, cls.type_name):
             raise IncompatibleStateError(
                 f"these bytes hold a {parts.type_name}, not a {cls.type_name}."
@@ -431,12 +446,13 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return cls._make(config, state)
 
     @classmethod
-    def _decode_parts(cls, parts: codec.Parts) -> tuple[ConfigT, StateT]:
+    def _decode_parts(cls, parts: Parts) -> tuple[ConfigT, StateT]:
+        """Read the configuration and the state; headers that were read before are looked up."""
         definition = cls._definition
         config = definition.known.get(parts.header_bytes)
-        if config is not None:  # of a header in canonical form
+        if config is not None:  # the header is in canonical form
             return config, definition.read_state(cls._state_type(config), config, parts)
-        config = definition.read_config(parts.header["config"])
+        config = definition.read_config(parts)
         state = definition.read_state(cls._state_type(config), config, parts)
         parts.check_header(written_values(config), written_values(state))
         definition.remember(config, parts)
@@ -454,6 +470,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return other
 
     def _check_alike(self, other: Self, verb: str) -> None:
+        """Refuse an accumulator of the same class with other options."""
         mine, theirs = self._config, other._config
         if mine is not theirs and not mine == theirs:  # noqa: SIM201 - attrs answers it faster
             option, difference = self._difference(self._config, other._config)
@@ -479,5 +496,5 @@ def merged_of_one_class(accumulators: Sequence[Accumulator[Any, Any]]) -> Any:
     first = accumulators[0]
     configs = [one._config for one in accumulators]
     if configs.count(first._config) < len(configs):
-        return merged(accumulators)  # it says how they differ
+        return merged(accumulators)  # raises with the difference
     return first._make(first._config, first._sum_of(accumulators))

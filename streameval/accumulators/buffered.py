@@ -62,7 +62,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         return self._with_rows(buffered.state, buffered.rows) if buffered.used else buffered.state
 
     def _read_state(self, buffered: BufferedState[StateT]) -> StateT:
-        """Count the pending rows for a reader, who may come again before there are more."""
+        """Count the pending rows for a reader, and cache the state until more rows arrive."""
         return buffered.state_by(self._with_rows)
 
     def _append(self, rows: Rows) -> Self:
@@ -75,6 +75,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         self._append(rows)
 
     def _appended(self, buffered: BufferedState[StateT], rows: Rows) -> BufferedState[StateT]:
+        """Write rows after the pending ones, into a new block if needed, or count them."""
         if not rows.size:
             return buffered
         needed = rows.needed
@@ -98,8 +99,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         return Block.like(rows, capacity, order=self._order)
 
     def _sum_of(self, alike: Sequence[Any]) -> StateT:
-        """Count the pending rows of all together: a few cost as much as thousands."""
+        """Count all pending rows together: counting a few costs as much as counting thousands."""
         buffered: list[BufferedState[StateT]] = [one._held for one in alike]
-        size = max([one.block.capacity for one in buffered])
-        pending = map(self._count, pending_rows(buffered, size))
+        pending = map(self._count, pending_rows(buffered))
         return self._sum_all(chain([one.state for one in buffered], pending))

@@ -38,10 +38,10 @@ __all__ = ["CalibrationAccumulator"]
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
-_ENTRIES = 2**14  # pending probabilities: more take longer to sum than the calls for it
-_BLOCK = 2**17  # probabilities summed at once: a weighted one takes some 100 bytes on the way
-_BINARY_BLOCK = 2**15  # less, since memory for longer columns is asked for again each time
-_LARGE_BLOCK = 2**20  # where there are many sums to add after each block
+_ENTRIES = 2**14  # pending probabilities: for more, the sum takes longer than the calls
+_BLOCK = 2**17  # probabilities summed at once: a weighted one takes some 100 bytes
+_BINARY_BLOCK = 2**16  # less, because longer columns are allocated anew each time
+_LARGE_BLOCK = 2**20  # if there are many sums to add after each block
 _ROWS_A_SUM = 8
 _MAX_MISS = 0.01
 _SUM_ERROR = 1e-6  # 0.33 + 0.33 + 0.33 misses 1 by a little more than 0.01, in float32 too
@@ -55,7 +55,7 @@ class CalibrationAccumulator(
     type_id=4,
     config=CalibrationConfig,
 ):
-    """Measure how good and how well calibrated probabilities are, batch by batch.
+    """Measure the quality and the calibration of probabilities, batch by batch.
 
     Log loss, Brier score, expected calibration error and reliability curve, and predicted over
     observed positives (PCOPC), of two classes or of K. The state is a few exact sums for each
@@ -73,7 +73,7 @@ class CalibrationAccumulator(
         for `ConfusionAccumulator`. By default there are two classes, 0 and 1, and the
         probability of 1 is given.
     intervals : bool
-        Whether log loss and Brier score have sampling intervals, which takes three more sums.
+        Whether log loss and Brier score have sampling intervals, which need three more sums.
 
     Notes
     -----
@@ -175,7 +175,7 @@ class CalibrationAccumulator(
 def _sum(
     truth: Codes, probability: Floats, weights: FixedPoint | None, config: CalibrationConfig
 ) -> CalibrationSums:
-    """Sum a batch in blocks of rows, so that little memory is needed beside it."""
+    """Sum a batch in blocks of rows, to use little extra memory."""
     columns, sums = max(config.n_classes, 1), config.bins + config.n_classes
     entries = _BINARY_BLOCK if config.classes is None else _BLOCK
     step = max(entries // columns, min(_ROWS_A_SUM * sums, _LARGE_BLOCK // columns), 1)
@@ -243,7 +243,7 @@ def _check_row_sums(scores: Floats, tolerance: float) -> None:
 
 
 def _tolerance(given: Any, array: npt.NDArray[Any]) -> float:
-    """Choose by how much rows may miss 1; a coarse dtype, by the root of its machine epsilon.
+    """Choose how far rows may deviate from 1; for a coarse dtype, the root of its machine epsilon.
 
     Softmax over 1,000 classes, rounded to four digits in a log, misses 1 by up to 0.007.
     """

@@ -152,7 +152,7 @@ class Collection(
 
     @property
     def shared(self) -> tuple[tuple[str, ...], ...]:
-        """The groups of names that share one state, as they would count the same."""
+        """The groups of names that share one state, because they count the same."""
         return self._config.shared
 
     def __getitem__(self, name: str) -> Any:

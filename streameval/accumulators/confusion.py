@@ -1,4 +1,4 @@
-"""Accuracy, precision, recall, F and their kin from counts of truth against prediction."""
+"""Accuracy, precision, recall, F and related metrics from counts of truth against prediction."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Array = npt.NDArray[Any]
 
 _MAX_OBSERVED = 2**13  # rows: more are counted at once
 _MAX_CELLS = 2**22  # of the matrices of many groups
-_FEW_LABELS = 256  # numbers: a dictionary finds them faster than their distinct ones are found
+_FEW_LABELS = 256  # numbers: below this, a dictionary is faster than finding distinct numbers
 
 
 @final
@@ -97,9 +97,8 @@ class ConfusionAccumulator(
     include_unseen : bool
         Whether macro means keep classes that occur in neither truth nor prediction, as zeros.
     measures : sequence of str
-        What is kept beside the counts: ``"samples"``, for means over examples with
-        ``average="samples"`` (multilabel); ``"top_k"``, for precision, recall and F of the best
-        `top_k` scores.
+        Additional counts to keep: ``"samples"``, for means over examples with ``average="samples"``
+        (multilabel); ``"top_k"``, for precision, recall and F of the best `top_k` scores.
 
     Notes
     -----
@@ -204,7 +203,7 @@ class ConfusionAccumulator(
         held = self._held
         block = held.block
         if sample_weight is None and type(block) is CodeBlock and block.weights is None:
-            # what `_written` does, in less time: most updates end here
+            # like `_written`, but faster: most updates end here
             end = block.read(y_true, y_pred, held.used)
             if end:
                 held.used, held.counted = end, None
@@ -216,7 +215,7 @@ class ConfusionAccumulator(
         if later is not None:
             self._held = later
             return self
-        if are_arrays:  # nobody has looked at their dtypes so far
+        if are_arrays:  # their dtypes have not been checked so far
             y_true = _read_side(y_true, as_array, name="y_true")
             y_pred = _read_side(y_pred, as_array, name="y_pred")
         return self._update_general(y_true, y_pred, sample_weight)
@@ -236,7 +235,7 @@ class ConfusionAccumulator(
     def _written(
         self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
     ) -> Buffered | None:
-        """Write a batch behind the rows in use by the fast path; None if that cannot be."""
+        """Append a batch by the fast path; None if that is impossible."""
         block, used, spare = held.block, held.used, held.spare
         if type(block) is not CodeBlock:
             return None
@@ -254,7 +253,7 @@ class ConfusionAccumulator(
     def _next_written(
         self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
     ) -> Buffered | None:
-        """Write a batch into an empty block, or count a large one; None if it is unusual."""
+        """Open a block for a batch, or count a large one; None if it takes the general path."""
         block = held.block if type(held.block) is CodeBlock else None
         reader = FastReader.under(self._config) if block is None else block.reader
         if reader is None or not reader.fits(y_true, y_pred):
@@ -276,7 +275,7 @@ class ConfusionAccumulator(
         sample_weight: Any,
         reader: FastReader,
     ) -> Buffered | None:
-        """Count a large batch beside the pending rows; None if it is unusual."""
+        """Count a large batch beside the pending rows; None if it takes the general path."""
         try:
             weights = read_weights(sample_weight, rows=len(y_true))
         except StreamevalError:  # the general path knows which argument is refused first
@@ -299,6 +298,7 @@ class ConfusionAccumulator(
         return BufferedState(counted, block, held.used, held.spare - needed)
 
     def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
+        """Read a batch of any form and shape by the general path."""
         if are_empty(y_true, y_pred):
             read_weights(sample_weight, rows=0)
             return self
@@ -322,7 +322,7 @@ class ConfusionAccumulator(
         return self._absorb(counts.of(truth, prediction, known, weights, self._config))
 
     def _update_observed(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
-        """Count a batch of labels, whatever they are."""
+        """Count a batch of any labels."""
         truth, prediction, weights = read_observed(y_true, y_pred, sample_weight, self._config)
         if not len(truth):
             return self
@@ -355,7 +355,7 @@ class ConfusionAccumulator(
             return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
         if config.multilabel:
             truth, prediction = truth.view(np.bool_), prediction.view(np.bool_)
-        if config.measures:  # of "samples": rows of scores for "top_k" are counted at once
+        if config.measures:  # for "samples"; rows of scores for "top_k" are counted at once
             return ExampleCounts.of(truth, prediction, None, weights, config)
         if config.multilabel:
             return MultilabelCounts.of(truth, prediction, None, weights, config)
@@ -373,14 +373,14 @@ class ConfusionAccumulator(
             or state.n.whole.item() + rows.size > MAX_TOTAL
         ):
             return self._sum(state, self._count(rows))
-        # the total fits, so that a large matrix need not be searched for what has overflowed
+        # the total fits, so there is no need to search a large matrix for overflows
         truth, prediction = rows.columns
         tally = counts.tally(truth, prediction, self._config)
         return cast("MatrixCounts | MultilabelCounts", state).with_tally(tally, rows.size)
 
     @property
     def _tallied(self) -> type[MatrixCounts | MultilabelCounts] | None:
-        """The class of states that rows of weight 1 are tallied into; None if there is none."""
+        """The class of states that tallies rows of weight 1; None if there is none."""
         if self._config.measures:
             return None
         return MultilabelCounts if self._config.multilabel else MatrixCounts
@@ -438,12 +438,13 @@ class ConfusionAccumulator(
 
 
 def _read_side(value: Any, read: Callable[..., Array], *, name: str) -> Any:
+    """Read the truth or the predictions; texts that are coded already stay codes."""
     coded = coded_texts(value)
     return read(value, name=name) if coded is None else coded
 
 
 def _encode(truth: Any, prediction: Any, dictionary: Dictionary) -> tuple[Array, ...]:
-    """Return the codes of true and predicted labels."""
+    """Code true and predicted labels by a dictionary, which learns those that are new."""
     code = functools.partial(dictionary.encode, name="y_true")
     sides = [side for side in map(_coded, (truth, prediction)) if side is not None]
     if len(sides) == 2:
@@ -453,10 +454,12 @@ def _encode(truth: Any, prediction: Any, dictionary: Dictionary) -> tuple[Array,
 
 
 def _coded(side: Any) -> CodedTexts | None:
+    """Return the codes and texts of a column that has them."""
     return side if type(side) is CodedTexts else coded_texts(side)
 
 
 def _codes_of(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
+    """Code labels one by one, or many numbers through the distinct ones."""
     if labels.dtype == object or len(labels) < _FEW_LABELS:
         return dictionary.encode(labels.tolist(), name="y_true")
     numbers, codes = distinct(labels, name="y_true")
@@ -466,6 +469,7 @@ def _codes_of(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
 def _count_observed(
     truth: Array, prediction: Array, weights: WeightArray | None, dictionary: Dictionary
 ) -> ObservedCounts:
+    """Count codes of a dictionary as those of the labels that occur, in canonical order."""
     occurs = np.zeros(len(dictionary), dtype=bool)
     occurs[truth] = occurs[prediction] = True
     known = np.flatnonzero(occurs)

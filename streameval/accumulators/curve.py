@@ -27,10 +27,10 @@ __all__ = ["PRCurveSketch"]
 
 Buffered = BufferedState[ScoreTables]
 
-_ENTRIES = 2**18  # float64 scores of all curves: this many are worth a pass over the cells
+_ENTRIES = 2**18  # float64 scores of all curves: enough to justify a pass over the cells
 _MAX_ENTRIES = 2**24  # pending scores, if a cell for each would take more memory
 _MIN_ROWS = 1024
-_CELL_BYTES = 10  # of a cell in the bytes of a state: its key and two small counts
+_CELL_BYTES = 10  # bytes of a cell in an encoded state: its key and two small counts
 _FEW_ROWS = 4096
 
 
@@ -68,8 +68,8 @@ class PRCurveSketch(
     ignore_label : label, optional
         Rows (for multilabel, entries) whose truth is this do not count.
     measures : sequence of str
-        What is kept beside: ``"one_vs_one"``, of at most 64 classes a curve of each against each
-        other one, for `roc_auc_ovo`. It takes K (K - 1) more curves, each of the budget.
+        Additional curves to keep: ``"one_vs_one"``, of at most 64 classes a curve of each against
+        each other one, for `roc_auc_ovo`. It takes K (K - 1) more curves, each of the budget.
 
     Notes
     -----
@@ -216,7 +216,7 @@ class PRCurveSketch(
         if known is None:
             known = super()._counted_state(buffered)
             if self._config.budget is not None and buffered.used:
-                buffered.read = known  # two readers at once would find the same
+                buffered.read = known  # two concurrent readers find the same
         return known
 
     def _read_state(self, buffered: Buffered) -> ScoreTables:
@@ -268,8 +268,8 @@ class PRCurveSketch(
     @classmethod
     def _read_rows(cls, config: CurveConfig, arrays: Mapping[str, Any]) -> Rows | None:
         batch = read_scored(**{"sample_weight": None, **arrays}, config=config)
-        is_plain = batch.skipped is None and not batch.negative_label and batch.counted is None
-        return batch.rows if is_plain else None
+        is_only_rows = batch.skipped is None and not batch.negative_label and batch.counted is None
+        return batch.rows if is_only_rows else None
 
     def _take_rows(self, rows: Rows) -> None:
         self._held = self._with_batch(self._held, ScoredBatch(rows))
@@ -325,7 +325,7 @@ class PRCurveSketch(
         """Convert to rows, if these are pending rows, or a state of at most `limit` rows."""
         if not len(buffered.state.lo):
             return buffered.rows if buffered.used else ScoredBatch.none(self._config.n_scores).rows
-        if self._config.has_pairs:  # what the scores of a row are together is not known
+        if self._config.has_pairs:  # which scores belong to the same row is unknown
             return None
         scored = self._counted_state(buffered).to_rows(self._config.scores, limit)
         return None if scored is None else Rows((scored.scores.T, scored.positive.T))

@@ -2,8 +2,7 @@
 
 There are two ways in. A training step updates with a few rows at a time, where the general path
 spends its time on calls, not on rows. The fast path takes a batch only if nothing about it is
-unusual, writes its codes where they will be pending, and never raises: what it leaves, the
-general path reads.
+unusual, writes its codes to the buffer, and never raises: the general path reads all other batches.
 """
 
 from __future__ import annotations
@@ -77,8 +76,8 @@ class Decided:
     rows : Rows
         The codes of true and predicted classes; or for multilabel, what is present of (n, K).
     credit : TopKCredit, optional
-        What each row earns towards top-k accuracy; None where every hit earns it in full.
-    known : bool array, shape (n, K), optional
+        The credit of each row for top-k accuracy; None if every hit has full credit.
+        known : bool array, shape (n, K), optional
         Which labels of a multilabel batch count; None if all do.
     """
 
@@ -171,7 +170,7 @@ def flattened(y_true: Array, y_pred: Array) -> tuple[Array, Array] | None:
 
 
 def check_labels(y_true: Array) -> None:
-    """Refuse true labels that are not one a row, and say what they may have been meant for."""
+    """Refuse true labels that are not one per row, and suggest what the user may have meant."""
     remedy: tuple[object, ...] = ()
     if y_true.ndim == 2:
         remedy = (
@@ -219,7 +218,7 @@ def _decide(
     prediction : int64 array, shape (n,)
         The code of each predicted class.
     credit : TopKCredit, optional
-        What each row earns towards top-k accuracy; None where every hit earns it in full.
+        The credit of each row for top-k accuracy; None if every hit has full credit.
     """
     if not _holds_scores(y_pred, config):
         return _decide_by_label(y_pred, len(truth), config), None
@@ -237,7 +236,7 @@ def _decide_multilabel(y_pred: Array, config: ConfusionConfig) -> Mask:
 
 
 def _holds_scores(y_pred: Array, config: ConfusionConfig) -> bool:
-    """Tell scores from labels: by option, else by dtype, never where it could be a mistake."""
+    """Distinguish scores from labels by option, else by dtype; refuse ambiguous arrays."""
     if config.from_scores is not None:
         return config.from_scores
     if y_pred.dtype.kind == "f":
@@ -302,7 +301,7 @@ def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> npt.NDArra
 
 @attrs.frozen(eq=False)
 class FastReader:
-    """The batches that nothing is unusual about under a configuration, and how they are read.
+    """The usual batches of a configuration, and how to read them.
 
     A code is the position of a class, or 0 or 1 for each label of a multilabel row.
 
@@ -314,17 +313,17 @@ class FastReader:
     codes : int
         How many codes there are.
     labels : mapping of dtype to dtype
-        How to look at integers so that no negative one is below `codes`.
+        The dtype in which to view integers so that no negative integer is below `codes`.
     reads_labels : bool
-        Whether integers are predicted labels without a doubt.
+        Whether integers are certainly predicted labels.
     reads_rows : bool
-        Whether scores come one a class.
+        Whether there is one score per class.
     cuts : mapping of dtype to tuple
         Unless `reads_rows`, how to compare a score with which number of its own dtype, to find
         its code; and the highest that may be: infinity, or where scores must lie in [0, 1], the
         bits of 1.0 after the dtype that shows bits, as `are_probabilities` finds it.
     lowest, highest : float
-        Between which such scores must lie.
+        The range of such scores.
     at_least : bool
         Whether scores from the threshold on have code 1, or those below it.
     piece : int
@@ -332,7 +331,7 @@ class FastReader:
     capacity : int
         How many rows may be pending.
     texts : mapping from text to code, optional
-        Where the classes are texts.
+        The codes, if the classes are texts.
     """
 
     config: ConfusionConfig
@@ -385,7 +384,7 @@ class FastReader:
         )
 
     def fits(self, y_true: Array, y_pred: Array) -> bool:
-        """Tell whether there are rows, and as many predicted as true ones."""
+        """Return whether there are rows, and equally many predictions and labels."""
         rows = y_true.shape[:1]
         return rows == y_pred.shape[:1] and rows not in ((), (0,))
 
@@ -394,7 +393,7 @@ class FastReader:
         if not self._read_labels(y_true, truth):
             return False
         cut = self.cuts.get(y_pred.dtype)
-        if cut is not None:  # here, since a call takes as long as the check of the range
+        if cut is not None:  # inlined: a call takes as long as the check of the range
             if y_pred.shape != prediction.shape:
                 return False
             reaches, threshold, bits, highest = cut
@@ -467,7 +466,7 @@ class FastReader:
                 codes[...] = coded.recoded(self._codes_of)
             else:
                 codes[...] = self._codes_of(array.tolist())
-        except (KeyError, TypeError):  # another text, or none
+        except (KeyError, TypeError):  # an unknown text, or not a text
             return False
         return True
 
@@ -485,10 +484,10 @@ class FastReader:
 
 
 class CodeBlock(Block):
-    """A block of codes, and behind its capacity memory in which large batches are read.
+    """A block of codes, with memory behind its capacity for reading large batches.
 
-    That is there and stays in the cache, so that a large batch is read and counted piece by piece
-    without new memory. Nobody else looks at it.
+    This memory stays in the cache, so a large batch is read and counted piece by piece without
+    allocations. Nothing else uses it.
     """
 
     __slots__ = ("prediction", "reader", "truth")
@@ -508,7 +507,7 @@ class CodeBlock(Block):
         return block
 
     def read(self, y_true: Array, y_pred: Array, start: int) -> int:
-        """Write the codes of a batch from a row on, and tell where they end.
+        """Write the codes of a batch from a row on, and return where they end.
 
         0 if it does not fit, is empty, or is unusual.
         """
@@ -565,7 +564,7 @@ def _has_nan(scores: Array) -> bool:
 
 @functools.cache
 def _unsigned_views(codes: int) -> Mapping[DType, DType]:
-    """Look at every integer as unsigned: a negative one is past all codes then."""
+    """View every integer as unsigned, so that negative integers exceed all codes."""
     integers = map(np.dtype, "?BHILQbhilq")
     return {
         dtype: np.dtype(f"u{dtype.itemsize}")

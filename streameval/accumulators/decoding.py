@@ -1,4 +1,4 @@
-"""Accumulators of every class from bytes, those that hold others too."""
+"""Accumulators of every class from bytes, including those with inner accumulators."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""What defines a class of accumulators, and how its options and states are read from bytes."""
+"""Definitions of classes of accumulators, and how their options and states are read from bytes."""
 
 from __future__ import annotations
 
 import inspect
-import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
 import attrs
@@ -12,7 +11,6 @@ import attrs
 from streameval.accumulators.registry import check_type
 from streameval.errors import InvalidInputError, corrupt, require
 from streameval.exact.fixed_point import FixedPoint
-from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.fields import (
     bases,
@@ -22,10 +20,12 @@ from streameval.states.fields import (
     make_state,
     omitted_defaults,
 )
-from streameval.states.flat import FlatStates
 from streameval.states.stack import NOTHING, form_of
 from streameval.states.state import READ_ERRORS, State
 from streameval.states.type_ids import FIRST_OPEN_ID
+
+if TYPE_CHECKING:
+    from streameval.states.codec import Parts
 
 __all__ = ["Definition", "NoOptions"]
 
@@ -40,20 +40,20 @@ class NoOptions:
     """The configuration of a class whose accumulators all count the same."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Definition:
     """The parts of a class of accumulators.
 
     Parameters
     ----------
     type_id, name : int and str
-        What bytes carry.
+        The id and the name in the bytes.
     config : type
         The attrs class of the options.
     state : type or None
         The class of the states; None if it depends on the options.
     signature : Signature
-        That of an `update` that reads the arrays of the class.
+        The signature of an `update` that reads the arrays of the class.
 
     Attributes
     ----------
@@ -68,10 +68,8 @@ class Definition:
     config: type[Any]
     state: type[Any] | None
     signature: inspect.Signature
-    known: dict[bytes, Any] = attrs.field(init=False, factory=dict, eq=False, repr=False)
-    shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(
-        init=False, factory=WeakKeyDictionary, eq=False, repr=False
-    )
+    known: dict[bytes, Any] = attrs.field(init=False, factory=dict)
+    shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(init=False, factory=WeakKeyDictionary)
 
     @property
     def is_open(self) -> bool:
@@ -82,7 +80,7 @@ class Definition:
     def of(
         cls, owner: Any, type_id: int, name: str, config: type[Any] | None, state: type[Any] | None
     ) -> Definition:
-        """Check what a class says of itself; it raises TypeError."""
+        """Check the definition of a class, or raise TypeError."""
         check_type(owner, type_id, name)
         signature = _signature(owner._arrays, owner._optional_arrays)
         made = cls(type_id, name, NoOptions if config is None else config, state, signature)
@@ -105,8 +103,8 @@ class Definition:
         return self.config(**options) if self.is_open else self.config.of(**options)
 
     def share(self, config: Any) -> Any:
-        """Return the one object of equal options, which is compared in no time."""
-        if self.is_open:  # classes of users may hold what has no hash, or equal what differs
+        """Return the shared object of equal options, which makes comparisons fast."""
+        if self.is_open:  # user-defined classes may be unhashable, or equal although they differ
             return config
         held = self.shared.get(config)
         found = None if held is None else held()
@@ -119,13 +117,10 @@ class Definition:
         """Raise InvalidInputError unless options of an open class are read as they are written."""
         if not self.is_open:
             return
+        from streameval.states.codec import is_kept  # noqa: PLC0415 (for bytes alone)
+
         for name, value in fields_of(config).items():
-            try:
-                written = codec.canonical_json(codec.to_json(value))
-                is_same = codec.from_json(json.loads(written)) == value
-            except (TypeError, ValueError):
-                is_same = False
-            if not is_same:
+            if not is_kept(value):
                 raise InvalidInputError(
                     f"must be a number, text, True, False, None or a tuple of these, got {value!r}",
                     argument=name,
@@ -148,17 +143,16 @@ class Definition:
                 )
         check_values(fields_of(state))
 
-    def read_config(self, described: dict[str, Any]) -> Any:
+    def read_config(self, parts: Parts) -> Any:
         """Make the configuration that a header describes."""
         config: Any = self.config
         defaults = omitted_defaults(config)
         every = {field.name for field in attrs.fields(self.config)}
-        is_complete = every - defaults.keys() <= described.keys() <= every
+        is_complete = every - defaults.keys() <= parts.header["config"].keys() <= every
         require(is_complete, "the options are not those of this version")
-        written = {name: codec.from_json(item) for name, item in described.items()}
-        return self.share(self.make_config({**defaults, **written}))
+        return self.share(self.make_config({**defaults, **parts.options}))
 
-    def remember(self, config: Any, parts: codec.Parts) -> None:
+    def remember(self, config: Any, parts: Parts) -> None:
         """Keep the options of a canonical header: other states are likely to have the same."""
         if len(parts.header_bytes) > _KNOWN_SIZE or len(parts.payload) > _KNOWN_PAYLOAD:
             return
@@ -166,8 +160,8 @@ class Definition:
             self.known.clear()
         self.known[parts.header_bytes] = config
 
-    def read_state(self, state_type: Any, config: Any, parts: codec.Parts) -> Any:
-        """Make the state that bytes hold, and check it: fields first, then what they say."""
+    def read_state(self, state_type: Any, config: Any, parts: Parts) -> Any:
+        """Create the state from bytes, and check first the fields, then their values."""
         types, above = field_types(state_type), bases(state_type)
         defaults = omitted_defaults(state_type)
         described = parts.header["state"]
@@ -175,8 +169,7 @@ class Definition:
             is_complete = types.keys() - defaults.keys() <= described.keys() <= types.keys()
             is_complete &= {above[name] for name in above if name in described} <= described.keys()
             require(is_complete, "the fields are not those of this version")
-        ordered = {name: described[name] for name in types if name in described}
-        written = codec.decode_fields(ordered, parts.payload, parts.version, above=above)
+        written = parts.fields((name for name in types if name in described), above)
         for name, value in written.items():
             if type(value).__name__ != types[name]:
                 raise corrupt(f"field {name}")
@@ -186,10 +179,6 @@ class Definition:
         state = make_state(state_type, fields)
         state.check(config)
         return state
-
-    def read_states(self, state_type: Any, config: Any, data: bytes | memoryview) -> FlatStates:
-        """Read the states of many groups, and check each of them."""
-        return FlatStates.decode(state_type, config, data, self.errors)
 
     def _check_config(self) -> None:
         if not _is_frozen(self.config):
@@ -235,5 +224,5 @@ def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Si
 
 
 def _is_frozen(cls: Any) -> bool:
-    """Tell whether a class is itself one of attrs, whose fields do not change."""
+    """Return whether a class is itself a frozen attrs class."""
     return isinstance(cls, type) and "__attrs_attrs__" in vars(cls) and cls.__hash__ is not None

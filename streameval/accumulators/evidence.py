@@ -168,7 +168,7 @@ def _reader(windowed: Windowed, value: Any, parts: list[Any]) -> Callable[[Any],
 
 
 def slice_of(part: Any, key: Any) -> Any:
-    """Return what has counted a slice of a pane, or all rows if it is `...`; None if nothing has.
+    """Return the accumulator of a slice of a pane, or of all rows for `...`; None without rows.
 
     The caller must not change it.
     """

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
-import numpy as np
-
 from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.id_types import check_id_type, distinct_ids, fresh_dictionary
 from streameval.accumulators.pending import BufferedState, Rows
 from streameval.accumulators.scored_rows import read_grouped
 from streameval.configs.grouped import GroupedConfig
-from streameval.errors import InvalidInputError
-from streameval.inputs.dictionary import Dictionary
-from streameval.inputs.labels import distinct
 from streameval.states.curve import ScoredRows
 from streameval.states.grouped import GroupTables
 
@@ -22,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["GroupedAUC"]
 
 _CAPACITY = 2**20
-_MAX_TEXTS = 2**20  # a larger dictionary is replaced by a new one, and its rows are counted
 
 
 @final
@@ -32,7 +27,7 @@ class GroupedAUC(
     config=GroupedConfig,
     state=GroupTables,
 ):
-    """Keep the scores of every group apart, and average the AUC within groups.
+    """Keep the scores of each group separate, and average the AUC within groups.
 
     GAUC measures how well a model ranks within a user, a query or a session, if comparing across
     them means nothing. Rows of a group may come in any batch and on any worker: the state is the
@@ -115,9 +110,7 @@ class GroupedAUC(
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(y_true, y_score, group, optional=(sample_weight,))
-        dictionary = self._held.block.dictionary
-        if dictionary is None or len(dictionary) > _MAX_TEXTS:
-            dictionary = Dictionary()
+        dictionary = fresh_dictionary(self._held)
         rows = read_grouped(**given, config=self._config, dictionary=dictionary)
         return self._append(rows)
 
@@ -137,29 +130,12 @@ class GroupedAUC(
         self, buffered: BufferedState[GroupTables], rows: Rows
     ) -> BufferedState[GroupTables]:
         if rows.size:
-            self._check_type(buffered, rows)
+            check_id_type(buffered, buffered.state.groups, rows, name="group")
         return super()._appended(buffered, rows)
-
-    def _check_type(self, buffered: BufferedState[GroupTables], rows: Rows) -> None:
-        """Refuse groups of another type than those before."""
-        are_texts = rows.dictionary is not None
-        if buffered.used:
-            were_texts = buffered.block.dictionary is not None
-        elif len(buffered.state.groups):
-            were_texts = buffered.state.groups.kind == "text"
-        else:
-            return
-        if were_texts != are_texts:
-            before, given = ("strings", "numbers")[:: 1 if were_texts else -1]
-            raise InvalidInputError(f"must hold {before} as before, got {given}", argument="group")
 
     def _count(self, rows: Rows) -> GroupTables:
         scores, positive, codes = rows.columns
-        groups, index = distinct(codes, name="group")
-        if rows.dictionary is not None:
-            texts = rows.dictionary.decode(groups)
-            groups, rank = distinct(np.array(texts, dtype=object), name="group")
-            index = rank[index]
+        groups, index = distinct_ids(codes, rows.dictionary, name="group")
         scored = ScoredRows(scores[None], self._config.scores, positive[None], rows.fixed_weights)
         return GroupTables.of(groups, index, scored)
 

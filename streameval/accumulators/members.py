@@ -144,7 +144,7 @@ class Members:
 
     @classmethod
     def sum_of(cls, members: Sequence[Self]) -> Self:
-        """Merge the members of many collections, one at least, each with its like at once."""
+        """Merge the members of one or more collections, member by member."""
         total = []
         for name, *alike in zip(
             members[0].names, *(one.accumulators for one in members), strict=True

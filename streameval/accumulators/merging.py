@@ -1,4 +1,4 @@
-"""Many accumulators into one."""
+"""Merging many accumulators into one."""
 
 from __future__ import annotations
 

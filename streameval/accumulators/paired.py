@@ -64,9 +64,9 @@ class Paired(
     """Count which of two models is right on the same rows, batch by batch.
 
     The state is four counts: rows that both get right, model A alone, model B alone, or neither.
-    These give both accuracies, McNemar's test, and a test that is valid at any time. Other
-    measures are asked for by name: each is then reported of A and of B, with the difference, its
-    interval, and a test.
+    These give both accuracies, McNemar's test, and a test that is valid at any time. Request other
+    measures by name: each is reported for A and for B, with the difference, its interval, and a
+    test.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class Paired(
     def _is_right(
         self, truth: Array, prediction: Array, sample_weight: Any
     ) -> tuple[Mask, Array | None]:
-        """Tell which rows a prediction gets right, and their weights, without ignored rows."""
+        """Return which rows a prediction gets right, and their weights, without ignored rows."""
         config = self._config.labels
         if not config.multilabel:
             truth, prediction = flattened(truth, prediction) or (truth, prediction)

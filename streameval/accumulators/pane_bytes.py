@@ -1,4 +1,4 @@
-"""Which fields the bytes of panes have, and the panes that are made of them, checked."""
+"""The fields in the bytes of panes, and checked panes made from them."""
 
 from __future__ import annotations
 

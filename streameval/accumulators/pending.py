@@ -1,6 +1,6 @@
 """Pending rows: checked, copied into a block of columns, and counted together later.
 
-So a small batch costs a copy, not a count. Nothing here depends on what the rows mean.
+A small batch therefore costs a copy, not a count. Nothing here depends on the meaning of the rows.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class Rows:
 class Block:
     """Preallocated columns that fill up with rows.
 
-    Rows in use never change: later batches are written behind them. Only `BufferedState` knows
-    how many are in use, so a reader never sees half a batch.
+    Rows in use never change: later batches are written behind them. The owner of a block, such as
+    `BufferedState`, knows how many are in use, so a reader never sees half a batch.
 
     Parameters
     ----------
@@ -265,18 +265,20 @@ class BufferedState(Generic[StateT]):
         return BufferedState(self.state, block, end, self.spare - needed)
 
 
-def pending_rows(buffered: Iterable[BufferedState[Any]], size: int) -> Iterator[Rows]:
-    """Yield the pending rows of many, about `size` at a time: a few cost as much to count."""
+def pending_rows(buffered: Iterable[BufferedState[Any]]) -> Iterator[Rows]:
+    """Yield the pending rows of many, about a block at a time: a few cost as much to count."""
     together: list[tuple[Block, int]] = []
-    n_rows = 0
+    n_rows, dictionary = 0, None
     for one in buffered:
         block, used = one.block, one.used
-        if together and (n_rows >= size or block.dictionary is not together[0][0].dictionary):
-            yield _joined(together)
-            together, n_rows = [], 0
-        if used:
-            together.append((block, used))
-            n_rows += used
+        if not used:
+            continue
+        if n_rows >= block.capacity or block.dictionary is not dictionary:
+            if together:
+                yield _joined(together)
+            together, n_rows, dictionary = [], 0, block.dictionary
+        together.append((block, used))
+        n_rows += used
     if together:
         yield _joined(together)
 

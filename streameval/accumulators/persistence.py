@@ -75,7 +75,7 @@ def save(accumulator: Accumulator[Any, Any] | Parts, path: str | os.PathLike[str
     --------
     >>> import tempfile, pathlib, streameval as se
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "state.se")
+    ...     path = pathlib.Path(folder, "state.state")
     ...     se.save(se.ConfusionAccumulator().update([1, 0], [1, 1]), path)
     ...     se.load(path).n
     2
@@ -89,7 +89,7 @@ def save(accumulator: Accumulator[Any, Any] | Parts, path: str | os.PathLike[str
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Put bytes into a file, all or nothing, as `save` does."""
     target = Path(os.path.realpath(path))  # a link stays, and its file is replaced
-    if target.is_symlink():  # one that leads back to itself
+    if target.is_symlink():  # a link that leads back to itself
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -108,7 +108,7 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     except BaseException as error:
         with contextlib.suppress(OSError):
             new.unlink()
-        if isinstance(error, OSError):  # it may name the new file, which is nobody's business
+        if isinstance(error, OSError):  # it may name the temporary file, which users need not know
             raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise
     _flush_folder(target.parent)
@@ -135,9 +135,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _read(file: BinaryIO) -> bytearray:
-    """Read a state; what cannot be one is refused at its first bytes, however long it is."""
+    """Read a state; refuse anything else after the first bytes, however long it is."""
     status = os.fstat(file.fileno())
-    # Pipes have no size, and some file systems give 0 for what they make up while it is read.
+    # Pipes have no size, and some file systems report 0 for files generated on reading.
     size = (status.st_size or None) if stat.S_ISREG(status.st_mode) else None
     data = bytearray(file.read(codec.PREFIX.size))
     end = codec.read_prefix(data, size).size + 1  # one byte past the end shows that there are more
@@ -147,7 +147,7 @@ def _read(file: BinaryIO) -> bytearray:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Make the new name last; only POSIX lets a folder be opened for that."""
+    """Flush the new name to the disk; only POSIX can open a folder for that."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -273,16 +273,16 @@ def _check_shape(array: Array, shape: tuple[int, ...], name: str) -> None:
 
 def _relevances(array: Array, real: Mask | None, config: RankingConfig) -> Array:
     """Read relevances; NaN marks a document that has not been judged."""
-    if real is None and array.dtype.kind in "bi" and _are_usual(array, config):
+    if real is None and array.dtype.kind in "bi" and _has_fast_path(array, config):
         return array.view(np.uint8) if array.dtype == bool else array
     relevance = as_scores(array, name="relevance", allow_nan=True)
     if real is not None:
         relevance = np.where(real, relevance, np.nan)
-    return relevance if _are_usual(relevance, config) else _checked(relevance, config)
+    return relevance if _has_fast_path(relevance, config) else _checked(relevance, config)
 
 
-def _are_usual(relevance: Array, config: RankingConfig) -> bool:
-    """Check by min and max relevance that the fast path applies: nothing to refuse or change.
+def _has_fast_path(relevance: Array, config: RankingConfig) -> bool:
+    """Tell by min and max relevance whether there is nothing to refuse or to change.
 
     A million integers take 0.4 ms, where `_checked` takes 10.
     """

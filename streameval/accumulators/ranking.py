@@ -48,6 +48,7 @@ OnQueries = Callable[[dict[str, npt.NDArray[Any]]], object]
 
 _CAPACITY = 2**17  # documents
 _SMALL = 4096
+_FIRST = 2 * _SMALL  # of memory that is mapped already, which many accumulators never exceed
 
 
 @final
@@ -472,7 +473,7 @@ class RankingAccumulator(
         return state.with_batch(self._count(rows), self._config)
 
     def _capacity(self, state: Any, rows: Rows) -> int:  # noqa: ARG002
-        return _CAPACITY
+        return _CAPACITY if state.n.whole else _FIRST
 
     def _sum(self, a: RankingState, b: RankingState) -> RankingState:
         return added(a, b, self._config)

@@ -1,12 +1,14 @@
-"""Which class belongs to a type id. A class is known once it is defined; none is ever imported."""
+"""Maps type ids to classes. A class is known once it is defined; nothing is imported here."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streameval.errors import UnknownTypeError
-from streameval.states.codec import Parts
 from streameval.states.type_ids import FIRST_OPEN_ID, OWN_TYPES, is_type_name
+
+if TYPE_CHECKING:
+    from streameval.states.codec import Parts
 
 __all__ = ["check_type", "open_class", "register"]
 
@@ -37,7 +39,7 @@ def check_type(cls: type[Any], type_id: Any, name: Any) -> None:
 
 
 def register(cls: type[Any]) -> None:
-    """Let bytes with the type id of a class be read by it."""
+    """Register a class to read the bytes with its type id."""
     if cls.type_id >= FIRST_OPEN_ID:
         _open[cls.type_id] = cls
 
@@ -62,7 +64,7 @@ def open_class(parts: Parts) -> type[Any]:
 
 
 def _is_defined_again(holder: type[Any], cls: type[Any]) -> bool:
-    """Tell whether a class is one that was known already: its module ran again.
+    """Tell whether a class was known already because its module ran again.
 
     A script is `__main__`, `__mp_main__` in the processes it spawns, and itself if imported.
     """

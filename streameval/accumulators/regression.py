@@ -34,7 +34,7 @@ __all__ = ["RegressionAccumulator"]
 Floats = npt.NDArray[np.float64]
 Sums = RegressionSums | MeasuredSums | OutputSums
 
-_CAPACITY = 2**14  # from so many rows on, adding up takes longer than the calls for it
+_CAPACITY = 2**14  # from this many rows on, adding up takes longer than the calls
 
 
 @final
@@ -60,9 +60,10 @@ class RegressionAccumulator(
         every distinct error.
     intervals : bool
         Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes five more sums.
-    outputs : int, optional
-        The number of numbers that each row predicts, at most 1,024: arrays have shape
-        ``(n, outputs)``, and `compute` returns the errors of each output and their averages.
+    outputs : int or sequence of str, optional
+        The number of numbers that each row predicts, at most 1,024, or a name for each: arrays
+        have shape ``(n, outputs)``, and `compute` returns the errors of each output and their
+        averages.
 
     Notes
     -----
@@ -88,12 +89,12 @@ class RegressionAccumulator(
     >>> result.mape, result.huber(1.0), result.median_absolute_error
     (0.3125, 0.15625, 0.25)
 
-    Rows may predict several numbers:
+    Rows may predict several numbers, with names if you like:
 
-    >>> acc = se.RegressionAccumulator(outputs=2)
+    >>> acc = se.RegressionAccumulator(outputs=["width", "height"])
     >>> result = acc.update([[0.5, 1], [-1, 1], [7, -6]], [[0, 2], [-1, 2], [8, -5]]).compute()
-    >>> result.mae, result.mae("raw_values"), result.mae[1]
-    (0.75, array([0.5, 1. ]), 1.0)
+    >>> result.mae, result.mae("raw_values"), result.mae["height"], result.mae([3, 1])
+    (0.75, array([0.5, 1. ]), 1.0, 0.625)
     >>> round(result.r2("variance_weighted"), 4)
     0.9383
     """
@@ -108,7 +109,7 @@ class RegressionAccumulator(
         *,
         budget: int | None = USUAL_BUDGET,
         intervals: bool = False,
-        outputs: int | None = None,
+        outputs: int | Sequence[str] | None = None,
     ) -> None:
         config = RegressionConfig.of(
             measures=measures, budget=budget, intervals=intervals, outputs=outputs
@@ -147,7 +148,7 @@ class RegressionAccumulator(
         given = self._named(y_true, y_pred, optional=(sample_weight,))
         truth = as_numbers(given["y_true"], name="y_true")
         prediction = as_numbers(given["y_pred"], name="y_pred")
-        outputs = self._config.outputs
+        outputs = None if self._config.outputs is None else self._config.n_outputs
         if outputs is None:
             truth, prediction = as_vector(truth), as_vector(prediction)
         if are_empty(truth, prediction):
@@ -159,7 +160,7 @@ class RegressionAccumulator(
         else:
             check_matrix(truth, rows=None, columns=outputs, name="y_true")
             check_matrix(prediction, rows=len(truth), columns=outputs, name="y_pred")
-        if not self._config.is_usual:
+        if not self._config.has_default_sums:
             _check_ranges(truth, prediction, self._config)
         weights = read_weights(given["sample_weight"], rows=len(truth))
         return self._append(Rows((truth, prediction), weights))
@@ -184,7 +185,7 @@ class RegressionAccumulator(
     def _state_type(cls, config: RegressionConfig) -> type[Sums]:
         if config.outputs is not None:
             return OutputSums
-        return RegressionSums if config.is_usual else MeasuredSums
+        return RegressionSums if config.has_default_sums else MeasuredSums
 
     def _count(self, rows: Rows) -> Sums:
         truth, prediction = rows.columns
@@ -202,13 +203,13 @@ class RegressionAccumulator(
         return a.joined(theirs, self._config.budget)
 
     def _sum_all(self, states: Iterable[Sums]) -> Sums:
-        if self._config.is_usual:
+        if self._config.has_default_sums:
             return RegressionSums.sum_of(cast("Iterable[RegressionSums]", states))
         return super()._sum_all(states)
 
 
 def _check_ranges(truth: Floats, prediction: Floats, config: RegressionConfig) -> None:
-    """Raise InvalidInputError unless everything that is asked for is defined of every row."""
+    """Raise InvalidInputError unless every requested measure is defined for every row."""
     asked = [(one.name, one.terms) for one in config.parsed]
     if config.intervals:
         asked.append(("intervals", MOMENTS[:1]))
@@ -223,7 +224,7 @@ def _check_range(values: Floats, allowed: Range | None, what: str, name: str) ->
     if allowed is None or (values.min() >= allowed.low and values.max() <= allowed.high):
         return
     outside = (values < allowed.low) | (values > allowed.high)
-    position = int(outside.argmax()) // (values.size // len(values))  # of the row
+    position = int(outside.argmax()) // (values.size // len(values))  # the index of the row
     found = float(values[outside][0])
     raise InvalidInputError(
         f"must lie in {allowed.text} for {what}, got {found!r}",

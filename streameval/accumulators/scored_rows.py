@@ -51,7 +51,7 @@ Mask = npt.NDArray[np.bool_]
 _LABEL_BITS = {
     np.dtype(f"{letter}{size}"): np.dtype(f"u{size}") for letter in "iu" for size in (1, 2, 4, 8)
 } | {np.dtype(bool): np.dtype(np.uint8)}
-"""What tells 0 and 1 from any other label at once."""
+"""The unsigned dtype in which to view labels: all labels but 0 and 1 exceed 1."""
 
 _OTHER_LABELS = (
     "Pass ",
@@ -151,14 +151,14 @@ def read_grouped(
     return Rows(columns, rows.weights, dictionary if are_texts else None)
 
 
-def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
-    """Tell whether a batch is the usual one: 0 and 1 against floats.
+def _has_fast_path(labels: Array, scores: Array, config: CurveConfig) -> bool:
+    """Tell whether the fast path can read a batch: labels 0 and 1, and floats.
 
-    A training step updates with a few rows at a time, where the general reading spends its time on
-    calls, not on rows. This takes one pass over each array and never raises: what it leaves
-    gets the general one.
+    A training step updates with a few rows at a time, where the general path spends its time on
+    calls, not on rows. The check is one pass over each array and never raises: the general path
+    reads, or refuses, what it turns down.
     """
-    if not config.is_usual:
+    if not config.has_default_labels:
         return False
     if labels.ndim != 1 or labels.shape != scores.shape or not len(labels):
         return False
@@ -176,7 +176,7 @@ def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
 def _read(
     labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: tuple[object, ...]
 ) -> ScoredBatch:
-    if _are_plain(labels, given, config):
+    if _has_fast_path(labels, given, config):
         weights = None
         if sample_weight is not None:
             weights = read_weights(sample_weight, rows=len(labels))
@@ -221,7 +221,7 @@ def _read_general(
     if counted is not None:
         columns, positive = columns[counted], positive[counted]
         weights = None if weights is None else weights[counted]
-    if positive.all():  # what has no weight, or no score, has not been observed
+    if positive.all():  # rows without weight or score have not been observed
         negative = ()
     return ScoredBatch(Rows((columns, positive), weights), skipped, negative, counted)
 

@@ -43,7 +43,7 @@ __all__ = [
 
 Indices = npt.NDArray[Any]
 
-_AT_ONCE = 8  # accumulators that are merged one after the other
+_AT_ONCE = 8  # accumulators in one merge
 
 
 def encode_inner(inner: Inner) -> codec.Nested:
@@ -73,7 +73,7 @@ def decode_inner(nested: Any, version: int, outer: Mapping[int, type[Any]]) -> I
 
 
 def gathered(inner: Inner, parts: Sequence[Any]) -> Any:
-    """Hold accumulators as flat columns in their order, whether they are live or sealed."""
+    """Store accumulators as flat columns in their order, whether live or sealed."""
     flat_type: Any = FlatLeaves if inner is inner.leaf else FlatSlices
     indices: dict[int, list[int]] = {}
     blocks: dict[int, Any] = {}
@@ -207,6 +207,10 @@ class FlatLeaves:
         options = self.inner.options
         return Collection._make(options, Members(options.part_names, tuple(made)))
 
+    def weight(self, index: int) -> int | float:
+        """Return the weight of an accumulator; of a collection, that of its heaviest member."""
+        return max(flat.total(index).to_numbers().item() for flat in self.columns)
+
     @staticmethod
     def names(inner: Inner) -> list[str]:  # noqa: ARG004 - one signature for both
         """List the names of `fields`, in their order."""
@@ -233,7 +237,7 @@ class FlatLeaves:
         return read
 
     def _check_traces(self) -> None:
-        """Check that each has counted something, where no row can be left out."""
+        """Check that each has counted something, if no row can be left out."""
         if not all(map(_leaves_traces, self.inner.members)):
             return
         is_empty = np.ones(len(self), dtype=bool)
@@ -433,7 +437,7 @@ class FlatSlices:
         )
 
     def summed(self, groups: Indices, n_groups: int) -> FlatSlices:
-        """Merge the accumulators of each group, of which none is empty.
+        """Merge the accumulators of each non-empty group.
 
         The first values of all, in their fixed order, keep a slice; other rows take the rest.
         """
@@ -524,7 +528,7 @@ def _addition(member: Any) -> Add:
 
     def add(states: Sequence[Any]) -> Any:
         alike = [member.cls._make(member.options, state) for state in states]
-        while len(alike) > 1:  # one after the other would take the square of their number
+        while len(alike) > 1:  # one by one would take quadratic time
             alike = [merged(alike[at : at + _AT_ONCE]) for at in range(0, len(alike), _AT_ONCE)]
         return alike[0]._state
 

@@ -11,19 +11,9 @@ import numpy as np
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.collection import Collection, heaviest
-from streameval.accumulators.grouping import (
-    CODES,
-    Batch,
-    Counter,
-    GroupedRows,
-    Grouping,
-    Held,
-    Key,
-    Take,
-    groups_of,
-    outer_difference,
-    read_inner,
-)
+from streameval.accumulators.grouped_batches import Batch
+from streameval.accumulators.grouped_rows import CODES, Counter, GroupedRows, Key, Take, groups_of
+from streameval.accumulators.grouping import Grouping, Held, outer_difference, read_inner
 from streameval.accumulators.sealed import (
     FlatSlices,
     Layout,
@@ -216,7 +206,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         return key in self._config.named or key in self._everything(self._held).parts
 
     @classmethod
-    def _usual_options(cls) -> dict[str, Any]:
+    def _default_options(cls) -> dict[str, Any]:
         return {"values": (), "max_values": 100}
 
     def _slice(self, state: Slices, value: Value) -> Any:
@@ -248,9 +238,9 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[SlicedConfig, Slices]:
         require(parts.version > 1, "version 1 has no groups")
-        described = parts.header["config"]
-        require(described.keys() == {"column", "values", "max_values"}, "the options of slices")
-        options = {name: codec.from_json(item) for name, item in described.items()}
+        written = parts.header["config"].keys()
+        require(written == {"column", "values", "max_values"}, "the options of slices")
+        options = parts.options
         names = ["accumulator", *FlatSlices.names(Inner(cls, None))]
         fields = codec.decode_named(names, parts)
         inner = decode_inner(fields["accumulator"], parts.version, {Collection.type_id: Collection})

@@ -1,4 +1,4 @@
-"""The merge of a queue of panes, at the price of one merge a step."""
+"""The merge of a queue of panes, at the cost of about one merge per step."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class TwoStacks:
 
     def __init__(self, inner: Inner) -> None:
         self._inner = inner
-        self._front: list[Any] = []  # the next to leave is the last: each merged with those below
+        self._front: list[Any] = []  # the last leaves next; each is merged with those below
         self._coming: list[Any] = []
-        self._back: Any = None  # the merge of what is coming
+        self._back: Any = None  # the merge of `_coming`
 
     def push(self, part: Any) -> None:
         """Add the accumulator of the next pane; None if it has none."""
-        # columns pay where an accumulator has many states; a few are merged as objects
+        # columns pay off for accumulators with many states; a few are merged as objects
         part = part if self._inner.cls is Sliced else live(part)
         self._coming.append(part)
         if part is None:

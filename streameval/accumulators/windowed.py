@@ -12,21 +12,18 @@ import numpy.typing as npt
 
 from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.collection import Collection
-from streameval.accumulators.grouping import (
+from streameval.accumulators.grouped_batches import Batch
+from streameval.accumulators.grouped_rows import (
     CODES,
     TIMES,
     WEIGHTS,
-    Batch,
     Counter,
     GroupedRows,
-    Grouping,
-    Held,
     Key,
     Take,
     groups_of,
-    outer_difference,
-    read_inner,
 )
+from streameval.accumulators.grouping import Grouping, Held, outer_difference, read_inner
 from streameval.accumulators.pane_bytes import FIELDS, OPTIONS, read_panes, written_options
 from streameval.accumulators.sealed import (
     FlatLeaves,
@@ -57,6 +54,7 @@ PaneKey = tuple[int, int] | None
 """The tier and the number of a pane; None for the rows before all panes."""
 
 _LIMIT = 2**63
+_FEW = 100  # rows a slice, below which live accumulators cost more than columns
 _OPEN_PANES = 2
 
 
@@ -395,9 +393,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[WindowedConfig, Panes]:
         require(parts.version > 1, "version 1 has no groups")
-        described = parts.header["config"]
-        require(described.keys() == set(OPTIONS), "the options of panes")
-        options = {name: codec.from_json(item) for name, item in described.items()}
+        require(parts.header["config"].keys() == set(OPTIONS), "the options of panes")
+        options = parts.options
         is_sliced = "values" in parts.header["state"]
         flat_type: Any = FlatSlices if is_sliced else FlatLeaves
         names = [*FIELDS, *flat_type.names(Inner(cls, None))]
@@ -418,7 +415,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return self._config.accumulator
 
     @classmethod
-    def _usual_options(cls) -> dict[str, Any]:
+    def _default_options(cls) -> dict[str, Any]:
         return {"time": "time", "rollups": (), "offset": 0}
 
     def _merged(self, parts: Sequence[Any]) -> Any:
@@ -659,8 +656,11 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     ) -> list[Any]:
         """Count rows into the accumulators of their panes.
 
-        Rows of sealed panes are counted into columns, and these added to the columns of the pane.
+        Rows of sealed panes are counted into columns, and these added to the columns of the pane;
+        so are those of a new pane with few rows a slice, whose live accumulators cost more.
         """
+        if self._inner.cls is Sliced and rows.size < _FEW * len(parts) * len(rows.values):
+            is_open = is_open & [part is not None for part in parts]
         if is_open.all():
             return self._count_live(parts, pane_of, rows, take)
         closed = np.flatnonzero(~is_open)

@@ -1,7 +1,7 @@
 """The command line; `app` runs a command, and each command has a file of its name.
 
-A worker process imports what the console script does, and runs no command: these are imported
-only when one is run.
+A worker process imports what the console script imports, but runs no command. The modules of a
+command are therefore imported only when it is run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The console script: arguments in, an exit code out."""
+"""The console script: arguments in, an exit code out.
+
+A command is imported when it is run: most need modules that the others do not.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 import attrs
 
 from streameval.cli.arguments import argument_parser
-from streameval.cli.completion import completion
 from streameval.cli.errors import (
     BAD_DATA,
     INTERRUPTED,
@@ -21,15 +23,8 @@ from streameval.cli.errors import (
     Terminated,
     exit_code,
 )
-from streameval.cli.eval import evaluate
 from streameval.cli.options import By, Options, Reporting, option_words
 from streameval.cli.outcome import Outcome
-from streameval.cli.states.diff import diff
-from streameval.cli.states.explain import explain
-from streameval.cli.states.merge import merge
-from streameval.cli.states.plot import plot
-from streameval.cli.states.report import report
-from streameval.cli.states.show import show
 from streameval.cli.terminal import Note, line_of, put
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 from streameval.render.text import printable_lines
@@ -57,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         outcome = _outcome(**vars(_parser().parse_args(argv)))
-    except SystemExit as ended:  # argparse has said what there is to say
+    except SystemExit as ended:  # argparse has already printed its message
         outcome = Outcome("", code=USAGE if ended.code else OK)
     except StreamevalError as error:
         outcome = Outcome("", (Note("error", _message(error)),), exit_code(error))
@@ -74,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @functools.cache
 def _parser() -> argparse.ArgumentParser:
-    """Build the parser of all commands once in a process: that takes longer than most commands."""
+    """Build the parser of all commands once per process: this takes longer than most commands."""
     return argument_parser()
 
 
@@ -82,35 +77,63 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
     """Run the command that the arguments name."""
     quiet = arguments.pop("quiet", False)
     if command == "watch":
-        # It is the only one that needs SQLite.
-        from streameval.cli.watch import watch  # noqa: PLC0415
+        from streameval.cli.watch import watch
 
         return watch(quiet=quiet, **arguments)
-    if command in _COMMANDS:
-        outcome = _COMMANDS[command](**arguments)
-    else:
+    if command in ("eval", "show"):
         names = {field.name for field in attrs.fields(Reporting)} & arguments.keys()
         reporting = Reporting(quiet=quiet, **{name: arguments.pop(name) for name in names})
-        if command == "show":
-            outcome = show(arguments["states"], reporting)
-        else:
-            by = By.every(arguments.pop("by"))
-            outcome = evaluate(Options(reporting=reporting, by=by, **arguments))
+        outcome = _evaluated(command, reporting, **arguments)
+    else:
+        outcome = _command(command)(**arguments)
     return outcome.quieted() if quiet else outcome
 
 
-_COMMANDS: dict[str, Callable[..., Outcome]] = {
-    "merge": merge,
-    "completion": completion,
-    "diff": diff,
-    "explain": explain,
-    "plot": plot,
-    "report": report,
-}
-"""The commands that take their arguments as they are."""
+def _evaluated(command: str, reporting: Reporting, **arguments: Any) -> Outcome:
+    """Run one of the commands that report metrics."""
+    if command == "show":
+        from streameval.cli.states.show import show
+
+        return show(arguments["states"], reporting)
+    from streameval.cli.eval import evaluate
+
+    by = By.every(arguments.pop("by"))
+    return evaluate(Options(reporting=reporting, by=by, **arguments))
+
+
+def _command(name: str) -> Callable[..., Outcome]:
+    """Import one of the commands that take their arguments as they are."""
+    command: Callable[..., Outcome]
+    match name:
+        case "merge":
+            from streameval.cli.states.merge import merge
+
+            command = merge
+        case "completion":
+            from streameval.cli.completion import completion
+
+            command = completion
+        case "diff":
+            from streameval.cli.states.diff import diff
+
+            command = diff
+        case "explain":
+            from streameval.cli.states.explain import explain
+
+            command = explain
+        case "plot":
+            from streameval.cli.states.plot import plot
+
+            command = plot
+        case _:
+            from streameval.cli.states.report import report
+
+            command = report
+    return command
+
 
 _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
-"""The signals that ask a process to end; Windows has one of them."""
+"""The signals that ask a process to end; Windows has only one of them."""
 
 
 def _message(error: StreamevalError) -> str:
@@ -120,7 +143,7 @@ def _message(error: StreamevalError) -> str:
 
 
 def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:
-    """Write and flush; a reader that has left is no error, a full disk is one."""
+    """Write and flush. A closed pipe is not an error; a full disk is."""
     error = put(stream, texts)
     if error is None or isinstance(error, BrokenPipeError):
         return []
@@ -130,10 +153,10 @@ def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:
 def run() -> None:
     """Run the console script."""
     for stream in (sys.stdout, sys.stderr):
-        # A label that the terminal cannot show is no reason to fail.
+        # Do not fail on a label that the terminal cannot show.
         cast("io.TextIOWrapper", stream).reconfigure(errors="backslashreplace")
     for number in _ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores one
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
             signal.signal(number, _terminate)
     try:
         code = main()
@@ -143,6 +166,6 @@ def run() -> None:
 
 
 def _terminate(number: int, _: object) -> NoReturn:
-    """Unwind, so that temporary files and workers go; the second signal ends at once."""
+    """Unwind, so that temporary files and workers are removed; a second signal ends at once."""
     signal.signal(number, signal.SIG_DFL)
     raise Terminated(number)

@@ -46,11 +46,11 @@ __all__ = [
     "width",
 ]
 
-# The first relation parts the column from the value.
+# The first relation separates the column from the value.
 _CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re.DOTALL)
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,30})?)%")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+")
-_COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # none inside of brackets
+_COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # not inside brackets
 
 
 def width(text: str) -> str | int:
@@ -70,7 +70,7 @@ def width(text: str) -> str | int:
 
 
 def span(text: str) -> str | int:
-    """Read a span of time that may be nothing.
+    """Read a span of time, which may be zero.
 
     >>> span("90m"), span("0s"), span("500")
     ('90m', '0s', 500)
@@ -86,7 +86,7 @@ def _no_span(text: str) -> str | None:
 
 
 def rollup(text: str) -> tuple[str | int, str | int | None]:
-    """Read the width of wider panes and how long these are kept; nothing is forever.
+    """Read the width of wider panes and how long to keep them; without a span, forever.
 
     >>> rollup("1h:3d"), rollup("1d:"), rollup("1d")
     (('1h', '3d'), ('1d', None), ('1d', None))
@@ -127,7 +127,7 @@ def positive(text: str) -> int:
 
 
 def budget(text: str) -> int | Literal["none"]:
-    """Read a number of cells, or none for as many as there are scores.
+    """Read a number of cells, or "none" for one cell per distinct score.
 
     >>> budget("4096"), budget("none")
     (4096, 'none')
@@ -160,7 +160,7 @@ def level(text: str) -> float:
 
 
 def promise(text: str) -> str | float:
-    """Read how often there may be a false alarm; what is no number is read with the panes."""
+    """Read how often a false alarm may occur; text that is not a number is read with the panes."""
     try:
         return float(text)
     except ValueError:
@@ -168,7 +168,7 @@ def promise(text: str) -> str | float:
 
 
 def path(text: str) -> str:
-    """Read the name of a file or folder; none is a variable that was not set."""
+    """Read the name of a file or folder; an empty name is a variable that was not set."""
     if not text:
         raise ArgumentTypeError("must be a path, got ''")
     return text
@@ -196,7 +196,7 @@ def delimiter(text: str) -> str:
 
 
 def header(text: str) -> tuple[str, ...]:
-    """Read the names of all columns, or none for numbers.
+    """Read the names of all columns, or "none" to number the columns.
 
     >>> header("id,y_true"), header("none")
     (('id', 'y_true'), ())
@@ -217,7 +217,7 @@ relation='>=', values=('30',)))
             f"must be a column, one of {', '.join(RELATIONS)}, and a value, got {text!r}"
         )
     column, relation, typed = match[1], match[2], match[3].strip()
-    if typed.startswith(("<", ">", "=")):  # of a relation that does not exist, such as <>
+    if typed.startswith(("<", ">", "=")):  # from a relation that does not exist, such as <>
         raise ArgumentTypeError(
             f"must have a value in quotes if it begins with <, > or =, got {text!r}"
         )
@@ -281,7 +281,7 @@ def metric(text: str) -> MetricName:
     """
     try:
         return parse_metric(text)
-    except UnknownMetricError as error:  # argparse would say it in words of its own
+    except UnknownMetricError as error:  # argparse would replace the message with its own
         raise UsageError(str(error)) from None
 
 

@@ -12,15 +12,14 @@ import attrs
 import streameval
 from streameval.cli import argument_values as values
 from streameval.cli.errors import USAGE
-from streameval.cli.evidence_text import parse_limit
-from streameval.cli.gates import parse_gate
+from streameval.cli.gates import parse_gate, parse_limit
 from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
 from streameval.configs.names import closest, nearest
 from streameval.io import FORMATS
 from streameval.monitoring.addresses import ADDRESS
 from streameval.render.text import printable
-from streameval.results.result_types import RESULTS
+from streameval.results.pictures import PICTURES_BY_TASK
 
 __all__ = ["SHELLS", "argument_parser"]
 
@@ -60,9 +59,11 @@ examples:
 A gate passes only if the whole interval of its metric is on the right side of
 the bound. If only a part of it is, the gate is undecided and fails. The
 interval is the sampling interval, or for metrics of curves without one, the
-certified interval. Metrics without intervals are compared by value, and so are
-all with --level 0. Metrics have the names that --json uses. Per-class metrics
-take an average or a class: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
+certified interval. Metrics without intervals are compared by value. --level 0
+turns sampling intervals off.
+
+Metrics have the names that --json uses. Per-class metrics take an average or a
+class: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
 """
 _WATCH_EPILOG = """\
 examples:
@@ -144,13 +145,13 @@ class _Each:
 
 @attrs.frozen
 class _Needed:
-    """Reads the value of an option that must be there."""
+    """Reads the value of a required option."""
 
     read: Any
 
 
 _Option = tuple[str, Any, str | None, str]
-"""A name; bool for a flag, choices, or what reads the value; a word for it; what it does."""
+"""The name; bool for a flag, choices, or a function that reads the value; the metavar; the help."""
 
 _RANKING: tuple[_Option, ...] = (
     (
@@ -216,7 +217,7 @@ _RANKING: tuple[_Option, ...] = (
 """How rankings are evaluated, and which columns hold them."""
 
 _WATCH_INPUT: tuple[_Option, ...] = (
-    ("--decimal", (",", "."), None, "the decimal separator of CSV, default a point"),
+    ("--decimal", (",", "."), "CHARACTER", "the decimal separator of CSV, default a point"),
     ("--max-ahead", values.span, "SPAN", "rows further in the future are bad, default 1h"),
     ("--out-of-order", values.span, "SPAN", "how far back in time a row may be, default 0s"),
     (
@@ -236,7 +237,7 @@ _WATCH_LABELS: tuple[_Option, ...] = (
     ("--wait", values.span, "SPAN", "how long a prediction waits for its label"),
     (
         *("--unlabelled", None, "drop|LABEL"),
-        "if no label arrives: drop counts a row without a label (default); or count this label",
+        "how a prediction without a label counts: drop, as unlabelled (default), or this label",
     ),
     ("--settle", values.span, "SPAN", "how long a label can be corrected; the last one counts"),
     (
@@ -260,17 +261,22 @@ _WATCH_STATE: tuple[_Option, ...] = (
         *("--checkpoint", _Needed(values.path), "FILE"),
         "an SQLite file, created if it does not exist",
     ),
-    ("--once", bool, None, "read what is there, and exit"),
+    ("--once", bool, None, "read what exists, and exit"),
     ("--commit-bytes", values.positive, "N", "read at most this many bytes per commit"),
 )
-"""Where a monitor keeps what it knows, and how far it goes."""
+"""Where a monitor keeps its state, and when it stops."""
 
 _WATCH_ALERTS: tuple[_Option, ...] = (
     ("--alert", _Each(None), "RULE", "alert on a rule such as 'recall[1] < 0.8'; repeatable"),
-    ("--false-alarms", None, "RATE", "the rate for all alerts together, default '1 per 30d'"),
+    (
+        "--false-alarms",
+        None,
+        "RATE",
+        "the false alarms of all alerts together, default '1 per 30d'",
+    ),
     ("--on-alert", None, "CMD|URL", "run a command, or post to a URL"),
 )
-"""When somebody is called."""
+"""When an alert is sent."""
 
 _WINDOW: _Option = (
     *("--window", _Each(values.width), "WIDTH"),
@@ -278,12 +284,23 @@ _WINDOW: _Option = (
 )
 
 
+_VERSION_HELP = "show program's version number and exit"
+
+
+class _Version(argparse.Action):
+    """Print the version. It is looked up only here: the lookup takes as long as all the rest."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        sys.stdout.write(f"streameval {streameval.__version__}\n")
+        parser.exit()
+
+
 def argument_parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
     parser = _parser(_Parser, prog="streameval", epilog=_EPILOG)
     parser.description = _DESCRIPTION
-    version = f"streameval {streameval.__version__}"
-    parser.add_argument("--version", action="version", version=version)
+    unset = argparse.SUPPRESS
+    parser.add_argument("--version", action=_Version, nargs=0, default=unset, help=_VERSION_HELP)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_eval(_parser(commands.add_parser, "eval", help="evaluate files", epilog=_EVAL_EPILOG))
     make = commands.add_parser
@@ -304,7 +321,7 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that answers a mistake with one line, not with pages."""
+    """A parser that answers a mistake with one line instead of the whole usage."""
 
     siblings: Mapping[str, _Parser] = {}
     """The parsers of all commands by name."""
@@ -312,7 +329,7 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override] # of the overloads, the one that runs
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse, but answer for what this command does not know: its own help tells more."""
+        """Parse, but report unknown arguments here: the help of this command says more."""
         given = sys.argv[1:] if args is None else args
         for name in self._unknown(given):
             self.error(self._suggestion(name))
@@ -345,7 +362,7 @@ class _Parser(argparse.ArgumentParser):
         return f"no option {name}: did you mean {close[0]}?" if close else f"no option {name}"
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
-        """Suggest a similar choice where there is none of a name, such as a command."""
+        """Suggest a similar choice for a name that does not exist, such as that of a command."""
         if action.choices is not None and value not in action.choices:
             choices = nearest(str(value), map(str, action.choices)).removesuffix(".")
             raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {choices}")
@@ -360,7 +377,7 @@ def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = make(
         *names,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,  # a new option must not change what an old script means
+        allow_abbrev=False,  # a new option must not change the meaning of an old script
         **options,
     )
     return parser
@@ -394,7 +411,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     _add_formats(files)
     _add(
         files,
-        ("--decimal", (",", "."), None, "the decimal separator of CSV, default a point"),
+        ("--decimal", (",", "."), "CHARACTER", "the decimal separator of CSV, default a point"),
         (
             *("--partial-last-line", ("count", "skip"), None),
             "count a last line without a newline (default), or skip it for now",
@@ -409,6 +426,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     _add_windows(parser.add_argument_group("windows of time"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
+    _add_catalog(parser.add_argument_group("recommendations"))
     _add_ranking(parser.add_argument_group("rankings"))
     output = _add_reporting(parser)
     _add(
@@ -436,7 +454,7 @@ def _add_formats(group: argparse._ArgumentGroup) -> None:
         ),
         (
             *("--max-bad", values.count_or_share, "N|P%"),
-            "how many bad rows to leave out, or which share of all rows, default 0",
+            "leave out up to this many bad rows, or this share of all rows; default 0",
         ),
     )
 
@@ -475,6 +493,7 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
     _add(windows, _WINDOW)
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
+    _add_catalog(parser.add_argument_group("recommendations"))
     _add(parser.add_argument_group("state"), *_WATCH_STATE)
     _add(parser.add_argument_group("alerts"), *_WATCH_ALERTS)
     _add_page(parser.add_argument_group("live page"))
@@ -511,9 +530,12 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
         group,
         (
             *("--versus", values.columns, "COLUMN"),
-            "the same for another model, B, to compare with A, the model of --pred or --score",
+            "the column of a second model, B; --pred or --score is the column of model A",
         ),
-        ("--weight", None, "COLUMN", "the weight of the row, or of its query"),
+        (
+            *("--weight", None, "COLUMN"),
+            "the weight of the row, or of its query; with --qrels, a file of queries and weights",
+        ),
     )
     text = (
         f"one result for each of {unnamed}, or of the named values, and one for the rest; "
@@ -526,7 +548,7 @@ def _add_windows(group: argparse._ArgumentGroup) -> None:
     _add(
         group,
         ("--time", None, "COLUMN", "one result for each pane of this time; needs --pane"),
-        ("--pane", values.width, "WIDTH", "the width: 30s, 5m, 1h, 7d, or a number of steps"),
+        ("--pane", values.width, "WIDTH", "the pane width: 30s, 5m, 1h, 7d, or a number of steps"),
         ("--keep", values.width, "WIDTH", "how long panes are kept, default forever"),
         ("--time-unit", ("s", "ms", "us", "ns"), "UNIT", "the unit of numeric times"),
     )
@@ -539,15 +561,26 @@ def _add_decisions(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--classes", values.classes, "K|A,B,C|auto"),
-            "their number, their labels, or labels with names 0=neg,1=pos; default: by the rows",
+            "the number, the labels, or labels with names, 0=neg,1=pos; default: from the rows",
         ),
         ("--threshold", values.number, "T", "a score of at least T is positive, default 0.5"),
         (
             *("--pos-label", None, "LABEL"),
             "the positive one of two listed classes, default the second",
         ),
-        ("--top-k", values.positive, "K", "report top-k accuracy"),
+        (
+            "--top-k",
+            values.positive,
+            "K",
+            "report top-k accuracy; for catalog, how many ranks count, default 10",
+        ),
         ("--ignore-label", None, "LABEL", "leave out rows with this true label"),
+        (
+            "--outputs",
+            values.columns,
+            "A,B",
+            "the names of the outputs if each row predicts several numbers",
+        ),
         ("--multilabel", bool, None, "labels are lists of 0 and 1, one for each class"),
     )
 
@@ -576,6 +609,19 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         ("--max-groups", values.positive, "N", "refuse more groups than this"),
         ("--bins", values.positive, "N", "the number of bins for probabilities, default 15"),
         ("--intervals", bool, None, "add sampling intervals for losses, RMSE, MAE, R2 and bias"),
+    )
+
+
+def _add_catalog(group: argparse._ArgumentGroup) -> None:
+    _add(
+        group,
+        ("--item", None, "COLUMN", "the recommended item, default item"),
+        (
+            *("--rank", None, "COLUMN"),
+            "its rank in the list, from 1, default rank; ranks beyond --top-k do not count",
+        ),
+        ("--popularity", None, "COLUMN", "add novelty, from the popularity of the item in (0, 1]"),
+        ("--n-items", values.positive, "N", "the number of items in the catalogue"),
     )
 
 
@@ -750,9 +796,8 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
         help="a file that eval, merge or watch wrote; several states share one figure, except for "
         "matrices and curves of classes",
     )
-    by_task = {result.TASK: result.PICTURES for result in RESULTS if result.PICTURES}
     pictures_by_task = "; ".join(
-        f"{', '.join(pictures)} ({task})" for task, pictures in by_task.items()
+        f"{', '.join(pictures)} ({task})" for task, pictures in PICTURES_BY_TASK.items()
     )
     parser.add_argument(
         "--curve", metavar="CURVE", help=f"{pictures_by_task}; default: the first of the task"

@@ -1,13 +1,14 @@
-"""`streameval completion`: a script with which a shell completes commands, options and files."""
+"""`streameval completion`: a script that lets a shell complete commands, options and files."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from streameval.cli.arguments import argument_parser
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Outcome
-from streameval.results.result_types import RESULTS
+from streameval.results.pictures import PICTURES_BY_TASK
 
 if TYPE_CHECKING:
     import argparse
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["completion"]
 
 _OF_FILES = ("FILE", "STATE", "OUT", "A", "B")
-"""What stands in the usage for the name of a file."""
+"""The words in the usage that stand for the name of a file."""
 
 
 def completion(shell: str) -> Outcome:
@@ -39,7 +40,7 @@ def completion(shell: str) -> Outcome:
         if action.metavar in _OF_FILES:
             vars(action)["complete"] = shtab.FILE
         if action.dest == "curve":
-            pictures = (name for result in RESULTS for name in result.PICTURES)
+            pictures = chain.from_iterable(PICTURES_BY_TASK.values())
             action.choices = list(dict.fromkeys(pictures))
     return Outcome(shtab.complete(parser, shell))
 

@@ -32,12 +32,12 @@ GATE_FAILED = 1
 USAGE = 2
 BAD_DATA = 3
 INCOMPATIBLE = 4
-SIGNALLED = 128  # and the number of the signal, as shells have it
+SIGNALLED = 128  # plus the number of the signal, as in shells
 INTERRUPTED = SIGNALLED + signal.SIGINT
 
 
 class Terminated(BaseException):
-    """A signal asks the process to end; like KeyboardInterrupt, it is no Exception."""
+    """A signal asks the process to end; like KeyboardInterrupt, this is not an Exception."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

@@ -16,18 +16,19 @@ from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.progress import Progress
 from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
-from streameval.cli.tasks import TASKS, task_asked_for
+from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live
 from streameval.cli.window_text import split_up
 from streameval.errors import BadDataError, UnknownMetricError
-from streameval.io import STANDARD_INPUT, Dialect, name_of, size_of
+from streameval.io import STANDARD_INPUT, Dialect, format_of, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
 from streameval.runs.files import files_of
 from streameval.runs.gathered import Gathered
+from streameval.runs.processes import Team
 from streameval.runs.slices import SizeLimit, counting_plan, parts_by_value, rows_by_value
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
 from streameval.runs.totals import Tally
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 _TOP = 20
-_MAX_BYTES = 256 * 10**6  # of the states of all values, while these are not named
+_MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
 _OF_FORMATS = ("format", "delimiter", "header", "decimal")
 _OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
@@ -59,7 +60,7 @@ def evaluate(options: Options) -> Outcome:
     Raises
     ------
     StreamevalError
-        For the reasons that `exit_code` tells apart.
+        For the reasons that `exit_code` distinguishes.
     """
     if options.qrels is None:
         files: Any = _files(options.files)
@@ -68,15 +69,16 @@ def evaluate(options: Options) -> Outcome:
     _check_by(options)
     check_windows(options)
     _check_output(options)
-    with closing(_source(options)) as source:
+    with closing(_source(options)) as source, Team(options.jobs - 1) as team:
+        team.start_for(_total_size(_json_lines(options)))
         try:
-            return _evaluated(task, source, options)
+            return _evaluated(task, source, options, team)
         except ScatteredQueryError:
             source.gather()
-            return _evaluated(task, source, options)
+            return _evaluated(task, source, options, team)
 
 
-def _evaluated(task: str, source: Source, options: Options) -> Outcome:
+def _evaluated(task: str, source: Source, options: Options, team: Team) -> Outcome:
     rows, blocks = look_ahead(
         source.blocks(), options.max_bad, advice=_PARTIAL, where=options.row_filter
     )
@@ -84,17 +86,18 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
         check_columns([condition.column for condition in options.where], rows)
     else:
         raise _no_rows(options, source.left())
-    plan = attrs.evolve(TASKS[task].plan(options, rows), words=option_words, advice=_PARTIAL)
+    plan = attrs.evolve(plan_of(task)(options, rows), words=option_words, advice=_PARTIAL)
     _check_metrics(plan, options.reporting)
     counting = _split(plan, options, rows)
-    with suppress(UnknownMetricError):  # of a class that no row has yet
+    with suppress(UnknownMetricError):  # a metric of a class that no row has yet
         evidence_of(_of_rows(counting.make(), counting), options.reporting)
     with Spool() as spool:
         try:
-            tally = _tallied(blocks, counting, options, spool, _limit(options))
+            tally = _tallied(blocks, counting, options, team, spool, _limit(options))
         except _TooManyStates:
-            counting = _of_most_frequent(plan, options, source)
-            tally = _tallied(source.blocks(), counting, options)
+            counting = _of_most_frequent(plan, options, source, team)
+            tally = _tallied(source.blocks(), counting, options, team)
+        team.end()  # their memory is free for the report
         held = _whole(tally, counting)
         if not tally.n_good.total():
             tally.bad.refuse_all()
@@ -122,7 +125,7 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
 
 
 def _files(given: Sequence[str]) -> tuple[str, ...]:
-    """List files, and those of folders and patterns."""
+    """List the files, and the files in folders and matching patterns."""
     found = ([(name, None)] if name == STANDARD_INPUT else files_of(name) for name in given)
     return tuple(file for files in found for file, _ in files)
 
@@ -147,7 +150,7 @@ def _source(options: Options) -> Source:
     Raises
     ------
     UsageError
-        If an option was given that says how to read other files than those.
+        If an option is about files of another format.
     """
     qrels = options.qrels
     if qrels is None:
@@ -172,9 +175,12 @@ def _source(options: Options) -> Source:
     if options.where:
         raise UsageError("--where cannot be used with --qrels: queries are counted whole.")
     if options.max_bad:
-        raise UsageError("--max-bad cannot be used with --qrels: a run has no rows to spare.")
-    if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:
-        raise UsageError("standard input cannot be the run and its --qrels.")
+        raise UsageError("--max-bad cannot be used with --qrels: every row of a run must be valid.")
+    read: list[tuple[str, str | None]] = [("the run", name) for name in options.files]
+    read += [("its --qrels", qrels), ("its --weight", options.weight)]
+    once = [what for what, name in read if name == STANDARD_INPUT]
+    if len({*once}) > 1:
+        raise UsageError(f"standard input cannot be {' and '.join(dict.fromkeys(once))}.")
     return JudgedRuns(
         options.files,
         qrels,
@@ -203,18 +209,18 @@ def _check_output(options: Options) -> None:
 
 
 def _check_metrics(plan: Plan, reporting: Reporting) -> None:
-    """Notice a slip in a name before hours of reading."""
+    """Catch a typo in a metric name before hours of reading."""
     result = plan.make().compute()
     for metric in (*reporting.metrics, *(gate.metric for gate in reporting.gates)):
         result.check(metric)
 
 
 class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read again)
-    """The states of all values of a column do not fit into the memory that they may take."""
+    """The states of all values of a column take more memory than they may."""
 
 
 def _split(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
-    """Plan to count panes of time, or each value of a column, for themselves."""
+    """Plan to count each pane of time, or each value of a column, separately."""
     if options.time is not None:
         return windowed(plan, options, rows)
     by = options.by
@@ -225,32 +231,32 @@ def _split(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
 
 
 def _by_value(plan: Plan, options: Options, values: tuple[Any, ...] | None) -> Plan:
-    """Plan to count values; the rows of a query may go on in other blocks, and have several."""
+    """Plan to count values; the rows of a query may span blocks, and have several values."""
     by: Any = options.by
     split = parts_by_value if options.task == "ranking" else rows_by_value
     return split(plan, by.column, values)
 
 
 def _limit(options: Options) -> SizeLimit | None:
-    """Limit the states of values that nobody has named."""
+    """Limit the size of the states if the user named no values."""
     by = options.by
     is_open = by is not None and by.values is None and options.time is None
     return SizeLimit(_MAX_BYTES) if is_open else None
 
 
-def _of_most_frequent(plan: Plan, options: Options, source: Source) -> Plan:
-    """Find the most frequent values in a pass of their own, and plan to count them."""
+def _of_most_frequent(plan: Plan, options: Options, source: Source, team: Team) -> Plan:
+    """Find the most frequent values in a separate pass, and plan to count them."""
     by: Any = options.by
     _check_can_be_read_twice(options.files)
     counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=_PARTIAL)
-    tally = _tallied(source.blocks(), counting, options)
+    tally = _tallied(source.blocks(), counting, options, team)
     values, is_sure = tally.total().top(options.top or _TOP)
     chosen = _by_value(plan, options, values)
     return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.columns)))
 
 
 def _check_can_be_read_twice(files: Iterable[str]) -> None:
-    """Raise UsageError if a file can be read only once, as a pipe can."""
+    """Raise UsageError if a file, such as a pipe, can be read only once."""
     for file in files:
         if is_read_once(file):
             raise UsageError(
@@ -262,13 +268,13 @@ def _check_can_be_read_twice(files: Iterable[str]) -> None:
 def _unsure(columns: tuple[str, ...]) -> str:
     names = ", ".join(columns)
     return (
-        f"`{names}` has so many values that the most frequent ones may be others; the numbers of "
-        "those shown are right. --by COLUMN=A,B,C names them."
+        f"`{names}` has so many values that others may be more frequent than those shown, whose "
+        "numbers are right. To choose the values, use --by COLUMN=A,B,C."
     )
 
 
 def _whole(tally: Tally, plan: Plan) -> Any:
-    """Return what all rows were counted with; queries that were gathered are counted now."""
+    """Return the accumulator of all rows, after counting the queries that were gathered."""
     return _of_rows(tally.total(), plan)
 
 
@@ -309,13 +315,15 @@ def _tallied(
     blocks: Iterator[Block],
     plan: Plan,
     options: Options,
+    team: Team,
     spool: Spool | None = None,
     limit: SizeLimit | None = None,
 ) -> Tally:
     plan = attrs.evolve(plan, where=options.row_filter)
     tally = Tally(plan)
-    with Progress(_terminal(options), _total_size(options.files)) as progress:
-        for counted in count_all(blocks, plan, options.jobs):
+    size = _total_size(options.files)
+    with Progress(_terminal(options), size) as progress:
+        for counted in count_all(blocks, plan, team, size):
             tally.add(counted)
             if limit is not None and limit.is_passed_by(tally):
                 raise _TooManyStates
@@ -351,14 +359,14 @@ def _what_was_read(
 
 
 def _bad_rows(bad: BadRows) -> list[Note]:
-    """Return a warning for each of the first bad rows, and one for the rest."""
+    """Return a warning for each of the first bad rows, and one for all the others."""
     notes = [Note("warning", str(row)) for row in bad.first]
     more = bad.n - len(notes)
     return [*notes, Note("warning", f"{more:,} more bad rows.")] if more else notes
 
 
 def _twice(options: Options) -> list[str]:
-    """List the files that are given twice, whatever their names."""
+    """List the files that are given twice, even under two names."""
     paths = list(map(os.path.realpath, options.files))
     return [name for at, name in enumerate(options.files) if paths[at] in paths[:at]]
 
@@ -366,12 +374,18 @@ def _twice(options: Options) -> list[str]:
 def _no_rows(options: Options, left: Iterable[str]) -> BadDataError:
     names = ", ".join(map(name_of, options.files[:3]))
     more = ", ..." if len(options.files) > 3 else ""
-    which = " that fit --where" if options.where else ""
+    which = " that match --where" if options.where else ""
     return BadDataError(" ".join([f"{names}{more}: holds no rows{which}.", *left]))
 
 
 def _terminal(options: Options) -> TextIO | None:
     return sys.stderr if is_live(sys.stderr) and not options.reporting.quiet else None
+
+
+def _json_lines(options: Options) -> tuple[str, ...]:
+    """List the files that are sure to take long; Parquet may be read before a worker is up."""
+    form = options.format
+    return tuple(file for file in options.files if (form or format_of(file)) == "jsonl")
 
 
 def _total_size(files: tuple[str, ...]) -> int | None:

@@ -4,52 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streameval.accumulators.evidence import evidence
-from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
-from streameval.cli.gates import parse_gate
 from streameval.cli.terminal import Note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.cli.gates import Gate
     from streameval.cli.options import Reporting
     from streameval.results.evidence import Evidence
 
-__all__ = ["evidence_entries", "evidence_of", "parse_limit", "verdicts_of"]
+__all__ = ["evidence_entries", "evidence_of", "verdicts_of"]
 
-_USUAL = "1 per 30d"
-
-
-def parse_limit(text: str) -> Gate:
-    """Read a limit like ``recall[1]>=0.8``.
-
-    Raises
-    ------
-    UsageError
-        If the text is not a gate, or leaves the limit itself out.
-    """
-    limit = parse_gate(text)
-    if len(limit.bound.sign) == 1:
-        raise UsageError(f"{text!r} must have >= or <=: reaching a limit counts as keeping it.")
-    return limit
+_DEFAULT_PROMISE = "1 per 30d"
 
 
 def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
-    """Weigh the evidence against each limit that was asked about; they share one promise.
+    """Weigh the evidence against each requested limit; all limits share one promise.
 
     Raises
     ------
     UsageError
         If there are no panes of time.
     InvalidInputError
-        If there is no evidence of a metric that stays valid.
+        If a metric has no evidence that stays valid.
     """
     limits, promise = reporting.limits, reporting.false_alarms
     if promise is not None and not limits:
         raise UsageError("--false-alarms needs --evidence.")
-    if limits and not isinstance(accumulator, Windowed):
+    if not limits:
+        return ()
+    from streameval.accumulators.evidence import evidence  # noqa: PLC0415 (rarely asked for)
+    from streameval.accumulators.windowed import Windowed  # noqa: PLC0415
+
+    if not isinstance(accumulator, Windowed):
         raise UsageError("--evidence needs panes of time, which eval counts with --time.")
     return tuple(
         evidence(
@@ -57,7 +44,7 @@ def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
             str(limit.metric),
             at_least=limit.bound.number if limit.bound.sign == ">=" else None,
             at_most=limit.bound.number if limit.bound.sign == "<=" else None,
-            false_alarms=_USUAL if promise is None else promise,
+            false_alarms=_DEFAULT_PROMISE if promise is None else promise,
             n_series=len(limits),
         )
         for limit in limits
@@ -65,12 +52,12 @@ def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
 
 
 def verdicts_of(found: Sequence[Evidence]) -> list[Note]:
-    """Say of each limit whether an alarm has fired."""
+    """Say for each limit whether an alarm has fired."""
     return [Note("failed" if one.firing else "passed", f"{one.line()}.") for one in found]
 
 
 def evidence_entries(found: Sequence[Evidence]) -> dict[str, Any]:
-    """Return the entries of the JSON object; none where no limit was asked about."""
+    """Return the entries of the JSON object; empty if no limit was requested."""
     return {"evidence": [_entry(one) for one in found]} if found else {}
 
 

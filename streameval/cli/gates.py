@@ -1,4 +1,4 @@
-"""Gates: bounds that a metric has to keep, with its interval."""
+"""Gates: bounds that a metric and its interval must satisfy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streameval.metrics.table import Reading
 from streameval.results.inequality import SIGN, Inequality, read_number
 from streameval.results.names import METRIC, MetricName, parse_metric
 
-__all__ = ["Gate", "judge", "parse_gate"]
+__all__ = ["Gate", "judge", "parse_gate", "parse_limit"]
 
 _GATE = re.compile(rf"\s*({METRIC})\s*({SIGN})\s*(\S+)\s*")
 
@@ -27,7 +27,7 @@ class Gate:
     text : str
         The gate as it was given.
     bound : Inequality
-        What has to hold.
+        The inequality that must hold.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Gate:
 
     @property
     def metric(self) -> MetricName:
-        """What is bounded."""
+        """The metric that is bounded."""
         return self.bound.metric
 
 
@@ -45,7 +45,7 @@ def parse_gate(text: str) -> Gate:
     Raises
     ------
     UsageError
-        If the text is not a gate, or the bound is no finite number.
+        If the text is not a gate, or the bound is not a finite number.
     """
     match = _GATE.fullmatch(text)
     if match is None:
@@ -57,11 +57,25 @@ def parse_gate(text: str) -> Gate:
     return Gate(text.strip(), Inequality(parse_metric(metric), sign, number))
 
 
+def parse_limit(text: str) -> Gate:
+    """Read a limit like ``recall[1]>=0.8``.
+
+    Raises
+    ------
+    UsageError
+        If the text is not a gate, or does not include the limit itself.
+    """
+    limit = parse_gate(text)
+    if len(limit.bound.sign) == 1:
+        raise UsageError(f"{text!r} must have >= or <=: reaching a limit counts as keeping it.")
+    return limit
+
+
 def judge(gate: Gate, reading: Reading) -> Note:
     """Decide a gate; the category of the note is "passed", "failed" or "undecided".
 
-    A gate passes only if the whole interval is on the right side, and fails if none of it is;
-    in between, and where there is no interval, it is undecided.
+    A gate passes if the whole interval satisfies the bound, and fails if no part of it does.
+    Otherwise, or without an interval, it is undecided.
     """
     found = f"{gate.text}: {reading.value:.6g}"
     if math.isnan(reading.value):

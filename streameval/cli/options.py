@@ -33,7 +33,7 @@ __all__ = [
 
 
 class NamedTexts(tuple[str, ...]):
-    """Labels as they were typed, each with the name that it is shown by.
+    """Labels as they were typed, each with its display name.
 
     Attributes
     ----------
@@ -44,27 +44,27 @@ class NamedTexts(tuple[str, ...]):
     names: tuple[str, ...]
 
     def __new__(cls, pairs: Iterable[tuple[str, str]]) -> Self:
-        """Take the pairs apart."""
+        """Split the pairs into labels and names."""
         labels, names = zip(*pairs, strict=True)
         made = super().__new__(cls, labels)
         made.names = names
         return made
 
 
-# A number of classes, their labels as they were typed, or observed labels.
+# The number of classes, their labels as they were typed, or "auto" for the observed labels.
 Classes = int | tuple[str, ...] | Literal["auto"]
 
 
 @attrs.frozen
 class By:
-    """The column whose values are evaluated one by one, or several columns.
+    """The column, or columns, whose values are evaluated one by one.
 
     Parameters
     ----------
     column : str or tuple of str
         Its name, or their names.
     values : tuple of str or of tuple of str, optional
-        The values, tuples of several columns; None where the rows decide which.
+        The values, tuples for several columns; None if the rows decide which.
     """
 
     column: str | tuple[str, ...]
@@ -72,11 +72,11 @@ class By:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns, also of one."""
+        """The names of the columns as a tuple, even of one column."""
         return (self.column,) if isinstance(self.column, str) else self.column
 
     def canonical(self) -> tuple[Any, ...]:
-        """Write the values that were named as those of files are."""
+        """Write the named values in the form that values of files have."""
         values, texts = self.values or (), Texts()
         if isinstance(self.column, str):
             return tuple(texts.from_text(values))
@@ -84,7 +84,7 @@ class By:
 
     @classmethod
     def every(cls, parts: Sequence[By]) -> By | None:
-        """Combine what was given for each column: every value of one with every one of the others.
+        """Combine the columns: every value of one with every value of the others.
 
         Raises
         ------
@@ -104,9 +104,9 @@ class By:
         return cls(columns, tuple(product(*lists)) if lists else None)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Reporting:
-    """What is done with a result."""
+    """How a result is reported."""
 
     json: bool = False
     markdown: bool = False
@@ -119,9 +119,9 @@ class Reporting:
     quiet: bool = False
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Options:
-    """The options of input and counting; None where the user left one open."""
+    """The options of input and counting; None if the user did not set one."""
 
     files: tuple[str, ...] = attrs.field(converter=tuple)
     task: str = "classification"
@@ -159,6 +159,11 @@ class Options:
     group: str | None = None
     group_weight: str | None = None
     max_groups: int | None = None
+    outputs: tuple[str, ...] | None = None
+    item: str | None = None
+    rank: str | None = None
+    popularity: str | None = None
+    n_items: int | None = None
     bins: int | None = None
     intervals: bool | None = None
     qrels: str | None = None
@@ -189,14 +194,14 @@ class Options:
 
     @property
     def row_filter(self) -> RowFilter | None:
-        """Which rows are counted, with values that have decimal commas if cells have."""
+        """The rows that are counted; values have decimal commas if the cells do."""
         if not self.where:
             return None
         has_commas = self.decimal == ","
         return RowFilter(tuple(one.with_points() if has_commas else one for one in self.where))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Watching:
     """The options of `streameval watch` beside those of input and counting."""
 
@@ -254,6 +259,7 @@ _OPTIONS = {field.name: option_text(field.name) for field in _FIELDS}
 _OPTIONS["address"] = option_text("serve")
 _OPTIONS["key"] = option_text("join")
 _OPTIONS["alerts"] = option_text("alert")
+_OPTIONS["rollups"] = option_text("rollup")
 _OPTIONS["kind"] = option_text("curve")
 _OPTIONS |= {"at_least": "--evidence", "at_most": "--evidence", "false_alarms": "--false-alarms"}
 _QUOTES = "\"'"

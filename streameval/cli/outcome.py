@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Findings", "Outcome", "described", "laid_out", "reported"]
 
-# What --quiet leaves unsaid.
+# What --quiet leaves out.
 _QUIET = ("note", "passed", "warning")
 
 
 @attrs.frozen
 class Outcome:
-    """What a command has to say once its work is done.
+    """The output of a command that has finished.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class Outcome:
     code : int
         The exit code.
     before : iterable of str
-        What goes to standard output first, in pieces, since it may be long.
+        Text that goes to standard output first, in pieces because it may be long.
     is_data : bool
-        Whether the text is in a format that was asked for, which --quiet prints as well.
+        Whether the text is in a requested format; --quiet prints it too.
     """
 
     text: str
@@ -60,7 +60,7 @@ class Outcome:
     is_data: bool = False
 
     def quieted(self) -> Outcome:
-        """Leave errors, gates that did not pass, and data."""
+        """Keep only errors, gates that did not pass, and data."""
         notes = tuple(note for note in self.notes if note.category not in _QUIET)
         return attrs.evolve(self, text=self.text if self.is_data else "", notes=notes)
 
@@ -76,9 +76,9 @@ class Findings:
     heading : str
         The line before the report.
     origin : dict
-        The entries of the JSON object that say where the numbers come from.
+        The entries of the JSON object that say where the numbers came from.
     notes : tuple of Note
-        What was noticed on the way.
+        Warnings and notes from the work.
     write : callable, optional
         Lays the result and its origin out as text, instead of heading and report.
     slices : Slices, optional
@@ -100,7 +100,7 @@ class Findings:
 
 
 def reported(found: Findings, reporting: Reporting) -> Outcome:
-    """Write what was found as it was asked for, and decide the gates."""
+    """Write the findings in the requested format, and decide the gates."""
     result, level = found.result, reporting.level
     verdicts = [judge(gate, result.read(gate.metric, level=level)) for gate in reporting.gates]
     verdicts += verdicts_of(found.evidence)
@@ -119,7 +119,7 @@ def reported(found: Findings, reporting: Reporting) -> Outcome:
 
 
 def laid_out(sheet: Sheet, *, is_markdown: bool) -> str:
-    """Lay a sheet out as text, for a terminal of its width, or as Markdown."""
+    """Lay a sheet out as text that fits the terminal, or as Markdown."""
     if is_markdown:
         return f"{markdown(sheet)}\n"
     return f"{sheet_text(sheet, width_of(sys.stdout))}\n"

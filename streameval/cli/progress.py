@@ -18,16 +18,16 @@ _LONG = 2 * _DAY
 
 
 class Progress:
-    """Rewrite one line on a terminal, at most ten times a second; wiped at the end.
+    """Rewrite one line on a terminal, at most ten times a second, and erase it at the end.
 
     Parameters
     ----------
     stream : text stream, optional
-        The terminal; None keeps silent.
+        The terminal; None prints nothing.
     total : int, optional
         The bytes to read, if they are known.
     clock : callable
-        Gives seconds.
+        Returns the time in seconds.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Progress:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Wipe the line, whatever happened."""
+        """Erase the line, even after an exception."""
         if self._stream is not None and self._drawn > self._start:
             self._draw("")
 
@@ -77,7 +77,7 @@ class Progress:
 
 
 def size(n_bytes: int) -> str:
-    """Write a number of bytes for people.
+    """Write a number of bytes in a readable unit.
 
     >>> size(999), size(1_300_000)
     ('999 B', '1.3 MB')
@@ -93,7 +93,7 @@ def size(n_bytes: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write seconds as minutes and seconds, with hours if need be; from two days on, as days.
+    """Write seconds as minutes and seconds, with hours if needed; from two days on, as days.
 
     >>> duration(75.2), duration(3600), duration(90_000_000)
     ('1:15', '1:00:00', '1,041 d')

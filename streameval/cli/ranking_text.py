@@ -42,7 +42,7 @@ def trec_totals(
     result : Ranking
         What was computed.
     origin : mapping
-        Where it comes from; it may hold "runid", the tag of the run.
+        Where it came from; it may hold "runid", the tag of the run.
     headings : container of str
         Which of "runid" and "num_q" come first, if known.
     """
@@ -70,7 +70,7 @@ def json_lines(columns: Mapping[str, Any]) -> str:
 
 
 def _measured(columns: Mapping[str, Any]) -> list[str]:
-    """List the measures; a geometric mean is one of all queries, and trec_eval gives none."""
+    """List the measures except geometric means, which trec_eval prints only over all queries."""
     names = (name for name in columns if name not in _OF_QUERIES)
     return [name for name in names if not measure(name).is_geometric]
 

@@ -27,14 +27,14 @@ _DECIMALS = 4
 
 
 def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
-    """Lay out the chosen metrics, or the headline ones: a line for each value.
+    """Lay out a line for each value, with the chosen metrics or the headline ones.
 
     Parameters
     ----------
     result : result
-        That of all rows.
+        The result of all rows.
     slices : Slices
-        Those of each value.
+        The results of each value.
     reporting : Reporting
         The metrics and the level.
     """
@@ -57,19 +57,19 @@ def line_sheet(
     Parameters
     ----------
     what : str
-        What the names are.
+        The heading above the names.
     names : sequence of str
-        Of the results.
+        The names of the results.
     results : sequence of result
-        All of one type; the first has every metric that is chosen.
+        Results of one type; the first has every chosen metric.
     reporting : Reporting
         The metrics and the level.
     more : sequence of Column
-        What stands beside the sizes.
+        More columns beside the sizes.
     """
     first, size = results[0], results[0].SIZE
     chosen = reporting.metrics or tuple(map(parse_metric, first.headline()))
-    chosen = tuple(metric for metric in chosen if str(metric) != size)  # it has its column
+    chosen = tuple(metric for metric in chosen if str(metric) != size)  # in its own column
     sizes = [f"{getattr(result, size):,}" if size else "" for result in results]
     columns = [Column.of_names(what, names), *more, Column([size, *sizes])]
     groups = [_columns(metric, results, reporting.level) for metric in chosen]
@@ -94,7 +94,7 @@ def slice_reading(result: Result, metric: MetricName, level: float) -> Reading:
 def _columns(metric: MetricName, results: Sequence[Result], level: float) -> list[Column]:
     """Lay out one metric: the values, and the intervals if there are any."""
     whole, *parts = results
-    of_all = whole.read(metric, level=level)  # a class that no row has is a mistake
+    of_all = whole.read(metric, level=level)  # raises for a class that no row has
     readings = [of_all, *(slice_reading(result, metric, level) for result in parts)]
     values = numbers([reading.value for reading in readings], _DECIMALS)
     if any(reading.sampling is not None for reading in readings):
@@ -106,7 +106,7 @@ def _columns(metric: MetricName, results: Sequence[Result], level: float) -> lis
 
 
 def value_name(value: Any) -> str:
-    """Write the value of a column, or those of several."""
+    """Write the value of a column, or of several columns."""
     if isinstance(value, tuple):
         return ", ".join(map(value_name, value))
     return _MISSING if value is None else str(value)

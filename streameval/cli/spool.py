@@ -1,4 +1,4 @@
-"""Text that is printed once all has gone well, and may be long."""
+"""Text, possibly long, that is printed only after success."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _PIECE = 2**16
 
 
 class Spool:
-    """Keep text in a temporary file, past the first megabyte.
+    """Keep text in memory, and past the first megabyte in a temporary file.
 
     Reading closes it, and so does an exception inside the block.
     """
 
     def __init__(self) -> None:
-        # Newlines and characters that no encoding has come out as they went in.
+        # Newlines and lone surrogates come out as they went in.
         self._file = SpooledTemporaryFile(  # noqa: SIM115 - read after the block
             _IN_MEMORY, "w+", encoding="utf-8", errors="surrogatepass", newline=""
         )
@@ -33,12 +33,12 @@ class Spool:
         return self
 
     def __exit__(self, raised: object, *exception: object) -> None:
-        """Forget the text if nobody will read it."""
+        """Discard the text after an exception."""
         if raised is not None:
             self._file.close()
 
     def write(self, text: str) -> None:
-        """Keep some more text.
+        """Append text.
 
         Raises
         ------

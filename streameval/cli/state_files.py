@@ -1,4 +1,4 @@
-"""Reading and writing of state files; whatever goes wrong is one line."""
+"""Reading and writing of state files; every error is one line."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ __all__ = [
     "save_state",
 ]
 
-_LONGEST_NAME = 200  # bytes; file systems take 255
+_LONGEST_NAME = 200  # bytes; file systems allow 255
 _BEGINNING = 40
 _IN_A_NAME = re.compile(r"[^\w .,+@-]")
 
 
 def check_output(path: str, inputs: Iterable[str]) -> None:
-    """Find out before the work whether a file can be put there.
+    """Check before the work starts that the file can be written.
 
     Raises
     ------
     UsageError
         If an input would be overwritten.
     BadDataError
-        If the folder does not exist, or the path is no file.
+        If the folder does not exist, or the path is not a file.
     """
     target = Path(path)
     inputs = {os.path.realpath(name) for name in inputs if name != STANDARD_INPUT}
-    if os.path.realpath(path) in inputs:  # links are followed, as they are in saving
+    if os.path.realpath(path) in inputs:  # follow links, as saving does
         raise UsageError(f"-o {path} would overwrite an input.")
     try:
         exists, has_folder = target.exists(), target.parent.is_dir()
@@ -68,20 +68,20 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         raise BadDataError(f"{path}: there is no such folder.")
     if is_loop:
         raise BadDataError(f"{path}: is a link that leads back to itself.")
-    # Saving replaces the old file by a new one, which might be a device.
+    # Saving replaces the old path with a new file; the path might be a device.
     if exists and not target.is_file():
         raise BadDataError(f"{path}: is not a regular file.")
 
 
 def check_state_output(path: str, inputs: Iterable[str]) -> None:
-    """Find out before the work whether a state can be put there, and nothing else is lost.
+    """Check before the work starts that a state can be written without losing another file.
 
     Raises
     ------
     UsageError
         If an input would be overwritten.
     BadDataError
-        If the folder does not exist, or the path is no file, or one of another type.
+        If the folder does not exist, or the path is not a file or is a file of another type.
     """
     check_output(path, inputs)
     target = Path(path)
@@ -93,7 +93,7 @@ def check_state_output(path: str, inputs: Iterable[str]) -> None:
 
 
 def check_folder(path: str) -> None:
-    """Find out before the work whether a path is a folder, or one can be made there.
+    """Check before the work starts that the path is a folder or can become one.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def check_folder(path: str) -> None:
     """
     target = Path(path)
     try:
-        exists = target.exists() or target.is_symlink()  # perhaps one that leads nowhere
+        exists = target.exists() or target.is_symlink()  # it may be a broken link
         is_folder, has_parent = target.is_dir(), target.parent.is_dir()
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
@@ -113,12 +113,12 @@ def check_folder(path: str) -> None:
 
 
 def save_slices(total: Any, slices: Slices, folder: str) -> list[str]:
-    """Save the states of slices in a folder: ``country=DE.state``, and those of all and others.
+    """Save slices in a folder: ``country=DE.state`` and so on, the total and the other values.
 
     Returns
     -------
     list of str
-        What is to be said: the folder holds other states, which are no slices of this total.
+        Notes, such as that the folder holds other states, which are not slices of this total.
     """
     named = {"all": total} | {
         _slice_name(slices.column, value): held for value, held in slices.by_value.items()
@@ -135,7 +135,7 @@ def save_slices(total: Any, slices: Slices, folder: str) -> list[str]:
     if not others:
         return []
     more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
-    return [f"{folder}: holds {others[0]}.state{more} as well, from before: no slice of this run."]
+    return [f"{folder}: also holds {others[0]}.state{more}, from before: not a slice of this run."]
 
 
 def save_state(accumulator: Any, path: str) -> None:
@@ -147,7 +147,7 @@ def save_state(accumulator: Any, path: str) -> None:
 
 
 def save_picture(data: bytes, path: str) -> None:
-    """Write a picture as a state is written, or say in one line why that failed."""
+    """Write a picture in the way of a state, or say in one line why that failed."""
     try:
         replace_file(path, data)
     except OSError as error:
@@ -155,7 +155,7 @@ def save_picture(data: bytes, path: str) -> None:
 
 
 def check_distinct(paths: Sequence[str]) -> None:
-    """Raise UsageError if one file is given twice, also through a link."""
+    """Raise UsageError if one file is given twice, even through a link."""
     first: dict[str, str] = {}
     for path in paths:
         file = os.path.realpath(path)
@@ -166,7 +166,7 @@ def check_distinct(paths: Sequence[str]) -> None:
 
 
 def load_state(path: str) -> Any:
-    """Load an accumulator, of parts their total, or say in one line why that failed."""
+    """Load an accumulator, or the total of parts, or say in one line why that failed."""
     held = load_held(path)
     if not isinstance(held, Parts):
         return held
@@ -183,7 +183,7 @@ def load_held(path: str) -> Any:
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     except CorruptStateError as error:
-        # It is of SQLite, which is loaded for this alone.
+        # Only this needs SQLite, so it is imported here.
         from streameval.monitoring.checkpoint import is_checkpoint, read_checkpoint  # noqa: PLC0415
 
         if is_checkpoint(path):
@@ -197,7 +197,7 @@ def load_held(path: str) -> Any:
 
 
 def numbers_of_monitor(path: str, held: Any) -> dict[str, Any]:
-    """Return what a checkpoint tells beside its panes, as an entry of a JSON object."""
+    """Return what a checkpoint holds besides its panes, as an entry of a JSON object."""
     if not isinstance(held, Windowed):
         return {}
     from streameval.monitoring.checkpoint import is_checkpoint, read_numbers  # noqa: PLC0415
@@ -207,9 +207,9 @@ def numbers_of_monitor(path: str, held: Any) -> dict[str, Any]:
 
 
 def _log_type(path: str) -> str | None:
-    """Say which type of log was given instead of a state, if it is one."""
+    """Name the type of log if a log was given instead of a state."""
     if size_of(path) is None:
-        return None  # what has been read of a pipe is gone
+        return None  # bytes read from a pipe cannot be read again
     try:
         return log_type_of(path)
     except StreamevalError:
@@ -217,17 +217,17 @@ def _log_type(path: str) -> str | None:
 
 
 def computed(accumulator: Any) -> Result:
-    """Compute a result that the command line can show; others are refused as by `checked`."""
+    """Compute a result that the command line can show; `checked` refuses others."""
     return checked(accumulator.compute())
 
 
 def checked(result: Any) -> Result:
-    """Return a result back if the command line can show it.
+    """Return the result if the command line can show it.
 
     Raises
     ------
     InvalidInputError
-        If it is a result of a user's own class, alone or as a member.
+        If it is a result of a user-defined class, alone or as a member.
     """
     held = result.leaves().values() if isinstance(result, CollectionResult) else [result]
     for one in held:
@@ -236,19 +236,19 @@ def checked(result: Any) -> Result:
                 f"holds a {type(one).__name__}, which this version of the command line does "
                 "not show",
                 argument="state",
-                remedy="Python does: se.load(path).compute().",
+                remedy="In Python, use se.load(path).compute().",
             )
     found: Result = result
     return found
 
 
 def _slice_name(column: str | tuple[str, ...], value: Any) -> str:
-    """Name the file of a value; what may mean something to a file system is written in hex."""
+    """Name the file of a value; characters with a meaning for file systems are written in hex."""
     pairs = [(column, value)] if isinstance(column, str) else zip(column, value, strict=True)
     whole = ",".join(starmap(_pair_name, pairs))
     if len(whole.encode()) <= _LONGEST_NAME:
         return whole
-    mark = hashlib.sha256(whole.encode()).hexdigest()[:16]  # two long values may begin alike
+    mark = hashlib.sha256(whole.encode()).hexdigest()[:16]  # two long values may share a beginning
     return f"{whole[:_BEGINNING]}~{mark}"
 
 

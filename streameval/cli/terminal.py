@@ -1,4 +1,4 @@
-"""What is said on standard error: warnings, notes and verdicts, in colour on a terminal."""
+"""Output on standard error: warnings, notes and verdicts, in colour on a terminal."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def is_live(stream: TextIO) -> bool:
 
 
 def width_of(stream: TextIO) -> int | None:
-    """Return the width of a terminal; None of a file or a pipe, which has none."""
+    """Return the width of a terminal; None for a file or a pipe."""
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def line_of(note: Note, stream: TextIO) -> str:
-    """Lay out a note as one line, its category in colour where the stream welcomes it."""
+    """Lay out a note as one line, with its category in colour if the stream supports it."""
     category = note.category
     if category in _COLOURS and is_live(stream) and not os.environ.get("NO_COLOR"):
         category = f"\x1b[{_COLOURS[category]}m{category}\x1b[0m"
@@ -53,12 +53,12 @@ def line_of(note: Note, stream: TextIO) -> str:
 
 
 def put(stream: TextIO, texts: Iterable[str]) -> OSError | None:
-    """Write and flush; after an error the stream leads nowhere, and the error is returned."""
+    """Write and flush. On an error, redirect the stream to the null device and return the error."""
     try:
         stream.writelines(texts)
         stream.flush()
     except OSError as error:
-        # As Python's note on SIGPIPE advises: what is buffered must not raise again at exit.
+        # Python's note on SIGPIPE advises this: the flush at exit must not raise again.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)

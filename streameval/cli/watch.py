@@ -18,16 +18,16 @@ from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.json_text import json_line
-from streameval.cli.options import By, Options, Reporting, Watching
+from streameval.cli.options import By, Options, Reporting, Watching, option_words
 from streameval.cli.outcome import Outcome, described, laid_out
 from streameval.cli.slice_text import slice_reading
-from streameval.cli.tasks import TASKS, task_asked_for
+from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import results_of, window_entry, window_of
-from streameval.errors import BadDataError, UnknownMetricError
+from streameval.errors import BadDataError, IncompatibleStateError, UnknownMetricError
 from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from streameval.monitoring.status import Closed, Step
+    from streameval.monitoring.unlabelled import Weights
     from streameval.results.names import MetricName
     from streameval.runs.counting import Plan
     from streameval.runs.sources import Row
@@ -57,12 +58,12 @@ _OF_JOIN = ("unlabelled", "settle", "shard", "label_time", "label_idle_after", "
 
 
 def watch(*, quiet: bool, **arguments: Any) -> Outcome:
-    """Follow files until a signal, or count what is there and end.
+    """Follow files until a signal, or count the existing rows and end.
 
     Raises
     ------
     StreamevalError
-        For the reasons that `exit_code` tells apart.
+        For the reasons that `exit_code` distinguishes.
     """
     names = {field.name for field in attrs.fields(Watching)}
     watching = Watching(**{name: arguments.pop(name) for name in names & arguments.keys()})
@@ -72,7 +73,11 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
     options = Options(reporting=reporting, by=by, **arguments)
     screen = _Screen(options, watching)
     _check_page(watching)
-    with _monitor(options, watching) as monitor, _heeding_signals(monitor.stop):
+    try:
+        opened = _monitor(options, watching)
+    except IncompatibleStateError as error:  # the checkpoint was started with other options
+        raise IncompatibleStateError(error.told(option_words)) from None
+    with opened as monitor, _heeding_signals(monitor.stop):
         _serve(monitor, watching, reporting)
         for step in _steps(monitor, once=bool(watching.once)):
             screen.say(step)
@@ -85,15 +90,15 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
 
 
 def _check_page(watching: Watching) -> None:
-    """Raise UsageError for options of a page that nobody can see."""
+    """Raise UsageError for options of a page that is not served."""
     if watching.serve is None and watching.allow_host:
         raise UsageError("--allow-host needs --serve.")
     if watching.serve is not None and watching.once:
-        raise UsageError("--serve has no meaning with --once, which ends at once.")
+        raise UsageError("--serve cannot be used with --once, which ends at once.")
 
 
 def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
-    """Serve a page if it is asked for, and say where."""
+    """Serve the page if requested, and say where."""
     if watching.serve is None:
         return
     server = monitor.serve(
@@ -108,7 +113,7 @@ def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
 
 
 def _steps(monitor: Monitor, *, once: bool) -> Iterator[Step]:
-    """Yield steps: until everything there has been read, or forever."""
+    """Yield steps: forever, or until all existing rows have been read."""
     n_waits = 0
     for step in monitor.run(poll=_POLL_SECONDS):
         yield step
@@ -143,7 +148,7 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     def plan(rows: Sequence[Row]) -> Plan:
         filtered = predictions_of(rows)
         check_columns([condition.column for condition in options.where], filtered)
-        made = windowed(TASKS[task].plan(options, rows), options, rows)
+        made = windowed(plan_of(task)(options, rows), options, rows)
         result, _ = results_of(made.make().total())
         for metric in options.reporting.metrics:
             result.check(metric)
@@ -196,7 +201,7 @@ def _check_labels(watching: Watching) -> None:
 
 
 def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[str]) -> None:
-    """Raise UnknownMetricError for what no state of the task will have, before rows are read."""
+    """Before rows are read, raise UnknownMetricError for metrics that the task does not have."""
     for metric in metrics:
         check_metric_of_task(metric, task)
     for rule in map(parse_rule, alerts):
@@ -208,7 +213,7 @@ def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[st
 
 
 def _check_widths(options: Options, widths: Sequence[str | int]) -> None:
-    """Raise InvalidInputError for a window that is no whole number of panes."""
+    """Raise InvalidInputError for a window that is not a whole number of panes."""
     if widths:
         config = Windowed(ConfusionAccumulator(), pane=options.pane)._config
         for width in widths:
@@ -217,7 +222,7 @@ def _check_widths(options: Options, widths: Sequence[str | int]) -> None:
 
 @contextmanager
 def _heeding_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Let the first signal end the loop after its step, and the second one end it at once."""
+    """Let the first signal end the loop after its step, and the second end it at once."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -242,12 +247,12 @@ def _end(number: int, _: object) -> None:
 
 
 class _Screen:
-    """What is shown while files are followed: a table that is drawn again, or lines.
+    """The output while files are followed: a table that is redrawn, or lines.
 
     Parameters
     ----------
     options, watching : Options and Watching
-        What to show.
+        The options that say what to show.
     """
 
     def __init__(self, options: Options, watching: Watching) -> None:
@@ -258,7 +263,7 @@ class _Screen:
         self._n_lines = 0
 
     def say(self, step: Step) -> None:
-        """Tell warnings and alerts on standard error."""
+        """Print warnings and alerts on standard error."""
         notes = [Note("alert", text) for text in map(event_text, step.events)]
         if not self._reporting.quiet:
             notes += [Note("warning", text) for text in step.notes]
@@ -267,7 +272,7 @@ class _Screen:
             put(sys.stderr, [line_of(note, sys.stderr) for note in notes])
 
     def draw(self, monitor: Monitor, step: Step) -> bool:
-        """Show what a step has changed; False if nobody reads it any more."""
+        """Show what a step has changed; return False if the reader has closed the stream."""
         if self._reporting.quiet or self._once:
             return True
         if not self._is_live:
@@ -278,7 +283,7 @@ class _Screen:
         return self._put("".join(f"{line}\n" for line in lines))
 
     def last(self, monitor: Monitor) -> str:
-        """Return what is printed at the end: with --once, the table."""
+        """Return the text to print at the end: with --once, the table."""
         return self._board(monitor) if self._once and not self._reporting.quiet else ""
 
     def _board(self, monitor: Monitor) -> str:
@@ -300,12 +305,12 @@ class _Screen:
 
 
 class JsonLines:
-    """A file with a JSON line for each closed pane, as long as the last commit says.
+    """A file with a JSON line for each closed pane, consistent with the last commit.
 
     Parameters
     ----------
     path : str
-        The file; lines that were written without being committed are cut off.
+        The file; lines written after the last commit are cut off.
     reporting : Reporting
         The metrics and the level.
     """
@@ -331,7 +336,8 @@ class JsonLines:
                     )
                 if there and not known:
                     raise BadDataError(
-                        f"{self.path}: exists and is not of this checkpoint; choose another name."
+                        f"{self.path}: exists and does not belong to this checkpoint; choose "
+                        "another name."
                     )
                 file.truncate(self._length)
         except OSError as error:
@@ -362,7 +368,18 @@ class JsonLines:
     def _line(self, pane: Closed) -> str:
         window = window_of(pane.start, pane.end, pane.n_rows, pane.accumulator, pane.accumulator)
         entry = window_entry(window, lambda one: described(one, self._reporting, slice_reading))
+        if window.slices is not None and pane.by_slice is not None:
+            values = window.slices.by_value
+            for one, value in zip(entry["slices"], values, strict=True):
+                one.update(_counts(pane.by_slice.of(value)))
+            if "other" in entry:
+                entry["other"].update(_counts(pane.by_slice.without(values)))
         return json_line({**entry, "revised": pane.is_revised})
+
+
+def _counts(weights: Weights | None) -> dict[str, int | float]:
+    """Return the number of rows of a slice, and of labelled rows if known."""
+    return {} if weights is None else {"rows": weights.rows, "labelled": weights.labelled}
 
 
 def _height() -> int:

@@ -40,7 +40,7 @@ _COUNTERS = {
 def board(
     snapshot: Snapshot, widths: Sequence[str | int], reporting: Reporting, now: datetime
 ) -> Sheet:
-    """Lay out the newest mature pane and windows that end with it, alerts, and a footer."""
+    """Lay out the newest mature pane, the windows that end with it, the alerts and a footer."""
     held, status = snapshot.windowed, snapshot.status
     if held is None or status.last_event_time is None:
         n_left_out = status.counters.get("left_out", 0)
@@ -71,7 +71,7 @@ def board(
 
 
 def pane_line(pane: Closed, reporting: Reporting) -> str:
-    """Write one closed pane: its start, size, coverage and the chosen metrics."""
+    """Write a closed pane: its start, its size, its coverage and the chosen metrics."""
     result, _ = results_of(pane.accumulator)
     chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
     values = [slice_reading(result, metric, 0.0).value for metric in chosen]
@@ -86,7 +86,7 @@ def pane_line(pane: Closed, reporting: Reporting) -> str:
 
 
 def event_text(event: Event) -> str:
-    """Say in one line what an alert has done."""
+    """Describe the change of an alert in one line."""
     about = "" if event.slice is None else f" {_slice_text(event.slice)}"
     value = "" if event.value is None else f", at {event.value:.{_DECIMALS}f}"
     until = "" if event.end is None else f", {event.end}"
@@ -94,7 +94,7 @@ def event_text(event: Event) -> str:
 
 
 def _end(held: Windowed, status: Status) -> Any:
-    """Return the end of the newest mature pane; while there is none, that of the newest."""
+    """Return the end of the newest mature pane, or of the newest pane if none is mature."""
     state, config = held._everything(held._held), held._config
     until = None if status.mature_until is None else _number(status.mature_until)
     mature = until is not None and state.spans_within(config, None, until)
@@ -120,7 +120,7 @@ def _slice_text(pairs: dict[str, Any]) -> str:
 
 
 def _footer(held: Windowed, status: Status, now: datetime) -> str:
-    """Say how far the monitor is behind, and what it could not count."""
+    """Say how far behind the monitor is, and what it could not count."""
     parts = [plural(status.n_rows, "row")]
     if status.n_pending:
         parts.append(f"{status.n_pending:,} pending")
@@ -142,7 +142,7 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
 
 
 def _n_open(held: Windowed, status: Status) -> int:
-    """Count the panes with rows that are not mature."""
+    """Count the panes that have rows and are not mature."""
     state = held._everything(held._held)
     low = None if status.mature_until is None else _number(status.mature_until)
     return len(state.spans_within(held._config, low, None))

@@ -43,16 +43,16 @@ _MAX_LINES = 60
 
 @attrs.frozen
 class Window:
-    """What was counted of a span of time.
+    """The counts of a span of time.
 
     Parameters
     ----------
     start, end : datetime64[us], int or None
-        The rows with ``start <= t < end``; None for what is before all panes.
+        The rows with ``start <= t < end``; None for the rows before all panes.
     rows, labelled : int or float
-        The weight of all rows, and of those with a label.
+        The weight of all rows, and of the labelled ones.
     result : Result
-        Of the rows with a label.
+        The result of the labelled rows.
     slices : Slices, optional
         The results by the values of a column.
     """
@@ -72,9 +72,9 @@ class Windows:
     Parameters
     ----------
     every : tuple of Window
-        The panes that have rows, or the newest of them.
+        The panes that have rows, or the newest of these.
     n_earlier : int
-        How many panes with rows there are before these.
+        The number of panes with rows before these.
     rows, labelled : int or float
         The weight of all rows, and of those with a label, whatever their pane.
     """
@@ -86,16 +86,16 @@ class Windows:
 
     @classmethod
     def of(cls, accumulator: Windowed, total: Any, newest: int | None = None) -> Self:
-        """Compute the results of all panes, or of a number of the newest.
+        """Compute the results of all panes, or of the newest ones.
 
         Parameters
         ----------
         accumulator : Windowed
-            What holds the panes.
+            The accumulator of the panes.
         total : accumulator
-            Its total. Where it has slices, the windows have the same ones.
+            Its total. If it has slices, the windows have the same slices.
         newest : int, optional
-            How many; by default all.
+            The number of panes; by default all.
         """
         n_earlier, counted = accumulator._counted(newest)
         found = tuple(window_of(*one, total) for one in counted)
@@ -103,12 +103,12 @@ class Windows:
 
 
 def window_of(start: Any, end: Any, rows: int | float, part: Any, total: Any) -> Window:
-    """Compute the results of a window, with the slices that the total of all windows has."""
+    """Compute the results of a window, with the same slices as the total of all windows."""
     return Window(start, end, rows, heaviest(part.n), *results_of(part, total))
 
 
 def results_of(accumulator: Any, total: Any = None) -> tuple[Any, Slices | None]:
-    """Compute the result of all rows, and the results of slices if there are any.
+    """Compute the result of all rows, and the results of slices, if any.
 
     The slice of a value that the total lacks is merged into the slice of other values.
     """
@@ -125,7 +125,7 @@ def results_of(accumulator: Any, total: Any = None) -> tuple[Any, Slices | None]
 
 
 def split_up(accumulator: Any, reporting: Reporting) -> tuple[Any, Slices | None, Windows | None]:
-    """Compute the result of all rows of any accumulator, and of its slices and windows."""
+    """Compute the results of all rows, of slices and of windows, for any accumulator."""
     if not isinstance(accumulator, Windowed):
         return (*results_of(accumulator), None)
     total = accumulator.total()
@@ -134,7 +134,7 @@ def split_up(accumulator: Any, reporting: Reporting) -> tuple[Any, Slices | None
 
 
 def time_texts(times: Sequence[Any]) -> list[str]:
-    """Write the edges of panes, without the seconds or times of day that all of them lack."""
+    """Write the edges of panes; leave out seconds or times of day if all of them are zero."""
     texts = [str(time) for time in times]
     for zeros in (".000000", ":00", "T00:00"):
         if all("T" in text and text.endswith(zeros) for text in texts):
@@ -150,10 +150,10 @@ def window_sheet(
     *,
     names: Sequence[str] | None = None,
 ) -> Sheet:
-    """Lay out the chosen metrics, or the headline ones: a line for each pane.
+    """Lay out a line for each pane, with the chosen metrics or the headline ones.
 
-    Where there are slices, each metric has a table, with a column for each value. Windows have
-    the names that are given, by default their starts.
+    With slices, each metric has a table with a column for each value. The names of windows
+    default to their starts.
     """
     shown, hidden = windows.every, windows.n_earlier
     starts = [window.start for window in shown if window.start is not None]
@@ -222,6 +222,6 @@ def _read(result: Any, metric: MetricName, level: float) -> Reading | None:
 
 
 def _cells(title: str, readings: Sequence[Reading | None]) -> Column:
-    """Write the values of a column; where there is no result, nothing."""
+    """Write the values of a column, with empty cells where there is no result."""
     written = iter(numbers([one.value for one in readings if one is not None], _DECIMALS))
     return Column([title, *("" if one is None else next(written) for one in readings)])

@@ -38,7 +38,7 @@ class Member:
     options : configuration
         That of the accumulator.
     columns : tuple of (array, column)
-        The column of each array that does not bear its name, in the order of the arrays of
+        The column of each array that has another name, in the order of the arrays of
         `update`. An optional array that is listed must be there.
     """
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import attrs
 
+from streameval.configs.cached import Cached
 from streameval.configs.names import chosen_names
 from streameval.configs.options import (
     finite_number,
@@ -38,7 +39,7 @@ _SCALES = ("probability", "real")
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class ConfusionConfig:
+class ConfusionConfig(Cached):
     """Every option that changes what a confusion state counts; equal ones can merge.
 
     Made by `of`. `pos_label` is None where there is no positive class, and `scores` where it is

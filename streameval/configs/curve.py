@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import attrs
 
+from streameval.configs.cached import Cached
 from streameval.configs.names import chosen_names
 from streameval.configs.options import flag, one_of, optional_positive_integer
 from streameval.errors import InvalidInputError, Named
@@ -30,8 +31,8 @@ MAX_PAIRED_CLASSES = 64
 """The max number of classes whose pairs have curves: 4,032 of them."""
 
 
-@attrs.frozen(kw_only=True, slots=False)
-class CurveConfig:
+@attrs.frozen(kw_only=True, slots=False, repr=False)
+class CurveConfig(Cached):
     """Every option that changes what a score table keeps; equal ones can merge.
 
     Made by `of`. `classes` is None for one curve.
@@ -91,8 +92,8 @@ class CurveConfig:
         return config
 
     @cached_property
-    def is_usual(self) -> bool:
-        """Whether every row of 0 or 1 counts, for one curve."""
+    def has_default_labels(self) -> bool:
+        """Whether labels are 0 and 1, and all of them count for one curve."""
         return self.classes is None and self.pos_label is None and self.ignore_label is None
 
     @property

@@ -62,7 +62,7 @@ DESCRIPTIONS = {
             "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
             "include_unseen": "Whether macro means keep classes that occur in neither truth nor "
             "prediction, as zeros.",
-            "measures": 'What is kept beside the counts: "samples", for means over examples with '
+            "measures": 'Additional counts to keep: "samples", for means over examples with '
             'average="samples" (multilabel); "top_k", for precision, recall and F of the best '
             "top_k scores.",
         },
@@ -79,13 +79,13 @@ DESCRIPTIONS = {
             "nan": "Whether a row with a score of NaN is refused, or left out and counted as "
             "skipped.",
             "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
-            "measures": 'What is kept beside: "one_vs_one", of at most 64 classes a curve of each '
-            "against each other one, for roc_auc_ovo. It takes K (K - 1) more curves, each of the "
-            "budget.",
+            "measures": 'Additional curves to keep: "one_vs_one", of at most 64 classes a curve of '
+            "each against each other one, for roc_auc_ovo. It takes K (K - 1) more curves, each of "
+            "the budget.",
         },
     ),
     "GroupedAUC": Description(
-        "Keep the scores of every group apart, and average the AUC within groups.",
+        "Keep the scores of each group separate, and average the AUC within groups.",
         {
             "budget": "The number of cells over all groups.",
             "scores": "Whether scores lie in [0, 1].",
@@ -94,8 +94,17 @@ DESCRIPTIONS = {
             "max_groups": "The max number of groups; more raise an error.",
         },
     ),
+    "CatalogAccumulator": Description(
+        "Count how often a recommender shows each item of a catalogue, batch by batch.",
+        {
+            "n_items": "The number of items of the catalogue; more distinct ones raise an error.",
+            "k": "How many ranks of each list count; None counts every row.",
+            "popularity": "Whether rows have the popularity of the item, for novelty and "
+            "average_popularity.",
+        },
+    ),
     "CalibrationAccumulator": Description(
-        "Measure how good and how well calibrated probabilities are, batch by batch.",
+        "Measure the quality and the calibration of probabilities, batch by batch.",
         {
             "bins": "How many bins of equal width predictions fall into for ece and "
             "reliability_curve: [i / bins, (i + 1) / bins), the last one closed; at most 2**16, "
@@ -103,7 +112,7 @@ DESCRIPTIONS = {
             "16 MiB (some 55,000).",
             "classes": "For K classes, each with a probability: K stands for the labels 0..K-1, a "
             "sequence lists the labels (integers or strings) in the order of the columns",
-            "intervals": "Whether log loss and Brier score have sampling intervals, which takes "
+            "intervals": "Whether log loss and Brier score have sampling intervals, which need "
             "three more sums.",
         },
     ),
@@ -117,8 +126,9 @@ DESCRIPTIONS = {
             "error; None keeps every distinct error.",
             "intervals": "Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes "
             "five more sums.",
-            "outputs": "The number of numbers that each row predicts, at most 1,024: arrays have "
-            "shape (n, outputs), and compute returns the errors of each output and their averages.",
+            "outputs": "The number of numbers that each row predicts, at most 1,024, or a name for "
+            "each: arrays have shape (n, outputs), and compute returns the errors of each output "
+            "and their averages.",
         },
     ),
     "RankingAccumulator": Description(

@@ -68,7 +68,7 @@ class Term:
 
 @attrs.frozen(kw_only=True)
 class ErrorMeasureRow:
-    """What there is to know of a measure; what reads it is in `streameval.metrics.regression`.
+    """The facts about a measure; the function that reads it is in `streameval.metrics.regression`.
 
     Parameters
     ----------

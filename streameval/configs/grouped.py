@@ -36,5 +36,5 @@ class GroupedConfig:
 
     @property
     def group_limit(self) -> int:
-        """How many groups there may be: each needs a cell."""
+        """The max number of groups: each needs a cell."""
         return self.budget if self.max_groups is None else min(self.budget, self.max_groups)

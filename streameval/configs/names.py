@@ -26,16 +26,16 @@ def nearest(name: str, known: Iterable[str], meant: Iterable[str] = ()) -> str:
     """Suggest the nearest known name, as the end of a sentence, and list them all.
 
     >>> nearest("y_tru", ["y_true", "y_pred"])
-    "did you mean 'y_true'? There are y_true, y_pred."
+    "did you mean 'y_true'? Choose from y_true, y_pred."
 
     Parameters
     ----------
     name : str
-        What is not among the known names.
+        A name that is not known.
     known : iterable of str
-        All there are.
+        All known names.
     meant : iterable of str
-        What it stands for, if that is known; else the most similar name is suggested.
+        What the user probably meant; by default, the most similar known name.
     """
     names = list(dict.fromkeys(known))
     close = list(meant) or closest(name, names)
@@ -46,10 +46,16 @@ def nearest(name: str, known: Iterable[str], meant: Iterable[str] = ()) -> str:
 
 
 def closest(name: str, names: Iterable[str]) -> list[str]:
-    """Return the most similar name, whatever its case, if one is similar."""
+    """Return the most similar name, whatever its case, if one is similar.
+
+    >>> closest("ngcd", ["map", "ndcg"]), closest("Map", ["map", "ndcg"])
+    (['ndcg'], ['map'])
+    """
     import difflib  # noqa: PLC0415 (for messages alone)
 
     every = list(names)
+    if swapped := [text for text in every if sorted(text) == sorted(name)]:
+        return swapped[:1]
     folded = {text.casefold(): text for text in reversed(every)}
     return difflib.get_close_matches(name, every, n=1) or [
         folded[text] for text in difflib.get_close_matches(name.casefold(), folded, n=1)
@@ -59,7 +65,7 @@ def closest(name: str, names: Iterable[str]) -> list[str]:
 def listed(names: Sequence[str]) -> str:
     """List the first names in a sentence; they come from files, with anything in them."""
     printable = [text if _is_printable(text) else repr(text) for text in names[:_LISTED]]
-    return f"There are {', '.join(printable)}{', ...' if len(names) > _LISTED else '.'}"
+    return f"Choose from {', '.join(printable)}{', ...' if len(names) > _LISTED else '.'}"
 
 
 def as_names(value: Any, *, name: str) -> tuple[Any, ...]:
@@ -85,7 +91,7 @@ def chosen_names(value: Any, known: Sequence[str], *, name: str) -> tuple[str, .
 
 
 def unknown_name(given: Any, known: Iterable[str], *, name: str) -> InvalidInputError:
-    """Make the error of a name that is not known, or of what is no name."""
+    """Return the error for an unknown name, or for a value that is not a name."""
     if not isinstance(given, str):
         return InvalidInputError(f"must hold names, got {given!r}", argument=name)
     hint = nearest(given, known).removesuffix(".")
@@ -105,5 +111,5 @@ def number_text(value: float) -> str:
 
 
 def _is_printable(name: str) -> bool:
-    """Say whether a name can stand in a list without quotes."""
+    """Return whether a list can show a name without quotes."""
     return name.isprintable() and name.strip() == name != ""

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import attrs
 
+from streameval.configs.cached import Cached
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import chosen_names
 from streameval.configs.options import optional_positive_integer
@@ -48,7 +49,7 @@ _OF_CLASSES = {
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class PairedConfig:
+class PairedConfig(Cached):
     """Every option that decides what is compared; equal ones can merge. Made by `of`.
 
     Most are those of `ConfusionConfig` that decide what a prediction is. `classes` is None for

@@ -22,13 +22,13 @@ _PRESETS: dict[str, dict[str, Any]] = {
 
 
 _PARAMETERS = {"trec_eval": {"rbp": 0.9}}
-"""What a measure means where its name says no more."""
+"""What a measure means if its name does not say."""
 
 
 def preset(name: Any, measures: Any, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Look up the options of a tool; it has policies for the measures asked for alone.
+    """Look up the options of a tool, with policies only for the requested measures.
 
-    What the names of measures ask for goes before them, and `overrides` must agree with it.
+    Options that the names of measures imply take precedence, and `overrides` must agree with them.
     """
     options = dict(_PRESETS[one_of(name, tuple(_PRESETS), name="name")])
     given = listed(measures)

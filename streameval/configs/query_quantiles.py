@@ -58,7 +58,7 @@ class QueryQuantile:
 
 
 def _share(text: str) -> float | None:
-    """Read what stands in the brackets; None if it is no share."""
+    """Read the text in the brackets; None if it is not a share."""
     if text in _NAMED:
         return _NAMED[text]
     try:

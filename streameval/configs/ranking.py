@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import attrs
 
+from streameval.configs.cached import Cached
 from streameval.configs.measures import (
     Measure,
     canonical_measures,
@@ -47,10 +49,11 @@ MISSING = ("zero", "skip")
 _TIES = ("expected", "docid_desc", "pessimistic", "optimistic")
 _MAX_GAIN = 2.0**400
 USUAL_BUDGET = 65_536
+_IMMUTABLE = frozenset({str, bool, int, float, type(None)})
 
 
-@attrs.frozen(kw_only=True)
-class RankingConfig:
+@attrs.frozen(kw_only=True, slots=False, cache_hash=True)
+class RankingConfig(Cached):
     """Every option that changes what a ranking state holds; equal ones can merge. Made by `of`.
 
     A policy is one word for all measures, or a word for each.
@@ -73,7 +76,26 @@ class RankingConfig:
     budget: int | None = attrs.field(default=USUAL_BUDGET, metadata={"omit_default": True})
 
     @classmethod
-    def of(
+    def of(cls, *, measures: Any, **options: Any) -> Self:
+        """Check the options; `measures` may name quantiles too.
+
+        Numbers, words and names that have been checked before give the same configuration.
+        """
+        names = tuple(measures) if type(measures) is list else measures
+        values = options.values()
+        if type(names) is not tuple or not {*map(type, names)} <= {str}:
+            return cls._checked(measures=measures, **options)
+        if not _IMMUTABLE.issuperset(map(type, values)):
+            return cls._checked(measures=measures, **options)
+        return cls._known(names, **options)
+
+    @classmethod
+    @functools.lru_cache(maxsize=64, typed=True)
+    def _known(cls, measures: tuple[str, ...], **options: Any) -> Self:
+        return cls._checked(measures=measures, **options)
+
+    @classmethod
+    def _checked(
         cls,
         *,
         measures: Any,
@@ -92,7 +114,6 @@ class RankingConfig:
         per_query: Any,
         budget: Any = USUAL_BUDGET,
     ) -> Self:
-        """Check the options; `measures` may name quantiles too."""
         given = listed(measures)
         asked = canonical_measures(given)
         names, quantiles = _split(asked)
@@ -132,38 +153,44 @@ class RankingConfig:
         """Whether the ids of counted queries are kept."""
         return self.track_queries or self.per_query
 
-    @property
+    @cached_property
     def means(self) -> tuple[str, ...]:
         """The measures that are averaged, those of quantiles too."""
         return _split(self.measures)[0]
 
-    @property
+    @cached_property
     def quantiles(self) -> tuple[str, ...]:
         """The names of quantiles over the queries."""
         return _split(self.measures)[1]
 
-    @property
+    @cached_property
     def parsed(self) -> tuple[Measure, ...]:
         """The measures that are averaged, taken apart."""
         return tuple(map(measure, self.means))
 
-    @property
+    @cached_property
     def sketched(self) -> tuple[int, ...]:
         """The indices of the measures that have quantiles, in order."""
         means, quantiles = _split(self.measures)
         return tuple(sorted({means.index(measured(name)) for name in quantiles}))
 
-    @property
+    @cached_property
     def levels(self) -> tuple[float, ...]:
         """The relevance levels at which documents are counted, lowest first."""
-        return _levels(self)
+        levels = {self.relevance_level}
+        for item in self.parsed:
+            if not item.uses_gains:
+                levels.add(self.level_of(item))
+            if item.row.uses_judged:
+                levels.add(JUDGED)
+        return tuple(sorted(levels))
 
-    @property
+    @cached_property
     def uses_gains(self) -> bool:
         """Whether a measure adds up gains."""
         return any(item.uses_gains for item in self.parsed)
 
-    @property
+    @cached_property
     def max_grade(self) -> float:
         """The highest relevance that "err" allows; infinite without it."""
         return min(
@@ -171,12 +198,12 @@ class RankingConfig:
             default=math.inf,
         )
 
-    @property
+    @cached_property
     def stop_ranks(self) -> int:
         """How many ranks "err" goes down, 0 without it."""
         return max((item.ranks for item in self.parsed if item.family == "err"), default=0)
 
-    @property
+    @cached_property
     def kept_rows(self) -> int:
         """How many rows of an open query are kept, with those tied with the last."""
         cutoffs = [item.cutoff for item in self.parsed if item.cutoff is not None]
@@ -184,7 +211,7 @@ class RankingConfig:
             cutoffs.append(self.rows_per_query)
         return max(cutoffs, default=0)
 
-    @property
+    @cached_property
     def kept_gains(self) -> int | None:
         """How many of the highest gains of an open query are kept; None for all."""
         cutoffs = [item.cutoff for item in self.parsed if item.uses_gains]
@@ -195,7 +222,7 @@ class RankingConfig:
         """Whether rows of one score are told apart by document."""
         return self.ties == "docid_desc"
 
-    @property
+    @cached_property
     def keeps_whole_ties(self) -> bool:
         """Whether all rows of the last score are kept, though documents order them."""
         return any(item.row.whole_ties for item in self.parsed)
@@ -263,17 +290,6 @@ def _implied(name: str, given: Any, usual: str, implied: Mapping[str, Any]) -> A
 
 def _brief(words: tuple[str, ...]) -> Policies:
     return words[0] if len(set(words)) == 1 else words
-
-
-@functools.lru_cache(maxsize=64)
-def _levels(config: RankingConfig) -> tuple[float, ...]:
-    levels = {config.relevance_level}
-    for item in config.parsed:
-        if not item.uses_gains:
-            levels.add(config.level_of(item))
-        if item.row.uses_judged:
-            levels.add(JUDGED)
-    return tuple(sorted(levels))
 
 
 def options_in(names: Iterable[str]) -> dict[str, Any]:

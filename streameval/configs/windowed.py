@@ -51,7 +51,7 @@ class Tier:
 
 @attrs.frozen(kw_only=True, slots=False)
 class WindowedConfig(OuterConfig):
-    """Panes, and how long which of them are kept; equal ones can merge. Made by `of`."""
+    """Panes, and how long each tier is kept; equal ones can merge. Made by `of`."""
 
     pane: Length
     time: str

@@ -41,8 +41,8 @@ class _Span:
 class Batches:
     """The states of the batches of one query, by number.
 
-    A batch that comes again replaces what it left, so that every batch counts once however often
-    a crash has it repeated. Files of older batches are merged into one; until they are removed,
+    A repeated batch replaces its earlier states, so every batch counts once, even if a crash
+    repeats it. Files of older batches are merged into one; until they are removed,
     the merged one counts in their place.
 
     Parameters
@@ -151,7 +151,7 @@ class Batches:
         if known["owner"] != about["owner"]:
             raise IncompatibleStateError(
                 f"{self.folder}: holds the batches of another query. Choose another folder, or "
-                "go on with the checkpoint of that query."
+                "continue with the checkpoint of that query."
             )
         if known["by"] != about["by"]:
             raise IncompatibleStateError(

@@ -33,7 +33,7 @@ from streameval.runs.columns import columns_of, group_columns
 from streameval.runs.counting import Plan, count
 from streameval.runs.files import files_of
 from streameval.runs.partitions import Partition, partitions_of, with_partition
-from streameval.runs.sources import Row, look_ahead
+from streameval.runs.sources import Row, look_ahead, named_in
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
@@ -196,11 +196,16 @@ class SourceCounter:
         if not _is_empty(next(iter(arrays.values()))):
             accumulator.update(arrays, **self.options)
 
-    def result(self, slices: States) -> Any:
+    def result(self, states: States) -> Any:
         """Read the accumulator, or the dict from value to accumulator, in order of the values."""
+        return self.result_of([states])
+
+    def result_of(self, shares: Iterable[States]) -> Any:
+        """Read states that come share by share, each with its own values."""
+        read = in_order(shares)
         if self.by is None:
-            return from_bytes(slices[None]) if slices else self.make()
-        return in_order(slices)
+            return read[None] if read else self.make()
+        return read
 
     @property
     def wanted(self) -> dict[str, bool]:
@@ -210,9 +215,10 @@ class SourceCounter:
         return {column: column in needed for column in (*self.columns.values(), *by)}
 
 
-def in_order(slices: States) -> dict[Any, Any]:
-    """Read the accumulator of each value of a column, in order."""
-    return {value: from_bytes(slices[value]) for value in sorted(slices, key=_order)}
+def in_order(shares: Iterable[States]) -> dict[Any, Any]:
+    """Read the accumulator of each value of a column, and put the values in order."""
+    read = {value: from_bytes(states[value]) for states in shares for value in states}
+    return {value: read[value] for value in sorted(read, key=_order)}
 
 
 class MixedColumnsError(BadDataError):
@@ -237,6 +243,7 @@ class RunningCount:
 
     def __init__(self, counter: SourceCounter) -> None:
         self._counter = counter
+        self._empty = counter.make()
         self._held: Any = counter.make()
         if counter.by is not None:
             self._held = slices.PartsByValue(counter.make, counter.by, max_values=slices.MAX_SLICES)
@@ -305,7 +312,7 @@ class RunningCount:
         rows, blocks = look_ahead(read, names=wanted)
         if not rows:
             return
-        known = [column for column in wanted if any(column in row for row in rows)]
+        known = named_in(rows, wanted)
         unknown = [column for column in wanted if column not in known]
         if any(wanted[column] for column in unknown):
             names = dict.fromkeys(name for row in rows for name in row)
@@ -324,10 +331,9 @@ class RunningCount:
         """Choose how the columns of a file are read, by its first rows."""
         counter = self._counter
         found = {argument: name for argument, name in counter.columns.items() if name in known}
-        made = counter.make()
-        columns = columns_of(_members(made), found, rows)
-        if isinstance(made, (Sliced, Windowed)):
-            columns = group_columns(made, found, columns)
+        columns = columns_of(_members(self._empty), found, rows)
+        if isinstance(self._empty, (Sliced, Windowed)):
+            columns = group_columns(self._empty, found, columns)
         conditions = [Condition(name, "!=", ("",)) for name in counter.complete if name in known]
         plan = Plan(
             counter.make,
@@ -354,12 +360,11 @@ class RunningCount:
     def shipment(self) -> Shipment:
         """End the count as `states` does, with rows uncounted that a merge will count."""
         held, self._held = self._held, None
-        empty = self._counter.make()
         if self._counter.by is None:
-            return {None: shipped(held, empty)}
+            return {None: shipped(held, self._empty)}
         parts = held.slices().by_value
         del held
-        return {_key(value): shipped(parts.pop(value), empty) for value in list(parts)}
+        return {_key(value): shipped(parts.pop(value), self._empty) for value in list(parts)}
 
 
 def same_layout(layout: Layout, other: Layout) -> Layout:
@@ -384,9 +389,10 @@ def same_layout(layout: Layout, other: Layout) -> Layout:
 
 def check_unread(block: Block, columns: Iterable[str]) -> None:
     """Refuse lines of JSON that have a column which the first lines of their file lack."""
-    data = block.data if isinstance(block, JsonBlock) else b""
+    if not isinstance(block, JsonBlock):
+        return
     for name in columns:
-        if json.dumps(name.rpartition(".")[2]).encode() not in data:
+        if json.dumps(name.rpartition(".")[2]).encode() not in block.data:
             continue
         parsed = block.parse([Column(name, (name,), Values())])
         found = zip(parsed.row_ids, parsed.batch[name].tolist(), strict=True)

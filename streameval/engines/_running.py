@@ -9,6 +9,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ __all__ = ["Engine", "Policy", "evaluate_on"]
 
 _MAX_SHARES = 16
 """By how many tasks, at most, the states of the values of a column are merged, each a share."""
+_SHARES = 4
+"""How many shares there are for each slot, at least."""
 _SAVING = 0.05
 """The share of the time that goes into saving finished parts."""
 _SHOWN = 3
@@ -47,6 +50,8 @@ class Engine(ABC):
     """What runs tasks: each function is called on a worker, and its result stays there."""
 
     n_slots: int
+    at_once: int | None = None
+    """How many tasks are started together; None starts all, which `cancel` can stop."""
 
     @abstractmethod
     def start(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
@@ -63,8 +68,11 @@ class Engine(ABC):
         """Start a task that calls `joined` or `merged` on states, before those that count."""
 
     @abstractmethod
-    def finished(self, handles: Sequence[Handle]) -> Iterator[Handle]:
-        """Yield handles as their results are there."""
+    def finished(self, handles: Iterable[Handle]) -> Iterator[tuple[Handle, Any]]:
+        """Yield handles and their results as these are there, or raise what a task raised.
+
+        Taking a handle may start tasks, so that an engine takes no more than it can run or stop.
+        """
 
     @abstractmethod
     def ready(self, handles: Sequence[Handle]) -> list[Handle]:
@@ -76,7 +84,7 @@ class Engine(ABC):
 
     @abstractmethod
     def cancel(self, handles: Sequence[Handle]) -> None:
-        """Stop tasks whose results nobody needs any more."""
+        """Stop tasks, finished ones too, whose results nobody needs any more."""
 
 
 @attrs.frozen
@@ -90,7 +98,7 @@ class Policy:
     target_bytes : int or None
         How many bytes of files a task counts, about.
     progress : callable or None
-        What is told how far it is.
+        The function that receives the progress.
     on_error : "raise", "skip" or callable
         What happens to a source that cannot be counted.
     resume : path or None
@@ -119,7 +127,7 @@ class Policy:
         return self.on_error != "raise"
 
     def tell(self, left_out: Sequence[BadDataError], n_skipped: int) -> None:
-        """Say which sources were left out, and how many rows."""
+        """Report the sources and the number of rows that were left out."""
         if n_skipped:
             warnings.warn(f"left out {n_skipped:,} rows with nulls", stacklevel=4)
         if callable(self.on_error):
@@ -136,14 +144,12 @@ def evaluate_on(engine: Engine, counter: SourceCounter, sources: Sources, policy
     """Count sources on an engine, and return the accumulator or those by value."""
     paths = sources.paths
     if policy.resume is not None and (sources.batches or sources.streams):
-        raise InvalidInputError("is for files, which can be told again", argument="resume")
+        raise InvalidInputError("needs files, which a later run can recognise", argument="resume")
     finished = _Finished(counter, policy.resume)
-    rounds = {} if counter.by is None else {"rounds": 1}
-    cut = Cut(policy.target_bytes, engine.n_slots, policy.skips, finished.settings, **rounds)
+    cut = Cut(policy.target_bytes, engine.n_slots, policy.skips, finished.settings)
     tasks: list[FileTask] = []
     if paths:
-        (planned,) = engine.start(plan_tasks, [(paths, cut, finished.known())])
-        tasks = engine.result(planned)
+        tasks = engine.result(*engine.start(plan_tasks, [(paths, cut, finished.known())]))
     return _Evaluation(engine, counter, policy, finished, tasks, sources).run()
 
 
@@ -170,25 +176,16 @@ class _Evaluation:
         self._streamed: list[States] = []
         self._layout: Layout = {}
         self._left_out: list[BadDataError] = []
+        self._heads: list[Handle] = []
+        self._roots: list[Handle] = []
+        self._jobs: dict[Handle, tuple[Sequence[Handle], FileTask | None]] = {}
 
     def run(self) -> Any:
         """Start the tasks, merge what they count, and end with the first that fails."""
-        engine, n_shares = self._engine, self._n_shares()
-        how = (self._policy.skips, n_shares, self._ships_rows())
-        calls = [(self._counter, task, *how) for task in self._tasks]
-        started = engine.start_several(_count_files, calls, n_shares + 1)
-        more = [(self._counter, *batch, *how) for batch in self._batches]
-        started += engine.start_several(_count_batch, more, n_shares + 1)
-        trees = [_Tree(engine, self._policy.fan_in) for _ in range(n_shares)]
-        jobs: dict[Handle, tuple[list[Handle], FileTask | None]] = {
-            handle: (shares, task)
-            for (handle, *shares), task in zip(
-                started, [*self._tasks, *(None for _ in self._batches)], strict=True
-            )
-        }
-        heads = list(jobs)
-        del started  # a state that has been merged need not be kept
+        engine = self._engine
+        started = self._start()
         try:
+            first = [*islice(started, 1)]
             for again in self._again:
                 self._note(self._finished.done(again))
             for stream in self._streams:  # while the tasks run
@@ -197,47 +194,105 @@ class _Evaluation:
                 )
                 self._note(done)
                 self._streamed.append(states)
-            for handle in engine.finished(heads):
-                shares, task = jobs.pop(handle)
-                done = self._kept(handle, shares, task)
+            for handle, done in engine.finished(chain(first, started)):
+                self._keep(done, *self._jobs.pop(handle))
                 self._note(done)
-                for tree, share in zip(trees, shares, strict=True):
-                    tree.add(share)
-            totals = [engine.result(root) for tree in trees for root in tree.roots()]
+            result = self._read(total for _, total in engine.finished(self._roots))
+            self._check_some_counted()
         except BaseException:
             if self._finished.is_kept:
-                for handle in engine.ready(list(jobs)):
-                    self._kept(handle, *jobs[handle])
-            engine.cancel([*jobs, *(share for shares, _ in jobs.values() for share in shares)])
+                for handle in engine.ready(list(self._jobs)):
+                    self._keep(engine.result(handle), *self._jobs[handle])
+            engine.cancel([*self._heads, *self._roots])  # the error refers to them while it lives
+            self._jobs.clear()
             raise
         finally:
             self._finished.save()
-        return self._result(totals)
+        return self._told(result)
+
+    def _start(self) -> Iterator[Handle]:
+        """Start tasks, and merges of those that are started together; yield their handles."""
+        n_shares = self._n_shares()
+        how = (self._policy.skips, n_shares, self._ships_rows())
+        tasks = [*self._tasks, *(None for _ in self._batches)]
+        calls: list[tuple[Any, ...]] = [
+            (_count_files, self._counter, task, *how) for task in self._tasks
+        ]
+        calls += [(_count_batch, self._counter, *batch, *how) for batch in self._batches]
+        n_together = self._engine.at_once or max(len(calls), 1)
+        waiting: list[list[list[Handle]]] = [[] for _ in range(n_shares)]
+        for begin in range(0, len(calls), n_together):
+            end = begin + n_together
+            some = calls[begin:end], tasks[begin:end]
+            yield from self._start_some(*some, waiting, are_last=end >= len(calls))
+
+    def _start_some(
+        self,
+        calls: Sequence[tuple[Any, ...]],
+        tasks: Sequence[FileTask | None],
+        waiting: Sequence[list[list[Handle]]],
+        *,
+        are_last: bool,
+    ) -> Sequence[Handle]:
+        """Start tasks, and the merges of each share of their states; return handles of reports."""
+        started = self._engine.start_several(_count, calls, len(waiting) + 1)
+        for (head, *states), task in zip(started, tasks, strict=True):
+            self._jobs[head] = (states if self._finished.is_kept else (), task)
+        heads, *shares = zip(*started, strict=True)
+        self._heads += heads
+        for levels, share in zip(waiting, shares, strict=True):
+            if are_last:
+                before = chain.from_iterable(reversed(levels))
+                self._roots.append(self._merge(merged, [*before, *share]))
+            else:
+                self._add(levels, self._merge(joined, share))
+        return heads
+
+    def _add(self, levels: list[list[Handle]], state: Handle) -> None:
+        """Let a state wait for its neighbours, and merge `fan_in` that were merged as often."""
+        for level in levels:
+            level.append(state)
+            if len(level) < self._policy.fan_in:
+                return
+            state = self._merge(joined, level)
+            level.clear()
+        levels.append([state])
+
+    def _merge(self, last: Callable[..., Any], states: Sequence[Handle]) -> Handle:
+        """Start merges of neighbours, at most `fan_in` at a time, down to one state."""
+        engine, fan_in = self._engine, self._policy.fan_in
+        while len(states) > fan_in:
+            groups = [states[start : start + fan_in] for start in range(0, len(states), fan_in)]
+            states = [engine.merge(joined, some) if len(some) > 1 else some[0] for some in groups]
+        return engine.merge(last, states) if len(states) > 1 else states[0]
+
+    def _check_some_counted(self) -> None:
+        """Raise the first error if every source was left out."""
+        if self._left_out and len(self._left_out) >= self._n_all:
+            raise self._left_out[0]
 
     def _n_shares(self) -> int:
         """Choose how many merges share the values of a column, each with its own values.
 
-        There are several for each slot, so that some are fetched while others are merged; and as
-        many as a merge takes states, so that it holds no more than one task has counted.
+        There are several for each slot, so that some are fetched and read while others are merged;
+        and as many as a merge takes states, so that it holds no more than one task has counted.
         """
         if self._counter.by is None:
             return 1
         n_merged = min(self._policy.fan_in, len(self._tasks) + len(self._batches))
-        return min(max(2 * self._engine.n_slots, n_merged), _MAX_SHARES)
+        return min(max(_SHARES * self._engine.n_slots, n_merged), _MAX_SHARES)
 
     def _ships_rows(self) -> bool:
         """Whether merges count rows: they follow, and nobody keeps what tasks have counted."""
         return len(self._tasks) + len(self._batches) > 1 and not self._finished.is_kept
 
-    def _kept(self, handle: Handle, shares: Sequence[Handle], task: FileTask | None) -> Done:
-        """Fetch what a task says, and keep its states for another run."""
-        done: Done = self._engine.result(handle)
+    def _keep(self, done: Done, shares: Sequence[Handle], task: FileTask | None) -> None:
+        """Keep the states of a task for another run."""
         if task is not None and not done.left_out:
             self._finished.add(task, done, partial(map, self._engine.result, shares))
-        return done
 
     def _note(self, done: Done) -> None:
-        """Keep account of a task, and tell unless it is the last: merging is still to come."""
+        """Record a task, and report progress unless it is the last: merging is still to come."""
         self._layout = same_layout(self._layout, done.layout)
         self._left_out += done.left_out
         self._n_done += done.n_sources
@@ -245,41 +300,19 @@ class _Evaluation:
         if self._policy.progress is not None and self._n_done < self._n_all:
             self._policy.progress(self._n_done, self._n_all)
 
-    def _result(self, totals: Sequence[States]) -> Any:
-        counted = [*totals, *self._streamed, *map(self._finished.states, self._again)]
-        if self._left_out and len(self._left_out) >= self._n_all:
-            raise self._left_out[0]
-        result = self._counter.result(merged(*counted))
+    def _read(self, totals: Iterable[States]) -> Any:
+        """Read what was merged, while there is more to merge."""
+        here = [*self._streamed, *map(self._finished.states, self._again)]
+        if here:
+            return self._counter.result(merged(*totals, *here))
+        return self._counter.result_of(totals)
+
+    def _told(self, result: Any) -> Any:
+        """Return a result, and tell what is not in it."""
         if self._policy.progress is not None:
             self._policy.progress(self._n_all, self._n_all)
         self._policy.tell(self._left_out, self._n_skipped)
         return result
-
-
-class _Tree:
-    """Merges of at most `fan_in` states each, begun as soon as more than that wait at a level."""
-
-    def __init__(self, engine: Engine, fan_in: int) -> None:
-        self._engine, self._fan_in = engine, fan_in
-        self._levels: list[list[Handle]] = []
-
-    def add(self, state: Handle, level: int = 0) -> None:
-        """Add the state of a task, or one merged of such."""
-        while len(self._levels) <= level:
-            self._levels.append([])
-        held = self._levels[level]
-        held.append(state)
-        if len(held) > self._fan_in:  # so that one is left, and the last merge is still to come
-            some, self._levels[level] = held[:-1], held[-1:]
-            self.add(self._engine.merge(joined, some), level + 1)
-
-    def roots(self) -> list[Handle]:
-        """Merge what is left; the state of everything, or nothing."""
-        left = [state for level in self._levels for state in level]
-        while len(left) > self._fan_in:
-            some, left = left[: self._fan_in], left[self._fan_in :]
-            left.append(self._engine.merge(joined, some))
-        return [self._engine.merge(merged, left)] if len(left) > 1 else left
 
 
 class _Finished:
@@ -338,7 +371,7 @@ class _Finished:
         return bool(self._ids) and task.key(self.settings) in self._ids
 
     def done(self, task: FileTask) -> Done:
-        """Say what a task of an earlier run said."""
+        """Return the report of a task of an earlier run."""
         found = self._ids[task.key(self.settings)]
         has = json.loads(found[0][3])
         first = str(task.pieces[0])
@@ -375,6 +408,11 @@ class _Finished:
             self._changed = False
 
 
+def _count(function: Callable[..., tuple[Any, ...]], *call: Any) -> tuple[Any, ...]:
+    """Count files or a batch."""
+    return function(*call)
+
+
 def _count_files(
     counter: SourceCounter, task: FileTask, skips: bool, n_shares: int, ships_rows: bool
 ) -> tuple[Any, ...]:
@@ -399,7 +437,7 @@ def _counted(running: RunningCount, ships_rows: bool) -> Shipment:
 
 
 def _shares(states: Shipment, n_shares: int) -> list[Shipment]:
-    """Deal states out by value, so that no task has to hold those of all."""
+    """Distribute states by value, so that no task has to hold all of them."""
     if n_shares == 1:
         return [states]
     dealt: list[dict[Any, Any]] = [{} for _ in range(n_shares)]

@@ -166,7 +166,7 @@ def _listed(sources: Any) -> list[Any]:
 
 
 def _has(source: Any, package: str, attribute: str) -> bool:
-    """Tell the object of a package: delayed objects of Dask have every attribute."""
+    """Recognise objects of a package by class: delayed objects of Dask have every attribute."""
     root = type(source).__module__.partition(".")[0]
     return root.lstrip("_") == package and hasattr(source, attribute)
 

@@ -27,13 +27,16 @@ from streameval.runs.partitions import Partition, partitions_of
 
 __all__ = ["Cut", "Done", "FileTask", "Piece", "count_batch", "count_files", "plan_tasks"]
 
-_ROUNDS = 3
-"""Tasks for each slot, so that none waits long for the slowest; one where the values of a column
-are counted apart, since there a task has about as much to merge as to count."""
+_FIRST = 0.8
+"""The share of what a slot has left that its next task reads, unless it would be too large. A
+sketch counts its first rows slowly, so that tasks are few; the last are small, so that all slots
+end at about the same time."""
 _MIN_BYTES = 2**20
 _MAX_BYTES = 2**27
 """What a task reads by default. Its states are no larger: a cell takes a few times the bytes of the
 row that it comes from, a packed file a few times less."""
+_OPENING = 2**17
+"""How many bytes are read in the time that it takes to open a file."""
 _PARQUET = FORMATS[-1]
 
 
@@ -102,28 +105,34 @@ class Cut:
         Whether row groups of a file stay together.
     settings : str
         What is counted of the files, for `FileTask.key`.
-    rounds : int
-        How many tasks there are for each slot, unless they would be too large.
     """
 
     target_bytes: int | None
     n_slots: int
     whole_files: bool
     settings: str
-    rounds: int = _ROUNDS
 
-    def target(self, pieces: Iterable[Piece]) -> int:
-        """Choose how many bytes a task reads."""
+    def cost(self, piece: Piece) -> int:
+        """Tell how many bytes a piece takes, or as how many it takes time."""
+        return piece.size if self.target_bytes is not None else piece.size + _OPENING
+
+    def targets(self, pieces: Iterable[Piece]) -> list[int]:
+        """Choose what each task may cost, one after the other; the last is for all that follow."""
         if self.target_bytes is not None:
-            return self.target_bytes
-        size, n_slots = sum(piece.size for piece in pieces), max(self.n_slots, 1)
-        rounds = max(self.rounds, -(-size // (n_slots * _MAX_BYTES)))  # the last one is full too
-        return max(size // (rounds * n_slots) + 1, _MIN_BYTES)
+            return [self.target_bytes]
+        n_slots = max(self.n_slots, 1)
+        left = -(-sum(map(self.cost, pieces)) // n_slots)  # for each slot
+        targets: list[int] = []
+        while (first := int(left * _FIRST)) > _MAX_BYTES:
+            targets += [_MAX_BYTES] * n_slots
+            left -= _MAX_BYTES
+        targets += [max(first, _MIN_BYTES)] * n_slots
+        return [*targets, max(left - first, _MIN_BYTES)]
 
 
 @attrs.frozen
 class Done:
-    """What a task says beside its states.
+    """What a task reports besides its states.
 
     Parameters
     ----------
@@ -169,11 +178,10 @@ def plan_tasks(
             files.append(_piece(path.file, path.form, path.partition))
         else:
             files += [_piece(file, form, next(partitions)) for file, form in next(listed)]
-    target = cut.target(files)
-    pieces = list(files)
+    pieces, targets = list(files), cut.targets(files)
     if not cut.whole_files:
-        pieces = [part for piece in files for part in _parts(piece, target)]
-    return list(_grouped(pieces, target, cut.settings, finished))
+        pieces = [part for piece in files for part in _parts(piece, targets[-1])]
+    return list(_grouped(pieces, cut, targets, finished))
 
 
 def _piece(file: str, form: str | None, partition: Partition) -> Piece:
@@ -200,19 +208,20 @@ def _parts(piece: Piece, target: int) -> list[Piece]:
 
 def _grouped(
     pieces: Sequence[Piece],
-    target: int,
-    settings: str,
+    cut: Cut,
+    targets: Sequence[int],
     finished: Mapping[tuple[str, int], set[str]],
 ) -> Iterator[FileTask]:
     lengths: dict[str, list[int]] = {}
     for first, number in finished:
         lengths.setdefault(first, []).append(number)
-    start, position, size = 0, 0, 0
+    start, position, cost = 0, 0, 0
+    target, *later = targets
     while position < len(pieces):
         known = None
         for number in lengths.get(str(pieces[position]), ()):
             task = FileTask(tuple(pieces[position : position + number]))
-            first, length, digest = task.key(settings)
+            first, length, digest = task.key(cut.settings)
             if digest in finished.get((first, length), ()):
                 known = task
         if known is not None:
@@ -220,13 +229,14 @@ def _grouped(
                 yield FileTask(tuple(pieces[start:position]))
             yield known
             start = position = position + len(known.pieces)
-            size = 0
+            cost = 0
             continue
-        size += pieces[position].size
+        cost += cut.cost(pieces[position])
         position += 1
-        if size >= target:
+        if cost >= target:
             yield FileTask(tuple(pieces[start:position]))
-            start, size = position, 0
+            start, cost = position, 0
+            target, *later = later or [target]
     if start < position:
         yield FileTask(tuple(pieces[start:position]))
 

@@ -25,7 +25,7 @@ _MAX_PENDING_ROWS = 1000
 
 @attrs.frozen
 class Held:
-    """What a bundle comes to.
+    """The accumulator of a bundle, and its pending rows.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import getitem
 from os import PathLike
@@ -103,18 +103,23 @@ class _Cluster(Engine):
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self.n_slots = sum(client.nthreads().values())
+        threads = client.nthreads()
+        self.n_slots = sum(threads.values())
+        self._workers = list(threads)
         self._n_merges = 0
 
     # The content of a path may change, so that no result of an earlier task may stand in.
 
     def start(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Start a task for each call, the first ones first unless arguments are delayed."""
+        if not calls:
+            return []
         called = partial(_with_steady_memory, function)
         if not any(is_dask_collection(argument) for call in calls for argument in call):
             name = f"{function.__name__}-{uuid4().hex}"  # one group of tasks, which workers fetch
-            keyed = enumerate(calls)
-            return [self._client.submit(called, *call, key=(name, at)) for at, call in keyed]
+            keys = [(name, at) for at in range(len(calls))]
+            started: list[Any] = self._client.map(called, *zip(*calls, strict=True), key=keys)
+            return started
         task = delayed(called, pure=False)
         futures: list[Any] = self._client.compute([task(*call) for call in calls])
         return futures
@@ -124,39 +129,51 @@ class _Cluster(Engine):
     ) -> list[list[Any]]:
         """Start a task for each call, and one for each of its results, which takes it out.
 
+        If there are two results, merges take the second one out themselves.
+
         Without a list of workers, Dask takes many of these for the first tasks of a graph, and
         spreads them over all workers: each would fetch the results of a task as a whole.
         """
         started = self.start(function, calls)
-        taken = partial(self._submit_to, self._workers(), getitem, priority=1)
-        return [[taken(future, number) for number in range(n_results)] for future in started]
+        n_taken = 1 if n_results == 2 else n_results
+        taken = self._client.map(
+            getitem,
+            [future for future in started for _ in range(n_taken)],
+            [*range(n_taken)] * len(started),
+            pure=False,
+            priority=1,
+            workers=self._workers,
+            allow_other_workers=True,
+        )
+        firsts = range(0, len(taken), n_taken)
+        results = [taken[first : first + n_taken] for first in firsts]
+        if n_taken < n_results:
+            return [[*taken, whole] for taken, whole in zip(results, started, strict=True)]
+        return results
 
     def merge(self, function: Callable[..., Any], states: Sequence[Any]) -> Any:
         """Merge states, on each worker in turn: Dask might choose one of them for all."""
-        workers = self._workers()
         self._n_merges += 1
-        chosen = workers[self._n_merges % len(workers)]
-        return self._submit_to([chosen], _with_steady_memory, function, *states, priority=2)
-
-    def _workers(self) -> list[str]:
-        return list(self._client.nthreads())
-
-    def _submit_to(
-        self, workers: list[str], function: Callable[..., Any], *arguments: Any, priority: int
-    ) -> Any:
-        """Start a task on one of these workers that holds its arguments, or another if they die."""
+        chosen = self._n_merges % max(len(self._workers), 1)
         return self._client.submit(
+            _with_steady_memory,
+            _merge,
             function,
-            *arguments,
+            *states,
             pure=False,
-            priority=priority,
-            workers=workers,
+            priority=2,
+            workers=self._workers[chosen : chosen + 1],
             allow_other_workers=True,
         )
 
-    def finished(self, handles: Sequence[Any]) -> Iterator[Any]:
-        """Yield futures as they finish."""
-        yield from as_completed(handles)
+    def finished(self, handles: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """Yield futures and their results; of those that finish together, the failed ones last."""
+        for batch in as_completed([*handles]).batches():
+            found = self.ready(batch)
+            yield from zip(found, map(_state, self._client.gather(found)), strict=True)
+            for future in batch:
+                if future not in found:
+                    future.result()
 
     def ready(self, handles: Sequence[Any]) -> list[Any]:
         """List the futures that have finished."""
@@ -164,11 +181,20 @@ class _Cluster(Engine):
 
     def result(self, handle: Any) -> Any:
         """Fetch a result."""
-        return handle.result()
+        return _state(handle.result())
 
     def cancel(self, handles: Sequence[Any]) -> None:
         """Forget futures."""
         self._client.cancel(handles)
+
+
+def _merge(function: Callable[..., Any], *states: Any) -> Any:
+    return function(*map(_state, states))
+
+
+def _state(result: Any) -> Any:
+    """Take the state out of the results of a task that counts, if these are not apart."""
+    return result[1] if isinstance(result, tuple) else result
 
 
 _memory = threading.Lock()

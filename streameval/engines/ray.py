@@ -4,7 +4,8 @@ from __future__ import annotations
 
 # The engine may be missing where types are checked, and is taken for this file then.
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from os import PathLike
 from typing import Any
 
@@ -32,6 +33,8 @@ except ImportError as error:
 __all__ = ["EvaluateFn", "evaluate"]
 
 _REFUSED = "refused"
+_AHEAD = 4
+"""How many tasks are started for each CPU, before others have ended."""
 
 
 def evaluate(
@@ -98,7 +101,8 @@ class _Cluster(Engine):
     """The processes that Ray has started."""
 
     def __init__(self) -> None:
-        self.n_slots = int(ray.cluster_resources().get("CPU", 1))
+        self.n_slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._ahead = self.at_once = _AHEAD * self.n_slots
         self._merges = {function: ray.remote(function) for function in (joined, merged)}
 
     def start(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -117,12 +121,13 @@ class _Cluster(Engine):
         """Merge states."""
         return self._merges[function].remote(*states)
 
-    def finished(self, handles: Sequence[Any]) -> Iterator[Any]:
-        """Yield references as their objects are there."""
-        pending = list(handles)
-        while pending:
+    def finished(self, handles: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """Yield references and their objects as these are there."""
+        coming = iter(handles)
+        pending: list[Any] = []
+        while pending := [*pending, *islice(coming, self._ahead - len(pending))]:
             (found,), pending = ray.wait(pending, num_returns=1, fetch_local=False)
-            yield found
+            yield found, self.result(found)
 
     def ready(self, handles: Sequence[Any]) -> list[Any]:
         """List the references whose objects are there."""
@@ -139,9 +144,10 @@ class _Cluster(Engine):
             raise error.cause from error
 
     def cancel(self, handles: Sequence[Any]) -> None:
-        """Stop tasks."""
-        for handle in handles:
-            ray.cancel(handle)
+        """Let the few tasks end that have been started, and start no more.
+
+        Ray may end this process when a task completes while it is cancelled.
+        """
 
 
 class EvaluateFn(AggregateFn):  # type: ignore[misc] # it is Any to the type checker

@@ -19,7 +19,7 @@ from streameval.accumulators.persistence import from_bytes
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import positive_integer
 from streameval.engines._counting import Make, SourceCounter, States, in_order, text_of, value_of
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 
 try:
     import pyarrow as pa
@@ -154,7 +154,7 @@ def stream(
     columns: Mapping[str, str] | None = None,
     compact_after: int = 100,
 ) -> Any:
-    r"""Count a streaming data frame, each row once whatever crashes; `read` merges what there is.
+    r"""Count a streaming data frame, each row once despite crashes; `read` merges the states.
 
     Parameters
     ----------
@@ -213,12 +213,19 @@ def stream(
     [(2, 0.5), (1, 1.0)]
     """
     if (time is None) != (pane is None):
-        raise InvalidInputError("is needed beside the other", argument="time" if pane else "pane")
+        raise InvalidInputError(
+            "is missing: ",
+            Named("time"),
+            " and ",
+            Named("pane"),
+            " go together",
+            argument="time" if pane else "pane",
+        )
     if time is not None:
         make = partial(_windowed, make, {"time": time, "pane": pane, "keep": keep, "unit": unit})
     elif keep is not None or unit is not None:
         name = "unit" if keep is None else "keep"
-        raise InvalidInputError("has no meaning without time", argument=name)
+        raise InvalidInputError("needs ", Named("time"), argument=name)
     limit = positive_integer(compact_after, name="compact_after")
     counting = SourceCounter.of(make, columns, by)
     counting.names(df.columns)
@@ -235,7 +242,7 @@ def stream(
 
 
 def read(path: str | os.PathLike[str]) -> Any:
-    """Merge what `stream` has counted, while it goes on or later; Spark is not needed.
+    """Merge what `stream` has counted so far, during the query or after; Spark is not needed.
 
     Returns
     -------
@@ -248,7 +255,7 @@ def read(path: str | os.PathLike[str]) -> Any:
     """
     by, texts = Batches(Path(path)).read()
     states = _by_value(texts)
-    return from_bytes(states[None]) if by is None else in_order(states)
+    return from_bytes(states[None]) if by is None else in_order([states])
 
 
 def _windowed(make: Make, options: Mapping[str, Any]) -> Windowed:

@@ -42,7 +42,7 @@ def gather(acc: AccumulatorT, group: Any = None, *, dst: int) -> AccumulatorT | 
 def gather(acc: AccumulatorT, group: Any = None, *, dst: int | None = None) -> AccumulatorT | None:
     """Merge the accumulators of all ranks into a new one, the same bytes on every rank.
 
-    Every rank of the group must call it, one that has counted nothing too. States of up to
+    Every rank of the group must call it, even one that has counted nothing. States of up to
     65,523 bytes travel in one collective. Larger ones are merged in a tree, so that no rank reads
     them all; counts of classes with whole weights are added up by an `all_reduce`.
 

@@ -18,10 +18,10 @@ Cells = npt.NDArray[np.intp]
 
 _SMALLEST = -1074  # every finite float64 is a whole multiple of 2**-1074
 _SUM_BITS = 53  # up to 2**53 float64 holds every integer
-_CHUNK_BITS, _LONG_CHUNK_BITS = 13, 17  # the longer one where there are more cells than that
-_MAX_EXPONENT = 900  # of numbers that a far larger one can round
+_CHUNK_BITS, _LONG_CHUNK_BITS = 13, 17  # a long chunk if there are more cells than 2**13
+_MAX_EXPONENT = 900  # larger values are scaled down before they are added
 _SHIFT = 200
-_USUAL_DIGITS = 2  # from here on most values have no digits left
+_USUAL_DIGITS = 2  # most values have no further digits
 
 
 def single_sum(terms: Iterable[Floats], weights: FixedPoint | None) -> ExactSum:
@@ -103,7 +103,7 @@ def _add(values: Floats, cells: Cells | None, totals: list[int], digit_bits: int
 
 
 def _add_large(values: Floats, cells: Cells | None, totals: list[int], digit_bits: int) -> None:
-    """Add the largest values scaled down, and the others as they are."""
+    """Scale the largest values down and add them; add the others unchanged."""
     scaled = [0] * len(totals)
     is_large = np.abs(values) >= 2.0 ** (_MAX_EXPONENT - 1)
     for kept, scale, sums in ((is_large, 2.0**-_SHIFT, scaled), (~is_large, 1.0, totals)):
@@ -113,7 +113,7 @@ def _add_large(values: Floats, cells: Cells | None, totals: list[int], digit_bit
 
 
 def _largest(values: Floats) -> float:
-    """Find the max of the magnitudes; 0.0 without values."""
+    """Find the max of the magnitudes, or 0.0 if there are no values."""
     if not len(values):
         return 0.0
     return max(values.item(values.argmax()), -values.item(values.argmin()))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["ExactSum", "added_sums", "exact_product"]
+__all__ = ["UNITS_OF_ONE", "ExactSum", "added_sums", "exact_product"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,6 +20,8 @@ _LIMB_BITS = 32
 _LIMB_MASK = np.int64((1 << _LIMB_BITS) - 1)
 _MANTISSA_BITS = 53
 _SCALE = 1074  # every finite float64 is a whole multiple of 2**-1074
+UNITS_OF_ONE = 1 << _SCALE
+"""The number of units of a sum that make 1."""
 _LIMBS = 66  # the largest float64 reaches bit 2098
 _SPLITTER = 2.0**27 + 1.0
 _SAFE_ITEMS = 2**29  # each item adds less than 2**32 to each of at most three limbs
@@ -55,18 +57,22 @@ class ExactSum:
         return ExactSum(self.units + other.units)
 
     def __sub__(self, other: ExactSum) -> ExactSum:
-        """Subtract exactly, so that differences of large sums keep every digit."""
+        """Subtract exactly, so that the difference of large sums keeps every digit."""
         return ExactSum(self.units - other.units)
 
     def to_fraction(self) -> Fraction:
         """Convert to an exact fraction."""
         from fractions import Fraction  # noqa: PLC0415 (slow to import, and for results alone)
 
-        return Fraction(self.units, 1 << _SCALE)
+        return Fraction(self.units, UNITS_OF_ONE)
 
     def __float__(self) -> float:
-        """Round to the nearest float64; beyond its range raises OverflowError."""
-        return self.units / (1 << _SCALE)  # Python rounds a ratio of integers correctly
+        """Round to the nearest float64; raise OverflowError beyond its range."""
+        return self.units / UNITS_OF_ONE  # Python rounds a ratio of integers correctly
+
+    def over(self, number: Fraction) -> float:
+        """Divide by a positive number, with one rounding; raise OverflowError beyond float64."""
+        return self.units * number.denominator / (number.numerator * UNITS_OF_ONE)
 
 
 def added_sums(a: tuple[ExactSum, ...], b: tuple[ExactSum, ...]) -> tuple[ExactSum, ...]:
@@ -78,8 +84,8 @@ def exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Multiply without error: the product is the sum of the two results.
 
     Dekker's method (A floating-point technique for extending the available precision, 1971):
-    exact while the factors are below 2**996, and the product between 2**-968 and 2**1023 or
-    zero; below that the error is at most 2**-1074.
+    it is exact if the factors are below 2**996 and the product is zero or between 2**-968 and
+    2**1023. For smaller products, the error is at most 2**-1074.
     """
     product = a * b
     a_high, a_low = _halves(a)
@@ -96,7 +102,7 @@ def _halves(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _limbs(values: Floats) -> list[int]:
-    """Add mantissas into limbs; only frexp, ldexp, shifts and integer sums are used."""
+    """Add mantissas into limbs, using only frexp, ldexp, shifts and integer sums."""
     fractions, exponents = np.frexp(values)
     mantissas = np.ldexp(fractions, _MANTISSA_BITS).astype(np.int64)
     # a subnormal has fewer significant bits: shift out those below the unit, which are 0

@@ -23,7 +23,7 @@ Int64Array = npt.NDArray[np.int64]
 FRACTION_BITS = 62
 MAX_TOTAL = 2**63 - 1
 SMALLEST_ROUNDED = 2.0**-20
-"""Floats from here on are rounded to multiples of 2**-62; smaller ones must be such multiples."""
+"""Larger floats are rounded to multiples of 2**-62; smaller ones must be such multiples."""
 _HALF_BITS = FRACTION_BITS // 2
 _FRACTION_MASK = np.int64((1 << FRACTION_BITS) - 1)
 _HALF_MASK = np.int64((1 << _HALF_BITS) - 1)
@@ -36,8 +36,8 @@ class FixedPoint:
     """An array of numbers, each an integer part and a fraction of 62 bits.
 
     A number is ``whole + fraction / 2**62`` with ``0 <= fraction < 2**62``. Adding integers is
-    associative and commutative, so a sum is the same bits in any order. ``fraction`` is None
-    until a fraction has been seen, so whole weights never pay for it.
+    associative and commutative, so a sum has the same bits in any order. ``fraction`` is None
+    until a fraction appears, so whole weights do not pay for it.
 
     Parameters
     ----------
@@ -56,21 +56,24 @@ class FixedPoint:
         return cls(np.zeros(shape, dtype=np.int64))
 
     @classmethod
-    def of_integers(cls, values: npt.NDArray[np.integer[Any]]) -> Self:
-        """Convert integers; above 2**63 - 1 they raise."""
+    def of_integers(
+        cls, values: npt.NDArray[np.integer[Any]], *, name: str = "sample_weight"
+    ) -> Self:
+        """Convert integers; any above 2**63 - 1 raises an error."""
         if values.dtype.kind == "u" and values.size and int(values.max()) > MAX_TOTAL:
-            raise _overflow()
+            raise _overflow(name)
         return cls(values.astype(np.int64))
 
     @classmethod
     def of_floats(cls, values: npt.NDArray[np.float64], *, name: str) -> Self:
         """Round finite, non-negative floats to the nearest multiple of 2**-62.
 
-        The error is at most 2**-63 a value, and 0 from 2**-10 on. A value below 2**-20 that is
-        not a multiple of 2**-62 raises: its relative error could exceed 2**-43.
+        The error is at most 2**-63 for each value, and 0 for values of 2**-10 and above. A value
+        below 2**-20 that is not a multiple of 2**-62 raises an error, because its relative error
+        could exceed 2**-43.
         """
         if values.size and values.max() >= 2.0**63:
-            raise _overflow()
+            raise _overflow(name)
         floor = np.floor(values)
         scaled = (values - floor) * 2.0**FRACTION_BITS
         rounded = np.rint(scaled)
@@ -97,7 +100,7 @@ class FixedPoint:
         """Convert integers as `of_integers` does, and floats as `of_floats` does."""
         if values.dtype.kind == "f":
             return cls.of_floats(values, name=name)
-        return cls.of_integers(values)
+        return cls.of_integers(values, name=name)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -106,18 +109,18 @@ class FixedPoint:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no fraction has ever been seen."""
+        """Whether no number so far has had a fraction."""
         return self.fraction is None
 
     @property
     def has_negative(self) -> bool:
-        """Whether a number is less than 0."""
+        """Whether any number is negative."""
         whole = self.whole
         return bool(whole.size) and whole.item(whole.argmin()) < 0  # a third of the time of min
 
     @property
     def largest(self) -> int:
-        """The largest integer part of non-negative numbers, or 0; past 2**63 - 1 if one is not."""
+        """The largest integer part, or 0; above 2**63 - 1 if any number is negative."""
         unsigned = self.whole.view(np.uint64)
         return unsigned.item(unsigned.argmax()) if unsigned.size else 0
 
@@ -226,7 +229,7 @@ class FixedPoint:
         return self._summed(lambda part: np.add.reduceat(part, starts))
 
     def cumsum(self) -> FixedPoint:
-        """Add up the first 0, 1, 2, ... items of a vector; the limits are those of `sum_runs`."""
+        """Compute the sums of the first 0, 1, 2, ... items of a vector; limits as in `sum_runs`."""
         return self._summed(_cumsum)
 
     def scatter(self, index: npt.NDArray[np.intp], size: int) -> FixedPoint:
@@ -254,9 +257,9 @@ class FixedPoint:
         return functools.reduce(operator.add, pieces) if pieces else FixedPoint.zeros(())
 
     def totals(self, largest: int | None = None) -> FixedPoint:
-        """Add up the numbers of each row, the last axis; a sum past 2**63 - 1 raises.
+        """Add up the last axis; a sum above 2**63 - 1 raises an error.
 
-        `largest` is the property of that name, where it is known.
+        Pass the property `largest` if it is already known.
         """
         if largest is None:
             largest = self.largest
@@ -266,7 +269,7 @@ class FixedPoint:
         return self.sum(axis=-1)
 
     def run_totals(self, sizes: Int64Array) -> FixedPoint:
-        """Add up the runs of a vector, some of which may be empty; past 2**63 - 1 it raises."""
+        """Add up the runs of a vector, some of which may be empty; above 2**63 - 1 it raises."""
         if len(sizes) == 1:
             return self.total().reshape(1)
         runs = np.flatnonzero(sizes)
@@ -299,7 +302,7 @@ class FixedPoint:
         return np.asarray(self.to_numbers(), dtype=np.float64)
 
     def near_floats(self) -> npt.NDArray[np.float64]:
-        """Convert to float64 within one ulp: faster than `to_floats` for long arrays."""
+        """Convert to float64 within one ulp; faster than `to_floats` for long arrays."""
         whole = self.whole.astype(np.float64)
         if self.fraction is None:
             return whole
@@ -307,8 +310,10 @@ class FixedPoint:
 
     def to_fraction(self) -> Fraction:
         """Convert a single number to an exact fraction."""
+        from fractions import Fraction  # noqa: PLC0415 (slow to import, and for results alone)
+
         (units,) = self.units()
-        return units * self.unit
+        return Fraction(units) if self.is_whole else Fraction(units, 1 << FRACTION_BITS)
 
     @property
     def unit(self) -> Fraction:
@@ -341,6 +346,11 @@ class FixedPoint:
         if self.fraction is None:
             return whole
         return (whole << FRACTION_BITS) + self.fraction.item(index)
+
+    def units_of(self, unit: int) -> list[int]:
+        """List the numbers times `unit`, a multiple of 2**62, as Python integers."""
+        scale = unit if self.fraction is None else unit >> FRACTION_BITS
+        return [units * scale for units in self.units()]
 
     def __eq__(self, other: object) -> bool:
         """Compare shape, numbers and the presence of fractions."""
@@ -377,14 +387,14 @@ def _parts(n: int) -> Iterator[slice]:
 def _may_exceed_max(whole: Int64Array, size: int) -> bool:
     """Check whether sums of up to `size` of some non-negative numbers may exceed 2**63 - 1.
 
-    Most are so small that their max rules it out, in a tenth of the time of the sums of their
-    halves, which need a temporary of the same size.
+    Usually the max alone rules this out. That takes a tenth of the time of adding up the halves,
+    which needs a temporary array of the same size.
     """
     return bool(whole.size) and whole.item(whole.argmax()) > MAX_TOTAL // size
 
 
 def _check_halves(high: Any, low: Any) -> None:
-    """Refuse sums past 2**63 - 1, given by the sums of their upper and lower halves."""
+    """Refuse sums above 2**63 - 1, given the sums of their upper and lower halves."""
     if np.any((high + (low >> 32)) >> 31):
         raise _overflow()
 
@@ -398,5 +408,5 @@ def _carry(whole: Int64Array, high: Int64Array, low: Int64Array) -> FixedPoint:
     return FixedPoint(np.asarray(whole), np.asarray(fraction))
 
 
-def _overflow() -> CountOverflowError:
-    return CountOverflowError("would bring the total past 2**63 - 1", argument="sample_weight")
+def _overflow(name: str = "sample_weight") -> CountOverflowError:
+    return CountOverflowError("would bring the total past 2**63 - 1", argument=name)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact.scratch import ROWS, borrowed
+
 __all__ = ["exp", "expm1", "log", "log1p", "log_of_either"]
 
 Floats = npt.NDArray[np.float64]
@@ -25,7 +27,8 @@ _LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # 20 trailing zeros: exact times a
 _LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 _PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
 _EXP_DEGREE = 14
-_CHUNK = 2**12  # of longer ones the temporaries are handed back to the system, page by page
+_CHUNK = 2**12  # the temporaries of longer chunks would be returned to the system, page by page
+_TERMS = 5  # temporaries of `_combine`
 _MAX_TAYLOR = 0.35
 _ODD = tuple(  # coefficients of the remainder as a series in s**2: orders 1, 3, 5, 7
     float.fromhex(digits)
@@ -65,7 +68,8 @@ def log(x: npt.ArrayLike) -> Floats:
     flat, logs = x.reshape(-1), out.reshape(-1)
     for start in range(0, len(flat), _CHUNK):
         rows = slice(start, start + _CHUNK)
-        logs[rows] = _combine(*_reduce(*np.frexp(flat[rows])), 0.0)
+        f, k = _reduce(*np.frexp(flat[rows]))
+        _combine(f, k, None, np.empty((_TERMS, len(f))), logs[rows])
     return out
 
 
@@ -87,49 +91,64 @@ def log1p(x: npt.ArrayLike) -> Floats:
     After ``log1p`` of fdlibm: ``lost / (1 + x)`` makes up for the rounding of 1 + x.
     """
     x = np.asarray(x, dtype=np.float64)
-    rounded = 1.0 + x
-    lost = np.where(x > 1.0, 1.0 - (rounded - x), x - (rounded - 1.0)) / rounded
+    flat = x.reshape(-1)
+    rounded = 1.0 + flat
+    lost = np.where(flat > 1.0, 1.0 - (rounded - flat), flat - (rounded - 1.0)) / rounded
     f, k = _reduce(*np.frexp(rounded))
-    is_direct = (x > _MIN_DIRECT) & (x < _MAX_DIRECT)
-    f, k = np.where(is_direct, x, f), np.where(is_direct, 0.0, k)
+    is_direct = (flat > _MIN_DIRECT) & (flat < _MAX_DIRECT)
+    f, k = np.where(is_direct, flat, f), np.where(is_direct, 0.0, k)
+    out = np.empty(len(flat))
     with np.errstate(under="ignore"):  # the square of a tiny x is negligible
-        return _combine(f, k, np.where(is_direct, 0.0, lost))
+        _combine(f, k, np.where(is_direct, 0.0, lost), np.empty((_TERMS, len(flat))), out)
+    return out.reshape(x.shape)
 
 
-def log_of_either(x: Floats, is_direct: npt.NDArray[np.bool_]) -> Floats:
-    """Compute ``log(x)`` where told to and ``log1p(-x)`` elsewhere, in one pass over both.
+def log_of_either(x: Floats, is_direct: npt.NDArray[np.bool_], out: Floats | None = None) -> Floats:
+    """Compute ``log(x)`` where `is_direct` is true and ``log1p(-x)`` elsewhere, in one pass.
 
     Parameters
     ----------
     x : float64 array, shape (n,)
         In (0, 1), and not subnormal.
     is_direct : bool array, shape (n,)
+    out : float64 array, shape (n,), optional
+        Where to write the result; it may be `x`.
 
     Returns
     -------
     float64 array, shape (n,)
         The same bits as those of `log` and `log1p`.
     """
-    out = np.empty(len(x))
-    for start in range(0, len(x), _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        out[rows] = _log_of_either(x[rows], is_direct[rows])
+    out = np.empty(len(x)) if out is None else out
+    with borrowed(4 + _TERMS) as scratch:
+        for start in range(0, len(x), ROWS):
+            rows = slice(start, start + ROWS)
+            part = x[rows]
+            _log_of_either(part, is_direct[rows], scratch[:, : len(part)], out[rows])
     return out
 
 
-def _log_of_either(x: Floats, is_direct: npt.NDArray[np.bool_]) -> Floats:
-    """Compute logarithms without masks, which take longer than arithmetic."""
-    is_reverse = (~is_direct).astype(np.float64)
-    signed = x - is_reverse
-    lost = signed + is_reverse
-    lost -= x  # 0 where direct: what rounding 1 - x has lost
-    f, k = _reduce_normal(np.abs(signed, out=is_reverse))
+def _log_of_either(
+    x: Floats, is_direct: npt.NDArray[np.bool_], scratch: Floats, out: Floats
+) -> None:
+    """Compute logarithms without masks, which are slower than the arithmetic."""
+    f, k, lost, size, is_reverse, *others = scratch
+    is_reverse[...] = is_direct
+    np.subtract(1.0, is_reverse, out=is_reverse)
+    np.subtract(x, is_reverse, out=size)
+    np.add(size, is_reverse, out=lost)
+    lost -= x  # what rounding 1 - x has lost; 0 where `is_direct`
+    np.abs(size, out=size)
+    _reduce_normal(size, f, k, others[0])
+    if not lost.any():  # as of float32
+        _combine(f, k, None, scratch[4:], out)
+        return
     small = lost * (x < -_MIN_DIRECT)
     f += small  # exactly -x
     lost -= small
     with np.errstate(under="ignore"):  # the square of a tiny x is negligible
-        lost /= is_reverse
-        return _combine(f, k, lost)
+        lost /= size
+        _combine(f, k, lost, scratch[4:], out)
 
 
 def exp(x: npt.ArrayLike) -> Floats:
@@ -178,28 +197,35 @@ def _reduce(fraction: Floats, exponent: npt.NDArray[Any]) -> tuple[Floats, Float
     return np.where(is_low, 2.0 * fraction, fraction) - 1.0, (exponent - is_low).astype(np.float64)
 
 
-def _reduce_normal(x: Floats) -> tuple[Floats, Floats]:
-    """Reduce numbers that are not subnormal as `_reduce` does, by their bits: in half the time."""
-    bits = x.view(np.int64)
-    k = (bits - _ROOT_HALF_BITS) >> _MANTISSA_BITS
-    bits = bits - (k << _MANTISSA_BITS)
-    f: Floats = bits.view(np.float64)
+def _reduce_normal(x: Floats, f: Floats, k: Floats, scratch: Floats) -> None:
+    """Reduce normal numbers as `_reduce` does, but through their bits, in half the time."""
+    bits, exponent = x.view(np.int64), scratch.view(np.int64)
+    np.subtract(bits, _ROOT_HALF_BITS, out=exponent)
+    exponent >>= _MANTISSA_BITS
+    k[...] = exponent
+    exponent <<= _MANTISSA_BITS
+    np.subtract(bits, exponent, out=f.view(np.int64))
     f -= 1.0
-    return f, k.astype(np.float64)
 
 
-def _combine(f: Floats, k: Floats, lost: Floats | float) -> Floats:
-    """Compute ``log(1 + f) + k log(2) + lost``, small terms first."""
-    half_square = 0.5 * f * f
-    s = f / (2.0 + f)
-    z = s * s
-    w = z * z
-    even = w * _EVEN[2]  # in place from here on: memory would be asked for at each step
+def _combine(f: Floats, k: Floats, lost: Floats | None, scratch: Floats, total: Floats) -> None:
+    """Write ``log(1 + f) + k log(2) + lost`` into `total`, small terms first.
+
+    Every step works in place, because each temporary would have to be allocated.
+    """
+    half_square, s, z, w, even = scratch
+    np.multiply(f, 0.5, out=half_square)
+    half_square *= f
+    np.add(f, 2.0, out=s)
+    np.divide(f, s, out=s)
+    np.multiply(s, s, out=z)
+    np.multiply(z, z, out=w)
+    np.multiply(w, _EVEN[2], out=even)
     even += _EVEN[1]
     even *= w
     even += _EVEN[0]
     even *= w
-    total = w * _ODD[3]
+    np.multiply(w, _ODD[3], out=total)
     total += _ODD[2]
     total *= w
     total += _ODD[1]
@@ -209,8 +235,10 @@ def _combine(f: Floats, k: Floats, lost: Floats | float) -> Floats:
     total += even
     total += half_square
     total *= s
-    total += k * _LN2_LOW + lost
+    rest = np.multiply(k, _LN2_LOW, out=even)
+    if lost is not None:
+        rest += lost
+    total += rest
     total -= half_square
     total += f
-    total += k * _LN2_HIGH
-    return np.asarray(total)
+    total += np.multiply(k, _LN2_HIGH, out=even)

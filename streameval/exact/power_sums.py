@@ -14,28 +14,30 @@ import numpy.typing as npt
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.scratch import ROWS, borrowed
 
 __all__ = ["power_sums", "square_sum", "sum_and_square", "value_sum"]
 
 Floats = npt.NDArray[np.float64]
 
-_BLOCK = 2**13  # rows whose pieces stay in the cache
 _SLICE_BITS = 20
 _SLICES = range(4)
 _UPPER, _LOWER, _ONES, _SIGNS = range(4, 8)
+_LOWER_PIECES = (2, 3, _LOWER)
 _PIECE_BITS = (20, 40, 60, 80, 40, 80, 0, 0)  # how far below the exponent a slice or half ends
 _SAFE_BITS = 80 - 53  # a value no smaller than this has all its bits in the slices
-_SAFE_ROWS = 2**9 * _BLOCK  # a block adds at most 2**53 to a sum
+_SAFE_ROWS = 2**9 * ROWS  # a block adds at most 2**53 to a sum
 _SMALLEST = -1074  # every finite float64 is a whole multiple of 2**-1074
-_MIN_EXPONENT = -300  # from here on the squares of slices are far from underflow
+_MIN_EXPONENT = -300  # above it the squares of slices are far from underflow
 
 
 @attrs.frozen(eq=False)
 class _Power:
-    """What is summed of each value: in general, and as products of pairs of pieces.
+    """A power of the values to sum, as sums of products of pairs of pieces.
 
-    Products of a pair end some `bits` below the exponent, or below twice that of squares; so
-    many `shifts` bring them to the unit of the last pair, and double those that count twice.
+    The lowest bit of a product lies `bits` below the exponent, or below twice the exponent for
+    squares. `shifts` convert each product to the unit of the last pair, and double the products
+    that count twice.
     """
 
     terms: Callable[[Floats], Iterable[Floats]]
@@ -58,11 +60,11 @@ class _Power:
         return cls(terms, degree, pairs, bits, shifts)
 
     def general_sum(self, values: Floats, weights: FixedPoint | None) -> int:
-        """Sum a block, whatever its values."""
+        """Sum a block of any values."""
         return single_sum(self.terms(values), weights).units
 
     def sum_of_products(self, products: Iterator[int], exponent: int) -> int:
-        """Take the products of the pairs and add them up."""
+        """Add up the products of the pairs."""
         total = sum(next(products) << shift for shift in self.shifts)
         return total << (self.degree * exponent - self.bits[-1] - _SMALLEST)
 
@@ -87,16 +89,17 @@ def power_sums(
         At most 2**402 in magnitude.
     weights : FixedPoint, shape (n,), optional
         1 for every item by default.
-    less : float64 array, shape (n,), optional
-        Subtracted from the values, and rounded once, before anything else.
+    less : float64 or bool array, shape (n,), optional
+        Subtracted from the values first, with one rounding.
 
     Notes
     -----
-    The results are those of `single_sum`, with `exact_product` for squares. Without weights,
-    values are cut into four slices of 20 bits below the largest of them, and into halves of 40
-    bits. In a block of 2**13 rows, sums of halves and of products of slices are integers, in some
-    unit, that float64 holds, so that dot products are exact in any order. Values with bits below
-    the last slice are far smaller than the largest, and cut again by themselves.
+    The results equal those of `single_sum`, with `exact_product` for squares. Without weights,
+    each value is cut into two halves of 40 bits and four slices of 20 bits, starting at the
+    exponent of the largest value. In a block of 2**13 rows, the sums of halves and of products of
+    slices are integers in a fixed unit that float64 holds exactly, so dot products are exact in
+    any order. Values with bits below the last slice are far smaller than the largest; they are
+    cut again separately.
     """
     total, magnitude, square = _sums((_VALUE, _MAGNITUDE, _SQUARE), values, less, weights)
     return total, magnitude, square
@@ -136,7 +139,7 @@ def _sums(
 
 
 class _Blocks:
-    """Values less others, block by block: a long array of differences is never made."""
+    """Differences of two arrays, computed block by block without a full-length temporary."""
 
     def __init__(self, values: Floats, less: Floats | None) -> None:
         self._values, self._less = values, less
@@ -145,16 +148,16 @@ class _Blocks:
     def __iter__(self) -> Iterator[Floats]:
         """Yield the blocks; each is overwritten by the next."""
         if self._less is None:
-            yield from (self._values[rows] for rows in _cut(self.size, _BLOCK))
+            yield from (self._values[rows] for rows in _cut(self.size, ROWS))
             return
-        scratch = np.empty(min(self.size, _BLOCK))
-        for rows in _cut(self.size, _BLOCK):
+        scratch = np.empty(min(self.size, ROWS))
+        for rows in _cut(self.size, ROWS):
             values = self._values[rows]
             yield np.subtract(values, self._less[rows], out=scratch[: len(values)])
 
     def range(self) -> tuple[float, float]:
         """Find the min and max of the magnitudes."""
-        scratch = np.empty(min(self.size, _BLOCK))
+        scratch = np.empty(min(self.size, ROWS))
         sizes = (np.abs(block, out=scratch[: len(block)]) for block in self)
         ends = [(size.item(size.argmin()), size.item(size.argmax())) for size in sizes]
         lowest, highest = zip(*ends, strict=True)
@@ -168,13 +171,13 @@ def _cut(rows: int, step: int) -> Iterator[slice]:
 def _sums_of(
     powers: tuple[_Power, ...], blocks: _Blocks, weights: FixedPoint | None
 ) -> tuple[list[int], _Blocks]:
-    """Sum what can be summed by slices, or everything; return what is left too."""
+    """Sum the values that slices can hold, or all of them; also return the values left over."""
     smallest, largest = blocks.range()
     exponent = math.frexp(largest)[1]
     if weights is None and exponent >= _MIN_EXPONENT:
         return _sliced(powers, blocks, exponent, smallest < math.ldexp(1.0, exponent - _SAFE_BITS))
     totals = [0] * len(powers)
-    for block, rows in zip(blocks, _cut(blocks.size, _BLOCK), strict=True):
+    for block, rows in zip(blocks, _cut(blocks.size, ROWS), strict=True):
         part = None if weights is None else weights[rows]
         sums = [power.general_sum(block, part) for power in powers]
         totals = [a + b for a, b in zip(totals, sums, strict=True)]
@@ -187,20 +190,24 @@ def _sliced(
     """Sum the values, all below ``2**exponent``, that slices hold; return the others."""
     pairs = [pair for power in powers for pair in power.pairs]
     used = {piece for pair in pairs for piece in pair if piece < _ONES}
-    scratch = [np.empty(min(_BLOCK, blocks.size)) for _ in _PIECE_BITS]
-    scratch[_ONES].fill(1.0)
     dots: list[list[Any]] = []
     left: list[Floats] = []
-    for block in blocks:
-        pieces = [piece[: len(block)] for piece in scratch]
-        _cut_in_two(block, pieces, exponent)
-        if _SQUARE in powers:
-            _cut_in_four(pieces, exponent)
-        if has_small:
-            left.append(_take_out(block, pieces, used, exponent))
-        if _MAGNITUDE in powers:
-            np.copysign(pieces[_ONES], block, out=pieces[_SIGNS])
-        dots.append([pieces[i].dot(pieces[j]) for i, j in pairs])
+    with borrowed(len(_PIECE_BITS)) as scratch:
+        scratch[_ONES, : blocks.size].fill(1.0)
+        for block in blocks:
+            pieces = list(scratch[:, : len(block)])
+            _cut_in_two(block, pieces, exponent)
+            is_short = not pieces[_LOWER].any()  # of float32, say
+            if _SQUARE in powers:
+                _cut_in_four(pieces, exponent, is_short=is_short)
+            if has_small and not is_short:
+                left.append(_take_out(block, pieces, used, exponent))
+            if _MAGNITUDE in powers:
+                np.copysign(pieces[_ONES], block, out=pieces[_SIGNS])
+            empty = _LOWER_PIECES if is_short else ()
+            dots.append(
+                [0.0 if i in empty or j in empty else pieces[i].dot(pieces[j]) for i, j in pairs]
+            )
     to_units = [bit - power.degree * exponent for power in powers for bit in power.bits]
     sums = (np.array(dots) * np.ldexp(1.0, to_units)).astype(np.int64).sum(axis=0)
     products = iter(sums.tolist())
@@ -214,17 +221,19 @@ def _cut_in_two(values: Floats, pieces: list[Floats], exponent: int) -> None:
     np.subtract(values, pieces[_UPPER], out=pieces[_LOWER])
 
 
-def _cut_in_four(pieces: list[Floats], exponent: int) -> None:
-    """Write the slices of the halves."""
+def _cut_in_four(pieces: list[Floats], exponent: int, *, is_short: bool) -> None:
+    """Write the slices of the halves, or of the upper half only if the lower one is 0."""
     first, second, third, fourth, upper, lower, *_ = pieces
     _round(upper, exponent - _SLICE_BITS, first)
     np.subtract(upper, first, out=second)
+    if is_short:
+        return
     _round(lower, exponent - 3 * _SLICE_BITS, third)
     np.subtract(lower, third, out=fourth)
 
 
 def _take_out(values: Floats, pieces: list[Floats], used: set[int], exponent: int) -> Floats:
-    """Return the values with bits below the last slice, and make their pieces 0."""
+    """Return the values with bits below the last slice, and set their pieces to 0."""
     rounded = pieces[_SIGNS]
     _round(pieces[_LOWER], exponent - 4 * _SLICE_BITS, rounded)
     is_whole = rounded == pieces[_LOWER]

@@ -1,7 +1,7 @@
 """Rows of several integer columns, sorted and counted as single integers.
 
-Sorting values is several times faster than an argsort, which is several times faster than a sort
-by several columns. So columns of small integers are packed into one integer a row.
+Sorting values is several times faster than an argsort, which in turn is several times faster than
+a sort by several columns. So columns of small integers are packed into one integer per row.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Coded = tuple[Codes, int]
 
 _MAX_BITS = 63
 _LAST = np.uint64(2**64 - 1)
-_DENSE = 4  # integers below this many times their number are counted: 10 times faster than sorting
-_STEPS = 4  # steps up a tie before a binary search: most ties are short
+_DENSE = 4  # integers below this multiple of their number are counted: 10 times faster than sorting
+_STEPS = 4  # single steps through a tie before a binary search: most ties are short
 _BLOCK = 2**16  # rows: a table of this size stays in the cache
 
 
 def coded(values: Keys) -> tuple[Keys, Coded]:
-    """Find the distinct values and 0, sorted, and code each value; fast where most are 0."""
+    """Find the sorted distinct values, including 0, and code each value; fast if most are 0."""
     some = np.flatnonzero(values)
     kept = values[some]
     table = np.append(np.uint64(0), np.unique(kept))
@@ -68,8 +68,8 @@ def turned(column: Coded) -> Coded:
 def order_in_groups(group: Codes, key: Keys, minor: Coded) -> npt.NDArray[np.intp]:
     """Sort rows by rising group, then by falling key, then by falling code.
 
-    The keys are too wide to be packed. So rows are grouped first, and groups of similar size
-    are then sorted together as the rows of a matrix, which is far faster than one long sort.
+    The keys are too wide to pack. So rows are grouped first, and then groups of similar size
+    are sorted together as the rows of a matrix, which is far faster than one long sort.
     """
     codes, bits = turned(minor)
     if int(group.max(initial=0)).bit_length() + bits + len(group).bit_length() <= _MAX_BITS:
@@ -92,9 +92,9 @@ def order_in_groups(group: Codes, key: Keys, minor: Coded) -> npt.NDArray[np.int
 def standings(values: Values, sizes: Codes, asked: Codes, group: Codes) -> tuple[Codes, Codes]:
     """Count the rows of the same group with a greater value, and those with the same value.
 
-    Only values are sorted, with groups of similar size together as the rows of a matrix, and
-    only the requested rows are looked up. For a million float32 scores in groups of 100, of
-    which a tenth are looked up, this takes 5 ns a row; ordering all rows would take 100.
+    Only values are sorted, in matrices whose rows are groups of similar size, and only the
+    requested rows are looked up. For a million float32 scores in groups of 100, with a tenth of
+    the rows looked up, this takes 5 ns per row; ordering all rows would take 100 ns.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def standings(values: Values, sizes: Codes, asked: Codes, group: Codes) -> tuple
     Returns
     -------
     greater, equal : int64 array, shape (m,)
-        The numbers of rows; each row is equal to itself.
+        The numbers of rows; `equal` counts the row itself too.
     """
     counts = np.bincount(group, minlength=len(sizes))
     groups = np.flatnonzero(counts)
@@ -262,7 +262,7 @@ def grouped(group: Codes) -> npt.NDArray[np.intp]:
 
 
 def _widths(sizes: npt.NDArray[np.intp]) -> Codes:
-    """Choose the width of the matrix that each group is sorted in: a power of two, or its size."""
+    """Choose the width of the matrix for each group: a power of two, or the size of the group."""
     if len(sizes) and (sizes == sizes[0]).all():
         return sizes
     return np.int64(1) << np.frexp(np.maximum(sizes, 1) - 0.5)[1].astype(np.int64)
@@ -284,7 +284,7 @@ def _as_rows(
 
 
 def _items(groups: Codes, counts: Codes) -> Codes | None:
-    """Index the items of groups in the order of `groups`; None if that is their own order."""
+    """Index the items of groups in the order of `groups`; None if that changes nothing."""
     if (groups[1:] > groups[:-1]).all():
         return None
     sizes = counts[groups]
@@ -295,7 +295,7 @@ def _items(groups: Codes, counts: Codes) -> Codes | None:
 def _as_table(values: Values, starts: Codes, sizes: Codes) -> tuple[Values, Codes]:
     """Sort groups, the largest first, as the rows of a new matrix.
 
-    Rows are padded in front with the min of the type; the second result is by how many items.
+    Rows are padded in front with the min of the type. The second result is the padding of each.
     """
     width = int(sizes[0])
     if sizes[-1] == width and starts[-1] - starts[0] == width * (len(starts) - 1):
@@ -331,7 +331,7 @@ def _looked_up(table: Values, filled: Codes, row: Codes, value: Values) -> tuple
 def _first_of_ties(
     flat: Values, first: Codes, base: Codes, filled: Codes, value: Values, width: int
 ) -> Codes:
-    """Find the first items of ties, given the last: by a few steps up, then by a search."""
+    """Find the first item of each tie, given the last: a few single steps, then a search."""
     start, tied = base + filled, np.arange(len(first))
     for _ in range(_STEPS):
         tied = tied[first[tied] > start[tied]]
@@ -344,7 +344,7 @@ def _first_of_ties(
 
 
 def _searched(flat: Values, base: Codes, value: Values, width: int, below: np.ufunc) -> Codes:
-    """Find in sorted rows the first item that is not below a value: a binary search of all."""
+    """Find the first item of each sorted row that is not below a value, by binary search."""
     position, left = base.copy(), width + 1
     while left > 1:
         half = left >> 1
@@ -354,7 +354,7 @@ def _searched(flat: Values, base: Codes, value: Values, width: int, below: np.uf
 
 
 def _packed(columns: Sequence[Coded]) -> tuple[Codes, list[Codes | None]]:
-    """Pack rows into integers; where these would exceed 63 bits, recode the distinct ones first."""
+    """Pack rows into integers; if they would exceed 63 bits, recode distinct values first."""
     packed, size = columns[0]
     tables: list[Codes | None] = []
     for codes, bits in columns[1:]:

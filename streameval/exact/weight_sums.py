@@ -1,4 +1,4 @@
-"""Sums of weights by cell, in the time of two counts: floats that are added without rounding."""
+"""Exact sums of weights by cell, as fast as two counts, by adding floats that never round."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FRACTION_MASK = np.int64((1 << FRACTION_BITS) - 1)
 _ROUNDS_HIGH = 1.5 * 2.0 ** (52 - _HIGH_BITS)
 _ROUNDS_LOW = 1.5 * 2.0 ** (52 - FRACTION_BITS)
 _CHUNK = 2**14  # its temporaries stay in the cache
-_LONG_CHUNK = 2**16  # where the sums of a chunk take longer than its rows
+_LONG_CHUNK = 2**16  # above this number of cells, the sums of a chunk take longer than its rows
 
 
 def weights_by_cell(
@@ -41,19 +41,19 @@ def weights_by_cell(
     size : int
         The number of cells.
     checked : bool
-        Whether the caller knows that no cell can pass 2**63 - 1; by default the total is checked.
+        Whether the caller knows that no cell can exceed 2**63 - 1; if not, the total is checked.
 
     Notes
     -----
     A weight is split into a multiple of 2**-24 and a rest, which is rounded to a multiple of
-    2**-62 as in `FixedPoint.of_floats`. While the weights of a chunk add up to at most 2**29,
-    float64 holds all sums of either part exactly, so that ``bincount`` is exact. Larger weights
-    are converted to `FixedPoint` first, in five times the time.
+    2**-62 as in `FixedPoint.of_floats`. As long as the weights of a chunk add up to at most
+    2**29, float64 holds all sums of either part exactly, so ``bincount`` is exact. Larger weights
+    are converted to `FixedPoint` first, which takes five times as long.
 
     Raises
     ------
     CountOverflowError
-        When the total would pass 2**63 - 1.
+        When the total would exceed 2**63 - 1.
     """
     step = min(max(len(weights), 1), _CHUNK if size <= _CHUNK else _LONG_CHUNK)
     add = _sums
@@ -68,7 +68,7 @@ def weights_by_cell(
 
 
 def are_whole(weights: WeightArray) -> bool:
-    """Tell whether no weight has a fraction; mostly the first of them tells."""
+    """Tell whether all weights are whole; usually the first one decides."""
     if weights.dtype.kind != "f":
         return True
     may_be = not len(weights) or weights.item(0) % 1 == 0

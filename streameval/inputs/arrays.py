@@ -1,6 +1,6 @@
-"""The only door for inputs: anything array-like becomes a checked NumPy array.
+"""The only entry point for inputs: anything array-like becomes a checked NumPy array.
 
-No framework is imported here: foreign arrays are known by the module of their type.
+No framework is imported here; the module of its type identifies a foreign array.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ import functools
 import math
 import numbers
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,9 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import SMALLEST_ROUNDED, FixedPoint
 from streameval.inputs.coded import CodedTexts
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 __all__ = [
     "SCORE_BITS",
@@ -56,15 +58,15 @@ def as_array(value: Any, *, name: str, allow_missing: bool = False) -> npt.NDArr
     """Convert to an array of bool, int, uint or float, or to an object array of strings.
 
     Takes what `numpy.asarray` takes, torch and CuPy tensors on any device, JAX arrays,
-    pandas, polars and pyarrow columns, and sequences of any of these. An array of nothing has
-    no type of its own, and becomes one of floats as an empty list does. Missing numbers become
-    NaN where they are allowed.
+    pandas, polars and pyarrow columns, and sequences of any of these. An empty array of any type
+    becomes an empty array of floats, as an empty list does. Missing numbers become NaN where
+    they are allowed.
 
     Raises
     ------
     InvalidInputError
-        When the value is no array, mixes types, holds missing values, or holds anything but
-        numbers and strings.
+        When the value is not an array, mixes types, has missing values, or holds anything other
+        than numbers and strings.
     """
     if type(value) is CodedTexts and None not in value.texts:
         return np.asarray(value)
@@ -110,9 +112,9 @@ def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
 
 
 def as_labels_or_scores(value: Any, *, name: str) -> npt.NDArray[Any]:
-    """Convert as `as_array` does, but refuse integers while they are what was given.
+    """Convert as `as_array` does, but refuse integers that do not fit into 64 bits.
 
-    Integers alone are labels; past 64 bits they would become floats, which are scores.
+    Integers are labels. Beyond 64 bits they would become floats, and be read as scores.
     """
     array = as_array(value, name=name)
     if array.dtype.kind == "f" and array is not value and array.dtype.itemsize == 8:
@@ -132,7 +134,7 @@ def as_scores(value: Any, *, name: str, allow_nan: bool = False) -> npt.NDArray[
 def as_comparable(
     value: Any, *, name: str, allow_nan: bool = False
 ) -> npt.NDArray[np.float32 | np.float64]:
-    """Convert to scores to compare with each other: float32 stays, the rest is float64."""
+    """Convert to scores that are compared with each other: keep float32, else use float64."""
     array = as_array(value, name=name, allow_missing=allow_nan)
     if array.dtype.kind == "O":
         raise InvalidInputError("must hold scores, got strings", argument=name)
@@ -158,13 +160,13 @@ def as_numbers(value: Any, *, name: str) -> npt.NDArray[np.float64]:
 
 
 def _are_within(numbers: npt.NDArray[np.float64], largest: float) -> bool:
-    """Tell whether one or more magnitudes are at most this; NaN is the min and max to NumPy."""
+    """Tell whether a nonempty array stays within a limit in magnitude; False if it holds NaN."""
     ends = numbers.item(numbers.argmin()), numbers.item(numbers.argmax())
     return -largest <= ends[0] and ends[1] <= largest
 
 
 def as_weights(value: Any, *, rows: int, name: str = "sample_weight") -> FixedPoint | None:
-    """Convert to one non-negative fixed-point weight a row, or None for no weights."""
+    """Convert to one non-negative fixed-point weight per row, or None if there are no weights."""
     weights = read_weights(value, rows=rows, name=name)
     return None if weights is None else FixedPoint.of_numbers(weights, name=name)
 
@@ -172,10 +174,10 @@ def as_weights(value: Any, *, rows: int, name: str = "sample_weight") -> FixedPo
 def read_weights(
     value: Any, *, rows: int, name: str = "sample_weight"
 ) -> npt.NDArray[np.float64] | npt.NDArray[np.int64] | None:
-    """Check one weight a row that `FixedPoint.of_numbers` takes, or None for no weights.
+    """Check one weight per row that `FixedPoint.of_numbers` takes, or None if there are no weights.
 
-    The usual ones, of 2**-20 and above or 0, take a look at their min and max: a quarter of the
-    time of all checks on 32 rows. They are not copied.
+    For the usual weights, which are 0 or at least 2**-20, the min and max are enough: on 32 rows
+    that takes a quarter of the time of all checks. Such weights are not copied.
     """
     if value is None:
         return None
@@ -188,10 +190,10 @@ def read_weights(
     if array.dtype.kind != "f":
         _refuse_first(array < 0, array, name, "must not be negative")
         return FixedPoint.of_integers(
-            array.astype(np.uint8) if array.dtype == bool else array
+            array.astype(np.uint8) if array.dtype == bool else array, name=name
         ).whole
     weights = _widen(array)
-    if not _are_usual_weights(weights):
+    if not _are_kept_exactly(weights):
         _refuse_first(~np.isfinite(weights), weights, name, "must be finite")
         _refuse_first(weights < 0, weights, name, "must not be negative")
         FixedPoint.of_floats(weights, name=name)
@@ -199,12 +201,12 @@ def read_weights(
 
 
 def are_empty(*arrays: npt.NDArray[Any]) -> bool:
-    """Tell whether none of the arrays has a row, whatever their shapes."""
+    """Tell whether none of the arrays has any rows, whatever their shapes."""
     return all(array.size == 0 and array.ndim > 0 and not len(array) for array in arrays)
 
 
 def as_vector(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Take an array of shape ``(n, 1)``, as Keras gives, as one of shape ``(n,)``."""
+    """Reshape an array of shape ``(n, 1)``, as Keras returns, to ``(n,)``."""
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
@@ -215,7 +217,7 @@ def check_vector(
     name: str,
     remedy: str | tuple[object, ...] = (),
 ) -> None:
-    """Refuse an array that is not one-dimensional, or has not `rows` rows."""
+    """Refuse an array that is not one-dimensional or does not have `rows` rows."""
     if array.ndim != 1:
         raise InvalidInputError(
             f"must have shape (n,), got {shape_text(array)}", argument=name, remedy=remedy
@@ -225,7 +227,7 @@ def check_vector(
 
 
 def check_matrix(array: npt.NDArray[Any], *, rows: int | None, columns: int, name: str) -> None:
-    """Refuse an array that is not two-dimensional with these columns, and `rows` rows."""
+    """Refuse an array whose shape is not ``(rows, columns)``."""
     if array.ndim != 2 or array.shape[1] != columns:
         raise InvalidInputError(
             f"must have shape (n, {columns}), got {shape_text(array)}", argument=name
@@ -237,8 +239,9 @@ def check_matrix(array: npt.NDArray[Any], *, rows: int | None, columns: int, nam
 def are_probabilities(scores: npt.NDArray[np.floating[Any]]) -> bool:
     """Tell whether one or more native floats lie in [0, 1]; False if any is -0.0.
 
-    Numbers from 0.0 on are in the order of their bits; -0.0, negative ones and NaN come last. So
-    one pass does, and the position of a maximum takes a quarter of the time of the maximum itself.
+    As unsigned integers, the bits of non-negative floats are in the order of the floats; those of
+    -0.0, negative numbers and NaN are greater. So one pass is enough. Finding the position of the
+    max takes a quarter of the time of computing the max.
     """
     view, one = SCORE_BITS[scores.dtype]
     bits = scores.view(view)
@@ -267,7 +270,7 @@ def first_index(mask: npt.NDArray[np.bool_]) -> int | tuple[int, ...]:
 
 
 def shape_text(array: npt.NDArray[Any]) -> str:
-    """Say the shape of an array, or that it is a scalar."""
+    """Describe the shape of an array, or say that it is a scalar."""
     return str(array.shape) if array.ndim else "a scalar"
 
 
@@ -312,7 +315,7 @@ def _innermost(values: Any) -> Any:
 def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
     try:
         if _root_of(value) == "polars" and hasattr(value, "to_numpy"):
-            # its __array__ makes strings as wide as the longest, and drops NULs at their ends
+            # its __array__ makes all strings as wide as the longest, and drops trailing NULs
             return np.asarray(value.to_numpy())
         return np.asarray(value)
     except Exception as error:
@@ -330,19 +333,19 @@ def _framework(value: Any) -> str | None:
 
 
 def _root_of(value: Any) -> str | None:
-    cls: Any = type(value)  # its hash is that of a class, whatever its metaclass says
+    cls: Any = type(value)  # the hash of a type, whatever its metaclass defines
     return _root_of_class(cls)
 
 
 @functools.lru_cache(maxsize=256)  # a microsecond a tensor otherwise
 def _root_of_class(cls: type) -> str | None:
-    """Name the package that a class comes from, if its arrays are read in a way of their own."""
+    """Name the package that defines a class, if arrays of that package need their own reader."""
     roots = (base.__module__.partition(".")[0] for base in cls.__mro__)
     return next((root for root in roots if root in ("torch", "cupy", "polars")), None)
 
 
 def _is_array(item: Any) -> bool:
-    """Tell whole arrays from scalars and sequences, which NumPy reads well by itself."""
+    """Tell arrays from scalars and sequences, which NumPy reads correctly without help."""
     return _framework(item) is not None or (
         hasattr(item, "__array__") and not isinstance(item, np.generic)
     )
@@ -361,7 +364,7 @@ def _from_torch(tensor: Any, name: str) -> npt.NDArray[Any]:
 
 
 def _objects(values: Any) -> npt.NDArray[np.object_]:
-    """Hold items as they are: an array of str would be as wide as its longest item."""
+    """Keep items as objects; each item of an array of str would be as wide as the longest."""
     return np.fromiter(values, dtype=object, count=len(values))
 
 
@@ -391,7 +394,7 @@ def _unify_objects(
 
 
 def _numbers(items: list[Any], name: str) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
-    """Hold numbers of several types as int64 if they are such integers, else as float64."""
+    """Convert numbers of several types to int64 if they all fit, else to float64."""
     if all(_item_category(item) == "integer" for item in items):
         integers = [int(item) for item in items]
         if all(-(2**63) <= integer < 2**63 for integer in integers):
@@ -409,7 +412,7 @@ def _item_category(item: Any) -> str:
         return "string"
     if isinstance(item, (numbers.Integral, np.bool_)):
         return "integer"
-    if isinstance(item, (numbers.Real, Decimal)):
+    if isinstance(item, (numbers.Real, _decimal())):
         return "real"
     if isinstance(item, (list, tuple, np.ndarray)):
         return "sequence"
@@ -420,13 +423,21 @@ def is_missing(item: Any) -> bool:
     """Tell whether an item is None, NaN, NA or NaT."""
     if item is None or type(item).__name__ in ("NAType", "NaTType"):
         return True
-    if isinstance(item, Decimal):
+    if isinstance(item, _decimal()):
         return item.is_nan()
     return isinstance(item, (float, np.floating)) and math.isnan(item)
 
 
+@functools.cache
+def _decimal() -> type[Decimal]:
+    """Import the type of decimals when the first objects come."""
+    from decimal import Decimal  # noqa: PLC0415
+
+    return Decimal
+
+
 def _stack(rows: list[Any], name: str, allow_missing: bool) -> npt.NDArray[Any]:
-    """Make one array of rows, which must have one length and hold one type."""
+    """Make one array of rows, which must all have the same length and type."""
     if len({np.shape(row)[:1] for row in rows}) > 1:
         raise InvalidInputError("must have rows of one length", argument=name)
     if all(isinstance(row, np.ndarray) and row.dtype.kind in _NUMERIC_KINDS for row in rows):
@@ -441,8 +452,8 @@ def _widen(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         return array.astype(np.float64, copy=False)
 
 
-def _are_usual_weights(weights: npt.NDArray[np.float64]) -> bool:
-    """Tell whether one or more weights are kept exactly; NaN is the min and max to NumPy."""
+def _are_kept_exactly(weights: npt.NDArray[np.float64]) -> bool:
+    """Tell whether a nonempty array of weights is kept exactly; False if it holds NaN."""
     smallest, largest = weights.item(weights.argmin()), weights.item(weights.argmax())
     if not 0.0 <= smallest <= largest < 2.0**63:
         return False
@@ -461,7 +472,7 @@ def _integral(array: npt.NDArray[Any], given: Any, name: str) -> npt.NDArray[np.
 
 
 def _exact(given: Any, array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    """Find the integers that were rounded when they became an array of floats."""
+    """Find the integers that were rounded when they were converted to floats."""
     listed = isinstance(given, (list, tuple))
     items = given if listed else _to_numpy(given, name, allow_missing=False).ravel().tolist()
     flat = list(_flattened(items))

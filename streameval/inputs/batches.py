@@ -14,7 +14,7 @@ from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
 __all__ = ["Table", "arguments"]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Table:
     """A batch with columns: a mapping, a data frame or an Arrow table."""
 
@@ -33,7 +33,7 @@ class Table:
         return name in self.names or (is_path(name) and self._inside(name) is not None)
 
     def column(self, name: str) -> Any:
-        """Take a column out, once however often it is asked for; a missing one is named.
+        """Take a column out, once for all calls; an error names a missing one.
 
         A name that no column has may be a path into structures or objects, ``ctx.country``.
         """

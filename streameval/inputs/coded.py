@@ -12,7 +12,7 @@ __all__ = ["CodedTexts", "are_texts"]
 
 
 class CodedTexts:
-    """A vector of texts, as codes of different ones; an array of objects for whoever asks.
+    """A vector of texts, as codes of distinct ones; NumPy converts it to an array of objects.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def judged_rows(
 
 
 def check_order(run: Any, qrels: Any) -> None:
-    """Refuse judgements that a file was read into as a run, and the other way round."""
+    """Refuse judgements passed as a run, and a run passed as judgements."""
     if _holds_only(run, "relevance"):
         raise InvalidInputError(
             "must hold scores, got judgements",

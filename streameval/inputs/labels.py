@@ -166,7 +166,7 @@ def canonical_classes(value: Any, *, min_count: int) -> Classes:
 
 
 def class_position(of: Label, names: tuple[Label, ...], labels: tuple[Label, ...]) -> int | None:
-    """Find a class by what it is shown by, by its label, or by the text of that; None if none.
+    """Find a class by its display name, its label, or the text of its label; None if none.
 
     >>> class_position("pos", ("neg", "pos"), (0, 1)), class_position("1", ("neg", "pos"), (0, 1))
     (1, 1)
@@ -189,7 +189,7 @@ def class_labels(classes: ClassSet) -> tuple[Label, ...]:
 
 
 def class_names(classes: ClassSet) -> tuple[Label, ...]:
-    """List what the classes are shown by: their names, or the labels themselves."""
+    """List the display names of the classes: their names, or the labels themselves."""
     return classes.names if isinstance(classes, NamedClasses) else class_labels(classes)
 
 
@@ -398,7 +398,7 @@ def _check_count(count: int, min_count: int) -> int:
 
 
 def _text(label: str, *, name: str) -> str:
-    """Refuse lone surrogates: they are no text, and JSON would join two of them."""
+    """Refuse lone surrogates: they are not text, and JSON would join two of them."""
     try:
         label.encode("utf-8")
     except UnicodeEncodeError:

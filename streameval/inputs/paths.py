@@ -20,7 +20,7 @@ ABSENT = object()
 """Marks a path that leads to nothing, not even null."""
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Fields(Mapping[str, Any]):
     """A row whose nested fields are found by path.
 

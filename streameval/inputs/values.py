@@ -104,7 +104,9 @@ class ValueCodes:
         parts = [_local(column, name) for column, name in zip(columns, names, strict=True)]
         rows = {len(codes) for codes, _ in parts}
         if len(rows) > 1:
-            raise InvalidInputError(f"must have {min(rows)} rows as others", argument=names[0])
+            raise InvalidInputError(
+                f"must have {min(rows)} rows like other columns", argument=names[0]
+            )
         if len(parts) == 1:
             codes, values = parts[0]
         else:
@@ -135,7 +137,7 @@ class ValueCodes:
 
 
 def _local(column: Any, name: str) -> tuple[Indices, list[Value]]:
-    """Return the code of each row, and the distinct values of one column in any order."""
+    """Return the code of each row, and the distinct values of one column, in any order."""
     if hasattr(column, "dictionary_encode"):  # Arrow
         return _of_arrow(column, name)
     if hasattr(column, "factorize"):  # pandas, and codes of texts

@@ -1,4 +1,4 @@
-"""Readers: runs and qrels of TREC, and files of predictions in blocks for any process."""
+"""Readers: TREC runs and qrels, and files of predictions, in blocks that any process can parse."""
 
 from streameval.errors import BadDataError
 from streameval.io.blocks import Block

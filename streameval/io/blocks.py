@@ -23,8 +23,8 @@ __all__ = ["Block", "Emptied", "emptied"]
 class Block(Protocol):
     """A part of a file: a frozen value that pickles and can be parsed on its own.
 
-    Its `unit` is what a row of the file is called, "line", "row" or "query", or "offset" or
-    "entry" on a server.
+    Its `unit` is what messages call a row: "line", "row" or "query" of a file, "offset" or
+    "entry" of a server.
     """
 
     unit: ClassVar[str]
@@ -41,13 +41,13 @@ class Block(Protocol):
 
     @property
     def unended(self) -> str:
-        """What the last line of its file lacks, if that is the block; else nothing."""
+        """What the last line of the file lacks, if the block ends with it; otherwise empty."""
         ...
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows that can be read, to look at; every field of them, as JSON would.
+        """Yield the readable rows with all of their fields, for display.
 
-        Fields that are not among `names` may be left out as None.
+        Fields that are not among `names` may be None.
         """
         ...
 
@@ -69,7 +69,7 @@ class Emptied:
     Parameters
     ----------
     block : Block
-        All else of it.
+        The block without its bytes.
     start, size : int
         Where its bytes are in the file.
     """
@@ -84,7 +84,7 @@ class Emptied:
         Raises
         ------
         BadDataError
-            If the file is shorter by now, or cannot be read.
+            If the file has become shorter, or cannot be read.
         """
         path = self._block.source
         with reading(path), Path(path).open("rb") as file:
@@ -92,14 +92,21 @@ class Emptied:
             data = file.read(self._size)
         if len(data) < self._size:
             raise BadDataError(f"{path}: has become shorter while it was read.")
-        filled: Block = attrs.evolve(self._block, data=data)
-        return filled
+        return _with_data(self._block, data)
 
 
 def emptied(block: Any) -> Block | Emptied:
-    """Leave out the bytes of a block if its file can be read again."""
+    """Drop the bytes of a block if its file can be read again."""
     end = getattr(block, "end", None)
     if end is None:
         return cast("Block", block)
     size = len(block.data)
-    return Emptied(attrs.evolve(block, data=b""), end - size, size)
+    return Emptied(_with_data(block, b""), end - size, size)
+
+
+def _with_data(block: Any, data: bytes) -> Block:
+    """Replace the bytes of a block, or of the block inside of it."""
+    is_outer = not hasattr(type(block), "data")
+    changed = {"block": _with_data(block.block, data)} if is_outer else {"data": data}
+    replaced: Block = attrs.evolve(block, **changed)
+    return replaced

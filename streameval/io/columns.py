@@ -43,17 +43,17 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-# 3.0 is 3: tables with gaps are often written so.
+# 3.0 counts as 3, because tables with gaps often hold integers as floats.
 _INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
 _UNNAMED_CLASS = re.compile(r"LABEL_([0-9]{1,9})")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
-_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")  # may be meant: no advice then
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")  # maybe thousands: no advice then
 _WHOLE = re.compile(r"(-?[0-9]{1,16})\.0+")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _INT64 = range(-(2**63), 2**63)
-# What files of types hold beside numbers and text; a time zone makes a time no other type.
+# Typed files hold these besides numbers and text; a time with a time zone has the same type.
 _DATES = (date, time)
-# Equal values of one of these types are the same, which 0.0 and -0.0 are not.
+# Equal values of one of these types are identical; 0.0 and -0.0 are equal but not identical.
 _DISTINCT = ({int}, {bool}, {date})
 _LISTED = 5
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
@@ -80,7 +80,7 @@ class FieldType(Protocol):
         ...
 
     def fault(self, value: Any) -> str | None:
-        """Say what a value should have been, or None if it fits."""
+        """Describe what a value should be, or return None if it fits."""
         ...
 
 
@@ -93,13 +93,13 @@ class Column:
     argument : str
         The name of the argument, "y_true".
     names : tuple of str
-        The fields; several of them become the columns of an ``(n, K)`` array.
+        The fields; if there are several, they become the columns of an ``(n, K)`` array.
     field_type : FieldType
         What one field holds.
     item : int, optional
-        The one column of the ``(n, K)`` array that is taken, if only one is.
+        The column of the ``(n, K)`` array to use, if only one is needed.
     fixed : tuple of (str, object)
-        Fields that are in no row: each has one value throughout, as a partition has.
+        Fields that no row holds: each has the same value in all rows, as in a partition.
     """
 
     argument: str
@@ -127,7 +127,7 @@ class Numbers:
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Turn the cells into floats where they are numbers."""
-        if "_" not in "".join(cells):  # float() takes 1_000 for a number
+        if "_" not in "".join(cells):  # float() accepts 1_000
             try:
                 return list(map(float, cells))
             except ValueError:
@@ -145,7 +145,7 @@ class Numbers:
         return _array_of(_read(values, number_or_text), self._types, np.float64)
 
     def fault(self, value: Any) -> str | None:
-        """Accept integers, floats, decimals, and text of digits; true and false are no numbers."""
+        """Accept integers, floats, decimals and numbers as text; true and false are not numbers."""
         if self.whole([value]) is not None:
             return None
         has_comma = isinstance(value, _CommaNumber) and not _THOUSANDS.fullmatch(value)
@@ -156,22 +156,22 @@ class Numbers:
 class Labels:
     """A label in every row: integers throughout, or text throughout.
 
-    A date or a time is a text, as it is in formats that have none.
+    Dates and times are text, as they are in formats without such types.
 
     Parameters
     ----------
     integers : bool
         Whether the labels are integers.
     listed : bool
-        Whether the classes were listed. If not, a cell that looks like an integer is one, so
-        that a column mixing integers and words is noticed.
+        Whether the classes were listed. If not, a cell that looks like an integer is read as
+        one, so that a column that mixes integers and words raises an error.
     hint : str
         What the user can do about a label of the other type.
     longest : int
-        How many characters a label may have. A longer text is none but a wrong column, and
-        every observed label is kept.
+        The max number of characters of a label. Every observed label is kept, and a longer text
+        probably comes from the wrong column.
     among : tuple of int or tuple of str
-        The labels that exist; empty where the accumulator knows them.
+        The valid labels; empty if the accumulator knows them.
     """
 
     integers: bool
@@ -182,7 +182,7 @@ class Labels:
 
     @property
     def _text_types(self) -> set[type]:
-        """Where text was listed, the number 3 is the label "3", as it is in a table of text."""
+        """The accepted types; if text was listed, the number 3 is the label "3", as in a CSV."""
         return {str, int} if self.listed else {str}
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
@@ -214,14 +214,14 @@ class Labels:
         return objects(texts) if all(map(self._fits, set(texts))) else None
 
     def _from_others(self, values: Sequence[Any]) -> Array | None:
-        """Take 3.0 and the text "3" for 3 here too."""
+        """Read 3.0 and the text "3" as 3, as the row-by-row path does."""
         numbers = _read(values, class_number)
         if any(map(self.fault, numbers)):
             return None
         return np.array([int(number) for number in numbers], dtype=np.int64)
 
     def fault(self, value: Any) -> str | None:
-        """Accept a label of the right type, and one there is."""
+        """Accept a valid label of the right type."""
         if self.integers:
             number: Any = class_number(value) if type(value) is str else value
             fits = type(number) in (int, bool, float, Decimal) and _is_int64(number)
@@ -253,13 +253,13 @@ class Values:
     longest: int = 256
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Take what is written as integers, true and false are for those."""
+        """Read cells that look like integers, true or false as such values."""
         values = {cell: _value(_canonical_text(cell)) for cell in set(cells)}
         return [values[cell] for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
-        """Make codes of texts, or an object array, if every value is a single one."""
-        coded = CodedTexts.of(values)  # the usual case: few different ones
+        """Make codes of texts, or an object array, if no value is a list or an object."""
+        coded = CodedTexts.of(values)  # the usual case: few distinct values
         if coded is not None:
             return None if any(map(self.fault, coded.texts)) else coded
         if set(map(type, values)) - {type(None)} in _DISTINCT:
@@ -268,14 +268,14 @@ class Values:
         return None if any(map(self.fault, values)) else objects(list(map(self.made, values)))
 
     def fault(self, value: Any) -> str | None:
-        """Accept text that is not too long, numbers, true, false, dates, times and nothing."""
+        """Accept text that is not too long, numbers, true, false, dates, times and None."""
         if type(value) is str:
             return _text_fault(value, self.longest)
         is_single = type(value) in (bool, int, float, Decimal, type(None))
         return None if is_single or isinstance(value, _DATES) else "a single value"
 
     def made(self, value: Any) -> Any:
-        """Tell fractions by their text: NaN is equal to nothing, itself included."""
+        """Compare fractions by their text, because NaN does not even equal itself."""
         return as_text(value) if type(value) in (float, Decimal) else value
 
 
@@ -284,21 +284,21 @@ class Texts(Values):
     """A single value of any type in every row, as text; None where it is missing."""
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Write the cells as the values that they look like would be written."""
+        """Write each cell in canonical form, as `_canonical_text` does."""
         texts = {cell: _canonical_text(cell) for cell in set(cells)}
         return [texts[cell] for cell in cells]
 
     def made(self, value: Any) -> str | None:
-        """Tell every value by its text."""
+        """Convert every value to text."""
         return as_text(value)
 
 
 @attrs.frozen
 class Flags:
-    """True or false in every row, or 1 or 0; in a table of text the words do as well."""
+    """True or false in every row, or 1 or 0; in a table of text, also the words."""
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Turn the cells into what they say."""
+        """Read the cells as true or false."""
         return [_TRUTHS.get(cell.lower(), cell or None) for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
@@ -386,8 +386,7 @@ class Vectors:
 class ScoresByClass:
     """A score for each class in every row, by its name: ``{"cat": 0.7, "dog": 0.3}``.
 
-    A list of objects with `label` and `score`, as pipelines of Hugging Face return, is taken for
-    such an object.
+    A list of objects with `label` and `score`, which pipelines of Hugging Face return, works too.
 
     Parameters
     ----------
@@ -426,7 +425,7 @@ class ScoresByClass:
 
 
 def scores_by_class(value: Any) -> dict[str, Any] | None:
-    """Read an object of scores, or a list of labels beside scores; None if a value is neither.
+    """Read an object of scores, or a list of labels with scores; None if a value is neither.
 
     >>> scores_by_class([{"label": "cat", "score": 0.7}, {"label": "dog", "score": 0.3}])
     {'cat': 0.7, 'dog': 0.3}
@@ -442,7 +441,7 @@ def scores_by_class(value: Any) -> dict[str, Any] | None:
 
 
 def has_decimal_comma(cell: str) -> bool:
-    """Tell whether a cell is a number whose decimals stand behind a comma.
+    """Tell whether a cell is a number with a decimal comma.
 
     >>> has_decimal_comma("-0,5"), has_decimal_comma("1e-3"), has_decimal_comma("1.234,5")
     (True, False, False)
@@ -451,7 +450,7 @@ def has_decimal_comma(cell: str) -> bool:
 
 
 def with_point(cell: str) -> str:
-    """Write a number with a decimal comma as Python does; leave all other text."""
+    """Write a number with a decimal comma as Python does; return other text unchanged."""
     return cell.replace(",", ".") if has_decimal_comma(cell) else cell
 
 
@@ -462,7 +461,7 @@ def integer_or_text(cell: str) -> int | str | None:
 
 
 def class_number(cell: str) -> int | str | None:
-    """Read a label as an integer, also as Hugging Face calls classes without names.
+    """Read a label as an integer, including Hugging Face's names for unnamed classes.
 
     >>> class_number("3"), class_number("LABEL_3"), class_number("cat")
     (3, 3, 'cat')
@@ -480,7 +479,7 @@ def number_or_text(cell: str) -> float | str | None:
 
 
 def _read(values: Sequence[Any], read: Callable[[str], Any]) -> Sequence[Any]:
-    """Read the texts among values, each different one once."""
+    """Read the texts among values, each distinct one once."""
     if str not in set(map(type, values)):
         return values
     known = {text: read(text) for text in {value for value in values if type(value) is str}}
@@ -497,11 +496,11 @@ def _text_fault(text: str, longest: int) -> str | None:
         return f"text of at most {longest} characters"
     if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
         return None
-    return "text that UTF-8 can say"
+    return "text that UTF-8 can encode"
 
 
 def _canonical_text(cell: str) -> str | None:
-    """Take 3.0 for 3, and True for true, as tables of text hold them; an empty cell is missing."""
+    """Write an integer like 3.0 as 3, and True as true; an empty cell is missing."""
     match = _WHOLE.fullmatch(cell)
     if match is not None:
         return match[1]
@@ -509,14 +508,17 @@ def _canonical_text(cell: str) -> str | None:
 
 
 def _value(text: str | None) -> int | bool | str | None:
-    """Take a text for the integer or the truth that is written so and not otherwise."""
+    """Convert the canonical text of an integer or a boolean; return other text unchanged."""
     if text is not None and _PLAIN_INTEGER.fullmatch(text):
         return int(text)
     return text == "true" if text in ("true", "false") else text
 
 
 def as_text(value: Any) -> str | None:
-    """Write a value as JSON does; 3.0 is 3, and midnight a day, as tables with gaps hold them."""
+    """Write a value as JSON does, except that 3.0 becomes 3, and midnight becomes its date.
+
+    Tables with gaps hold integers as floats, and dates as times.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -547,13 +549,13 @@ def _array_of(values: Sequence[Any], types: set[type], dtype: Any) -> Array | No
 
 
 def whole_numbers(values: Sequence[Any]) -> Array | None:
-    """Make an array of integers, or of floats, where all values are one or the other."""
+    """Make an array of integers or of floats if all values have that type."""
     array = _array_of(values, {int}, np.int64)
     return _array_of(values, {float}, np.float64) if array is None else array
 
 
 def objects(arrays: Sequence[Any]) -> Array:
-    """Make an array of anything, of arrays as well, as one object each."""
+    """Make an object array of any items; an item that is an array stays one object."""
     return np.fromiter(arrays, dtype=object, count=len(arrays))
 
 

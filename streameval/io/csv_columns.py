@@ -1,6 +1,6 @@
-"""Tables of text without quotes, cut column by column instead of row by row.
+"""Tables of text without quotes, split column by column instead of row by row.
 
-Where something does not fit, None is returned, and the table has to be read in another way.
+If something does not fit, the result is None, and the caller reads the table another way.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from streameval.io.arrow import array_of
 from streameval.io.columns import Numbers
 from streameval.io.lines import BYTE_ORDER_MARK, is_utf8, n_newlines
 from streameval.io.words import CellWords
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
 __all__ = ["Cells"]
 
 _NEWLINE = b"\n"[0]
-_ARROW_BYTES = 2**16  # less is read before pyarrow is imported
-_WORDS_ROWS = 2**7  # fewer are read by Python before NumPy has begun
+_ARROW_BYTES = 2**16  # smaller tables are read before pyarrow would be imported
+_WORDS_ROWS = 2**7  # Python reads fewer before NumPy gets started
 _SPECIAL = (b'"', b"\r", b"\0")
 
 
 @attrs.frozen
 class Cells:
-    """Rows of as many cells as there are columns, without quotes and blank lines.
+    """Rows with one cell for each column, without quotes and blank lines.
 
     Parameters
     ----------
     data : bytes
-        The rows.
+        The rows, each with its newline.
     n_columns : int
-        How many cells every row should have.
+        The number of cells that every row should have.
     delimiter : bytes
-        What stands between them.
+        The separator of cells.
     """
 
     _data: bytes = attrs.field(repr=False)
@@ -49,21 +50,22 @@ class Cells:
 
     @classmethod
     def of(cls, data: bytes, n_columns: int, delimiter: str) -> Cells | None:
-        """Prepare rows; None if the first look shows that they have to be read otherwise."""
+        """Prepare rows; None if a first look shows that they must be read another way."""
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n")
-        data = data.removesuffix(b"\n")
+        if data[-1:] != b"\n":
+            data += b"\n"  # to drop it everywhere else would copy all data
         is_simple = len(delimiter.encode()) == 1 and not any(byte in data for byte in _SPECIAL)
-        if not data or not is_simple or not is_utf8(data):
+        if data == b"\n" or not is_simple or not is_utf8(data):
             return None
         return cls(data, n_columns, delimiter.encode())
 
     def __len__(self) -> int:
         """Count the rows."""
-        return n_newlines(self._data) + 1
+        return n_newlines(self._data)
 
     def arrays(self, fields: Mapping[Field, int]) -> dict[Field, Array] | None:
-        """Read columns by way of pyarrow, each different text of a column once.
+        """Read columns with pyarrow, each distinct text of a column once.
 
         Parameters
         ----------
@@ -73,10 +75,10 @@ class Cells:
         Returns
         -------
         mapping from field to array, or None
-            None if a value does not fit, or is NaN: pyarrow takes nan(1) for it.
+            None if a value does not fit, or is NaN, because pyarrow reads nan(1) as NaN.
         """
         if len(self._data) < _ARROW_BYTES or self._data.startswith(BYTE_ORDER_MARK):
-            return None  # pyarrow drops the mark of any block
+            return None  # pyarrow drops the byte order mark of any block
         table = self._table({at: _is_number(at, fields) for at in fields.values()})
         if table is None or table.num_rows != len(self):
             return None
@@ -120,19 +122,19 @@ class Cells:
             return None
 
     def split(self, fields: Mapping[Field, int]) -> dict[Field, Sequence[Any] | Array] | None:
-        """Read columns by way of NumPy, or return None if a row has more or fewer cells.
+        """Read columns with NumPy, or return None if a row has more or fewer cells.
 
-        What NumPy cannot read is read as Python does, cell by cell.
+        Python reads the cells that NumPy cannot.
         """
         array = np.frombuffer(self._data, dtype=np.uint8)
         cuts = np.flatnonzero((array == _NEWLINE) | (array == self._delimiter[0]))
-        cuts = np.concatenate([[-1], cuts, [len(array)]])
+        cuts = np.concatenate([[-1], cuts])
         n_rows, n_columns = len(self), self._n_columns
-        row_ends = cuts[n_columns:-1:n_columns]
+        row_ends = cuts[n_columns::n_columns]
         if len(cuts) != n_rows * n_columns + 1 or np.any(array[row_ends] != _NEWLINE):
             return None
         if n_columns == 1 and np.any(np.diff(cuts) == 1):
-            return None  # a blank line, which is no row
+            return None  # a blank line is not a row
         words = CellWords(self._data) if n_rows >= _WORDS_ROWS else None
         found: dict[Field, Sequence[Any] | Array] = {}
         for field, at in fields.items():
@@ -146,7 +148,7 @@ class Cells:
     def _array(
         self, words: CellWords, field_type: FieldType, starts: Indices, ends: Indices
     ) -> Array | None:
-        """Read each different cell once where these are few, or decimal numbers all at once."""
+        """Read each distinct cell once if there are few of them, or all decimal numbers at once."""
         coded = words.distinct(starts, ends)
         if coded is not None:
             positions, codes = coded
@@ -175,20 +177,20 @@ class Cells:
 
 
 def _is_number(at: int, fields: Mapping[Field, int]) -> bool:
-    """Tell whether a column is read as numbers alone."""
+    """Tell whether a column holds only numbers."""
     types = [field_type for (_, field_type), position in fields.items() if position == at]
     return all(isinstance(field_type, Numbers) for field_type in types)
 
 
 def _numbers(column: Any, field: Field) -> Array | None:
-    """Take numbers, and empty cells where there may be gaps."""
-    array: Array = column.to_numpy(zero_copy_only=False)
+    """Read numbers, and empty cells where gaps are allowed."""
     n_empty = column.null_count
+    array: Array = column.to_numpy(zero_copy_only=False) if n_empty else array_of(column)
     are_sound = int(np.isnan(array).sum()) == n_empty
     return array if are_sound and (not n_empty or getattr(field[1], "gaps", False)) else None
 
 
 def _texts(column: Any, field: Field) -> Array | None:
-    """Turn every different text into a value once."""
+    """Convert each distinct text to a value once."""
     distinct = field[1].whole(field[1].from_text(column.dictionary.to_pylist()))
-    return None if distinct is None else distinct[column.indices.to_numpy()]
+    return None if distinct is None else distinct[array_of(column.indices)]

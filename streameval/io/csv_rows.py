@@ -1,4 +1,4 @@
-"""Tables of text: CSV with any delimiter, with or without a header, quotes as in RFC 4180."""
+"""Tables of text: CSV with any delimiter, with or without a header, quoted as in RFC 4180."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvBlock", "CsvLayout", "Dialect", "csv_blocks", "value_of_cell"]
 
-# What may stand between cells, and how a file with it is read.
+# The known delimiters, each with the option that reads such a file.
 _DELIMITERS: dict[str, tuple[object, ...]] = {
     ",": ("that is the format csv.",),
     "\t": ("that is the format tsv.",),
@@ -41,11 +41,11 @@ class Dialect:
     Parameters
     ----------
     delimiter : str, optional
-        What stands between two cells.
+        The separator of cells.
     header : tuple of str, optional
-        The names of the columns of a file that has none; empty if they are called 1, 2, and so on.
+        The names of the columns if the file has no header; empty to call them 1, 2, and so on.
     decimal : {",", "."}, optional
-        What stands before the decimals of a number.
+        The decimal separator.
     """
 
     delimiter: str | None = None
@@ -72,20 +72,20 @@ class CsvBlock:
     data : bytes
         The lines.
     taken : int
-        How many bytes of the file they are, before unpacking.
+        Their number of bytes in the file, before unpacking.
     header : tuple of str
         The names of the columns.
     delimiter : str
-        What stands between two cells.
+        The separator of cells.
     top : str
-        What tells the number of cells, for messages.
+        What messages call the row that sets the number of cells.
     unended : str
-        What the last row lacks, as `Piece` has it.
+        What the last row lacks, as in `Piece`.
     decimal : {".", ","}
-        What stands before the decimals of a number. With a comma, a cell such as 0,5 is read as
-        0.5 in every column, so that numbers compare as numbers in filters and slices too.
+        The decimal separator. With a comma, a cell such as 0,5 is read as 0.5 in every column, so
+        that filters and slices compare numbers too.
     end : int, optional
-        Where it ends in its file, as `Piece` has it.
+        The position in the file where the block ends, as in `Piece`.
     """
 
     unit: ClassVar[str] = "line"
@@ -104,7 +104,7 @@ class CsvBlock:
         self,
         names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of the right length, their cells as numbers where they look so."""
+        """Yield the rows of the right length, with cells that look like numbers as numbers."""
         for _, row in self._rows():
             if isinstance(row, list):
                 yield dict(zip(self.header, map(value_of_cell, row), strict=True))
@@ -122,7 +122,7 @@ class CsvBlock:
         return assemble(columns, values, range(self.first_line, last_line), (), where)
 
     def _whole(self, fields: Mapping[Field, int]) -> Mapping[Field, Sequence[Any] | Array] | None:
-        """Read the columns of rows that are all alike, None if they are not."""
+        """Read the columns if all rows have the same form; otherwise return None."""
         cells = Cells.of(self.data, len(self.header), self.delimiter)
         if not fields or cells is None or self.decimal != ".":
             return None
@@ -134,7 +134,7 @@ class CsvBlock:
     def _row_by_row(
         self, columns: Sequence[Column], where: RowFilter | None, fields: Mapping[Field, int]
     ) -> Parsed:
-        """Read rows by the standard library, and name those that do not fit."""
+        """Read rows with the standard library, and name those that do not fit."""
         cells: list[list[str]] = [[] for _ in fields]
         # Lists by column: a list for each row would keep the garbage collector busy.
         adders = [(at, items.append) for at, items in zip(fields.values(), cells, strict=True)]
@@ -178,11 +178,11 @@ class CsvLayout:
     header : tuple of str
         The names of the columns.
     delimiter : str
-        What stands between two cells.
+        The separator of cells.
     top : str
-        What tells the number of cells, for messages.
+        What messages call the row that sets the number of cells.
     decimal : {".", ","}
-        What stands before the decimals of a number.
+        The decimal separator.
     """
 
     header: tuple[str, ...]
@@ -204,7 +204,7 @@ class CsvLayout:
         header: tuple[str, ...] | None,
         decimal: str,
     ) -> tuple[CsvLayout | None, Piece]:
-        """Read the layout from the first rows, None if they are blank, and the rows after it.
+        """Read the layout from the first rows, or None if they are blank; also return the rest.
 
         Raises
         ------
@@ -246,12 +246,12 @@ def csv_blocks(
     stream : ByteStream
         The table.
     delimiter : str
-        What stands between two cells.
+        The separator of cells.
     header : tuple of str, optional
-        The names of the columns; empty if they are called 1, 2, and so on. By default the first
-        row is the header.
+        The names of the columns; empty to call them 1, 2, and so on. By default the first row is
+        the header.
     decimal : {".", ","}
-        What stands before the decimals of a number.
+        The decimal separator.
     """
     layout = None
     for piece in pieces(stream, CsvLayout.ends()):
@@ -263,10 +263,10 @@ def csv_blocks(
 
 
 def _first_row(piece: Piece, source: str, delimiter: str) -> tuple[tuple[str, ...], int]:
-    """Read the first row, none if there is none, and how many lines it takes."""
+    """Read the first row, empty if there is none, and the number of its lines."""
     for before, after, row in _records(piece.data, delimiter):
         if isinstance(row, str):
-            # Quotes around cells that another delimiter parts make no sense.
+            # Quotes make no sense around cells that another delimiter separates.
             line = text_of(piece.data).split("\n")[before].rstrip("\r")
             _check_delimiter([line], source, delimiter)
             raise BadDataError(f"{source}, line {piece.first_line + before}: {row}.")
@@ -286,15 +286,15 @@ def _check_delimiter(row: list[str], source: str, delimiter: str) -> None:
 
 
 def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:
-    """Yield rows or their faults, each between the numbers of lines read so far.
+    """Yield rows or their faults, each with the numbers of lines read before and after it.
 
-    A bad row of several lines may have swallowed good ones after a stray quote, so it counts
-    with all of its lines. Blank lines are skipped.
+    A bad row of several lines may have swallowed good rows after a stray quote, so each of its
+    lines counts as bad. Blank lines are skipped.
     """
     is_clean = is_utf8(data)
-    # The first rows are often all that is looked at: bytes are decoded as far as they are read.
+    # Often only the first rows are needed, so bytes are decoded as they are read.
     text = io.TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape", newline="\n")
-    # The limit is one of the process, and of 128 KiB; a line ends after LONGEST_LINE anyway.
+    # The csv module limits fields to 128 KiB for the whole process; LONGEST_LINE limits ours.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     reader = csv.reader(text, delimiter=delimiter, strict=True)
     row: list[str] | str | None
@@ -303,7 +303,7 @@ def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] 
         try:
             row = next(reader, None)
         except csv.Error as error:
-            # The rest is advice to programmers, to open the file in another mode.
+            # The rest of the message advises programmers to open the file in another mode.
             row = f"not CSV ({str(error).partition(' - ')[0]})"
         if row is None:
             return
@@ -323,6 +323,6 @@ def _position(name: str, header: tuple[str, ...], source: str) -> int:
 
 
 def value_of_cell(cell: str) -> int | float | str | None:
-    """Guess the type of a cell by its looks, to show what a column holds."""
+    """Guess the type of a cell, to show what a column holds."""
     value = integer_or_text(cell)
     return number_or_text(value) if isinstance(value, str) else value

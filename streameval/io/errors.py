@@ -1,4 +1,4 @@
-"""What errors of files say: which row cannot be counted, and what it holds."""
+"""Error messages for files: which row cannot be counted, and what it holds."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from streameval.errors import BadDataError
 __all__ = ["BadRow", "ScatteredQueryError", "shown"]
 
 _SHOWN = 40
-# Cut short in depth too: the plain repr of a deeply nested value can exceed the recursion limit.
+# The depth is limited too: the repr of a deeply nested value can exceed the recursion limit.
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN
 
 
 class ScatteredQueryError(BadDataError):
-    """A query of a run comes back after another: its rows do not stand together."""
+    """A query of a run reappears after another one: its rows are not contiguous."""
 
 
 @attrs.frozen
@@ -34,7 +34,7 @@ class BadRow:
     row_id : int or str
         The number of the line or row, counted from 1, or the name of the query.
     reason : str
-        What is wrong, without a full stop.
+        What is wrong, without a period.
     """
 
     source: str
@@ -43,7 +43,7 @@ class BadRow:
     reason: str
 
     def __str__(self) -> str:
-        """Return the sentence that a person reads."""
+        """Return the message for people."""
         return f"{self.source}, {self.unit} {self.row_id}: {self.reason}."
 
 

@@ -41,7 +41,7 @@ FORMATS = (*dict.fromkeys(_SUFFIXES.values()),)
 
 
 def format_of(source: str) -> str | None:
-    """Tell the format by the name of a file, or None if the name does not say."""
+    """Tell the format from the name of a file, or None if the name does not say."""
     path = Path(source.lower())
     inner = path.with_suffix("") if path.suffix in PACKED_SUFFIXES else path
     return _SUFFIXES.get(inner.suffix)
@@ -61,11 +61,11 @@ def read_blocks(
     source : str
         A path, or "-" for standard input.
     form : str, optional
-        One of `FORMATS`. By default the name tells, and if it does not, the first bytes.
+        One of `FORMATS`. By default the name decides, or else the first bytes.
     may_be_cut : bool, default False
-        Whether packed data that is cut short is read as far as it goes; the last block says so.
+        Whether truncated packed data is read as far as it goes; the last block says so.
     dialect : Dialect, optional
-        How a table of text is written; a file that is none is refused then.
+        How a table of text is written; files of other formats are then refused.
 
     Raises
     ------
@@ -90,12 +90,12 @@ def read_blocks(
 
 
 def checked_format(source: str, form: str | None, dialect: Dialect | None) -> str | None:
-    """Return the format of a file, None if its first bytes have to tell.
+    """Return the format of a file, or None if only its first bytes can tell.
 
     Raises
     ------
     InvalidInputError
-        If an option of tables is given for a file that is none.
+        If an option for tables is given for another format.
     """
     form = form or format_of(source)
     argument = None if dialect is None else dialect.argument
@@ -130,32 +130,32 @@ def layout_of(
     *,
     is_whole: bool = False,
 ) -> tuple[Layout | None, Piece]:
-    """Read the layout of a file from its first rows, and the rows after a header.
+    """Read the layout of a file from its first rows; also return the rows after the header.
 
     Parameters
     ----------
     head : bytes
-        The beginning of the file; rows that are not whole are left out.
+        The beginning of the file; an incomplete last row is ignored.
     source : str
         The name of the file.
     form : str, optional
-        Its format; by default its first line tells.
+        Its format; by default its first line decides.
     dialect : Dialect, optional
         How a table of text is written.
     is_whole : bool, default False
-        Whether the head is all there is, so that its last row needs no end.
+        Whether the head is the whole file, so that its last row needs no newline.
 
     Returns
     -------
     Layout or None
-        None as long as there is no whole row.
+        None until there is a whole row.
     Piece
         The whole rows, without the header; `taken` counts its bytes too.
 
     Raises
     ------
     BadDataError
-        If it is no file of text, or its first row cannot be read.
+        If it is not a text file, or its first row cannot be read.
     """
     check_is_text(head, source)
     form = form or _sniffed(head)
@@ -174,9 +174,9 @@ def _table(form: str, dialect: Dialect | None) -> tuple[str, tuple[str, ...] | N
 
 
 def _sniffed(head: bytes) -> str:
-    r"""Tell the format by the first bytes: ``{`` begins JSON lines, all else is a table.
+    r"""Tell the format from the first bytes: ``{`` begins JSON lines, anything else is a table.
 
-    An array of objects is JSON as well; its reader says that it takes lines.
+    An array of objects counts as JSON lines, whose reader then explains that it needs lines.
 
     >>> _sniffed(b' {"y_true": 1}'), _sniffed(b"y_true,y_pred"), _sniffed(b"y_true\ty_pred\n")
     ('jsonl', 'csv', 'tsv')

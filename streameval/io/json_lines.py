@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonBlock", "JsonLayout", "json_blocks"]
 
-# Usually of a file that is one array.
+# Usually the file is one array.
 _ARRAY = "begins with '[', but JSON lines are expected, one object a line; jq -c '.[]' makes them"
 
 _decoder: Any = json.JSONDecoder()
 _decode = _decoder.raw_decode
 _scan = _decoder.scan_once  # of which `_decode` is a wrapper
 
-# The numbers of some lines, what these hold, and the faults of others.
+# The numbers of some lines, their contents, and the faults of other lines.
 _Rows = tuple[Sequence[int], list[Any], list[Fault]]
 
-_MARK = "-Infinity"  # is parsed into one and the same object, unlike -1e999
+_MARK = "-Infinity"  # always parsed into the same object, unlike -1e999
 _MARK_ID = id(_scan(_MARK, 0)[0])
 _JOINED = 256
 
@@ -45,8 +45,8 @@ _JOINED = 256
 class JsonBlock:
     """Whole lines of a file of JSON lines.
 
-    Blank lines are skipped. Where an object has a key twice, the last one counts. Lines are
-    parsed one by one, so that a bad one is named exactly and none can borrow from the next.
+    Blank lines are skipped. If an object has a key twice, the last one counts. Each line is
+    parsed on its own, so a bad line is named exactly and no value extends over two lines.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ class JsonBlock:
     data : bytes
         The lines.
     taken : int
-        How many bytes of the file they are, before unpacking.
+        Their number of bytes in the file, before unpacking.
     unended : str
-        What the last line lacks, as `Piece` has it.
+        What the last line lacks, as in `Piece`.
     end : int, optional
-        Where it ends in its file, as `Piece` has it.
+        The position in the file where the block ends, as in `Piece`.
     """
 
     unit: ClassVar[str] = "line"
@@ -80,7 +80,7 @@ class JsonBlock:
         return (row for _, rows, _ in self._pieces() for row in rows)
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
-        """Read the columns of all lines that hold them."""
+        """Read the columns of all lines that have them."""
         values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns, where)}
         reader = struct_reader(tuple(dict.fromkeys(name for name, _ in values)))
         lines = None if reader is None else Lines.of(self.data)
@@ -112,7 +112,7 @@ class JsonBlock:
                     yield numbers, list(map(reader.struct, rows)), faults
 
     def _pieces(self) -> Iterator[_Rows]:
-        """Yield the numbers and the objects of some lines at a time, and the faults of others."""
+        """Yield the numbers and objects of several lines at a time, and the faults of others."""
         whole = text_of(self.data)
         lines = whole.removesuffix("\n").split("\n")
         are_text = is_text(whole)
@@ -151,7 +151,7 @@ def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:
 
 
 def _joined(numbered: Sequence[Sequence[int]]) -> Sequence[int]:
-    """Put numbers of lines together; as a range, which takes no time, if none is left out."""
+    """Concatenate numbers of lines, as a range if no line was left out."""
     known = [numbers for numbers in numbered if numbers]
     whole = range(known[0][0], known[-1][-1] + 1) if known else range(0)
     is_gapless = len(whole) == sum(map(len, known))
@@ -159,15 +159,15 @@ def _joined(numbered: Sequence[Sequence[int]]) -> Sequence[int]:
 
 
 def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
-    """Return the values of one field or path, None where there is nothing."""
+    """Return the values of one field or path, None where it is absent."""
     return [find(row, name) for row in rows] if is_path(name) else [row.get(name) for row in rows]
 
 
 def _objects(lines: Sequence[str]) -> list[dict[str, Any]] | None:
-    """Parse lines together, in two thirds of the time; None if one is no object, or blank.
+    """Parse lines together, in two thirds of the time; None if one is blank or not an object.
 
-    A mark that no line has stands between any two. Where all marks are items of the whole, none
-    is within a value: no line has borrowed from the next.
+    The lines are joined to an array, with a marker that no line holds between any two. If every
+    marker comes back as an item of the array, no value extends over two lines.
     """
     text = f"[{f',{_MARK},'.join(lines)}]"
     try:
@@ -188,7 +188,7 @@ def _one_by_one(
     rows: list[dict[str, Any]] = []
     faults: list[Fault] = []
     for number, line in zip(numbers, lines, strict=True):
-        try:  # an object and nothing else, as almost every line is
+        try:  # an object and nothing else, like almost every line
             value, end = _scan(line, 0)
         except (StopIteration, ValueError, RecursionError):
             value, end = None, 0

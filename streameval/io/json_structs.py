@@ -1,8 +1,8 @@
-"""JSON lines by way of msgspec, the extra `fast`: only the wanted fields become objects.
+"""JSON lines parsed by msgspec, the extra `fast`: only the requested fields become objects.
 
-What msgspec takes, the parser of the standard library takes too and reads the same: every field is
-declared `Any`, so that no value is converted. The reverse does not hold (NaN, lone surrogates,
-1e999), and messages differ, so a line that is refused here has to be parsed again by the other.
+Whatever msgspec accepts, the parser of the standard library accepts too, with the same values:
+every field is declared `Any`, so no value is converted. The reverse does not hold (NaN, lone
+surrogates, 1e999), and messages differ, so the standard library parses every line refused here.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class StructReader:
     Parameters
     ----------
     struct : type
-        Holds the fields that any of the names may lead into.
+        Holds the first field of each name or path.
     decode : callable
-        From lines to a list of such objects; raises one of `errors`.
+        Decodes lines to a list of such objects; raises one of `errors`.
     errors : tuple of type
         What msgspec raises.
     attributes : mapping from field to attribute
-        What the fields are called in the struct.
+        The names of the fields in the struct.
     absent : frozenset of str
-        The fields that hold `ABSENT` where an object lacks them; others hold None.
+        The fields that are `ABSENT` if an object lacks them; other fields are None.
     """
 
     _struct: Any
@@ -55,7 +55,7 @@ class StructReader:
     _absent: frozenset[str]
 
     def structs(self, lines: bytes) -> list[Any] | None:
-        """Decode objects with white space around them, or return None if msgspec refuses one."""
+        """Decode objects separated by white space, or return None if msgspec refuses one."""
         try:
             found: list[Any] = self._decode(lines)
         except self._errors:
@@ -63,12 +63,12 @@ class StructReader:
         return found
 
     def struct(self, row: Mapping[str, Any]) -> Any:
-        """Take the fields of an object that was parsed otherwise."""
+        """Convert an object that the standard library parsed."""
         found = {name: row[name] for name in self._attributes if name in row}
         return self._struct(**{self._attributes[name]: value for name, value in found.items()})
 
     def values(self, structs: Sequence[Any], name: str) -> list[Any]:
-        """Return the values of one field or path, None where there is nothing."""
+        """Return the values of one field or path, None where it is absent."""
         found = self._column(structs, name)
         if name not in self._absent:
             return found
@@ -88,24 +88,24 @@ class StructReader:
 
 @lru_cache(maxsize=64)
 def struct_reader(names: tuple[str, ...]) -> StructReader | None:
-    """Make a reader of fields and paths; None without msgspec, or if it takes no such name."""
+    """Make a reader of fields and paths; None without msgspec, or if it refuses a name."""
     try:
         import msgspec  # noqa: PLC0415 (optional)
     except ImportError:
         return None
     heads = [head for name in names for head, _ in cuts(name)]
     attributes = {name: f"f{number}" for number, name in enumerate(dict.fromkeys((*names, *heads)))}
-    # Null and nothing differ only while there are other paths to try.
+    # A null differs from an absent field only if there are other paths to try.
     absent = frozenset(filter(is_path, names)).union(heads)
     fields = [
         (attribute, Any, msgspec.field(name=name, default=ABSENT if name in absent else None))
         for name, attribute in attributes.items()
     ]
     try:
-        # Nothing in them refers back: the garbage collector need not look.
+        # They are in no reference cycle, so the garbage collector can skip them.
         struct = msgspec.defstruct("Row", fields, gc=False)
         decode = msgspec.json.Decoder(struct).decode_lines
-    except ValueError:  # a quote or a lone surrogate, for instance
+    except ValueError:  # for example, a quote or a lone surrogate
         return None
     errors = (msgspec.MsgspecError, ValueError, RecursionError)
     return StructReader(struct, decode, errors, attributes, absent)
@@ -113,7 +113,7 @@ def struct_reader(names: tuple[str, ...]) -> StructReader | None:
 
 @attrs.frozen(eq=False)
 class Lines:
-    """Lines of UTF-8, and where they end.
+    """Lines of UTF-8 with their positions.
 
     Parameters
     ----------
@@ -122,11 +122,11 @@ class Lines:
     starts : int64 array, shape (n + 1,)
         Where each begins, and where the last one ends.
     are_apart : bool array, shape (n - 1,)
-        Whether an object may end before a newline and another begin after it. No object holds
-        such a newline: in strings there is none, and two objects need a comma between them.
+        Whether an object may end before a newline and another begin after it. No single object
+        contains such a newline: strings have none, and nested objects need a comma between them.
     may_be_long : bool array, shape (n,)
-        Whether a line may hold an integer of more digits than Python reads, where msgspec
-        passes over it.
+        Whether a line may hold an integer with more digits than Python reads; msgspec skips
+        such an integer in a field that is not requested.
     """
 
     _data: bytes = attrs.field(repr=False)
@@ -153,14 +153,14 @@ class Lines:
         return len(self._starts) - 1
 
     def parts(self, reader: StructReader) -> Iterator[tuple[int, list[Any] | bytes]]:
-        """Yield lines by their first position: as one struct a line, or as they are if refused."""
+        """Yield lines from each position: as one struct per line, or unparsed if refused."""
         for start in range(0, len(self), _TOGETHER):
             yield from self._parts(reader, start, min(start + _TOGETHER, len(self)))
 
     def _parts(
         self, reader: StructReader, start: int, stop: int
     ) -> Iterator[tuple[int, list[Any] | bytes]]:
-        """Halve lines that are refused together, until they are few."""
+        """Bisect a group of lines that is refused, down to a few lines."""
         lines = self._data[self._starts[start] : self._starts[stop]]
         structs = None
         if self._are_apart[start : stop - 1].all() and not self._has_long_integer(start, stop):

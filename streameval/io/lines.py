@@ -1,4 +1,4 @@
-"""Whole lines of a stream, cut into pieces of about one size."""
+"""Whole lines of a stream, cut into pieces of about the same size."""
 
 from __future__ import annotations
 
@@ -53,12 +53,13 @@ class Piece:
     data : bytes
         The lines.
     taken : int
-        How many bytes of the file were read for them, before unpacking.
+        The number of bytes of the file that were read for them, before unpacking.
     unended : str
-        What the last line of a file lacks, as the end of a sentence; such a line is a piece of
-        its own. Empty if nothing is missing.
+        What the last line of a file lacks, as the end of a sentence; such a line is a separate
+        piece. Empty if nothing is missing.
     end : int, optional
-        Where it ends in its file; None if the file is packed, or can be read only once.
+        The position in the file where the piece ends; None if the file is packed or can be read
+        only once.
     """
 
     first_line: int
@@ -69,12 +70,12 @@ class Piece:
 
 
 class Ends(Protocol):
-    """Where a stream may be cut; it is shown every chunk once, in order."""
+    """Where a stream may be cut; it sees every chunk once, in order."""
 
     missing: str
 
     def last(self, chunk: bytes) -> int:
-        """Return the last position in the next chunk to cut at, 0 if there is none."""
+        """Return the last position in the next chunk where a cut is possible, or 0."""
         ...
 
 
@@ -89,9 +90,9 @@ class LineEnds:
 
 
 class RowEnds:
-    """Cut after a line that ends outside of quotes, where the number of quotes so far is even.
+    """Cut after a line that ends outside quotes, where the number of quotes so far is even.
 
-    RFC 4180 lets a quoted cell hold newlines, and doubles a quote inside of one.
+    In RFC 4180, a quoted cell may hold newlines, and quotes in it are doubled.
     """
 
     missing = "no row end (is a quote left open?)"
@@ -100,8 +101,8 @@ class RowEnds:
         self._inside = False
 
     def last(self, chunk: bytes) -> int:
-        """Return the position after the last newline outside of quotes."""
-        if b'"' in chunk:  # twenty times as fast as counting where there is none
+        """Return the position after the last newline outside quotes."""
+        if b'"' in chunk:  # if there is none, twenty times as fast as counting
             self._inside ^= _is_odd(chunk.count(b'"'))
         inside = self._inside
         end = len(chunk)
@@ -119,8 +120,8 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
     Raises
     ------
     BadDataError
-        If a line is longer than 64 MiB, or than 4 MiB with NUL bytes, or the stream cannot be
-        read or begins like a file of another type.
+        If a line is longer than 64 MiB, or longer than 4 MiB and holds NUL bytes; or if the
+        stream cannot be read, or begins like a file of another type.
     """
     line, taken, end = 1, 0, 0
     pending: list[bytes] = []
@@ -129,7 +130,7 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
             check_is_text(chunk, stream.name)
         cut = ends.last(chunk)
         if cut:
-            data = b"".join([*pending, chunk[:cut]])
+            data = b"".join([*pending, memoryview(chunk)[:cut]])
             end += len(data)
             known_end = end if stream.can_be_read_again else None
             yield Piece(line, unmarked(data, line), stream.taken - taken, end=known_end)
@@ -144,9 +145,9 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
 
 
 def check_length(size: int, latest: bytes, ends: Ends, source: str, line: int) -> None:
-    """Refuse a line that has no end within 64 MiB, or within 4 MiB if its latest bytes hold a NUL.
+    """Refuse a line without an end in 64 MiB, or in 4 MiB if its latest bytes hold a NUL.
 
-    So a sparse file, whose holes read as NUL bytes, takes little memory before it is refused.
+    The holes of a sparse file are read as NUL bytes, so it is refused before it fills memory.
     """
     if size > LONGEST_BINARY and b"\0" in latest:
         limit = f"{ends.missing} within {LONGEST_BINARY:,} bytes, NUL bytes among them"
@@ -157,22 +158,22 @@ def check_length(size: int, latest: bytes, ends: Ends, source: str, line: int) -
 
 
 def n_newlines(data: bytes) -> int:
-    """Count newlines: where they are frequent, in a fifth of the time of `bytes.count`."""
+    """Count newlines; if they are frequent, in a fifth of the time of `bytes.count`."""
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
 
 
 def text_of(data: bytes) -> str:
-    """Decode UTF-8; bytes that are not become lone surrogates, which `is_text` finds."""
+    """Decode UTF-8; invalid bytes become lone surrogates, which `is_text` finds."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def is_text(text: str) -> bool:
-    """Say whether all of a text was UTF-8; at once if it is ASCII."""
+    """Tell whether all of a text was valid UTF-8; immediate if it is ASCII."""
     return text.isascii() or _ESCAPED_BYTE.search(text) is None
 
 
 def is_utf8(data: bytes) -> bool:
-    """Say whether bytes are UTF-8; at once if they are ASCII."""
+    """Tell whether bytes are valid UTF-8; immediate if they are ASCII."""
     if data.isascii():
         return True
     try:
@@ -183,7 +184,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 def unended(rest: bytes, ends: Ends) -> str:
-    """Say what the last line lacks; blanks are none."""
+    """Describe what the last line lacks; empty if it lacks nothing or is blank."""
     if not rest.strip():
         return ""
     return (

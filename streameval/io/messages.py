@@ -1,4 +1,4 @@
-"""Messages of a server: JSON values, or fields of text, each known by an id instead of a line."""
+"""Messages of a server: JSON or text fields, identified by an id instead of a line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["FieldEntries", "JsonEntries", "JsonMessages"]
 
 @attrs.frozen
 class JsonMessages:
-    """Messages of which each is a JSON object.
+    """Messages that are JSON objects.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class JsonMessages:
 
     @classmethod
     def of(cls, source: str, ids: Sequence[Any], values: Sequence[bytes]) -> Self:
-        """Put messages on a line each; JSON has newlines between tokens alone, as it has tabs."""
+        """Put each message on one line; in JSON, newlines occur only between tokens."""
         data = b"\n".join(
             [value.replace(b"\n", b"\t") if b"\n" in value else value for value in values]
         )
@@ -60,7 +60,7 @@ class JsonMessages:
         return self.lines.rows(names)
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
-        """Read the columns of all messages that hold them."""
+        """Read the columns of all messages that have them."""
         parsed = self.lines.parse(columns, where)
         return attrs.evolve(
             parsed,
@@ -71,19 +71,19 @@ class JsonMessages:
 
 @attrs.frozen
 class JsonEntries(JsonMessages):
-    """Entries of which each has a field that holds a JSON object."""
+    """Entries with a JSON object in one field."""
 
     unit: ClassVar[str] = "entry"
 
 
 @attrs.frozen
 class FieldEntries:
-    """Entries of which each has fields of text, read as the cells of a table are.
+    """Entries with text fields, which are read like the cells of a table.
 
     Parameters
     ----------
     source, ids
-        As `JsonMessages` has them.
+        As in `JsonMessages`.
     entries : sequence of mapping from bytes to bytes
         The fields of each.
     taken : int
@@ -101,13 +101,13 @@ class FieldEntries:
         self,
         names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield the entries, their fields as numbers where they look so."""
+        """Yield the entries, with fields that look like numbers as numbers."""
         for row in map(_texts, self.entries):
             if not isinstance(row, str):
                 yield {name: value_of_cell(cell) for name, cell in row.items()}
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
-        """Read the columns of all entries that hold them; a field that is not there is empty."""
+        """Read the columns of all entries that have them; an absent field is empty."""
         good: list[Mapping[str, str]] = []
         row_ids: list[Any] = []
         faults: list[Fault] = []

@@ -29,9 +29,9 @@ HEAD_BYTES = 10
 
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
-_MAGIC_BYTES = 6  # at most, that identify a member behind another one
+_MAGIC_BYTES = 6  # the most that identify a member after the first
 _CHUNK = 2**14  # bytes of packed data at a time
-# xz -9 needs 65 MiB; a hostile file may ask for 4 GiB.
+# xz -9 needs 65 MiB; a hostile file may request 4 GiB.
 _XZ_MEMORY = 2**29
 
 # A frame of Zstandard, or a skippable frame that some writers begin with.
@@ -40,7 +40,7 @@ _SKIPPABLE = [bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60)]
 
 
 class Readable(Protocol):
-    """Bytes that are read from front to end."""
+    """Bytes that are read from start to end."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return up to `size` bytes."""
@@ -62,7 +62,7 @@ class Unpacked(Protocol):
 
 
 class DamagedError(Exception):
-    """Packed data cannot be unpacked; the message says why, if there is more to say."""
+    """Packed data cannot be unpacked; the message gives the reason if it is known."""
 
 
 class _Decompressor(Protocol):
@@ -86,7 +86,7 @@ class Packing:
     name : str
         The name of the format in messages.
     beginning : re.Pattern
-        The pattern that the first bytes match.
+        A pattern that matches the first bytes.
     unpacked : callable
         Turns a packed file into its unpacked bytes.
     """
@@ -97,10 +97,10 @@ class Packing:
 
 
 class _Gzip:
-    """Gzip members, one after the other."""
+    """Consecutive gzip members."""
 
     def __init__(self, file: Readable) -> None:
-        # GzipFile asks its file for nothing but `read` while it goes forward.
+        # GzipFile needs only `read` as long as it reads forward.
         self._file = gzip.GzipFile(fileobj=cast("BinaryIO", file))
 
     def read1(self, size: int = -1, /) -> bytes:
@@ -112,9 +112,9 @@ class _Gzip:
 
 
 class _Members:
-    """The members of a file, one after the other, perhaps padded with zeros.
+    """Consecutive members of a file, possibly padded with zeros.
 
-    The file objects of the standard library end silently at anything but a member.
+    The file objects of the standard library stop silently at anything that is not a member.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class _Members:
     error : type of exception
         What the decompressor raises for damaged data.
     *magics : bytes
-        The first bytes that a member may have, at most `_MAGIC_BYTES`.
+        The possible first bytes of a member, at most `_MAGIC_BYTES`.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class _Members:
             packed = chunk.lstrip(b"\0")
         while len(packed) < _MAGIC_BYTES and (chunk := self._file.read(_CHUNK)):
             packed += chunk
-        # A decompressor would take a few bytes of anything for a member that is cut short.
+        # A decompressor would accept a few bytes of anything as a truncated member.
         if not any(magic.startswith(packed[: len(magic)]) for magic in self._magics):
             raise DamagedError
         self._member = self._make()
@@ -177,13 +177,13 @@ class _Members:
 
 
 class _ArrowZstandard:
-    """Zstandard by way of pyarrow."""
+    """Zstandard through pyarrow."""
 
     def __init__(self, file: Readable, arrow: Any) -> None:
         self._stream = arrow.CompressedInputStream(arrow.PythonFile(_File(file), "r"), "zstd")
 
     def read1(self, size: int = -1, /) -> bytes:
-        """Return up to `size` bytes; where the data is cut short, the last few are lost."""
+        """Return up to `size` bytes; the last few of truncated data are lost."""
         try:
             data: bytes = self._stream.read(min(size, _CHUNK))
         except OSError as error:
@@ -205,7 +205,7 @@ class _File:
         return self._file.read(size)
 
     def close(self) -> None:
-        """Leave the file to whoever opened it."""
+        """Do nothing: the caller that opened the file closes it."""
 
 
 def _bzip2(file: Readable) -> Unpacked:
@@ -245,9 +245,9 @@ def _zstd_module() -> Any:
 
 
 def _bzip2_beginning() -> re.Pattern[bytes]:
-    """Match the mark of a bzip2 file and of its first block, or of its end if it holds nothing.
+    """Match the magic bytes of a bzip2 file, then of its first block, or its end if it is empty.
 
-    The mark of the block is cut short where the file is.
+    In a truncated file, the magic bytes of the block may be incomplete.
     """
     marks = (b"1AY&SY", b"\x17rE8P\x90")
     cut = (re.escape(mark[:size]) + rb"\Z" for mark in marks for size in range(1, len(mark)))
@@ -263,7 +263,7 @@ _PACKINGS = (
 
 
 def packing_of(head: bytes) -> Packing | None:
-    r"""Identify the packing by the first bytes of a file; None if it is not packed.
+    r"""Identify the packing from the first bytes of a file; None if it is not packed.
 
     >>> packing_of(b"\x1f\x8b\x08").name, packing_of(b"BZh is a name")
     ('gzip', None)

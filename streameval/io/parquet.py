@@ -1,9 +1,9 @@
-"""Parquet files, by way of pyarrow, the extra `arrow`."""
+"""Parquet files, read with pyarrow, the extra `arrow`."""
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,6 +14,7 @@ import numpy as np
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts, find
+from streameval.io.arrow import array_of
 from streameval.io.columns import (
     Array,
     FieldType,
@@ -39,18 +40,23 @@ if TYPE_CHECKING:
 __all__ = ["ParquetBlock", "items_of", "parquet_blocks", "values_of"]
 
 _SHOWN = 128
+_SMALL = 2**20
+"""Up to this number of bytes, a file or a row group is read at once, and only once."""
 _LARGE = 2**16
-"""From so many rows on, the threads of pyarrow save more time than they take."""
+"""For at least this many rows, the threads of pyarrow save more time than they cost.
+
+Their values, decoded, may take a thousand times as many bytes as in the file.
+"""
 _ENCRYPTED_MAGIC = b"PARE"
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
 _REPEATED = ("int", "uint", "bool", "date")
-"""Every value of these types can be told apart."""
+"""Types whose values are equal only if they are identical."""
 _SINGLE = (*_NUMBERS, "decimal", "string", "large_string", "date", "timestamp", "time")
 
 
 @attrs.frozen
 class ParquetBlock:
-    """One row group of a file; the worker reads it, and of it only the columns it needs.
+    """One row group of a file; the worker reads only the columns that it needs.
 
     Parameters
     ----------
@@ -61,11 +67,11 @@ class ParquetBlock:
     first_row : int
         The number of its first row, counted from 1.
     taken : int
-        How many bytes of the file it covers.
+        The number of bytes of the file that it covers.
     unended : str
-        Nothing: such a file is read whole or not at all.
-    opened : ParquetFile, optional
-        The open file, as long as it is; another process opens it again.
+        Empty: a Parquet file is read completely or not at all.
+    opened : _OpenFile, optional
+        The file while it is open; another process opens it again.
     """
 
     unit: ClassVar[str] = "row"
@@ -77,45 +83,100 @@ class ParquetBlock:
     _opened: Any = attrs.field(default=None, alias="opened", eq=False, repr=False)
 
     def __reduce__(self) -> tuple[type[ParquetBlock], tuple[Any, ...]]:
-        """Leave the open file here."""
+        """Pickle everything but the open file."""
         return ParquetBlock, (self.source, self.group, self.first_row, self.taken, self.unended)
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
         """Yield the rows; columns of bytes, unions and other nested types are left out as None."""
         with _file(self.source, self._opened) as file:
-            schema = file.schema_arrow
             shown = [
                 path
-                for field in schema
+                for field in file.schema
                 if names is None or _is_wanted(field.name, names)
-                for path in _plain_paths(field)
+                for path in _readable_paths(field)
             ]
-            batches = file.iter_batches(
-                batch_size=_SHOWN, row_groups=[self.group], columns=shown, use_threads=False
-            )
-            unread = dict.fromkeys(schema.names)
-            for batch in batches:
-                found = batch.schema.names
-                columns = [items_of(column) for column in batch.columns]
-                listed = zip(*columns, strict=True) if columns else repeat((), batch.num_rows)
-                for row in listed:
-                    yield unread | dict(zip(found, row, strict=True))
+            listed = list(dict.fromkeys(file.schema.names))
+            for batch in file.batches(self.group, shown):
+                unread = [None] * batch.num_rows
+                read = dict(zip(batch.schema.names, map(items_of, batch.columns), strict=True))
+                columns = [read.get(name, unread) for name in listed]
+                rows = zip(*columns, strict=True) if columns else repeat((), batch.num_rows)
+                yield from map(dict, map(zip, repeat(listed), rows))
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
-        """Read the columns; rows with a null in one of them are bad."""
+        """Read the columns; a row with a null in one of them is bad."""
         fields = fields_of(columns, where)
         with _file(self.source, self._opened) as file:
-            paths = {name: _found(name, file.schema_arrow, self.source) for name, _ in fields}
-            read = [".".join(path.structs) for path in paths.values()]
-            is_large = file.metadata.row_group(self.group).num_rows >= _LARGE
-            table = file.read_row_group(
-                self.group, columns=list(dict.fromkeys(read)), use_threads=is_large
-            )
+            paths = {name: _found(name, file.schema, self.source) for name, _ in fields}
+            table = file.table(self.group, [".".join(path.structs) for path in paths.values()])
             values = {
                 field: values_of(*paths[field[0]].within(table), field[1]) for field in fields
             }
         row_ids = range(self.first_row, self.first_row + table.num_rows)
         return assemble(columns, values, row_ids, where=where)
+
+
+class _OpenFile:
+    """An open file that remembers the last small row group it read.
+
+    The rows that are looked at first are counted next, by the same columns.
+
+    Parameters
+    ----------
+    file : ParquetFile
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Its columns.
+    metadata : pyarrow.parquet.FileMetaData
+        Its row groups.
+    is_closed : bool
+        Whether it can no longer be read.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.schema: Any = file.schema_arrow
+        self.metadata: Any = file.metadata
+        self.is_closed = False
+        self._last: tuple[int, set[str], Any] | None = None
+
+    def close(self) -> None:
+        """Free what is held of the file."""
+        self.is_closed = True
+        self._last = None
+        self._file.close(force=True)
+
+    def batches(self, group: int, columns: Sequence[str]) -> Iterator[Any]:
+        """Read a few rows at a time."""
+        if self._is_small(group):
+            table, size = self.table(group, columns), self.metadata.row_group(group).num_rows
+            # a slice of no columns is as long as it is asked to be
+            return (table.slice(at, min(_SHOWN, size - at)) for at in range(0, size, _SHOWN))
+        batches: Iterator[Any] = self._file.iter_batches(
+            batch_size=_SHOWN, row_groups=[group], columns=columns, use_threads=False
+        )
+        return batches
+
+    def table(self, group: int, columns: Iterable[str]) -> Any:
+        """Read a row group."""
+        wanted = set(columns)
+        if self._last is not None and self._last[:2] == (group, wanted):
+            return self._last[2]
+        table = self._file.read_row_group(
+            group, columns=list(wanted), use_threads=self._is_long(group)
+        )
+        if self._is_small(group):
+            self._last = group, wanted, table
+        return table
+
+    def _is_long(self, group: int) -> bool:
+        return bool(self.metadata.row_group(group).num_rows >= _LARGE)
+
+    def _is_small(self, group: int) -> bool:
+        n_bytes = self.metadata.row_group(group).total_byte_size
+        return bool(n_bytes <= _SMALL) and not self._is_long(group)
 
 
 def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
@@ -124,7 +185,7 @@ def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
         raise InvalidInputError("parquet cannot be read from standard input", argument="format")
     first_row = 1
     with _file(source) as file:
-        for number in range(file.num_row_groups):
+        for number in range(file.metadata.num_row_groups):
             group = file.metadata.row_group(number)
             size = sum(group.column(at).total_compressed_size for at in range(group.num_columns))
             yield ParquetBlock(source, number, first_row, size, opened=file)
@@ -132,61 +193,79 @@ def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
 
 
 @contextmanager
-def _file(source: str, open_file: Any = None) -> Iterator[Any]:
-    """Open a file with pyarrow, unless it is open still; its errors are made into ours."""
-    is_open = open_file is not None and not open_file.closed
-    if not is_open:
-        _check_ends(source)
+def _file(source: str, open_file: _OpenFile | None = None) -> Iterator[_OpenFile]:
+    """Open a file with pyarrow, unless it is still open; convert errors to ours."""
+    held = None if open_file is None or open_file.is_closed else open_file
+    data = _checked(source) if held is None else None
     try:
         import pyarrow  # noqa: PLC0415 (optional, and slow to import)
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         needed = 'pip install "streameval[arrow]"'
         raise InvalidInputError(f"{source}: Parquet needs pyarrow: {needed}.") from None
-    found = None if is_open else store_of(source)
+    found = store_of(source) if held is None else None
     try:
-        stored = source if found is None else found[0].open_input_file(found[1])
-        with nullcontext(open_file) if is_open else parquet.ParquetFile(stored) as file:
+        stored: Any = source if found is None else found[0].open_input_file(found[1])
+        if data is not None:  # which pyarrow decodes without a second thread
+            stored = pyarrow.BufferReader(data)
+        file = held or _OpenFile(parquet.ParquetFile(stored))
+        with nullcontext() if held else closing(file):
             yield file
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        # The message may quote the file, whatever it holds.
+        # The message may quote the file, with any content.
         reason = repr(str(error).partition("\n")[0].rstrip("."))[1:-1]
         raise BadDataError(f"{source}: not a sound Parquet file ({reason}).") from None
 
 
-def _check_ends(source: str) -> None:
-    """Refuse a file that does not begin and end as Parquet, before pyarrow takes memory."""
-    with opened(source) as stream:  # what is wrong is reported as for every other format
-        head = stream.peek()
-    if not head.startswith(PARQUET_MAGIC):
-        check_is_text(head, source)
-    if size_of(source) is None:  # pyarrow reads it from a store
-        return
-    with reading(source), Path(source).open("rb") as file:
-        file.seek(-min(len(PARQUET_MAGIC), os.fstat(file.fileno()).st_size), os.SEEK_END)
-        end = file.read()
+def _checked(source: str) -> bytes | None:
+    """Refuse a file that does not begin and end like Parquet, before pyarrow allocates memory.
+
+    Returns
+    -------
+    bytes or None
+        All of a small file.
+    """
+    size, data = size_of(source), None
+    if size is not None and size <= _SMALL:
+        with reading(source):
+            data = Path(source).read_bytes()
+    if data is None or not data.startswith(PARQUET_MAGIC):
+        with opened(source) as stream:  # what is wrong is reported as for every other format
+            head = stream.peek()
+        if not head.startswith(PARQUET_MAGIC):
+            check_is_text(head, source)
+    if size is None:  # pyarrow reads it from a store
+        return None
+    end = _end(source) if data is None else data[-len(PARQUET_MAGIC) :]
     if end not in (PARQUET_MAGIC, _ENCRYPTED_MAGIC):
-        reason = "the last bytes are not those of one; is it cut short?"
+        reason = "it does not end as one; is it cut short?"
         raise BadDataError(f"{source}: not a sound Parquet file ({reason}).")
+    return data
+
+
+def _end(source: str) -> bytes:
+    with reading(source), Path(source).open("rb", buffering=0) as file:
+        file.seek(-min(len(PARQUET_MAGIC), os.fstat(file.fileno()).st_size), os.SEEK_END)
+        return file.read()
 
 
 @attrs.frozen
 class _Path:
-    """Where a field is in a table.
+    """The position of a field in a table.
 
     Parameters
     ----------
     structs : tuple of str
-        The column, and the fields of structures inside of it.
+        The column, and the nested fields of structures in it.
     rest : str
-        The path inside of the values, where these are lists or maps; mostly empty.
+        The path inside the values if these are lists or maps; usually empty.
     """
 
     structs: tuple[str, ...]
     rest: str = ""
 
     def within(self, table: Any) -> tuple[Any, str]:
-        """Return the column, and the path inside of its values."""
+        """Return the column, and the path inside its values."""
         column, *inner = self.structs
         found = table.column(column)
         return (_field_within(found, list(inner)) if inner else found), self.rest
@@ -232,26 +311,26 @@ def _is_wanted(column: str, names: Iterable[str]) -> bool:
     return any(name == column or name.startswith(f"{column}.") for name in names)
 
 
-def _plain_paths(field: Any, prefix: str = "") -> Iterator[str]:
+def _readable_paths(field: Any, prefix: str = "") -> Iterator[str]:
     """List the columns of numbers, text, dates, and lists of these, in a column of a file."""
     path = prefix + field.name
     if str(field.type).startswith("struct"):
         for inner in field.type:
-            yield from _plain_paths(inner, f"{path}.")
-    elif _is_plain(field.type):
+            yield from _readable_paths(inner, f"{path}.")
+    elif _is_readable(field.type):
         yield path
 
 
-def _is_plain(arrow_type: Any) -> bool:
-    """Tell what JSON could hold by the names that Arrow gives its types."""
+def _is_readable(arrow_type: Any) -> bool:
+    """Tell whether JSON could hold a value, from the name of its Arrow type."""
     if str(arrow_type).startswith("struct"):
-        return all(_is_plain(field.type) for field in arrow_type)
+        return all(_is_readable(field.type) for field in arrow_type)
     inner = getattr(arrow_type, "item_type", getattr(arrow_type, "value_type", None))
-    return str(arrow_type).startswith(_SINGLE) if inner is None else _is_plain(inner)
+    return str(arrow_type).startswith(_SINGLE) if inner is None else _is_readable(inner)
 
 
 def values_of(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Array:
-    """Take an Arrow column as an array where that is safe, else as a list to be checked."""
+    """Convert an Arrow column to an array if that is safe, else to a list to be checked."""
     column = _decoded(column)
     if path:
         return [find(item, path) for item in items_of(column)]
@@ -269,7 +348,7 @@ def values_of(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Arra
 
 
 def items_of(column: Any) -> list[Any]:
-    """List the values of an Arrow column; times past the microsecond are text."""
+    """List the values of an Arrow column; times finer than microseconds become text."""
     import pyarrow as pa  # noqa: PLC0415
 
     if pa.types.is_struct(column.type):
@@ -288,7 +367,7 @@ def items_of(column: Any) -> list[Any]:
 
 
 def _field_within(column: Any, path: list[Any]) -> Any:
-    """Return the field of structures at a path of names or positions."""
+    """Return a nested field of structures, given a path of names or positions."""
     import pyarrow.compute  # noqa: PLC0415
 
     compute: Any = pyarrow.compute
@@ -296,7 +375,7 @@ def _field_within(column: Any, path: list[Any]) -> Any:
 
 
 def _structs(column: Any) -> list[Any]:
-    """List structures as dicts, what is in them read as columns are."""
+    """List structures as dicts, with their fields read like columns."""
     names = [field.name for field in column.type]
     parts = [items_of(_field_within(column, [at])) for at in range(len(names))]
     rows = zip(column.is_valid().to_pylist(), *parts, strict=True)
@@ -304,7 +383,7 @@ def _structs(column: Any) -> list[Any]:
 
 
 def _decoded(column: Any) -> Any:
-    """Write the values of a dictionary, which pandas calls categories, in every row."""
+    """Decode a dictionary column, which pandas calls categorical, to one value per row."""
     is_encoded = str(column.type).startswith("dictionary")
     return column.cast(column.type.value_type) if is_encoded else column
 
@@ -312,7 +391,7 @@ def _decoded(column: Any) -> Any:
 def _scalars(column: Any, wanted: FieldType) -> Array | None:
     if not str(column.type).startswith(_NUMBERS):
         return None
-    values: Array = column.to_numpy()
+    values = array_of(column)
     if isinstance(wanted, Numbers) and values.dtype.kind in "fiu":
         return values.astype(np.float64)
     if isinstance(wanted, Labels) and wanted.integers and values.dtype.kind in "ib":
@@ -323,32 +402,34 @@ def _scalars(column: Any, wanted: FieldType) -> Array | None:
 
 
 def _repeated(column: Any, wanted: Values) -> Array:
-    """Read every different value once."""
+    """Read each distinct value once."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     distinct = objects([wanted.made(value) for value in items_of(encoded.dictionary)])
-    values: Array = distinct[encoded.indices.to_numpy()]
+    values: Array = distinct[array_of(encoded.indices)]
     return values
 
 
 def _coded(column: Any, wanted: Values) -> Any:
-    """Code texts by the dictionary that Arrow makes; a list where one does not fit."""
+    """Code texts with Arrow's dictionary, or return a list if a text does not fit."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     texts = encoded.dictionary.to_pylist()
     if any(map(wanted.fault, texts)):
         return items_of(column)
-    return CodedTexts(encoded.indices.to_numpy().astype(np.int64), texts)
+    return CodedTexts(array_of(encoded.indices).astype(np.int64), texts)
 
 
 def _vectors(column: Any, wanted: Vectors) -> Array | None:
     lists = column.combine_chunks()
     # Only Arrow's list types have lengths.
     if not hasattr(lists, "value_lengths") or np.any(
-        lists.value_lengths().to_numpy() != wanted.width
+        array_of(lists.value_lengths()) != wanted.width
     ):
         return None
     flat = lists.flatten()
-    values: Array = flat.to_numpy(zero_copy_only=False)
-    if flat.null_count or values.dtype.kind not in ("ib" if wanted.integers else "fiu"):
+    if flat.null_count or not str(flat.type).startswith(_NUMBERS):
+        return None
+    values = array_of(flat)
+    if values.dtype.kind not in ("ib" if wanted.integers else "fiu"):
         return None
     dtype = np.int64 if wanted.integers else np.float64
     return values.astype(dtype).reshape(-1, wanted.width)

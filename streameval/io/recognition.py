@@ -1,4 +1,4 @@
-"""Recognition of files by their first bytes, with advice on what reads them."""
+"""Recognition of file types by their first bytes, with advice on how to read them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_is_text(head: bytes, source: str) -> None:
     Raises
     ------
     BadDataError
-        If it is a known file of another type; the message says what reads it.
+        If the file has another known type; the message says how to read it.
     """
     for magic, advice in _FOREIGN.items():
         if head.startswith(magic):
@@ -43,7 +43,7 @@ def check_is_text(head: bytes, source: str) -> None:
 
 
 def log_type_of(path: str) -> str | None:
-    """Say which type of log a file looks like; None if like no log.
+    """Tell which type of log a file looks like; None if it does not look like a log.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Row filters: which rows are counted, decided by their columns."""
+"""Row filters: which rows are counted, depending on their columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
 """The relations between the value of a column and that of a condition."""
 
 _ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-# None of these texts is kept, so they may be long.
+# These texts are not kept, so they may be long.
 _TEXTS = Texts(longest=2**26)
 
 
@@ -37,8 +37,8 @@ class Condition:
     """A condition on one column.
 
     Values are compared by their text, as slices are: 3, 3.0 and "3" are equal. If both texts are
-    numbers, the numbers are compared, so 0.5 equals 0.50. Numbers are ordered among numbers and
-    words among words, never one against the other. A missing value is unordered.
+    numbers, the numbers are compared, so 0.5 equals 0.50. "<" and ">" order numbers and order
+    words, but never a number and a word. A missing value is unordered.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class Condition:
     relation : str
         One of `RELATIONS`.
     values : tuple of str
-        The values to compare with: "=" matches any of them, "!=" none of them. An empty one
-        means a missing value: an empty cell of a text table, quoted or not; a key that a JSON
-        line lacks, or null; a null of Parquet. An empty text of JSON lines or Parquet is not
+        The values to compare with: "=" matches any of them, "!=" none of them. An empty value
+        matches a missing one: an empty cell of a text table, quoted or not; an absent key or a
+        null of a JSON line; a null of Parquet. An empty text of JSON lines or Parquet is not
         missing, and equals no value.
     """
 
@@ -72,11 +72,11 @@ class Condition:
     )
 
     def with_points(self) -> Self:
-        """Read values with decimal commas as cells of such a table are read."""
+        """Read values with decimal commas, as in the cells of such a table."""
         return attrs.evolve(self, values=tuple(map(with_point, self.values)))
 
     def holds(self, text: str | None) -> bool:
-        """Tell whether the condition holds for a value: its text, or None if it is missing."""
+        """Tell whether the condition holds for the text of a value, or None if it is missing."""
         order = _ORDERS.get(self.relation)
         if order is None:
             return self._is_one(text) == (self.relation == "=")
@@ -101,7 +101,7 @@ class RowFilter:
     conditions : tuple of Condition
         The conditions.
     fixed : tuple of (str, object)
-        Fields that are in no row, as `Column` has them.
+        Fields that no row holds, as in `Column`.
     """
 
     conditions: tuple[Condition, ...]
@@ -133,7 +133,7 @@ class RowFilter:
 
 
 def _numbers(texts: Iterable[str | None]) -> Iterator[float]:
-    """Read those texts that are numbers."""
+    """Parse the texts that are numbers."""
     found = (_number(text) for text in texts if text is not None)
     return (number for number in found if number is not None)
 

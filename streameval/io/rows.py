@@ -1,4 +1,4 @@
-"""Rows of a block made into one batch, the bad ones set apart."""
+"""Assembly of the rows of a block into a batch, with bad rows set apart."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Fault", "Field", "Parsed", "assemble", "fields_of"]
 
-# The number of a line or row, or the name of a query, and what is wrong with it.
+# The number of a line or row, or the name of a query, and its fault.
 Fault = tuple[Any, str]
-# The name of a field and what it holds: one column of a file may serve two arguments.
+# The name and type of a field: one column of a file may serve two arguments.
 Field = tuple[str, FieldType]
 
 _ARRAYS = (np.ndarray, CodedTexts)
@@ -35,13 +35,13 @@ class Parsed:
     batch : mapping from argument to array
         The good rows.
     row_ids : sequence of int or str
-        The number of the line or row that each of them comes from, or its query.
+        The line or row number of each, or its query.
     faults : list of (int or str, str)
-        The bad ones, in order.
+        The bad rows, in order.
     n_left_out : int
-        How many rows a filter left out.
+        The number of rows that a filter left out.
     n_rows : int, optional
-        How many rows of the file the good ones are; as many as there are row_ids by default.
+        The number of rows of the file that are good; by default the number of `row_ids`.
     """
 
     batch: Mapping[str, Array]
@@ -54,7 +54,7 @@ class Parsed:
 
 
 def fields_of(columns: Sequence[Column], where: RowFilter | None = None) -> list[Field]:
-    """List the fields of rows that the columns and a filter read, each once."""
+    """List the fields that the columns and a filter read, each once."""
     read = columns if where is None else (*columns, *where.columns)
     fields = [
         (name, column.field_type)
@@ -72,20 +72,20 @@ def assemble(
     faults: Iterable[Fault] = (),
     where: RowFilter | None = None,
 ) -> Parsed:
-    """Make a batch of the rows that a filter keeps and whose fields all fit.
+    """Make a batch from the rows that a filter keeps and whose fields are all valid.
 
     Parameters
     ----------
     columns : sequence of Column
         The arguments to make.
     values : mapping
-        The values of every field, all of one length: lists, still to be checked, or arrays.
+        The values of every field, all of the same length: unchecked lists, or arrays.
     row_ids : sequence of int
         The line or row number of each.
     faults : iterable of (int, str)
-        The rows that were found to be bad before.
+        The bad rows found so far.
     where : RowFilter, optional
-        Which rows are looked at.
+        The rows to use.
     """
     if where is not None:
         return _filtered(columns, values, row_ids, faults, where)
@@ -108,7 +108,7 @@ def _filtered(
     faults: Iterable[Fault],
     where: RowFilter,
 ) -> Parsed:
-    """Assemble the rows that a filter keeps; faults of other rows do not matter."""
+    """Assemble the rows that a filter keeps, and ignore faults of other rows."""
     asked = {field: values[field] for field in fields_of(where.columns)}
     decided = assemble(where.columns, asked, range(len(row_ids)))
     kept = np.zeros(len(row_ids), dtype=bool)
@@ -121,7 +121,7 @@ def _filtered(
 
 
 def _fixed(columns: Sequence[Column], n_rows: int) -> Iterator[tuple[Field, Any]]:
-    """Repeat the values that are in no row."""
+    """Repeat the values of fields that no row holds."""
     for column in columns:
         for name, value in column.fixed:
             if name in column.names:
@@ -135,7 +135,7 @@ def _checked(field: Field, values: Sequence[Any] | Array) -> Array | None:
 
 
 def _misfits(values: Mapping[Field, Sequence[Any] | Array]) -> dict[int, str]:
-    """Find the positions that do not fit, each with the first reason."""
+    """Find the positions of invalid rows, each with its first fault."""
     found: dict[int, str] = {}
     for field, items in values.items():
         for position, value in enumerate(items):

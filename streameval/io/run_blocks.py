@@ -1,4 +1,4 @@
-"""Runs of TREC beside their judgements, in blocks of whole queries."""
+"""TREC runs joined with their judgements, in blocks of whole queries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TYPES: dict[str, Any] = {
 
 @attrs.frozen(eq=False)
 class RunBlock:
-    """Some queries of a run, with all of their rows and judgements.
+    """Several queries of a run, with all their rows and judgements.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ class RunBlock:
     run : Run
         The rows.
     judged : mapping from query to mapping from document to relevance
-        The judgements of those queries of the run that have some; the others are left out.
+        The judgements of the queries; queries without judgements are left out.
     taken : int
-        How many bytes of the file they are, before unpacking.
+        Their number of bytes in the file, before unpacking.
     unended : str
-        Nothing: such a file is read whole or not at all.
+        Empty: a run is read completely or not at all.
     max_documents : int, optional
-        How many documents of a query count as retrieved, all by default.
+        The number of documents of a query that count as retrieved, by default all.
     """
 
     unit: ClassVar[str] = "query"

@@ -1,4 +1,4 @@
-"""Bytes of a file or of standard input, unpacked if they are packed."""
+"""Byte streams of files and standard input, unpacked if necessary."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ STANDARD_INPUT = "-"
 
 
 class Stored(str):
-    """The name of a file that a file system of pyarrow holds.
+    """The name of a file in a file system of pyarrow.
 
     Parameters
     ----------
     store : pyarrow.fs.FileSystem
         The file system.
     path : str
-        The path in it.
+        The path in the file system.
     name : str, optional
-        What messages call the file, by default its path.
+        The name of the file in messages, by default its path.
     """
 
     store: Any
@@ -62,7 +62,7 @@ class Stored(str):
 
 
 class CutShortError(BadDataError):
-    """Packed data ends in the middle, as it does while it is being written.
+    """Packed data is truncated, for example because it is still being written.
 
     Parameters
     ----------
@@ -98,23 +98,23 @@ class _CountingReader:
 
 
 class ByteStream:
-    """The plain bytes of one file, read once from front to end.
+    """The unpacked bytes of one file, read once from front to end.
 
     Parameters
     ----------
     file : binary file
-        Where the bytes come from; packed data is recognised by its first bytes.
+        The source of the bytes; packed data is recognised by its first bytes.
     name : str
         The name of the file for messages.
     may_be_cut : bool
-        Whether packed data that is cut short ends there, with `is_cut`, instead of an error.
+        Whether truncated packed data ends there, with `is_cut`, instead of raising an error.
     can_be_read_again : bool
-        Whether the name is that of a file whose bytes stay where they are; false if it is packed.
+        Whether blocks can be read again from a file of that name; false if it is packed.
 
     Raises
     ------
     InvalidInputError
-        If nothing is installed that unpacks the data.
+        If no installed package can unpack the data.
     """
 
     def __init__(
@@ -143,21 +143,21 @@ class ByteStream:
 
     @property
     def taken(self) -> int:
-        """Count the bytes of the file read so far; packed ones if it is packed."""
+        """The number of bytes of the file read so far, before unpacking."""
         return self._file.taken
 
     @property
     def cut_short(self) -> str:
-        """Say that the packed data ends in the middle, as the end of a sentence."""
+        """The end of a sentence that says that the packed data is truncated."""
         return f"the {self._packing} data is cut short"
 
     def peek(self, size: int = 4096) -> bytes:
-        """Look at the first bytes; the next `read` gives them again."""
+        """Return the first bytes without consuming them."""
         self._ahead = self.read(size)
         return self._ahead
 
     def read(self, size: int) -> bytes:
-        """Read about `size` bytes; none means the end of the file."""
+        """Read about `size` bytes; an empty result means the end of the file."""
         ahead, self._ahead = self._ahead[:size], self._ahead[size:]
         size -= len(ahead)
         if self._unpacked is None:
@@ -203,7 +203,7 @@ def opened(
 
 
 def _file(name: str) -> Any:
-    """Open a file of this machine, or one of a store that pyarrow knows by its address."""
+    """Open a local file, or one at an address of a store that pyarrow knows."""
     found = store_of(name)
     return Path(name).open("rb") if found is None else found[0].open_input_stream(found[1], None)
 
@@ -211,7 +211,7 @@ def _file(name: str) -> Any:
 def store_of(name: str) -> tuple[Any, str] | None:
     """Find the file system of an address, ``s3://bucket/log.csv``, and the path in it.
 
-    Addresses that pyarrow does not know are left to fsspec, the extra `fsspec`.
+    fsspec, the extra `fsspec`, opens addresses that pyarrow does not know.
     """
     if isinstance(name, Stored):
         return name.store, name.path
@@ -229,7 +229,7 @@ def store_of(name: str) -> tuple[Any, str] | None:
 
 
 def _of_fsspec(address: str) -> tuple[Any, str] | None:
-    """Find the same where fsspec knows the protocol; None for a path as any other."""
+    """Find the file system and path if fsspec knows the protocol; None for an ordinary path."""
     try:
         import fsspec  # noqa: PLC0415 (optional)
     except ImportError:
@@ -238,13 +238,13 @@ def _of_fsspec(address: str) -> tuple[Any, str] | None:
         return None
     try:
         store, path = fsspec.core.url_to_fs(address)
-    except (ImportError, ValueError) as error:  # its package is missing, or an option of its own
+    except (ImportError, ValueError) as error:  # its package or one of its options is missing
         raise BadDataError(f"{address}: {str(error).rstrip('.')}.") from None
     return arrow_store(store), path
 
 
 def arrow_store(store: Any) -> Any:
-    """Make a file system of fsspec one of pyarrow.
+    """Convert a file system of fsspec to one of pyarrow.
 
     Raises
     ------
@@ -264,23 +264,23 @@ def arrow_store(store: Any) -> Any:
 
 
 def is_read_once(name: str) -> bool:
-    """Tell whether a source can be read only once, as standard input and a pipe can."""
+    """Tell whether a source can be read only once, like standard input or a pipe."""
     if name == STANDARD_INPUT:
         return True
     try:
         mode = Path(name).stat().st_mode
     except OSError:
-        return False  # reading it says what is wrong
+        return False  # reading it raises the right error
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
 def name_of(source: str) -> str:
-    """Return the name of a source as messages have it."""
+    """Return the name of a source for messages."""
     return "standard input" if source == STANDARD_INPUT else source
 
 
 def size_of(name: str) -> int | None:
-    """Return the size of a file here in bytes, or None for what has none, a pipe."""
+    """Return the size of a local file in bytes; None for a pipe, which has no size."""
     if isinstance(name, Stored):
         return None
     try:
@@ -292,12 +292,12 @@ def size_of(name: str) -> int | None:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn what can go wrong while reading a file into one sentence."""
+    """Turn an error while reading a file into one sentence."""
     try:
         yield
     except IsADirectoryError:
         raise BadDataError(f"{name}: is a directory; name the files in it.") from None
-    except FileNotFoundError:  # some file systems say no more than its name
+    except FileNotFoundError:  # some file systems give only its name
         raise BadDataError(f"{name}: no such file or directory.") from None
     except OSError as error:
         raise BadDataError(f"{name}: {str(error.strerror or error).lower()}.") from None
@@ -305,7 +305,7 @@ def reading(name: str) -> Iterator[None]:
 
 @contextmanager
 def writing_temporary_file() -> Iterator[None]:
-    """Turn what can go wrong while a temporary file is written into one sentence."""
+    """Turn an error while writing a temporary file into one sentence."""
     try:
         yield
     except OSError as error:

@@ -24,14 +24,14 @@ class Times:
     Parameters
     ----------
     unit : str, optional
-        That of numbers: "s", "ms", "us" or "ns". With one, text of digits is a number in every
-        format; without one, numbers are no times.
+        The unit of numbers: "s", "ms", "us" or "ns". If it is given, text of digits is a number
+        in every format; if not, numbers are not times.
     """
 
     unit: str | None = None
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Turn the cells into numbers where these have a unit."""
+        """Turn the cells into numbers if these have a unit."""
         if self.unit is None:
             return [cell or None for cell in cells]
         return [number_or_text(cell) for cell in cells]
@@ -45,21 +45,21 @@ class Times:
             return self._one_by_one(list(map(_number, values)) if self.unit else items)
 
     def _items(self, values: Sequence[Any]) -> Any:
-        """Read text as numbers where these have a unit; of numbers alone, make an array."""
+        """Read text as numbers if these have a unit; if all are numbers, make an array."""
         if self.unit is None:
             return list(values)
         array = whole_numbers(values)
         return list(map(_number, values)) if array is None else array
 
     def _one_by_one(self, items: Sequence[Any]) -> Array | None:
-        """Read numbers beside text or dates, which no array of one type holds."""
+        """Read numbers mixed with text or dates, which no typed array can hold."""
         if any(map(self.fault, items)):
             return None
         times = [read_time(item, unit=self.unit, name=_NAME, warns=False) for item in items]
         return np.array(times, dtype="M8[us]")
 
     def fault(self, value: Any) -> str | None:
-        """Accept what `as_times` does; the reason of a refusal is for one row."""
+        """Accept what `as_times` accepts; the fault describes one row."""
         if value is None or not isinstance(value, bool):
             try:
                 item = value if self.unit is None else _number(value)
@@ -74,7 +74,7 @@ class Times:
 
 @attrs.frozen
 class Steps(Labels):
-    """An integer in every row, of any meaning: a step of a training, an offset of a log."""
+    """An integer in every row with any meaning, such as a training step or an offset of a log."""
 
     integers: bool = True
 
@@ -86,22 +86,22 @@ class Steps(Labels):
 
 @attrs.frozen
 class Gaps:
-    """What another column holds, or nothing: rows whose truth is not known yet.
+    """A column with gaps, for example rows whose label is not known yet.
 
     Parameters
     ----------
     field_type : FieldType
-        What the column holds where it holds anything.
+        The type of the values that are present.
     """
 
     field_type: FieldType
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Turn the cells into what they are; empty ones are gaps."""
+        """Read the cells; empty ones are gaps."""
         return self.field_type.from_text(cells)
 
     def whole(self, values: Sequence[Any]) -> Array | None:
-        """Make an array, of objects if there are gaps, which are None."""
+        """Make an array; if there are gaps, an object array with None for each."""
         known = [value is not None for value in values]
         if all(known):
             return self.field_type.whole(values)
@@ -113,7 +113,7 @@ class Gaps:
         return made
 
     def fault(self, value: Any) -> str | None:
-        """Accept nothing, and what the column holds."""
+        """Accept None, and what the column accepts."""
         return None if value is None else self.field_type.fault(value)
 
 

@@ -50,16 +50,16 @@ Path = str | os.PathLike[str]
 
 @attrs.frozen(eq=False)
 class _Index:
-    """Where the rows of every query are.
+    """The positions of the rows of each query.
 
     Parameters
     ----------
     order : ndarray of int, shape (n,)
-        The positions of all rows, those of a query together and in their order.
+        The positions of all rows, grouped by query, in the order of the file within a query.
     bounds : ndarray of int, shape (n_queries + 1,)
-        Where in `order` each query begins, and the last one ends.
+        The positions in `order` where each query begins, and where the last one ends.
     numbers : mapping from query to int
-        The number of each query, by its first row.
+        The number of each query, in the order of first rows.
     """
 
     order: npt.NDArray[np.intp]
@@ -82,7 +82,7 @@ class _Index:
 
 @attrs.frozen(eq=False, repr=False, slots=False)
 class _ByQuery(Mapping[str, dict[str, float]]):
-    """Columns of queries, documents and a number for each, which can be looked up by query."""
+    """Columns of queries, documents and numbers, with look-up by query."""
 
     query: Texts
     doc: Texts
@@ -116,12 +116,12 @@ class _ByQuery(Mapping[str, dict[str, float]]):
 
 @attrs.frozen(eq=False, repr=False, slots=False)
 class Run(_ByQuery):
-    """What a system returned: documents with scores, for every query.
+    """The result of a system: documents with scores, for every query.
 
-    Made by `read_run` and `iter_run`. It holds the rows as columns, in the order of the file,
-    and it is a mapping from query to ``{doc: score}`` as well: its length is the number of
-    queries, and they come in the order in which they first appear. Two runs are equal as
-    mappings are, whatever the order of their rows.
+    `read_run` and `iter_run` return it. It holds the rows as columns, in the order of the file,
+    and it is also a mapping from query to ``{doc: score}``. Its length is the number of queries,
+    which are in the order of first appearance. Runs compare as mappings do, whatever the order
+    of their rows.
 
     Parameters
     ----------
@@ -130,11 +130,11 @@ class Run(_ByQuery):
     doc : ndarray of object, shape (n,)
         The document, a str; no query has one twice.
     score : ndarray of float64, shape (n,)
-        The score by which it is ranked, higher first; it may be infinite, but never NaN.
+        The score that ranks it, highest first; it can be infinite, but not NaN.
 
     Notes
     -----
-    A look-up makes a new dict, in time proportional to the rows of its query.
+    A look-up makes a new dict, in time proportional to the number of rows of the query.
     """
 
     score: Values
@@ -146,10 +146,10 @@ class Run(_ByQuery):
 
 @attrs.frozen(eq=False, repr=False, slots=False)
 class Qrels(_ByQuery):
-    """What is known about documents: their relevance, for every query.
+    """Relevance judgements: documents with their relevance, for every query.
 
-    Made by `read_qrels`. It holds the rows as columns, in the order of the file, and it is a
-    mapping from query to ``{doc: relevance}`` as well, as `Run` is for scores.
+    `read_qrels` returns it. It holds the rows as columns, in the order of the file, and it is
+    also a mapping from query to ``{doc: relevance}``, as `Run` is for scores.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Qrels(_ByQuery):
     doc : ndarray of object, shape (n,)
         The document, a str; no query has one twice.
     relevance : ndarray of float64, shape (n,)
-        How relevant it was judged, finite; most often a whole number.
+        Its judged relevance, finite; usually a whole number.
     """
 
     relevance: Values
@@ -169,7 +169,7 @@ class Qrels(_ByQuery):
 
 
 def read_run(path: Path) -> Run:
-    r"""Read a run: what a system returned for every query.
+    r"""Read a run: the documents that a system returned for every query.
 
     A row is a line ``qid Q0 docid rank score tag``, with fields separated by spaces or tabs. The
     rank is ignored, as in trec_eval, because the scores rank; so are Q0 and everything after the
@@ -192,7 +192,7 @@ def read_run(path: Path) -> Run:
         When the file cannot be read, a line is not such a row, a score is NaN, or a query has
         a document twice; the message names file and line.
     InvalidInputError
-        When `path` is none.
+        When `path` is not a path.
 
     Notes
     -----
@@ -240,7 +240,7 @@ def read_qrels(path: Path) -> Qrels:
         When the file cannot be read, a line is not such a row, a relevance is not finite, or a
         query has a document twice; the message names file and line.
     InvalidInputError
-        When `path` is none.
+        When `path` is not a path.
 
     References
     ----------
@@ -266,7 +266,7 @@ def read_qrels(path: Path) -> Qrels:
 def iter_run(path: Path, *, rows: int = 2**18) -> Iterator[Run]:
     r"""Read a run in pieces of whole queries, in memory that does not grow with its rows.
 
-    The rows of a query must stand together. The pieces joined are what `read_run` reads.
+    The rows of a query must be contiguous. Together, the pieces equal what `read_run` reads.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def iter_run(path: Path, *, rows: int = 2**18) -> Iterator[Run]:
         As for `read_run`.
     rows : int, default 262144
         The minimum number of rows of a piece, except for the last one. A query with more rows
-        is held whole.
+        is one piece.
 
     Yields
     ------
@@ -284,13 +284,13 @@ def iter_run(path: Path, *, rows: int = 2**18) -> Iterator[Run]:
     Raises
     ------
     BadDataError
-        As `read_run`, when it comes to the line, and when a query comes back after another.
+        As for `read_run`, on reaching the line, and when a query reappears after another.
     InvalidInputError
-        When `path` is none, or `rows` is no integer of at least 1.
+        When `path` is not a path, or `rows` is not an integer of at least 1.
 
     Notes
     -----
-    The identifiers of all queries read are kept, to notice one that comes back.
+    The identifiers of all queries are kept, to detect one that reappears.
 
     Examples
     --------
@@ -315,12 +315,12 @@ def _pieces(source: str, rows: int) -> Iterator[Run]:
 def sized_runs(
     source: str, rows: int, *, copy: BinaryIO | None = None
 ) -> Iterator[tuple[Run, int]]:
-    """Yield the pieces of a run, each with how many bytes of the file were read for it.
+    """Yield the pieces of a run, each with the number of bytes of the file read for it.
 
     Raises
     ------
     ScatteredQueryError
-        When a query comes back after another.
+        When a query reappears after another.
     """
     taken = 0
     with opened(source, copy=copy) as stream:
@@ -330,7 +330,7 @@ def sized_runs(
 
 
 def is_scattered(source: str, *, copy: BinaryIO | None = None) -> bool:
-    """Tell whether a query of a run comes back after another, in one pass over the file."""
+    """Tell whether a query of a run reappears after another one, in one pass over the file."""
     with opened(source, copy=copy) as stream:
         try:
             for _ in whole_queries(tables(stream, RUN), 1, stream.name):
@@ -343,7 +343,7 @@ def is_scattered(source: str, *, copy: BinaryIO | None = None) -> bool:
 def gathered_runs(
     source: str, rows: int, *, copy: BinaryIO | None = None
 ) -> Iterator[tuple[Run, int]]:
-    """Yield pieces as `sized_runs` does, of a run whose queries are scattered: it is held whole."""
+    """Yield pieces as `sized_runs` does, after reading a run with scattered queries completely."""
     with opened(source, copy=copy) as stream:
         run = _run(Table.joined(tables(stream, RUN)), stream.name)
         taken = stream.taken
@@ -385,7 +385,7 @@ def _run(table: Table, name: str) -> Run:
 
 
 def _check_documents(held: _ByQuery, line: npt.NDArray[np.int64], name: str) -> None:
-    """Refuse a document that a query has twice, as trec_eval does; name its second line."""
+    """Refuse a document that a query lists twice, as trec_eval does, and name the second line."""
     order, bounds = held._index.order, held._index.bounds.tolist()
     docs = held.doc[order].tolist()
     repeats = [
@@ -401,7 +401,7 @@ def _check_documents(held: _ByQuery, line: npt.NDArray[np.int64], name: str) -> 
 
 
 def _first_repeat(docs: list[str], rows: list[int]) -> tuple[int, int]:
-    """Find the first row whose document an earlier one has, and that one."""
+    """Find the first row that repeats the document of an earlier row, and the earlier row."""
     first = dict(zip(reversed(docs), reversed(rows), strict=True))
     again = min(set(rows) - set(first.values()))
     return again, first[docs[rows.index(again)]]

@@ -33,7 +33,7 @@ __all__ = [
 Texts = npt.NDArray[np.object_]
 Values = npt.NDArray[np.float64]
 
-# It stands between two lines while a text is split into fields; no line may hold it.
+# It separates lines while a text is split into fields, so lines must not hold it.
 _END = "\0"
 _COMMENT = "#"
 _NUMBERS = Numbers()
@@ -41,22 +41,22 @@ _NUMBERS = Numbers()
 
 @attrs.frozen
 class Form:
-    """What a line of a run, or of judgements, holds: the query first, the document third.
+    """The fields of a line of a run or of judgements: the query first, the document third.
 
     Parameters
     ----------
     widths : tuple of int
-        How many fields it may have, the usual number first.
+        The valid numbers of fields, the usual number first.
     takes_more : bool
         Whether fields after the usual number are ignored.
     layout : str
-        What they are, for people.
+        The names of the fields, for messages.
     number : str
-        The name of the number among them.
+        The name of the numeric field.
     at : int
-        Where the number stands.
+        The position of the numeric field.
     is_finite : bool
-        Whether it has to be finite; if not, it may be infinite, but never NaN.
+        Whether the number must be finite; if not, it can be infinite, but not NaN.
     """
 
     widths: tuple[int, ...]
@@ -75,11 +75,11 @@ class Form:
         return values if fits.all() else None
 
     def fits(self, width: int) -> bool:
-        """Tell whether a line may have that number of fields."""
+        """Tell whether a line can have that number of fields."""
         return width in self.widths or (self.takes_more and width > self.widths[0])
 
     def without_rest(self, line: str) -> str:
-        """Take the fields off a line that are ignored, once it holds no byte that is refused."""
+        """Drop the ignored fields of a line, unless it holds a byte that is refused."""
         fields = _fields(line)
         if not self.takes_more or len(fields) <= self.widths[0] or not _is_clean(line):
             return line
@@ -135,7 +135,7 @@ class Table:
 
     @classmethod
     def joined(cls, parts: Iterable[Table]) -> Table:
-        """Put one or more tables below each other."""
+        """Concatenate one or more tables."""
         columns = zip(*(part.columns() for part in parts), strict=True)
         return cls(*map(np.concatenate, columns))
 
@@ -144,20 +144,20 @@ class Table:
         return self.query, self.doc, self.value, self.line
 
     def cut(self, at: int) -> list[Table]:
-        """Make two tables, copies that do not keep each other in memory."""
+        """Cut into two tables, as copies that do not keep each other in memory."""
         halves = (slice(None, at), slice(at, None))
         return [Table(*(column[half].copy() for column in self.columns())) for half in halves]
 
 
 def tables(stream: ByteStream, form: Form) -> Iterator[Table]:
-    """Read the rows of a stream, piece by piece; equal queries are one object.
+    """Read the rows of a stream, piece by piece; equal queries share one string.
 
-    The first row decides how many fields all rows have, but for those that are ignored.
+    The first row sets the number of fields of all rows, apart from ignored fields.
 
     Raises
     ------
     BadDataError
-        If a line that is no comment and not blank does not fit the form.
+        If a line that is neither blank nor a comment does not fit the form.
     """
     known: dict[str, str] = {}
     width = 0
@@ -181,12 +181,12 @@ def first_tag(stream: ByteStream) -> str:
 
 
 def whole_queries(parts: Iterable[Table], min_rows: int, source: str) -> Iterator[Table]:
-    """Cut tables anew, each between two queries and after at least `min_rows` rows.
+    """Cut tables between queries instead, each after at least `min_rows` rows.
 
     Raises
     ------
     ScatteredQueryError
-        If a query comes back after another.
+        If a query reappears after another.
     """
     seen: set[str] = set()
     last: str | None = None
@@ -219,7 +219,7 @@ class _Columns:
 def _parsed(
     text: str, first_line: int, form: Form, width: int, source: str
 ) -> tuple[_Columns, Sequence[int]]:
-    """Read whole lines, and return the number of each row's line."""
+    """Read whole lines, and the number of the line of each row."""
     columns = _columns(text, form, width)
     if columns is not None:
         return columns, range(first_line, first_line + text.count("\n"))
@@ -237,8 +237,8 @@ def _parsed(
 def _columns(text: str, form: Form, width: int) -> _Columns | None:
     """Split complete lines, or return None if one is not a good row of `width` fields.
 
-    All at once: a list for each line would keep the garbage collector busy, for a time five
-    times as long as this takes.
+    All lines are split together, because a list for each line would keep the garbage collector
+    busy for five times as long as this takes.
     """
     if not form.fits(width) or not _is_clean(text):
         return None
@@ -256,7 +256,7 @@ def _columns(text: str, form: Form, width: int) -> _Columns | None:
 def _fields(text: str) -> list[str]:
     r"""Split at spaces and tabs, and at the carriage returns of line ends ``\r\n``.
 
-    Nothing else is blank: `str.split` would cut an identifier at U+3000, and at U+001F.
+    Nothing else separates fields; `str.split` would also split at U+3000 and at U+001F.
     """
     spaced = text.replace("\t", " ").replace("\r", " ").strip(" ")
     fields = spaced.split(" ")
@@ -283,14 +283,14 @@ def _width_of_first_row(text: str) -> int:
 
 
 def _starts(query: Texts, last: str | None) -> npt.NDArray[np.intp]:
-    """Find the rows at which another query begins than the one before."""
+    """Find the rows whose query differs from that of the row before."""
     before = np.empty_like(query)
     before[:1], before[1:] = last, query[:-1]
     return np.flatnonzero(query != before)
 
 
 def _note_queries(table: Table, starts: Iterable[int], seen: set[str], source: str) -> None:
-    """Note the queries that begin, and refuse one that has been there before."""
+    """Note the queries that begin, and refuse one that has appeared before."""
     for start in starts:
         name = table.query[start]
         if name in seen:

@@ -1,6 +1,6 @@
-"""Cells of a table read eight bytes at a time, without a Python object for each.
+"""Cells of a table, read eight bytes at a time without a Python object for each.
 
-Only what all cells of a column can be read as in this way is; others are left to the caller.
+This reads only the usual cells; the rest are left to the caller.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Words = npt.NDArray[np.uint64]
 
 _WORD, _WORDS = 8, 3
 _MAX_DECIMALS = 22  # 10**22 is the largest power of ten that is a float64
-_MAX_POWER = 18  # that of an int64
+_MAX_POWER = 18  # the most digits that always fit into an int64
 _MAX_INTEGER = 9e18
 _MAX_DISTINCT = 64
 _SAMPLE = 2**10
@@ -30,10 +30,10 @@ _NEARLY = 2.0**-45
 _MINUS, _POINT = b"-."
 _POWERS = np.array([float(10**power) for power in range(_MAX_DECIMALS + 1)])
 _INTEGER_POWERS = np.array([10**power for power in range(_MAX_POWER + 1)], dtype=np.int64)
-# Words are little-endian: the last k bytes are the high ones.
+# Words are little-endian: the last k bytes are the highest.
 _LAST_BYTES = np.array([2**64 - 2 ** (64 - 8 * k) for k in range(_WORD + 1)], dtype=np.uint64)
 _ZEROS, _PAST_NINE, _TOP_BITS = (np.uint64(byte * 0x0101010101010101) for byte in b"0\x76\x80")
-# Digits are joined to pairs, those to numbers of four digits, and of eight.
+# Digits are combined into pairs, then into numbers of four digits and of eight.
 _JOINS = [
     (np.uint64(bits), np.uint64((10 ** (bits // 8) << bits) + 1), np.uint64(kept))
     for bits, kept in ((8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0xFFFFFFFF))
@@ -41,12 +41,12 @@ _JOINS = [
 
 
 class CellWords:
-    """The bytes of a table, in words that end anywhere.
+    """The bytes of a table, as words that end at any byte.
 
     Parameters
     ----------
     data : bytes
-        Without NUL bytes. Its cells are given by arrays of where they start and end.
+        Without NUL bytes. Arrays of starts and ends define its cells.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -57,9 +57,9 @@ class CellWords:
         self._ending = np.ndarray((n_words,), "<u8", padded, strides=(1,))[len(padding) - _WORD :]
 
     def distinct(self, starts: Indices, ends: Indices) -> tuple[Indices, Indices] | None:
-        """Find the positions of different cells, and which of them each cell is like.
+        """Find the positions of the distinct cells, and which of them each cell equals.
 
-        None if a cell has more than eight bytes, or there are many different ones.
+        None if a cell has more than eight bytes, or if there are many distinct cells.
         """
         lengths = ends - starts
         if lengths.max() > _WORD:
@@ -72,10 +72,10 @@ class CellWords:
         return (positions, codes) if np.array_equal(known[codes], keys) else None
 
     def decimals(self, starts: Indices, ends: Indices) -> tuple[Floats, Mask]:
-        """Read cells such as -0.25 as the nearest float64, and tell which could be.
+        """Read cells such as -0.25 as the nearest float64, and tell which could be read.
 
-        Digits make an integer that is divided by a power of ten. The quotient of its float64 is
-        corrected by the exact remainder, and left out where the last bit is in doubt.
+        The digits form an integer, which is divided by a power of ten in float64. The exact
+        remainder corrects the quotient; cells whose last bit remains in doubt are left out.
         """
         is_negative = self._bytes[starts] == _MINUS
         points = self._points(starts, ends)
@@ -88,7 +88,7 @@ class CellWords:
         return np.where(is_negative, -values, values), is_short & are_digits & are_sure
 
     def _points(self, starts: Indices, ends: Indices) -> Indices:
-        """Find the decimal point near the start of each cell; elsewhere, its end or later."""
+        """Find the decimal point near the start of each cell; without one, the end or later."""
         points = starts + 1
         left = np.flatnonzero(self._bytes[points] != _POINT)
         for _ in range(_WORD):
@@ -100,10 +100,10 @@ class CellWords:
     def _integers(
         self, ends: Indices, points: Indices, n_whole: Indices, n_decimals: Indices
     ) -> tuple[npt.NDArray[np.int64], Mask]:
-        """Read all digits but the point as one integer, 0 where they are none or too many."""
+        """Read the digits on both sides of the point as an integer; 0 for no or too many digits."""
         total, are_digits = self._digits(points, n_whole)
         estimate = total * _POWERS[n_decimals]
-        total = total * _INTEGER_POWERS[np.minimum(n_decimals, _MAX_POWER)]  # may wrap
+        total = total * _INTEGER_POWERS[np.minimum(n_decimals, _MAX_POWER)]  # can wrap around
         for behind in range(0, _WORD * _WORDS, _WORD):
             lengths = np.clip(n_decimals - behind, 0, _WORD)
             if not lengths.any():
@@ -116,7 +116,7 @@ class CellWords:
         return total * are_digits, are_digits
 
     def _digits(self, ends: Indices, lengths: Indices) -> tuple[npt.NDArray[np.int64], Mask]:
-        """Read up to eight digits before each position as an integer; tell which were digits."""
+        """Read up to eight digits before each position, and tell which were digits."""
         word = (self._ending[ends] ^ _ZEROS) & _LAST_BYTES[lengths]
         are_digits = ((word + _PAST_NINE) | word) & _TOP_BITS == 0
         for bits, tens, kept in _JOINS:
@@ -125,7 +125,7 @@ class CellWords:
 
 
 def _quotients(digits: npt.NDArray[np.int64], powers: Floats) -> tuple[Floats, Mask]:
-    """Divide and round once; tell where that is certain."""
+    """Divide and round once, and tell where the result is certain."""
     rounded = digits.astype(np.float64)
     lost = (digits - rounded.astype(np.int64)).astype(np.float64)
     quotient = rounded / powers

@@ -1,1 +1,1 @@
-"""Adapters to training loops; each needs its own framework, and none is imported here."""
+"""Adapters for training loops; each needs its framework, and none is imported here."""

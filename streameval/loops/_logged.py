@@ -1,4 +1,4 @@
-"""Which metrics training loops log, and what they make of the logits of two classes."""
+"""The metrics that training loops log, and how they convert logits of two classes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SCORES = ("y_score", "y_prob")
 
 @attrs.frozen
 class Logged:
-    """Which metrics of a result are logged, and what their names begin with.
+    """The metrics of a result that are logged, and the prefix of their names.
 
     Parameters
     ----------
     metrics : sequence of str or None
-        The names that `as_dict` gives them; None for all.
+        Their names in `as_dict`; None for all.
     prefix : str
-        What comes before each name.
+        The prefix of each name.
     """
 
     metrics: Sequence[str] | None
@@ -46,7 +46,7 @@ class Logged:
         Raises
         ------
         InvalidInputError
-            If it has no such metric.
+            If the result lacks one of the metrics.
         """
         values: Mapping[str, Any] = result.as_dict()
         chosen = values if self.metrics is None else self.metrics
@@ -59,10 +59,11 @@ class Logged:
 
 
 def binary_scores(accumulator: Accumulator[Any, Any], predictions: Any) -> Any:
-    """Make one score a row of predictions for two classes, where that is what is counted.
+    """Convert predictions for two classes to one score per row, if the accumulator needs that.
 
-    Probabilities are those of the second class. Logits become its probability, or the difference
-    where real scores are counted. Everything else is left as it is.
+    Of two probabilities, the score is that of the second class. Two logits become its
+    probability, or their difference if the accumulator counts real scores. Anything else is
+    returned unchanged.
 
     >>> import streameval as se
     >>> binary_scores(se.ConfusionAccumulator(), np.array([[0.0, 0.0], [0.25, 0.75]])).tolist()
@@ -86,7 +87,7 @@ def binary_scores(accumulator: Accumulator[Any, Any], predictions: Any) -> Any:
 
 
 def _is_binary(member: Member) -> bool:
-    """Tell what counts one score a row: curves, calibration, and confusion of two classes."""
+    """Tell whether one score per row is counted: curves, calibration, confusion of two classes."""
     classes = getattr(member.options, "classes", None)
     if classes is None:
         return any(name in member.read for name in _SCORES)

@@ -1,8 +1,8 @@
-"""Evaluation in `fit` of Keras: a callback evaluates after every epoch, outside of jit."""
+"""Evaluation in Keras's `fit`: a callback evaluates after every epoch, outside jit."""
 
 from __future__ import annotations
 
-# The framework may be missing where types are checked; pyright takes this file for it.
+# The framework may be missing when types are checked; pyright mistakes this file for it.
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -32,29 +32,29 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     accumulator : accumulator
         What to count; a copy is taken.
     data : tuple of arrays, or iterable of batches
-        ``(x, y)`` or ``(x, y, sample_weight)``, as `fit` takes ``validation_data``; or an
-        iterable that yields such batches each time.
+        ``(x, y)`` or ``(x, y, sample_weight)``, like ``validation_data`` of `fit`; or an iterable
+        that yields such batches every time it is iterated over.
     read : callable, optional
-        ``read(y, y_pred)`` gives the arrays of an `update` by name. Without it ``y`` is the
-        truth and ``y_pred``, what the model predicts, the prediction; where they are of shape
-        ``(n, 1)`` they are taken as ``(n,)``, and two logits a row make one score where two
-        classes are counted.
+        ``read(y, y_pred)`` returns the arguments of `update` by name. By default, ``y`` is the
+        truth and ``y_pred``, the output of the model, is the prediction. Arrays of shape
+        ``(n, 1)`` are reshaped to ``(n,)``, and for two classes, two logits per row become one
+        score.
     metrics : sequence of str, optional
-        The names of the metrics that are added, by default all.
+        The names of the metrics to add, by default all.
     prefix : str
         The prefix of the names of the metrics in the logs.
     batch_size : int
-        The rows of a batch, where `data` are arrays.
+        The number of rows of a batch if `data` holds arrays.
 
     Attributes
     ----------
     accumulator : accumulator
-        What was counted in the last evaluation that was finished.
+        The counts of the last complete evaluation.
 
     Notes
     -----
-    Callbacks see the logs in their order: put those that monitor a metric after this one, and say
-    whether it is to grow, as in ``EarlyStopping("val_accuracy", mode="max")``.
+    Callbacks run in order: put those that monitor a metric after this one, and say whether the
+    metric should grow, as in ``EarlyStopping("val_accuracy", mode="max")``.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
             logs.update(values)
 
     def evaluate(self, model: Any) -> Any:
-        """Count what a model predicts of the data, and compute the result."""
+        """Count the predictions of a model for the data, and compute the result."""
         accumulator = self.accumulator.copy().reset()
         for x, y, *weight in self._batches():
             predicted = model.predict_on_batch(x)
@@ -104,7 +104,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
 
     def _batches(self) -> Iterator[tuple[Any, ...]]:
         data, size = self._data, self._batch_size
-        if isinstance(data, PyDataset):  # which does not end by itself
+        if isinstance(data, PyDataset):  # which never ends by itself
             yield from (data[index] for index in range(data.num_batches))
         elif isinstance(data, tuple):
             for start in range(0, len(tree.flatten(data[1])[0]), size):

@@ -1,8 +1,8 @@
-"""Evaluation in a `Trainer` of Lightning: a callback counts the batches and logs the metrics."""
+"""Evaluation in a Lightning `Trainer`: a callback counts the batches and logs the metrics."""
 
 from __future__ import annotations
 
-# The framework may be missing where types are checked.
+# The framework may be missing when types are checked.
 # pyright: reportMissingImports=false
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -32,29 +32,29 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     Parameters
     ----------
     accumulators : mapping from ``"val"`` or ``"test"`` to accumulator, or an accumulator
-        What to count in which epochs; an accumulator alone counts in both. Copies are taken.
+        What to count in which epochs; a single accumulator counts in both. Each is copied.
     read : callable, optional
-        ``read(outputs, batch)`` gives the arrays of an `update` by name, from what the step
-        returned and the batch; where processes are spawned, a function of a module. Without it
-        the steps return a mapping with these arrays, and anything else beside them. Two logits a
-        row make one score where two classes are counted.
+        ``read(outputs, batch)`` returns the arguments of `update` by name, given the output of
+        the step and the batch. If processes are spawned, it must be a module-level function. By
+        default, steps return a mapping that holds these arguments, and possibly other items. For
+        two classes, two logits per row become one score.
     metrics : sequence of str, optional
-        The names of the metrics that are logged, by default all.
+        The names of the metrics to log, by default all.
     prefix : str
         The prefix of their names, before the name of the epoch.
 
     Attributes
     ----------
     accumulators : dict from str to accumulator
-        What the last epoch has counted, on all ranks once it is over, by ``"val"`` and
-        ``"test"``; or by ``"val/dataloader_idx_0"`` and so on. Checkpoints hold it.
+        The counts of the last epoch, of all ranks once it has ended, with the keys ``"val"`` and
+        ``"test"``, or ``"val/dataloader_idx_0"`` and so on. They are saved in checkpoints.
 
     Notes
     -----
-    The metrics are logged as ``val/accuracy``, or ``val/accuracy/dataloader_idx_0``, equal on
-    every rank and rounded to float32 by Lightning. The sanity check does not count. A warning says
-    how many rows the sampler of Lightning repeats; `streameval.engines.torch.EvaluationSampler`
-    repeats none.
+    The metrics are logged as ``val/accuracy`` or ``val/accuracy/dataloader_idx_0``, with equal
+    values on every rank, which Lightning rounds to float32. The sanity check does not count. A
+    warning says how many rows the sampler of Lightning repeats;
+    `streameval.engines.torch.EvaluationSampler` repeats none.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         return f"streameval.Evaluate({', '.join(sorted(self._empty))})"
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what was counted."""
+        """Return the counts."""
         return {name: held.state_dict() for name, held in self.accumulators.items()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take what a checkpoint holds, but, with a warning, not the counts of other options."""
+        """Load the counts of a checkpoint; skip those of other options with a warning."""
         loaded = {}
         for name, state in state_dict.items():
             held = self._empty[name.partition("/")[0]].copy()
@@ -129,13 +129,13 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     def _log(self, trainer: Any, pl_module: Any) -> None:
         stage = _stage(trainer)
         own = [stage] if stage in self._empty else []
-        for name in self._names(trainer) or own:  # a rank may have had no batch
+        for name in self._names(trainer) or own:  # a rank may not have had a batch
             held = self.accumulators.get(name, self._empty[stage])
             self.accumulators[name] = gather(held) if trainer.world_size > 1 else held.copy()
             values = self._logged.of(self.accumulators[name].compute())
             start, suffix = f"{self._prefix}{stage}/", name.removeprefix(stage)
             named = {f"{start}{metric}{suffix}": value for metric, value in values.items()}
-            # All ranks log the same, and the largest of equal numbers is exactly that number.
+            # All ranks log the same number, and the max of equal numbers is that number.
             pl_module.log_dict(named, reduce_fx="max", sync_dist=True, add_dataloader_idx=False)
 
     def _names(self, trainer: Any) -> list[str]:
@@ -148,7 +148,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
 
 
 def _warn_of_padding(loaders: Any) -> None:
-    """Say how many rows are counted twice, or not at all, for equally many on each rank."""
+    """Warn of rows that are counted twice or not at all to give each rank equally many."""
     for loader in CombinedLoader(loaders).flattened:
         sampler: Any = getattr(loader, "sampler", None)
         if isinstance(sampler, DistributedSampler):
@@ -164,5 +164,5 @@ def _warn_of_padding(loaders: Any) -> None:
 
 
 def _stage(trainer: Any) -> str:
-    """Name the type of epoch; nothing counts in a sanity check."""
+    """Name the stage, "val" or "test"; nothing counts in a sanity check."""
     return "sanity" if trainer.sanity_checking else "test" if trainer.testing else "val"

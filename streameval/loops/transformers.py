@@ -1,4 +1,4 @@
-"""Evaluation in a `Trainer` of Hugging Face: what it calls with every batch."""
+"""Evaluation in a Hugging Face `Trainer`, which calls an object with every batch."""
 
 from __future__ import annotations
 
@@ -16,38 +16,37 @@ __all__ = ["Evaluate"]
 
 
 class Evaluate:
-    """Count the batches of an evaluation, and give the metrics with the last one.
+    """Count the batches of an evaluation, and return the metrics with the last one.
 
-    It is a `compute_metrics` for ``TrainingArguments(batch_eval_metrics=True)``, where no
-    predictions are collected. On several ranks the trainer hands every batch to every rank, once
-    and without padding, so that each rank counts everything.
+    Pass it as `compute_metrics`, with ``TrainingArguments(batch_eval_metrics=True)``, so that
+    the trainer does not collect predictions. On several ranks, the trainer passes every batch to
+    every rank, once and without padding, so each rank counts everything.
 
     Parameters
     ----------
     accumulator : accumulator
         What to count; a copy is taken.
     read : callable, optional
-        ``read(pred)`` gives the arrays of an `update` by name, from ``pred.predictions``,
-        ``pred.label_ids`` and, where ``include_for_metrics`` asks for it, ``pred.inputs``. Without
-        it the labels are the truth, and the predictions of the model are the prediction; two
-        logits a row make one score where two classes are counted.
-
+        ``read(pred)`` returns the arguments of `update` by name, given ``pred.predictions``,
+        ``pred.label_ids`` and, if ``include_for_metrics`` requests it, ``pred.inputs``. By
+        default, the labels are the truth and the predictions of the model are the prediction;
+        for two classes, two logits per row become one score.
     metrics : sequence of str, optional
-        The names of the metrics that are given, by default all.
+        The names of the metrics to return, by default all.
     prefix : str
         The prefix of their names, after the ``eval_`` of the trainer.
 
     Attributes
     ----------
     accumulator : accumulator
-        What was counted in the last evaluation, or up to now in this one.
+        The counts of the last evaluation, or so far of the current one.
 
     Notes
     -----
     The trainer names the metrics ``eval_accuracy`` and so on. Without ``batch_eval_metrics=True``
-    it collects all predictions and calls once: they are counted as one evaluation, with a warning.
-    The batches of an evaluation that was interrupted are forgotten when the trainer begins the
-    next one, with a warning; a loop of your own calls `reset`.
+    it collects all predictions and calls once: they count as one evaluation, with a warning.
+    If an evaluation was interrupted, its batches are dropped with a warning when the trainer
+    begins the next one; in your own loop, call `reset`.
 
     Examples
     --------
@@ -84,19 +83,19 @@ class Evaluate:
         self._loop: FrameType | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what pickles: everything but the evaluation that is under way."""
+        """Return what can be pickled: everything but the evaluation in progress."""
         return self.__dict__ | {"_loop": None}
 
     def __call__(self, pred: Any, compute_result: bool | None = None) -> dict[str, Any]:
-        """Count a batch; with the last one, give the metrics.
+        """Count a batch; with the last one, return the metrics.
 
         Parameters
         ----------
         pred : transformers.EvalPrediction
             The predictions and labels of a batch.
         compute_result : bool, optional
-            Whether the batch is the last one. None says that it is the whole evaluation, as the
-            trainer does without ``batch_eval_metrics=True``.
+            Whether the batch is the last one. None means that it is the whole evaluation, which
+            is how the trainer calls without ``batch_eval_metrics=True``.
         """
         loop = _evaluation_loop()
         if self._loop not in (None, loop):
@@ -135,15 +134,15 @@ class Evaluate:
             self.accumulator.update(pred.label_ids, scores)
 
     def reset(self) -> None:
-        """Forget what was counted."""
+        """Reset the counts."""
         self.accumulator.reset()
         self._is_over, self._loop = False, None
 
 
 def _evaluation_loop() -> FrameType | None:
-    """Find the loop of the trainer that calls, None outside of one.
+    """Find the evaluation loop of the trainer in the call stack; None if there is none.
 
-    The trainer does not say that an evaluation begins, but each runs in a frame of its own.
+    The trainer does not say when an evaluation begins, but each runs in its own frame.
     """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_name != "evaluation_loop":

@@ -1,1 +1,18 @@
-"""How counts are read: pure functions from states to numbers, one small function a metric."""
+"""Metrics as pure functions from states to numbers, one small function per metric.
+
+`table` defines the row of a metric. The tables are beside the functions or beside the result.
+
+Labels against predictions
+    `confusion` has the formulas, and `label_counts` the counts that they read; `confusion_table`
+    has the rows, and `confusion_sampling` their sampling intervals.
+Curves
+    `points` turns cells into points; `curves`, `average_precision`, `thresholds`,
+    `operating_points` and `loss_bounds` read them, and `envelope` bounds what they read.
+Rankings
+    `ranking` has a formula for each measure; `ranks`, `rank_orders`, `rank_measures` and `cascades`
+    give their values for ties and for open queries. `catalog` measures how evenly the items of a
+    catalogue are recommended.
+Uncertainty and differences
+    `bounded`: certified bounds. `intervals` and `delong`: sampling intervals. `evidence`: tests
+    that are valid at any time. `changes`: differences between results.
+"""

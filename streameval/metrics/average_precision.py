@@ -4,7 +4,7 @@ Both depend on ties, so they are bounded cell by cell. T and F are the positives
 above a cell, p and n its own, and C = F + n. The mean precision over the recall of a cell is
 lowest with negatives first and positives untied, and highest with positives first, tied (for
 steps) or untied (for trapezoids). Sums over single positives are bounded by integrals of the
-concave ``x / (x + C)``. The estimate follows the path along which both classes come at constant
+concave ``x / (x + C)``. The estimate follows the path along which both classes arrive at constant
 rates (Davis and Goadrich, The relationship between precision-recall and ROC curves, 2006).
 """
 
@@ -95,9 +95,9 @@ def average_precision_confidence(table: CellTable, z: float) -> tuple[float, flo
     """Compute the interval of `z` deviations on the logit scale.
 
     Boyd, Eng and Page, Area under the precision-recall curve: point estimates and confidence
-    intervals (2013): the deviation of the logit is 1 / sqrt(n_pos v (1 - v)). nan for 0 and 1,
-    and with fewer than two positives; where cells hold several scores it covers the intervals
-    of both bounds.
+    intervals (2013): the deviation of the logit is 1 / sqrt(n_pos v (1 - v)). nan for 0 and 1, and
+    with fewer than two positives. If cells hold several scores, it covers the intervals of both
+    bounds.
     """
     value, n_pos = average_precision(table), table.estimate.n_pos
     if n_pos < 2:
@@ -127,8 +127,8 @@ def pr_auc(table: CellTable) -> Bounded:
 def pr_auc_davis_goadrich(table: CellTable) -> Bounded:
     """Bound the area under the points joined along the path of constant rates.
 
-    Precision at a recall falls with the false positives at that recall, and these are fewest
-    with all positives of a cell first, and most with all negatives first.
+    Precision at a recall falls with the false positives at that recall. There are fewest if all
+    positives of a cell are first, and most if all negatives are first.
     """
     if not table.estimate.n_pos:
         return Bounded(math.nan)
@@ -149,7 +149,7 @@ def average_precision_interpolated(table: CellTable) -> Bounded:
         return Bounded(metric(table.estimate))
     steps = _Steps.of(table)
     best_after = np.maximum(steps.best_below, steps.end_precision)
-    # along the path precision falls to that of the end, or never exceeds it
+    # along the path, precision falls to the precision at the end, or never exceeds it
     until = np.clip(_time_to(steps, best_after), 0.0, steps.pos)
     wide = _path(steps, until) + (steps.pos - until) * best_after
     estimate = steps.total(steps.pos * best_after, wide)

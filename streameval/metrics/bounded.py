@@ -23,10 +23,10 @@ _ABSOLUTE = 2.0**-50
 
 
 class Bounded(float):
-    """An estimate and the interval that contains the exact value, always.
+    """An estimate and an interval that always contains the exact value.
 
-    A `float` in all but its `repr`, which shows the interval: `str`, `format`, arithmetic, CSV
-    and JSON are those of the estimate.
+    It is a `float` whose `repr` also shows the interval; `str`, `format`, arithmetic, CSV and JSON
+    use the estimate.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Bounded(float):
     """The upper bound of the exact value."""
 
     def __new__(cls, value: float, low: float | None = None, high: float | None = None) -> Self:
-        """Make a number; without an interval it is exact."""
+        """Create a number; without an interval it is exact."""
         number = super().__new__(cls, value)
         ends = (number if low is None else low), (number if high is None else high)
         if not (ends[0] <= number <= ends[1] or math.isnan(number)):
@@ -71,7 +71,7 @@ class Bounded(float):
         return self.low == self.high or math.isnan(self)
 
     def __call__(self) -> Self:
-        """Return itself, so that a metric reads the same with and without a call."""
+        """Return itself, so that a metric works with and without a call."""
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -94,7 +94,7 @@ class Bounded(float):
 class BoundedArray:
     """Estimates and the intervals that contain the exact values: an array of `Bounded`.
 
-    NumPy reads it as the array of the estimates. An index gives one `Bounded`, a slice some.
+    NumPy reads it as the array of the estimates. An index returns a `Bounded`, a slice an array.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class BoundedArray:
     @overload
     def __getitem__(self, index: slice) -> BoundedArray: ...
     def __getitem__(self, index: int | slice) -> Bounded | BoundedArray:
-        """Return one number, or some."""
+        """Return one number, or a slice."""
         value, low, high = self.value[index], self.low[index], self.high[index]
         if isinstance(index, slice):
             return BoundedArray(value, low, high)
@@ -165,7 +165,7 @@ def outward(
 def mean_of(
     values: Sequence[Bounded], weights: Sequence[float], *, max_value: float = 1.0
 ) -> Bounded:
-    """Average the defined values; bounds of each, moved outward once more, bound the mean.
+    """Average the defined values; the mean bounds, moved outward once more, bound the result.
 
     nan if none is defined. Values with bounds lie in [0, `max_value`].
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.exact.exact_sum import ExactSum
+from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.regression import mean
 
@@ -53,14 +54,13 @@ def ece(prediction: tuple[ExactSum, ...], label: FixedPoint, n: FixedPoint) -> f
     binning, 2015); Guo et al. (On calibration of modern neural networks, 2017) for the
     highest of several probabilities. nan without examples.
     """
-    unit = int(label.unit / ExactSum(1).to_fraction())
-    pairs = zip(label.units(), prediction, strict=True)
-    return mean(ExactSum(sum(abs(units * unit - part.units) for units, part in pairs)), n)
+    labels, predictions = label.units_of(UNITS_OF_ONE), [part.units for part in prediction]
+    return mean(ExactSum(sum(map(abs, map(operator.sub, labels, predictions)))), n)
 
 
 @attrs.frozen
 class Bin:
-    """The exact totals of the rows of one bin, which holds some.
+    """The exact totals of the rows of one bin, which is not empty.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Bin:
 
     @property
     def gap(self) -> Fraction:
-        """The distance of mean label and mean prediction."""
+        """The distance between mean label and mean prediction."""
         return abs(self.label - self.prediction) / self.weight
 
 
@@ -118,7 +118,7 @@ def uncertainty(bins: Sequence[Bin]) -> float:
 
 
 def entropy(weights: Sequence[Fraction]) -> float:
-    """Compute the entropy of classes of these weights, natural; nan without examples."""
+    """Compute the entropy of classes with these weights, in nats; nan without examples."""
     total = sum(weights)
     shares = [float(weight / total) for weight in weights if weight]
     return -math.fsum(share * math.log(share) for share in shares) if shares else math.nan

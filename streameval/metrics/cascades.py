@@ -1,4 +1,4 @@
-"""Expected reciprocal rank: a reader goes down the ranking and stops where satisfied."""
+"""Expected reciprocal rank: a reader goes down the ranking and stops when satisfied."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def expected_reciprocal_rank(
 ) -> Floats:
     """Compute the mean of 1 / rank of the stop (Chapelle et al., 2009).
 
-    Over all orders of the documents of a tie level, the probability to come to position j of
-    it is the mean, over all j documents of the level, of the product of their ``1 - stop``.
+    Over all orders of the documents of a tie level, the probability of passing its first j
+    positions is the mean of the product of ``1 - stop`` over all sets of j of its documents.
 
     Parameters
     ----------
     ties : Ties
         The tie levels.
     stops : float64 array, shape (m,)
-        The probability that a document of a cell satisfies.
+        The probability that a document of a cell satisfies the reader.
     counts : int64 array, shape (m,)
         How many documents each cell holds.
     rule : {"expected", "docid_desc", "pessimistic", "optimistic"}
@@ -56,14 +56,14 @@ def expected_reciprocal_rank(
 
 @attrs.frozen(eq=False)
 class _Cells:
-    """Documents that may stop a reader, those of one level and chance together.
+    """Documents that may stop a reader, grouped by level and chance.
 
     Parameters
     ----------
     level, count : int64 array, shape (c,)
-        The tie level, rising, and how many documents.
+        The tie level, rising, and the number of documents.
     stop : float64 array, shape (c,)
-        The chance of each of them.
+        The chance of each document.
     """
 
     level: Ints
@@ -78,7 +78,7 @@ class _Cells:
 def _in_order(
     cells: _Cells, ties: Ties, cutoff: int, *, is_first: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """Compute the query of each document down to the cutoff, its gain, and the chance to pass it.
+    """Compute the query, the gain and the chance of passing, for documents down to the cutoff.
 
     The documents of each level rank in the order of their cells, first or last in it.
     """
@@ -93,14 +93,14 @@ def _in_order(
 def _over_orders(
     cells: _Cells, above: Ints, size: Ints, cutoff: int
 ) -> tuple[Ints, Floats, Floats]:
-    """Compute the gain of each level that has cells, and the probability to go on after it."""
+    """Compute the gain of each level that has cells, and the probability of continuing after it."""
     own, begins = np.unique(cells.level, return_index=True)
     above, size = above[own], size[own]
     first, rows = cells.stop[begins], np.add.reduceat(cells.count, begins) if len(own) else begins
-    gain, left = first / (above + 1), 1.0 - first  # of a level of one document
+    gain, left = first / (above + 1), 1.0 - first  # for a level with one document
     width = np.minimum(cutoff - above, size)
-    # The cost by document grows with the documents that may stop a reader; the cost by rank with
-    # the ranks alone, but that recurrence is stable only above the middle of the level.
+    # The cost by document grows with the documents that may stop a reader. The cost by rank
+    # grows with the ranks alone, but that recurrence is stable only above the middle of the level.
     is_short = (size <= 2 * width) | (rows <= _FEW)
     number = np.repeat(np.arange(len(own)), np.diff(begins, append=len(cells.level)))
     for part in _of_like_width(np.flatnonzero((size > 1) & is_short), width):
@@ -114,12 +114,12 @@ def _over_orders(
         of_part = _among(number, part)
         some = attrs.evolve(cells.select(of_part), level=np.searchsorted(part, number[of_part]))
         gain[part] = _long_ties(some, size[part], above[part], width[part])
-        left[part] = 0.0  # they pass the cutoff
+        left[part] = 0.0  # they reach beyond the cutoff
     return own, gain, left
 
 
 def _of_like_width(levels: Ints, width: Ints) -> Iterator[Ints]:
-    """Group levels by width, within a factor of 2, in blocks that take little memory."""
+    """Group levels by width, within a factor of 2, in blocks that need little memory."""
     if not len(levels):
         return
     digits = np.frexp(width[levels])[1]
@@ -174,19 +174,19 @@ def _long_ties(cells: _Cells, size: Ints, above: Ints, width: Ints) -> Floats:
         stopped = np.bincount(own[:c], weights=chosen[:c] * others[:c], minlength=k)
         value[:k] += stopped / (above[:k] + drawn)
         passed[:k] = np.maximum(passed[:k] - stopped, 0.0)
-        here = n[:c] * passed[own[:c]] - drawn * (on[:c] * others[:c])
-        others[:c] = np.maximum(here, 0.0) / (n[:c] - drawn)
+        going_on = n[:c] * passed[own[:c]] - drawn * (on[:c] * others[:c])
+        others[:c] = np.maximum(going_on, 0.0) / (n[:c] - drawn)
     return value[rank]
 
 
 def _tie(
     stop: Floats, first: Ints, rows: Ints, size: Ints, above: Ints, cutoff: int, width: int
 ) -> tuple[Floats, Floats]:
-    """Compute the gain of each tie level, and the probability to go on after it."""
+    """Compute the gain of each tie level, and the probability of continuing after it."""
     order = np.argsort(-rows, kind="stable")  # the levels that still draw come first
     first, rows, size, above = first[order], rows[order], size[order], above[order]
     drawn, n, left = np.arange(width, dtype=np.float64), (size - rows)[:, None], np.ones(len(first))
-    # means[:, 1 + j]: over all j of the documents so far, of the product of going on
+    # means[:, 1 + j]: mean product of 1 - stop over all sets of j documents so far
     means = np.zeros((len(first), width + 1))
     means[:, 1:] = drawn <= n
     active = np.searchsorted(-rows, -np.arange(int(rows.max(initial=0))))

@@ -1,4 +1,4 @@
-"""How a metric differs between two states, and how sure that is."""
+"""How a metric differs between two states, and how certain the difference is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Change:
     Parameters
     ----------
     before, after : Reading
-        What the two states say of it.
+        The readings of the two states.
     """
 
     before: Reading
@@ -27,24 +27,24 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """After minus before, nan where either is undefined."""
+        """After minus before; nan if either is undefined."""
         return self.after.value - self.before.value
 
     @property
     def bounds(self) -> Interval:
-        """The certified interval of the difference of what was counted."""
+        """The certified interval of the difference on the counted rows."""
         (a_low, a_high), (b_low, b_high) = self.before.certified, self.after.certified
         return b_low - a_high, b_high - a_low
 
     @property
     def is_open(self) -> bool:
-        """Whether what was counted leaves the difference open."""
+        """Whether the certified interval of the difference is more than one point."""
         low, high = self.bounds
         return low < high
 
     @property
     def reading(self) -> Reading:
-        """The difference and its intervals, as those of a metric."""
+        """The difference and its intervals, in the form of a metric."""
         value: float = self.difference
         if self.is_open and not math.isnan(value):
             low, high = self.bounds
@@ -55,10 +55,10 @@ class Change:
     def sampling(self) -> Interval | None:
         """The sampling interval of the difference of two independent samples.
 
-        The method of variance estimates recovery: each end takes from both samples the distance
-        to the end of their own interval that matters (Newcombe, "Interval estimation for the
+        This is the method of variance estimates recovery: each end combines the distances to the
+        relevant ends of both intervals (Newcombe, "Interval estimation for the
         difference between independent proportions", 1998; Zou and Donner, "Construction of
-        confidence limits about effect measures", 2008). None where either has no interval.
+        confidence limits about effect measures", 2008). None if either has no interval.
         """
         a, b = self.before, self.after
         if a.sampling is None or b.sampling is None:

@@ -1,24 +1,35 @@
-"""Metrics of labels against predictions: their sampling intervals, draws and table."""
+"""The table of the metrics of labels against predictions."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import attrs
-import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
-from streameval.inputs.labels import Label
 from streameval.metrics import confusion as metrics
-from streameval.metrics import intervals
-from streameval.metrics.confusion import Average, ClassMetric, Quotient, Ratio
-from streameval.metrics.evidence import Share, refuse_fractions
-from streameval.metrics.intervals import UNDEFINED
+from streameval.metrics.confusion import ClassMetric, Quotient, Ratio
+from streameval.metrics.confusion_sampling import (
+    accuracy_interval,
+    balanced_accuracy_interval,
+    draws_of_accuracy,
+    draws_of_class,
+    draws_of_errors,
+    draws_of_top_k,
+    geometric_mean_interval,
+    hamming_loss_interval,
+    kappa_interval,
+    matthews_interval,
+    mean_distance_interval,
+    ratio_interval,
+    ratio_of_shares_interval,
+    sum_of_shares_interval,
+    top_k_interval,
+    weighted_kappa_interval,
+)
+from streameval.metrics.evidence import Share
 from streameval.metrics.label_counts import (
-    WRONG,
     Averaging,
     LabelCounts,
     accuracy,
@@ -29,333 +40,25 @@ from streameval.metrics.label_counts import (
     hamming_loss,
     matthews_corrcoef,
     mean_class_distance,
-    of_examples,
     ratio_value,
-    right,
     top_k_accuracy,
     zero_one_loss,
 )
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
-from streameval.states.confusion import (
-    MatrixCounts,
-    MultilabelCounts,
-    ObservedCounts,
-    TopKCounts,
-)
+from streameval.states.confusion import MultilabelCounts, TopKCounts
 
 __all__ = ["AVERAGES", "TABLE"]
 
-Floats = npt.NDArray[np.float64]
-
-
-def _ratio_interval(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging, z: float) -> Any:
-    how = averaging.resolve(counts)
-    if how == "samples":
-        return _examples_interval(*of_examples(counts, ratio, averaging.zero_division), z)
-    if how == "micro":
-        return _pooled_interval(counts, ratio, z, averaging.labels)
-    if how == "binary" and isinstance(ratio, Ratio):
-        return _class_interval(counts, ratio, counts.config.positive_position, z)
-    values = ratio.of(counts.outcomes.floats, averaging.zero_division)
-    if how in (None, "binary"):
-        low, high = _class_intervals(counts, ratio, values, z)
-        if how is None:
-            return low, high
-        positive = counts.config.positive_position
-        return low[positive].item(), high[positive].item()
-    averaged = counts.averaged_over(averaging.labels)
-    weights = metrics.class_weights(values, counts.outcomes, average=how, averaged=averaged)
-    return _mean_interval(counts, ratio, how, weights, values, z)
-
-
-def _examples_interval(values: Floats, weights: Floats, z: float) -> Interval:
-    """Take a mean over examples as a proportion with its own variance."""
-    n, value = math.fsum(weights), metrics.weighted_mean(values, weights)
-    variance = metrics.weighted_mean((values - value) ** 2, weights) / n if n else math.nan
-    return intervals.wilson(value, intervals.effective_draws(value, variance, n), z)
-
-
-def _class_intervals(
-    counts: LabelCounts, ratio: ClassMetric, values: Floats, z: float
-) -> tuple[Floats, Floats]:
-    """Compute the interval of each class from its own four outcomes."""
-    outcomes = counts.outcomes.floats
-    gradient = intervals.ratio_gradient(ratio, outcomes, np.ones(len(values)))
-    variances = (outcomes * gradient * gradient).sum(axis=0)
-    draws = _draws_at_ends(counts, ratio, outcomes, values)
-    ends = [
-        _proportion_interval(*of_class, z) if of_class[2] > 0 else UNDEFINED
-        for of_class in zip(values.tolist(), variances.tolist(), draws.tolist(), strict=True)
-    ]
-    low, high = np.array(ends).reshape(-1, 2).T
-    return low, high
-
-
-def _class_interval(counts: LabelCounts, ratio: Ratio, position: int, z: float) -> Interval:
-    """Compute the interval of one class as `_class_intervals` does, in a tenth of the time."""
-    outcomes = counts.outcomes.floats[:, position].tolist()
-    above, below = ratio.parts(outcomes)
-    if not below > 0:
-        return UNDEFINED
-    value, share = above / below, 1.0 / below
-    slopes = list(zip(ratio.numerator, ratio.denominator, strict=True))
-    gradient = [(of_above - value * of_below) * share for of_above, of_below in slopes]
-    terms = zip(outcomes, gradient, strict=True)
-    variance = sum(weight * slope * slope for weight, slope in terms)
-    at_one = max(of_below - of_above for of_above, of_below in slopes)
-    heaviest = at_one if value > 0.0 else max(ratio.numerator)
-    return _proportion_interval(value, variance, min(below / heaviest, counts.n), z)
-
-
-def _mean_interval(
-    counts: LabelCounts, ratio: ClassMetric, how: Average, weights: Floats, values: Floats, z: float
-) -> Interval:
-    """Combine two approximations of the interval of a mean over classes: their wider ends.
-
-    The linear one accounts for dependent classes, but not for the uncertainty of a small class
-    at 0 or 1; combining the limits of the classes (MOVER) accounts for that alone.
-    """
-    low, high = _class_intervals(counts, ratio, values, z)
-    total = math.fsum(weights)
-    moving = (weights > 0) & ~np.isnan(low)
-    if not total or not moving.any():
-        return UNDEFINED
-    shares = weights / total
-    value = min(math.fsum(np.where(weights > 0, shares * values, 0.0)), 1.0)
-    known = counts.has_matrix
-    below = intervals.combined((shares * (values - low))[moving], independent=known)
-    above = intervals.combined((shares * (high - values))[moving], independent=known)
-
-    gradient = intervals.ratio_gradient(ratio, counts.outcomes.floats, shares)
-    if how == "weighted":  # the weights are counts too
-        by_support = np.where(weights > 0, (values - value) / total, 0.0)
-        gradient[0] += by_support
-        gradient[2] += by_support
-    draws = intervals.effective_draws(value, _variance(counts, gradient), math.inf)
-    linear_low, linear_high = intervals.wilson(value, draws, z)
-    return max(min(value - below, linear_low), 0.0), min(max(value + above, linear_high), 1.0)
-
-
-def _pooled_interval(
-    counts: LabelCounts, ratio: ClassMetric, z: float, labels: Sequence[Label] | None = None
-) -> Interval:
-    """Treat a ratio of pooled counts as a proportion with the delta method's variance."""
-    averaged = counts.averaged_over(labels)
-    pooled = metrics.pool(counts.outcomes.floats, averaged)
-    value = ratio.of(pooled, math.nan)
-    draws = _draws_at_ends(counts, ratio, pooled, value).item()
-    if not draws > 0:
-        return UNDEFINED
-    gradient = intervals.ratio_gradient(ratio, pooled, np.ones(1)) * averaged
-    return _proportion_interval(value.item(), _variance(counts, gradient), draws, z)
-
-
-def _proportion_interval(value: float, variance: float, draws_at_ends: float, z: float) -> Interval:
-    return intervals.wilson(value, intervals.effective_draws(value, variance, draws_at_ends), z)
-
-
-def _variance(counts: LabelCounts, gradient: Floats) -> float:
-    """Compute the linear variance; without a matrix, the largest that any dependence allows."""
-    if isinstance(counts.state, MultilabelCounts) or not counts.has_matrix:
-        return intervals.table_deviation(counts.outcomes.floats, gradient) ** 2
-    return intervals.matrix_variance(counts.state.matrix.to_floats(), gradient)
-
-
-def _draws_at_ends(
-    counts: LabelCounts, ratio: ClassMetric, outcomes: Floats, values: Floats
-) -> Floats:
-    """Compute the draws behind values of 0 and 1, where the linear variance is 0.
-
-    One more example moves such a value by its slope ``h`` over the denominator: at 1 it can only
-    be an error, and at 0 a hit. With ``e`` of these the distance from the end is
-    ``h e / denominator``, a proportion of ``denominator / h`` draws. Without examples it is 0.
-    """
-    _, below = ratio.parts(outcomes)
-    of_numerator, of_denominator = ratio.slopes(outcomes)
-    at_one = (of_denominator - of_numerator).max(axis=0)
-    heaviest = np.where(values > 0.0, at_one, of_numerator.max(axis=0))
-    draws = np.divide(below, heaviest, out=np.zeros(len(below)), where=below > 0)
-    return np.asarray(np.minimum(draws, counts.n))
-
-
-def _accuracy_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    return intervals.wilson(value, counts.n, z)
-
-
-def _hamming_loss_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    if isinstance(counts.state, MultilabelCounts):
-        return _pooled_interval(counts, WRONG, z)
-    return _accuracy_interval(counts, value, z)
-
-
-def _top_k_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    state, n = counts.state, counts.n
-    if not isinstance(state, MatrixCounts) or not n:
-        return _accuracy_interval(counts, value, z)
-    cells = metrics.credited_cells(state.credit)
-    square = math.fsum(weight * (within / tied) ** 2 for (within, tied), weight in cells) / n
-    draws = intervals.effective_draws(value, (square - value * value) / n, n)
-    return intervals.wilson(value, draws, z)
-
-
-def _balanced_accuracy_interval(counts: LabelCounts, _value: float, z: float) -> Interval:
-    supported = counts.outcomes.support.is_positive().astype(np.float64)
-    recalls = metrics.RECALL.of(counts.outcomes.floats, 0.0)
-    return _mean_interval(counts, metrics.RECALL, "macro", supported, recalls, z)
-
-
-def _matthews_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    if isinstance(counts.state, MultilabelCounts):  # the labels of one example may be dependent
-        return UNDEFINED
-    matrix = counts.matrix_state("matthews_corrcoef").matrix.to_floats()
-    if value == 1.0:
-        return _perfect_interval(matrix, z)
-    if _is_degenerate(matrix):
-        return UNDEFINED
-    variance = math.fsum((matrix * intervals.matthews_gradient(matrix) ** 2).ravel())
-    return intervals.fisher(value, variance, z)
-
-
-def _kappa_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    matrix = counts.matrix_state("cohen_kappa").matrix.to_floats()
-    if math.isnan(value) or _is_degenerate(matrix):
-        return UNDEFINED
-    if value == 1.0:
-        return _perfect_interval(matrix, z)
-    variance = math.fsum((matrix * intervals.kappa_gradient(matrix) ** 2).ravel())
-    return intervals.fisher(value, variance, z)
-
-
-def _weighted_kappa(power: int) -> dict[str, Any]:
-    """Make the value and the interval of a kappa of distances to some power."""
-    name = {1: "cohen_kappa_linear", 2: "cohen_kappa_quadratic"}[power]
-
-    def value(counts: LabelCounts) -> float:
-        return metrics.weighted_kappa(counts.matrix_state(name).matrix, power)
-
-    def sampling(counts: LabelCounts, number: float, z: float) -> Interval:
-        matrix = counts.matrix_state(name).matrix.to_floats()
-        if math.isnan(number) or _is_degenerate(matrix):
-            return UNDEFINED
-        index = np.arange(len(matrix), dtype=np.float64)
-        penalty = abs(index[:, None] - index) ** power
-        if number == 1.0:  # as many errors as accuracy allows, of the largest penalty
-            n = math.fsum(matrix.ravel())
-            chance = math.fsum((np.outer(matrix.sum(axis=1), matrix.sum(axis=0)) * penalty).ravel())
-            low, _ = intervals.wilson(1.0, n, z)
-            return 1.0 - (1.0 - low) * float(penalty.max()) * n * n / chance, 1.0
-        gradient = intervals.weighted_kappa_gradient(matrix, penalty)
-        return intervals.fisher(number, math.fsum((matrix * gradient * gradient).ravel()), z)
-
-    return {"name": name, "value": value, "sampling": sampling}
-
-
-def _geometric_mean_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    """Take the mean as a proportion with the variance of the product of independent recalls."""
-    support = counts.outcomes.support.to_floats()
-    support = support[support > 0.0]
-    if not value > 0.0:  # nothing is known of the slope at 0
-        return UNDEFINED
-    recalls = metrics.RECALL.of(counts.outcomes.floats, math.nan)
-    recalls, n_classes = recalls[~np.isnan(recalls)], len(support)
-    terms = (1.0 - recalls) / (recalls * support)
-    variance = (value / n_classes) ** 2 * math.fsum(terms.tolist())
-    at_one = min(n_classes * float(support.min()), counts.n)
-    return intervals.wilson(value, intervals.effective_draws(value, variance, at_one), z)
-
-
-def _mean_distance_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    """Take the mean as a share of the largest distance, with its own variance."""
-    state = counts.matrix_state("mean_class_distance")
-    n, largest = counts.n, len(counts.labels) - 1
-    if not (n and largest):
-        return UNDEFINED
-    parts = metrics.distances(state.matrix)
-    square = math.fsum(d * d * float(part * state.matrix.unit) for d, part in enumerate(parts)) / n
-    share, variance = value / largest, (square - value * value) / (largest * largest * n)
-    low, high = intervals.wilson(share, intervals.effective_draws(share, variance, n), z)
-    return low * largest, high * largest
-
-
-def _of_positive(name: str, function: Callable[..., float], **row: Any) -> Metric:
-    """Make the row of a metric of the positive class of two."""
-
-    def value(counts: LabelCounts) -> float:
-        if not counts.config.is_binary:
-            raise InvalidInputError("is defined for two classes", argument=name)
-        return function(counts.outcomes, counts.config.positive_position)
-
-    return _metric(name, value=value, listed=_is_binary, on_request=True, **row)
-
-
-def _sum_of_shares(first: ClassMetric, second: ClassMetric) -> Callable[..., Interval]:
-    """Make the interval of two independent proportions less 1 (Newcombe, 1998, method 10)."""
-
-    def sampling(counts: LabelCounts, value: float, z: float) -> Interval:
-        outcomes = counts.outcomes.floats[:, counts.config.positive_position]
-        parts = [ratio.parts(outcomes.tolist()) for ratio in (first, second)]
-        if not all(below for _, below in parts):
-            return UNDEFINED
-        shares = [above / below for above, below in parts]
-        ends = [intervals.wilson(above / below, below, z) for above, below in parts]
-        below, above = (
-            math.hypot(*(share - end[side] for share, end in zip(shares, ends, strict=True)))
-            for side in (0, 1)
-        )
-        return max(value - below, -1.0), min(value + above, 1.0)
-
-    return sampling
-
-
-def _ratio_of_shares(of_positives: int, of_negatives: int) -> Callable[..., Interval]:
-    """Make the interval of the ratio of an outcome's rates, given its rows among tp, fp, fn, tn."""
-
-    def sampling(counts: LabelCounts, value: float, z: float) -> Interval:
-        tp, fp, fn, tn = every = counts.outcomes.floats[:, counts.config.positive_position].tolist()
-        hits = (every[of_positives], every[of_negatives])
-        return intervals.log_ratio(value, hits, (tp + fn, fp + tn), z)
-
-    return sampling
-
-
-def _perfect_interval(matrix: Floats, z: float) -> Interval:
-    n = math.fsum(matrix.ravel())
-    shares = np.diagonal(matrix) / n
-    return intervals.perfect_agreement(math.fsum(shares * shares), n, z)
-
-
-def _draws_of_accuracy(counts: LabelCounts) -> Share:
-    refuse_fractions(counts.has_whole_weights)
-    hits = right(counts)
-    return Share.of(hits, counts.n - hits)
-
-
-def _draws_of_errors(counts: LabelCounts) -> Share:
-    refuse_fractions(counts.has_whole_weights)
-    hits = right(counts)
-    return Share.of(counts.n - hits, hits)
-
-
-def _draws_of_top_k(counts: LabelCounts) -> Share:
-    state = counts.matrix_state("top_k_accuracy")
-    refuse_fractions(counts.has_whole_weights)
-    if isinstance(state, ObservedCounts):
-        return _draws_of_accuracy(counts)
-    cells = metrics.credited_cells(state.credit)
-    hits = math.fsum(weight * within / tied for (within, tied), weight in cells)
-    return Share.of(hits, counts.n - hits)
-
-
-def _draws_of_class(counts: LabelCounts, ratio: Ratio, position: int) -> Share:
-    """Take the examples that a ratio of one class is about, as hits and misses."""
-    refuse_fractions(counts.has_whole_weights)
-    above, below = ratio.parts(counts.outcomes.floats[:, position].tolist())
-    worth = int(max(ratio.numerator))
-    return Share.of(above / worth, below - above, worth)
-
-
-def _is_degenerate(matrix: Floats) -> bool:
-    return any(int(np.count_nonzero(matrix.sum(axis=axis))) < 2 for axis in (0, 1))
+AVERAGES = {
+    "macro": "the mean over the classes that occur",
+    "micro": "of the pooled counts",
+    "weighted": "the mean weighted by support",
+    "samples": 'the mean over examples, for multilabel with measures=["samples"]',
+}
+"""The averages of metrics per class."""
+
+_AVERAGING = tuple(field.name for field in attrs.fields(Averaging))
+_DEFAULT_AVERAGING = Averaging()
 
 
 def _is_multilabel(counts: LabelCounts) -> bool:
@@ -380,15 +83,40 @@ def _metric(name: str, **row: Any) -> Metric:
     return Metric(name=name, **defaults | row)
 
 
+def _of_positive(name: str, function: Callable[..., float], **row: Any) -> Metric:
+    """Make the row of a metric of the positive class of two."""
+
+    def value(counts: LabelCounts) -> float:
+        if not counts.config.is_binary:
+            raise InvalidInputError("is defined for two classes", argument=name)
+        return function(counts.outcomes, counts.config.positive_position)
+
+    return _metric(name, value=value, listed=_is_binary, on_request=True, **row)
+
+
+def _weighted_kappa(name: str, power: int) -> dict[str, Any]:
+    """Make the name, the value and the interval of a kappa of distances to some power."""
+
+    def value(counts: LabelCounts) -> float:
+        return metrics.weighted_kappa(counts.matrix_state(name).matrix, power)
+
+    def sampling(counts: LabelCounts, number: float, z: float) -> Interval:
+        return weighted_kappa_interval(
+            counts.matrix_state(name).matrix.to_floats(), number, z, power
+        )
+
+    return {"name": name, "value": value, "sampling": sampling}
+
+
 def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metric:
     """Make the row of a metric of each class with its averages; `metric` takes its arguments."""
     own = tuple(argument.partition("=")[0] for argument in row.get("arguments", ()))
-    usual = metric()
+    default = metric()
 
     def chosen(args: Any, options: Any) -> tuple[ClassMetric, Averaging]:
         """Separate the arguments of the metric from those of averages."""
         if not args and not options:
-            return usual, _USUAL
+            return default, _DEFAULT_AVERAGING
         names = (*own, "average")
         given = dict(zip(names, args, strict=False)) | options
         if len(args) > len(names) or not given.keys() <= {*names, *_AVERAGING}:
@@ -401,44 +129,42 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
         return ratio_value(counts, *chosen(args, options))
 
     def sampling(counts: LabelCounts, _value: Any, z: float, *args: Any, **options: Any) -> Any:
-        return _ratio_interval(counts, *chosen(args, options), z)
+        return ratio_interval(counts, *chosen(args, options), z)
 
     def draws(counts: LabelCounts, position: int) -> Share:
-        return _draws_of_class(counts, usual, position)  # type: ignore[arg-type] # a Ratio
+        return draws_of_class(counts, default, position)  # type: ignore[arg-type] # a Ratio
 
-    if isinstance(usual, Ratio):
+    if isinstance(default, Ratio):
         row["evidence"] = draws
     return _metric(name, value=value, sampling=sampling, averages=AVERAGES, **row)
 
 
 def _of_top_k(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metric:
-    """Make the row of a metric of each class, of predictions among the best k scores."""
-    usual = _per_class(name, metric, **row)
-    interval: Any = usual.sampling
+    """Make the row of a metric of each class, for predictions among the best k scores."""
+    of_best = _per_class(name, metric, **row)
+    interval: Any = of_best.sampling
 
     def value(counts: LabelCounts, *args: Any, **options: Any) -> Any:
-        return usual.value(at_top_k(counts, name), *args, **options)
+        return of_best.value(at_top_k(counts, name), *args, **options)
 
     def sampling(counts: LabelCounts, number: float, z: float, *args: Any, **options: Any) -> Any:
         return interval(at_top_k(counts, name), number, z, *args, **options)
 
     def draws(counts: LabelCounts, position: int) -> Share:
-        return usual.statistic(at_top_k(counts, name), position)  # type: ignore[return-value]
+        return of_best.statistic(at_top_k(counts, name), position)  # type: ignore[return-value]
 
     return attrs.evolve(
-        usual,
+        of_best,
         value=value,
         sampling=sampling,
-        evidence=usual.evidence and draws,
+        evidence=of_best.evidence and draws,
         listed=lambda counts: isinstance(counts.state, TopKCounts),
     )
 
 
-_AVERAGING = tuple(field.name for field in attrs.fields(Averaging))
-_USUAL = Averaging()
-
-
 def _outcome(name: str, what: str) -> Metric:
+    """Make the row of one of the four outcomes of binary decisions."""
+
     def value(counts: LabelCounts) -> int | float:
         every = getattr(counts.outcomes, name).to_numbers()
         number: int | float = every[counts.config.positive_position].item()
@@ -448,14 +174,6 @@ def _outcome(name: str, what: str) -> Metric:
     text = f"{what} {of}: of the positive class of two, else an array of shape (K,)."
     return count_row(name, "", text, value=value, listed=_is_binary)
 
-
-AVERAGES = {
-    "macro": "the mean over the classes that occur",
-    "micro": "of the pooled counts",
-    "weighted": "the mean weighted by support",
-    "samples": 'the mean over examples, for multilabel with measures=["samples"]',
-}
-"""The averages of metrics per class."""
 
 TABLE = Table(
     EXAMPLES,
@@ -479,8 +197,8 @@ TABLE = Table(
         notes="For multilabel, the share with every label right (subset accuracy).",
         formula=r"\sum_k C_{kk} / n",
         value=accuracy,
-        sampling=_accuracy_interval,
-        evidence=_draws_of_accuracy,
+        sampling=accuracy_interval,
+        evidence=draws_of_accuracy,
         oracle="scikit-learn, accuracy_score",
         headline=1,
     ),
@@ -493,8 +211,8 @@ TABLE = Table(
         "score gives k / K.",
         formula=r"\frac1n \sum_i P(\operatorname{rank}_i \le k)",
         value=top_k_accuracy,
-        sampling=_top_k_interval,
-        evidence=_draws_of_top_k,
+        sampling=top_k_interval,
+        evidence=draws_of_top_k,
         oracle="the mean over all orders of ties; scikit-learn, top_k_accuracy_score",
         listed=lambda counts: _is_single_label(counts) and counts.config.top_k > 1,
     ),
@@ -535,7 +253,7 @@ TABLE = Table(
         formula=r"\frac{FP + FN}{TP + FP + FN + TN}",
         better="lower",
         value=hamming_loss,
-        sampling=_hamming_loss_interval,
+        sampling=hamming_loss_interval,
         why_no_evidence="the labels of one example are not independent draws",
         oracle="scikit-learn, hamming_loss",
         listed=_is_multilabel,
@@ -547,7 +265,7 @@ TABLE = Table(
         help="The mean recall of the classes that occur in the truth; nan without examples.",
         formula=r"\frac1{|T|} \sum_{k \in T} \frac{TP_k}{TP_k + FN_k}",
         value=balanced_accuracy,
-        sampling=_balanced_accuracy_interval,
+        sampling=balanced_accuracy_interval,
         why_no_evidence="a mean over classes is not a proportion of examples",
         oracle="scikit-learn, balanced_accuracy_score",
         listed=_is_single_label,
@@ -622,7 +340,7 @@ TABLE = Table(
         formula=r"\frac{n \sum_k C_{kk} - \sum_k t_k p_k}"
         r"{\sqrt{(n^2 - \sum_k t_k^2)(n^2 - \sum_k p_k^2)}}",
         value=matthews_corrcoef,
-        sampling=_matthews_interval,
+        sampling=matthews_interval,
         oracle="scikit-learn, matthews_corrcoef",
     ),
     _metric(
@@ -632,7 +350,7 @@ TABLE = Table(
         help="The agreement beyond chance, at most 1; nan when both are one and the same class.",
         formula=r"\frac{p_o - p_e}{1 - p_e}",
         value=cohen_kappa,
-        sampling=_kappa_interval,
+        sampling=kappa_interval,
         oracle="scikit-learn, cohen_kappa_score",
         listed=_is_single_label,
     ),
@@ -644,8 +362,8 @@ TABLE = Table(
         formula=r"1 - \sum_k C_{kk} / n",
         better="lower",
         value=zero_one_loss,
-        sampling=_accuracy_interval,
-        evidence=_draws_of_errors,
+        sampling=accuracy_interval,
+        evidence=draws_of_errors,
         oracle="scikit-learn, zero_one_loss",
         on_request=True,
     ),
@@ -657,14 +375,14 @@ TABLE = Table(
         notes="Of two classes, sqrt(TPR * TNR). 0 if one is never found; nan without examples.",
         formula=r"\Big(\prod_{k \in T} \frac{TP_k}{TP_k + FN_k}\Big)^{1 / |T|}",
         value=geometric_mean,
-        sampling=_geometric_mean_interval,
+        sampling=geometric_mean_interval,
         why_no_evidence="a mean over classes is not a proportion of examples",
         oracle="the definition, by recalls of scikit-learn",
         listed=_is_single_label,
         on_request=True,
     ),
     _metric(
-        **_weighted_kappa(1),
+        **_weighted_kappa("cohen_kappa_linear", 1),
         aliases=("linear_kappa", "weighted_kappa", "linear_weighted_kappa"),
         heading="Cohen's kappa, linear",
         help="Kappa of ordered classes: an error counts by its distance, abs(i - j).",
@@ -675,7 +393,7 @@ TABLE = Table(
         on_request=True,
     ),
     _metric(
-        **_weighted_kappa(2),
+        **_weighted_kappa("cohen_kappa_quadratic", 2),
         aliases=("qwk", "quadratic_kappa", "quadratic_weighted_kappa"),
         heading="Cohen's kappa, quadratic",
         help="Kappa of ordered classes: an error counts by its squared distance, (i - j)^2.",
@@ -694,7 +412,7 @@ TABLE = Table(
         formula=r"\frac1n \sum_{ij} |i - j| C_{ij}",
         better="lower",
         value=mean_class_distance,
-        sampling=_mean_distance_interval,
+        sampling=mean_distance_interval,
         oracle="scikit-learn, mean_absolute_error of class numbers",
         listed=_is_single_label,
         on_request=True,
@@ -761,7 +479,7 @@ TABLE = Table(
         help="TPR / FPR, at least 0: how much a predicted positive raises the odds; two classes.",
         notes="nan when it divides by 0.",
         formula=r"\frac{TP / (TP + FN)}{FP / (FP + TN)}",
-        sampling=_ratio_of_shares(0, 1),
+        sampling=ratio_of_shares_interval(0, 1),
         oracle="scikit-learn, class_likelihood_ratios",
     ),
     _of_positive(
@@ -773,7 +491,7 @@ TABLE = Table(
         notes="nan when it divides by 0.",
         formula=r"\frac{FN / (TP + FN)}{TN / (FP + TN)}",
         better="lower",
-        sampling=_ratio_of_shares(2, 3),
+        sampling=ratio_of_shares_interval(2, 3),
         oracle="scikit-learn, class_likelihood_ratios",
     ),
     _of_positive(
@@ -784,7 +502,7 @@ TABLE = Table(
         help="TPR + TNR - 1, in [-1, 1], Youden's J; of two classes.",
         notes="nan unless both classes are in the truth.",
         formula=r"\frac{TP}{TP + FN} + \frac{TN}{TN + FP} - 1",
-        sampling=_sum_of_shares(metrics.RECALL, metrics.SPECIFICITY),
+        sampling=sum_of_shares_interval(metrics.RECALL, metrics.SPECIFICITY),
         oracle="scikit-learn, balanced_accuracy_score with adjusted=True",
     ),
     _of_positive(
@@ -795,8 +513,8 @@ TABLE = Table(
         help="PPV + NPV - 1, in [-1, 1]; of two classes.",
         notes="nan unless both classes are in the prediction.",
         formula=r"\frac{TP}{TP + FP} + \frac{TN}{TN + FN} - 1",
-        sampling=_sum_of_shares(metrics.PRECISION, metrics.NEGATIVE_PREDICTIVE_VALUE),
+        sampling=sum_of_shares_interval(metrics.PRECISION, metrics.NEGATIVE_PREDICTIVE_VALUE),
         oracle="scikit-learn, balanced_accuracy_score with truth and prediction exchanged",
     ),
 )
-"""What `Confusion` shows, in this order; the rest only where it is asked for."""
+"""The metrics that `Confusion` shows, in this order; it shows others only on request."""

@@ -1,10 +1,11 @@
-"""Metrics of a curve: each from the outcomes at falling thresholds, highest first.
+"""Metrics of a curve, computed from the outcomes at falling thresholds.
 
-All but `ks` never fall with true positives and never rise with false ones, so their values on
-the two extreme data sets of a table bound the exact one (see `CellTable`). Sources: Hanley and
-McNeil (1982) for the area under the ROC curve; McClish (1989) for the partial one; Manning,
-Raghavan and Schuetze, Introduction to Information Retrieval (2008), for interpolated precision.
-Arithmetic is scikit-learn's, operation by operation, so that exact values are equal to its.
+All metrics but `ks` never fall with true positives and never rise with false positives, so their
+values on the two extreme data sets of a table bound the exact value (see `CellTable`). Sources:
+Hanley and McNeil (1982) for the area under the ROC curve; McClish (1989) for the partial one;
+Manning, Raghavan and Schuetze, Introduction to Information Retrieval (2008), for interpolated
+precision. The arithmetic follows scikit-learn operation by operation, so that exact values are
+equal.
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ Indices = npt.NDArray[np.intp]
 def roc_curve(points: Points) -> tuple[Floats, Floats, Floats]:
     """List false and true positive rates at falling thresholds, from (0, 0) at infinity.
 
-    A rate of a class that is absent is nan.
+    The rate of an absent class is nan.
     """
     tp, fp = np.append(0.0, points.tp), np.append(0.0, points.fp)
     return _share(fp), _share(tp), np.append(np.inf, points.thresholds)
 
 
 def precision_recall_curve(points: Points) -> tuple[Floats, Floats, Floats]:
-    """List precision and recall at rising thresholds, and (1, 0) without a threshold.
+    """List precision and recall at rising thresholds, then (1, 0) without a threshold.
 
     Recall is 1 throughout where there is no positive, as in scikit-learn.
     """
@@ -71,7 +72,8 @@ def precision_recall_curve(points: Points) -> tuple[Floats, Floats, Floats]:
 def det_curve(points: Points) -> tuple[Floats, Floats, Floats]:
     """List false positive and false negative rates at rising thresholds, as scikit-learn does.
 
-    From the last point without a false negative to the first one without a false positive.
+    The list begins at the last point without a false negative, and ends at the first point without
+    a false positive.
     """
     tp, fp = np.append(0.0, points.tp), np.append(0.0, points.fp)
     first, last = fp.searchsorted(0.0, side="right") - 1, tp.searchsorted(tp[-1])
@@ -107,7 +109,7 @@ def roc_auc(outcomes: Outcomes) -> float:
 
 
 def area_of(table: CellTable) -> float:
-    """Compute `roc_auc` of the outcomes of a table: once, since its interval needs it too."""
+    """Compute `roc_auc` of a table once, because its interval needs it too."""
     if "roc_auc" not in table.areas:
         table.areas["roc_auc"] = roc_auc(table.outcomes())
     return table.areas["roc_auc"]
@@ -162,7 +164,7 @@ def average_precision_11pt(points: Points) -> float:
 def tenths(points: Points) -> list[int]:
     """Find the first index with a recall of at least i/10, for i from 0 to 10.
 
-    Integers are compared: 10 times the true positives and i times all.
+    This compares integers: 10 times the true positives, and i times all positives.
     """
     tp = points.exact_tp
     size = len(tp.whole)
@@ -173,9 +175,9 @@ def tenths(points: Points) -> list[int]:
 
 
 def ks(points: Points) -> tuple[float, float]:
-    """Compute the max distance of the true positive rate above the false one, and below it.
+    """Compute the max distance of the TPR above the FPR, and below it.
 
-    The greater is the two-sample Kolmogorov-Smirnov statistic of positives and negatives.
+    The larger one is the two-sample Kolmogorov-Smirnov statistic of positives and negatives.
     """
     if not (points.n_pos and points.n_neg):
         return math.nan, math.nan
@@ -210,8 +212,8 @@ def _exact_f(points: Points, beta: float, indices: Indices) -> Iterator[tuple[in
     square, unit = (Fraction(beta) ** 2).as_integer_ratio()
     tp, fp = points.exact_tp, points.exact_fp
     some_tp, some_fp, (n_pos,) = units_of(tp[indices], fp[indices], tp[-1:])
-    for here, others in zip(some_tp, some_fp, strict=True):
-        yield (unit + square) * here, unit * (here + others) + square * n_pos
+    for hits, errors in zip(some_tp, some_fp, strict=True):
+        yield (unit + square) * hits, unit * (hits + errors) + square * n_pos
 
 
 def recall_at_precision(points: Points, min_precision: float) -> float:
@@ -238,7 +240,7 @@ def precision_at_recall(points: Points, min_recall: float) -> float:
 
     def exact(indices: Indices) -> Iterator[tuple[int, int]]:
         some_tp, some_fp = units_of(tp[first + indices], fp[first + indices])
-        return ((here, here + others) for here, others in zip(some_tp, some_fp, strict=True))
+        return ((hits, hits + errors) for hits, errors in zip(some_tp, some_fp, strict=True))
 
     best = first + first_of_highest(points.precision[first:], exact)
     return share_of(tp[best], fp[best])
@@ -257,16 +259,18 @@ def _corners(points: Points) -> tuple[Floats, Floats]:
 
 
 def _turning_points(parts: Iterator[tuple[Floats, Floats]]) -> Iterator[tuple[Floats, Floats]]:
-    """Drop points where a step equals the one before; the first and the last stay."""
-    tp = fp = nowhere = np.array([np.nan])  # a step from nan equals no other
-    for more_tp, more_fp in itertools.chain(parts, [(nowhere, nowhere)]):
-        tp, fp = np.concatenate((tp, more_tp)), np.concatenate((fp, more_fp))
+    """Drop points where a step equals the previous step; keep the first and the last point."""
+    tp = fp = nowhere = np.array([np.nan])  # a nan step equals no other step
+    after = nowhere, nowhere
+    for (more_tp, more_fp), following in itertools.pairwise(itertools.chain(parts, [after])):
+        end = (nowhere,) if following is after else ()
+        tp, fp = np.concatenate((tp, more_tp, *end)), np.concatenate((fp, more_fp, *end))
         yield _turns(tp, fp)
         tp, fp = tp[-2:], fp[-2:]  # the next points decide about these
 
 
 def _turns(tp: Floats, fp: Floats) -> tuple[Floats, Floats]:
-    """Keep the points, except the ends, where a step differs from the one before."""
+    """Keep the points, except the ends, where a step differs from the previous step."""
     tp_steps, fp_steps = tp[1:] - tp[:-1], fp[1:] - fp[:-1]  # np.diff costs more than this
     is_turn = (tp_steps[1:] != tp_steps[:-1]) | (fp_steps[1:] != fp_steps[:-1])
     return tp[1:-1][is_turn], fp[1:-1][is_turn]

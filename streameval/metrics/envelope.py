@@ -29,10 +29,10 @@ def of_shares(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
 
 
 def roc_auc(table: CellTable) -> Bounded:
-    """Bound the area under the ROC curve, from which both extreme data sets differ equally.
+    """Bound the area under the ROC curve, which is midway between those of the extreme data sets.
 
-    Each positive and negative in a cell of several scores counts half a pair in the estimate,
-    and none or a whole pair at the ends.
+    Each pair of a positive and a negative in a cell of several scores counts half in the estimate,
+    and nothing or in full at the ends.
     """
     value = curves.area_of(table)
     if table.is_exact:
@@ -40,12 +40,12 @@ def roc_auc(table: CellTable) -> Bounded:
     pos, neg = (part.near_floats()[table.is_wide] for part in (table.pos, table.neg))
     pairs = table.estimate.n_pos * table.estimate.n_neg
     half = float((pos * neg).sum()) / (2.0 * pairs) if pairs else math.nan
-    off = (value + half) * ROUNDING  # both were rounded, and their difference may be small
+    off = (value + half) * ROUNDING  # both are rounded, and their difference may be small
     return outward(value - half - off, value, value + half + off)
 
 
 def ks(table: CellTable) -> Bounded:
-    """Bound the max of two distances; one rises where the other falls."""
+    """Bound the max of two distances; one rises as the other falls."""
     low, middle, high = (curves.ks(part) for part in (table.low, table.estimate, table.high))
     if table.is_exact:
         return Bounded(max(middle))

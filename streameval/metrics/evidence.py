@@ -1,16 +1,17 @@
 """Evidence that a metric has passed a limit, which stays valid however often you look.
 
-A pane gives a likelihood ratio: at most 1 on average, given everything before the pane, as long
-as the metric of the source keeps its limit. The sum of the products of all runs of panes that end
-now is the Shiryaev-Roberts e-detector (Shin, Ramdas and Rinaldo, E-detectors: a nonparametric
-framework for sequential change detection, 2023): until the limit is broken it is at most the
+A pane gives a likelihood ratio. It is at most 1 on average, given everything before the pane, as
+long as the metric of the source keeps its limit. The sum of the products of all runs of panes that
+end now is the Shiryaev-Roberts e-detector (Shin, Ramdas and Rinaldo, E-detectors: a nonparametric
+framework for sequential change detection, 2023): until the limit is broken, it is at most the
 number of panes on average, so it first reaches A after A panes on average, or later. A ratio bets
-on one alternative; there are 32, from close to the limit to far off, each with a sum of its own,
-and the evidence is the mean of the sums.
+on one alternative. There are 32 alternatives, from close to the limit to far from it; each has its
+own sum, and the evidence is the mean of the sums.
 
 The product of all ratios from the first row on is an e-process (Ville, 1939): with a uniform
-mixture over the alternatives it depends on two counts alone (Robbins, Statistical methods related
-to the law of the iterated logarithm, 1970), and what it does not reject is a confidence sequence.
+mixture over the alternatives, it depends only on two counts (Robbins, Statistical methods related
+to the law of the iterated logarithm, 1970). The values that it does not reject form a confidence
+sequence.
 """
 
 from __future__ import annotations
@@ -52,18 +53,18 @@ Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 
 TILTS: Floats = 2.0 ** np.linspace(-8.0, 3.0, 32)
-"""How far off the alternatives are, on the scale of log odds."""
+"""The distances of the alternatives from the limit, on the scale of log odds."""
 
 _LOG_TILTS = math.log(len(TILTS))
 _DROPS: Floats = 2.0 ** np.linspace(-10.0, 0.0, len(TILTS))
-_SERIES_FROM = 16.0  # from here on the series of Stirling's error has all digits
-_MAX_SUMMED = 2**40  # discordant pairs, of which a tail is summed up in a second at most
+_SERIES_FROM = 16.0  # from here on, the series of Stirling's error is accurate to all digits
+_MAX_SUMMED = 2**40  # discordant pairs; summing a tail of these takes at most a second
 _CHUNK = 2**16
 
 
 @attrs.frozen
 class Limit:
-    """What a metric is to keep: at least a floor, or at most a ceiling.
+    """The limit of a metric: at least a floor, or at most a ceiling.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class Limit:
 
     @classmethod
     def of(cls, at_least: float | None, at_most: float | None) -> Self:
-        """Read the one of two arguments that is given."""
+        """Read whichever of two arguments is given."""
         if (at_least is None) == (at_most is None):
             raise InvalidInputError("or `at_most`: pass one of the two", argument="at_least")
         if at_most is None:
@@ -85,12 +86,12 @@ class Limit:
 
     @property
     def name(self) -> str:
-        """The argument that it was given as."""
+        """The name of the argument that set it."""
         return "at_least" if self.is_floor else "at_most"
 
     @property
     def sign(self) -> float:
-        """Which way alternatives lie: below a floor, above a ceiling."""
+        """The direction of the alternatives: below a floor, above a ceiling."""
         return -1.0 if self.is_floor else 1.0
 
     def within(self, low: float, high: float) -> float:
@@ -104,12 +105,12 @@ class Limit:
         return self.value
 
     def __str__(self) -> str:
-        """Write it as a condition."""
+        """Write the limit as a condition."""
         return f"{'>=' if self.is_floor else '<='} {self.value:g}"
 
 
 class Statistic(ABC):
-    """What a test reads of a metric of one pane, or of a total."""
+    """The statistic that a test of a metric reads, for one pane or for a total."""
 
     __slots__ = ()
 
@@ -119,16 +120,16 @@ class Statistic(ABC):
     @property
     @abstractmethod
     def is_empty(self) -> bool:
-        """Whether there is nothing to read."""
+        """Whether the statistic has no data."""
 
     @property
     @abstractmethod
     def value(self) -> float:
-        """The value of the metric, the middle where it is open; there must be something."""
+        """The value of the metric, or the middle of its bounds; there must be data."""
 
     @abstractmethod
     def checked(self, limit: Limit) -> float:
-        """Return the value of a limit, which must be one that the metric can pass."""
+        """Return the value of a limit, which the metric must be able to pass."""
 
     @abstractmethod
     def log_ratios(self, limit: Limit) -> Floats:
@@ -136,20 +137,20 @@ class Statistic(ABC):
 
     @abstractmethod
     def interval(self, level: float) -> Interval:
-        """Compute the interval that covers the metric of the source, at all times at once."""
+        """Compute the interval that covers the metric of the source at all times at once."""
 
 
 @final
 @attrs.frozen
 class Share(Statistic):
-    """Draws in [0, 1], one after another: hits and misses, or parts of both.
+    """A sequence of draws in [0, 1]: hits and misses, or parts of both.
 
     Parameters
     ----------
     low, high : (hits, misses)
-        The counts by which the metric is lowest and highest, where some are not known exactly.
+        The counts with which the metric is lowest and highest, if they are not known exactly.
     worth : int
-        How often a hit counts in the metric, ``worth hits / (worth hits + misses)``: 2 in F1.
+        The weight of a hit in the metric ``worth hits / (worth hits + misses)``; 2 for F1.
     """
 
     low: tuple[float, float]
@@ -158,7 +159,7 @@ class Share(Statistic):
 
     @classmethod
     def of(cls, hits: float, misses: float, worth: int = 1) -> Self:
-        """Take counts that are known."""
+        """Use counts that are known exactly."""
         return cls((hits, misses), (hits, misses), worth)
 
     @property
@@ -168,7 +169,7 @@ class Share(Statistic):
 
     @property
     def value(self) -> float:
-        """The value of the metric, half a hit for one that is open."""
+        """The value of the metric; an uncertain draw counts as half a hit."""
         hits, misses = (math.fsum(ends) / 2.0 for ends in zip(self.low, self.high, strict=True))
         return self._value(hits / (hits + misses))
 
@@ -177,22 +178,22 @@ class Share(Statistic):
         return limit.within(0.0, 1.0)
 
     def log_ratios(self, limit: Limit) -> Floats:
-        """Bet on the counts that speak against an alarm."""
+        """Bet on the counts that give the least evidence for an alarm."""
         share = self._share(self.checked(limit))
         hits, misses = self.high if limit.is_floor else self.low
         return share_ratios(hits, misses, share, is_floor=limit.is_floor)
 
     def interval(self, level: float) -> Interval:
-        """Compute the hull of the intervals of the counts that may be."""
+        """Compute the hull of the intervals of all possible counts."""
         low, high = share_interval(*self.low, level)[0], share_interval(*self.high, level)[1]
         return self._value(low), self._value(high)
 
     def _share(self, value: float) -> float:
-        """Return the share of hits among draws with which the metric has a value."""
+        """Return the share of hits among draws for a value of the metric."""
         return value / (self.worth - (self.worth - 1) * value)
 
     def _value(self, share: float) -> float:
-        """Return the value of the metric with a share of hits among draws."""
+        """Return the value of the metric for a share of hits among draws."""
         return self.worth * share / (self.worth * share + 1.0 - share)
 
 
@@ -204,13 +205,13 @@ class Mean(Statistic):
     Parameters
     ----------
     n : float
-        How many.
+        The number of draws.
     low, high : float
-        What the sum is at least and at most.
+        The bounds of the sum.
     squares : float
-        The sum of squares; not read where the sum is not known exactly.
+        The sum of squares; ignored if the sum is not known exactly.
     upper : float
-        What a draw is at most; may be infinite.
+        The upper bound of a draw; may be infinite.
     """
 
     n: float
@@ -230,7 +231,7 @@ class Mean(Statistic):
         return (self.low + self.high) / 2.0 / self.n
 
     def checked(self, limit: Limit) -> float:
-        """Return a limit between 0 and what a draw is at most; a floor needs that to be finite."""
+        """Return a limit between 0 and the upper bound of a draw; a floor needs a finite bound."""
         if limit.is_floor and math.isinf(self.upper):
             raise InvalidInputError(
                 "needs a metric with an upper bound: without one, few draws can hold up any mean",
@@ -239,7 +240,7 @@ class Mean(Statistic):
         return limit.within(0.0, self.upper)
 
     def log_ratios(self, limit: Limit) -> Floats:
-        """Bet on deviations; of sums that may be, on the one that speaks against an alarm."""
+        """Bet on deviations, using the possible sum with the least evidence for an alarm."""
         value = self.checked(limit)
         reach = self.upper - value if limit.is_floor else value
         ends = {self.low, self.high}
@@ -252,7 +253,7 @@ class Mean(Statistic):
         return np.asarray(np.minimum.reduce(totals))
 
     def interval(self, level: float) -> Interval:
-        """Compute the interval of a share: a draw in [0, 1] is a part of a hit and of a miss."""
+        """Compute the interval of a share: a draw in [0, 1] is partly a hit and partly a miss."""
         if math.isinf(self.upper):
             raise InvalidInputError(
                 "there is no interval that covers the mean of numbers without an upper bound at "
@@ -275,9 +276,9 @@ class Area(Statistic):
     Parameters
     ----------
     low, high : (area, variance)
-        On the data sets of the lowest and the highest area that the cells allow.
+        The values on the data sets with the lowest and the highest area that the cells allow.
     n_pos, n_neg : float
-        How many examples of each class.
+        The number of examples of each class.
     """
 
     low: tuple[float, float]
@@ -289,7 +290,7 @@ class Area(Statistic):
 
     @property
     def is_empty(self) -> bool:
-        """Whether a class has fewer than two examples, which leaves the variance open."""
+        """Whether a class has fewer than two examples, so that the variance is undefined."""
         return self.n_pos < 2 or self.n_neg < 2
 
     @property
@@ -302,13 +303,13 @@ class Area(Statistic):
         return limit.within(0.0, 1.0)
 
     def log_ratios(self, limit: Limit) -> Floats:
-        """Bet on the area that speaks against an alarm."""
+        """Bet on the area that gives the least evidence for an alarm."""
         self.checked(limit)
         area, variance = self.high if limit.is_floor else self.low
         return area_ratios(area, variance, self.n_pos, self.n_neg, limit)
 
     def interval(self, level: float) -> Interval:  # noqa: ARG002 - there is none
-        """Refuse: there is none."""
+        """Refuse, because an area has no such interval."""
         raise InvalidInputError(
             "has no interval that covers at all times: DeLong's variance is for one look",
             argument="roc_auc",
@@ -316,7 +317,7 @@ class Area(Statistic):
 
 
 def refuse_fractions(is_whole: bool, *, argument: str = "sample_weight") -> None:
-    """Raise InvalidInputError where weights had fractions; whole ones are repeats of examples."""
+    """Raise InvalidInputError for fractional weights; whole weights repeat an example."""
     if not is_whole:
         raise InvalidInputError(
             "had fractions, and a fraction of an example is not a draw: there is no evidence",
@@ -327,21 +328,21 @@ def refuse_fractions(is_whole: bool, *, argument: str = "sample_weight") -> None
 def share_ratios(
     hits: float | Floats, misses: float | Floats, share: float, *, is_floor: bool
 ) -> Floats:
-    """Compute log likelihood ratios of draws, of each alternative to a share of hits.
+    """Compute the log likelihood ratios of draws, for each alternative to a share of hits.
 
-    With the log odds of the alternative lower by a tilt ``d``, or higher, a hit has the ratio
+    If the log odds of the alternative are lower, or higher, by a tilt ``d``, a hit has the ratio
     ``q / p = exp(-d) / m`` and a miss ``(1 - q) / (1 - p) = 1 / m``, where
-    ``m = 1 - p + p exp(-d)``. On average over any draw in [0, 1] that is at most 1 if its mean
-    is at least p, because the exponential function is convex.
+    ``m = 1 - p + p exp(-d)``. The average over any draw in [0, 1] is at most 1 if the mean of the
+    draw is at least p, because the exponential function is convex.
 
     Parameters
     ----------
     hits, misses : float or array of any shape
-        They may have fractions.
+        Counts, possibly with fractions.
     share : float
         The share of hits p, strictly between 0 and 1.
     is_floor : bool
-        Whether alternatives lie below it.
+        Whether alternatives are below the share.
 
     Returns
     -------
@@ -366,7 +367,7 @@ def mean_ratios(deviations: float | Floats, spreads: float | Floats) -> Floats:
 
     Returns
     -------
-    array of that shape, with an axis more for the tilts d
+    array of that shape, with one more axis for the tilts d
     """
     bets = -np.expm1(-TILTS)
     deviations, spreads = np.asarray(deviations)[..., None], np.asarray(spreads)[..., None]
@@ -400,7 +401,7 @@ def area_ratios(
 
 
 def next_sums(log_sums: Floats, log_ratios: Floats) -> Floats:
-    """Go on by a pane: ``(sum + 1) ratio`` for each alternative, in logarithms."""
+    """Advance by a pane: compute ``(sum + 1) ratio`` for each alternative, in logarithms."""
     return np.asarray(np.logaddexp(log_sums, 0.0) + log_ratios)
 
 
@@ -427,12 +428,12 @@ class Detector:
 
     @classmethod
     def zero(cls) -> Self:
-        """Begin before the first pane."""
+        """Return the sums before the first pane."""
         nothing = np.full(len(TILTS), -math.inf)
         return cls(nothing, nothing)
 
     def after(self, pane: Statistic, limit: Limit, n_empty: int = 0) -> Self:
-        """Go on by a pane, and by the empty ones before it; empty panes leave sums as they are."""
+        """Advance by a pane, and by the empty panes before it, which do not change the sums."""
         runs = self.log_sums
         ages = (
             self.log_ages if not n_empty else np.logaddexp(self.log_ages, runs + math.log(n_empty))
@@ -450,12 +451,12 @@ class Detector:
 
     @property
     def age(self) -> float:
-        """The number of panes that the evidence rests on: the mean over runs, by their worth."""
+        """The number of panes behind the evidence: the mean over runs, weighted by product."""
         return math.exp(float(mixed(self.log_ages)) - self.log_evidence)
 
 
 def accumulated(panes: Iterable[Statistic], limit: Limit) -> Iterator[float]:
-    """Yield the logarithm of the evidence after each pane; an empty pane leaves it as it is."""
+    """Yield the logarithm of the evidence after each pane; an empty pane does not change it."""
     detector = Detector.zero()
     for pane in panes:
         detector = detector.after(pane, limit)
@@ -465,8 +466,9 @@ def accumulated(panes: Iterable[Statistic], limit: Limit) -> Iterator[float]:
 def share_interval(hits: float, misses: float, level: float) -> Interval:
     """Compute the shares that a uniform mixture does not reject, at all times at once.
 
-    Those with ``(n + 1) C(n, k) p**k (1 - p)**(n - k) > 1 - level`` (Robbins, 1970; Howard,
-    Ramdas, McAuliffe and Sekhon, 2021). With parts of hits it covers the mean of draws in [0, 1].
+    It contains p if ``(n + 1) C(n, k) p**k (1 - p)**(n - k) > 1 - level`` (Robbins, 1970; Howard,
+    Ramdas, McAuliffe and Sekhon, 2021). If draws are parts of hits, it covers the mean
+    of draws in [0, 1].
 
     Parameters
     ----------
@@ -476,7 +478,7 @@ def share_interval(hits: float, misses: float, level: float) -> Interval:
     Returns
     -------
     (low, high)
-        [0, 1] of nothing; moved outward where it is rounded.
+        [0, 1] without draws; rounding moves the ends outward.
     """
     level = real_number(level, name="level")
     if not 0.0 <= level < 1.0:
@@ -496,8 +498,8 @@ def share_interval(hits: float, misses: float, level: float) -> Interval:
 def log_binomial(hits: float, misses: float, share: float) -> float:
     """Compute the logarithm of ``C(n, k) p**k (1 - p)**(n - k)``.
 
-    By deviances and Stirling's error, which cancel nothing of large counts (Loader, Fast and
-    accurate computation of binomial probabilities, 2000); counts may have fractions.
+    It uses deviances and Stirling's error, which avoid cancellation for large counts (Loader, Fast
+    and accurate computation of binomial probabilities, 2000); counts may have fractions.
     """
     n = hits + misses
     if not hits or not misses:
@@ -517,8 +519,8 @@ def log_binomial(hits: float, misses: float, share: float) -> float:
 def paired_evidence(only_a: float, only_b: float) -> float:
     """Compute the logarithm of the evidence that two models are not equally good.
 
-    If they are, a row that one of them alone gets right is as likely the one's as the other's,
-    whatever was before: 2**n over ``(n + 1) C(n, k)`` is a uniform mixture of likelihood ratios.
+    If they are, a row that only one of them gets right is equally likely to be either model's,
+    whatever came before: 2**n over ``(n + 1) C(n, k)`` is a uniform mixture of likelihood ratios.
     """
     return 0.0 - math.log1p(only_a + only_b) - log_binomial(only_a, only_b, 0.5)
 
@@ -526,8 +528,8 @@ def paired_evidence(only_a: float, only_b: float) -> float:
 def mcnemar_pvalue(only_a: int, only_b: int) -> float:
     """Compute the two-sided p-value of McNemar's exact test: twice the tail, at most 1.
 
-    Past 2**40 discordant pairs by the signed root of the deviance, with a relative error below
-    1e-8 wherever the p-value is above 1e-300.
+    Beyond 2**40 discordant pairs, it uses the signed root of the deviance, with a relative error
+    below 1e-8 if the p-value is above 1e-300.
     """
     fewer, n = min(only_a, only_b), only_a + only_b
     more = n - fewer
@@ -541,7 +543,7 @@ def mcnemar_pvalue(only_a: int, only_b: int) -> float:
 
 
 def _tail(fewer: int, more: int) -> float:
-    """Sum the probabilities of `fewer` hits and less of a fair coin, in units of the first."""
+    """Sum the probabilities of 0 to `fewer` heads of a fair coin, relative to the last one."""
     total, term = 1.0, 1.0
     for start in range(0, fewer, _CHUNK):
         steps = np.arange(start, min(start + _CHUNK, fewer))
@@ -562,7 +564,7 @@ def _deviance(count: float, expected: float) -> float:
 
 
 def _deviance_near(off: float) -> float:
-    """Compute ``(1 + e) log(1 + e) - e`` by its series, the sum of (-e)**j / (j (j - 1))."""
+    """Compute ``(1 + e) log(1 + e) - e`` by its series, the sum of ``(-e)**j / (j (j - 1))``."""
     total, power = 0.0, off * off
     for j in range(2, 20):
         total += power / (j * (j - 1))
@@ -571,7 +573,7 @@ def _deviance_near(off: float) -> float:
 
 
 def _stirling_error(x: float) -> float:
-    """Compute by how much log x! passes Stirling's formula."""
+    """Compute by how much log x! exceeds Stirling's formula."""
     if x < _SERIES_FROM:
         return math.lgamma(x + 1.0) - (x + 0.5) * math.log(x) + x - 0.5 * math.log(math.tau)
     square = x * x
@@ -579,7 +581,7 @@ def _stirling_error(x: float) -> float:
 
 
 def _last(is_rejected: Callable[[float], bool], outer: float, inner: float) -> float:
-    """Find the rejected number next to an inner one that is not; `outer` if it is not either."""
+    """Find the rejected number nearest to an inner one; `outer` if that is not rejected either."""
     if not is_rejected(outer):
         return outer
     while (middle := (outer + inner) / 2.0) not in (outer, inner):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from streameval.configs.grouped import GroupWeight
 from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, outward
 from streameval.states.cells import Cells
 
@@ -21,7 +22,8 @@ __all__ = ["GroupAreas", "gauc"]
 
 Floats = npt.NDArray[np.float64]
 
-_ROUNDING = 2.0**-39  # far above the rounding error of an area, which is at most 1
+_BLOCK = 2**16  # cells whose temporaries stay in the cache
+_ROUNDING = 2.0**-39  # far above the rounding error of an area
 
 
 @attrs.frozen(eq=False)
@@ -48,9 +50,25 @@ class GroupAreas:
         if not len(sizes):
             nothing = FixedPoint.zeros(0)
             return cls(nothing, nothing, np.zeros(0), np.zeros(0), np.zeros(0))
+        ends = np.append(0, np.cumsum(sizes)).tolist()
+        parts = [
+            cls._of_block(cells[ends[groups.start] : ends[groups.stop]], sizes[groups])
+            for groups in blocks(sizes, _BLOCK)
+        ]
+        n_pos, n_neg = ([getattr(part, name) for part in parts] for name in ("n_pos", "n_neg"))
+        return cls(
+            FixedPoint.concatenate(n_pos),
+            FixedPoint.concatenate(n_neg),
+            np.concatenate([part.auc for part in parts]),
+            np.concatenate([part.low for part in parts]),
+            np.concatenate([part.high for part in parts]),
+        )
+
+    @classmethod
+    def _of_block(cls, cells: Cells, sizes: npt.NDArray[np.int64]) -> GroupAreas:
         starts = np.cumsum(sizes) - sizes
         n_pos, n_neg = cells.pos.sum_runs(starts), cells.neg.sum_runs(starts)
-        # the negatives below each cell: those of all cells before it, less the earlier groups'
+        # the negatives below each cell: in all cells before it, minus those of earlier groups
         before = cells.neg.cumsum()
         below = before[:-1] - before[np.repeat(starts, sizes)]
         pos, neg = cells.pos.near_floats(), cells.neg.near_floats()
@@ -94,7 +112,7 @@ def gauc(areas: GroupAreas, group_weight: GroupWeight, *, is_exact: bool) -> Bou
 
 
 def coverage(areas: GroupAreas) -> float:
-    """Compute the share of the weight that lies in groups with both classes."""
+    """Compute the share of the weight in groups with both classes."""
     impressions = areas.weights("impressions")
     total = math.fsum(impressions)
     return math.fsum(impressions[areas.is_defined]) / total if total else math.nan

@@ -1,11 +1,11 @@
-"""Sampling intervals: how far a metric of these counts may lie from that of the population.
+"""Sampling intervals: how far a metric of these counts may be from its value in the population.
 
-Examples are taken as independent draws, so counts are multinomial. The variance of a metric
+Examples are treated as independent draws, so counts are multinomial. The variance of a metric
 is that of its linear approximation (the delta method): with ``g`` the derivative of the metric
 by the count of each cell, it is ``sum of count * g**2``, since every metric here is unchanged
 when all counts are multiplied. A metric in [0, 1] with value ``v`` and variance ``s2`` gets
-Wilson's interval for ``v (1 - v) / s2`` draws (Wilson, Probable inference, 1927): for accuracy,
-precision, recall, specificity and Jaccard that number is exactly their denominator. A
+Wilson's interval for ``v (1 - v) / s2`` draws (Wilson, Probable inference, 1927). For accuracy,
+precision, recall, specificity and Jaccard, that number is exactly the denominator. A
 correlation gets Fisher's interval (1921) on the atanh scale.
 """
 
@@ -49,7 +49,7 @@ UNDEFINED: Interval = (math.nan, math.nan)
 
 
 def normal_quantile(level: float) -> float:
-    """Compute z such that a standard normal is within z of 0 with probability `level`."""
+    """Compute z such that a standard normal variable is within z of 0 with probability `level`."""
     level = real_number(level, name="level")
     if not 0.0 <= level < 1.0:
         raise InvalidInputError(f"must lie in [0, 1), got {level!r}", argument="level")
@@ -57,7 +57,7 @@ def normal_quantile(level: float) -> float:
 
 
 def wilson(value: float, draws: float, z: float) -> Interval:
-    """Compute Wilson's score interval of a proportion seen in `draws` draws."""
+    """Compute Wilson's score interval of a proportion observed in `draws` draws."""
     if not draws > 0.0 or math.isnan(value):
         return UNDEFINED
     share = z * z / draws
@@ -89,10 +89,10 @@ def on_logit_scale(value: float, deviation: float, z: float) -> Interval:
 
 
 def combined(distances: Floats, *, independent: bool) -> float:
-    """Combine the distances of the limits of several terms into that of their sum.
+    """Combine the distances to the limits of several terms into the distance for their sum.
 
     Zou and Donner's MOVER (Construction of confidence limits about effect measures, 2008)
-    for independent terms; for dependent ones their sum, which is never too short.
+    for independent terms. For dependent terms, the sum of the distances, which is never too short.
     """
     if independent:
         return math.sqrt(math.fsum(distances * distances))
@@ -100,7 +100,7 @@ def combined(distances: Floats, *, independent: bool) -> float:
 
 
 def perfect_agreement(chance: float, draws: float, z: float) -> Interval:
-    """Compute an interval of an agreement of 1 that exceeds `chance`, from that of accuracy."""
+    """Compute an interval of an agreement of 1 beyond `chance`, from the interval of accuracy."""
     low, _ = wilson(1.0, draws, z)
     return (low - chance) / (1.0 - chance), 1.0
 
@@ -110,8 +110,8 @@ def log_ratio(
 ) -> Interval:
     """Compute an interval of the ratio of two independent proportions, on the log scale.
 
-    Katz et al., Obtaining confidence intervals for the risk ratio in cohort studies (1978); nan
-    where no hit has been seen in one of them.
+    Katz et al., Obtaining confidence intervals for the risk ratio in cohort studies (1978); nan if
+    one of them has no hits.
     """
     if not (all(hits) and value > 0.0):
         return UNDEFINED
@@ -123,16 +123,16 @@ def log_ratio(
 def effective_draws(value: float, variance: float, fallback: float) -> float:
     """Compute the number of draws of a proportion with this value and variance.
 
-    At 0 and 1 the linear variance is 0 and says nothing, so the result is `fallback`.
+    At 0 and 1 the linear variance is 0 and carries no information, so the result is `fallback`.
     """
     spread = value * (1.0 - value)
     return spread / variance if spread > 0.0 and variance > 0.0 else fallback
 
 
 def ratio_gradient(ratio: ClassMetric, outcomes: Floats, weights: Floats) -> Floats:
-    """Derive the weighted mean of a ratio by the outcomes, shape (4, K).
+    """Compute the derivatives of the weighted mean of a ratio by the outcomes, shape (4, K).
 
-    Classes without a denominator are constants, whatever they are set to.
+    Classes whose denominator is 0 are constants.
     """
     above, below = ratio.parts(outcomes)
     share = np.divide(weights, below, out=np.zeros_like(weights), where=below > 0)
@@ -148,7 +148,7 @@ def matrix_variance(matrix: Floats, by_outcome: Floats) -> float:
 
 
 def matrix_gradient(by_outcome: Floats) -> Floats:
-    """Derive a metric by each cell of a (K, K) matrix, given its derivatives by outcome.
+    """Compute derivatives by each cell of a (K, K) matrix, from the derivatives by outcome.
 
     An example of truth i predicted as j is a miss of i, a false alarm of j and a true negative
     of the others.
@@ -163,8 +163,8 @@ def matrix_gradient(by_outcome: Floats) -> Floats:
 def table_deviation(outcomes: Floats, by_outcome: Floats) -> float:
     """Bound the standard deviation of a mean over K two-way tables, shape (4, K).
 
-    The labels of one example may be dependent in any way. The deviation of a sum is at most
-    the sum of the deviations, so the bound never claims too much.
+    The labels of one example may depend on each other in any way. The deviation of a sum is at
+    most the sum of the deviations, so the bound is never too small.
     """
     totals = outcomes.sum(axis=0)
     mean = np.divide(
@@ -175,7 +175,7 @@ def table_deviation(outcomes: Floats, by_outcome: Floats) -> float:
 
 
 def kappa_gradient(matrix: Floats) -> Floats:
-    """Derive Cohen's kappa by each cell of the matrix (Fleiss, Cohen and Everitt, 1969)."""
+    """Compute derivatives of Cohen's kappa by each cell (Fleiss, Cohen and Everitt, 1969)."""
     shares, rows, columns = _shares(matrix)
     observed, chance = math.fsum(np.diagonal(shares)), math.fsum(rows * columns)
     of_chance = columns[:, None] + rows[None, :]
@@ -186,7 +186,7 @@ def kappa_gradient(matrix: Floats) -> Floats:
 
 
 def weighted_kappa_gradient(matrix: Floats, penalty: Floats) -> Floats:
-    """Derive weighted kappa by each cell of the matrix (Fleiss, Cohen and Everitt, 1969)."""
+    """Compute derivatives of weighted kappa by each cell (Fleiss, Cohen and Everitt, 1969)."""
     shares, rows, columns = _shares(matrix)
     by_row, by_column = penalty @ columns, rows @ penalty
     observed = math.fsum((shares * penalty).ravel())
@@ -196,7 +196,7 @@ def weighted_kappa_gradient(matrix: Floats, penalty: Floats) -> Floats:
 
 
 def matthews_gradient(matrix: Floats) -> Floats:
-    """Derive Gorodkin's correlation by each cell of the matrix."""
+    """Compute derivatives of Gorodkin's correlation by each cell of the matrix."""
     shares, rows, columns = _shares(matrix)
     covariance = math.fsum(np.diagonal(shares)) - math.fsum(rows * columns)
     of_rows, of_columns = 1.0 - math.fsum(rows * rows), 1.0 - math.fsum(columns * columns)
@@ -212,6 +212,6 @@ def _shares(matrix: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _centred(gradient: Floats, matrix: Floats) -> Floats:
-    """Subtract the mean: the metric does not change if all counts grow alike."""
+    """Subtract the mean: the metric does not change if all counts grow by the same factor."""
     n = math.fsum(matrix.ravel())
     return np.asarray((gradient - math.fsum((matrix * gradient).ravel()) / n) / n)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.configs.cached import Cached
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import listed
 from streameval.configs.options import real_number
@@ -53,22 +55,41 @@ ConfusionCounts = MatrixCounts | ObservedCounts | MultilabelCounts
 _AVERAGES = ("binary", "macro", "micro", "weighted", "samples", None)
 
 
-@attrs.frozen
-class LabelCounts:
+@attrs.frozen(slots=False)
+class LabelCounts(Cached):
     """A state of counts and its options: the source of every metric."""
 
     config: ConfusionConfig
     state: ConfusionCounts
-    outcomes: Outcomes = attrs.field(eq=False)
+    _outcomes: Outcomes | None = attrs.field(default=None, eq=False)
     has_matrix: bool = True
-    """Whether the outcomes are those of one matrix, which says how they vary together."""
+    """Whether the outcomes come from one matrix, which determines their covariances."""
 
     @classmethod
     def of(cls, config: ConfusionConfig, state: ConfusionCounts) -> LabelCounts:
-        """Compute the outcomes of each class."""
-        if isinstance(state, MultilabelCounts):
-            return cls(config, state, Outcomes.of_tables(state.outcomes), has_matrix=False)
-        return cls(config, state, Outcomes.of_matrix(state.n, state.matrix))
+        """Use the counts of a state."""
+        return cls(config, state, has_matrix=not isinstance(state, MultilabelCounts))
+
+    @functools.cached_property
+    def outcomes(self) -> Outcomes:
+        """The outcomes of each class."""
+        if self._outcomes is not None:
+            return self._outcomes
+        if isinstance(self.state, MultilabelCounts):
+            return Outcomes.of_tables(self.state.outcomes)
+        return Outcomes.of_matrix(self.state.n, self.state.matrix)
+
+    @functools.cached_property
+    def positive_outcomes(self) -> Sequence[float]:
+        """The outcomes of the positive class of two: tp, fp, fn, tn."""
+        state, own = self.state, self.config.positive_position
+        if not self.has_matrix or not state.n.is_whole:
+            outcomes: list[float] = self.outcomes.floats[:, own].tolist()
+            return outcomes
+        matrix = cast("MatrixCounts", state).matrix.whole
+        # four integers, in a quarter of the time of the arrays of both classes
+        tp, fp, fn = (matrix.item(*cell) for cell in ((own, own), (1 - own, own), (own, 1 - own)))
+        return [float(count) for count in (tp, fp, fn, state.n.whole.item() - tp - fp - fn)]
 
     @property
     def n(self) -> int | float:
@@ -93,7 +114,7 @@ class LabelCounts:
 
     @property
     def class_names(self) -> tuple[Label, ...]:
-        """What the classes are shown by, in the order of rows and columns."""
+        """The display names of the classes, in the order of rows and columns."""
         return self.labels if isinstance(self.state, ObservedCounts) else self.config.class_names
 
     @property
@@ -105,7 +126,7 @@ class LabelCounts:
 
     @property
     def averaged(self) -> npt.NDArray[np.bool_]:
-        """Which classes enter means: those that occur, or all if the options say so."""
+        """The classes that enter means: those that occur, or all if the options say so."""
         if self.config.include_unseen:
             return np.ones(len(self.labels), dtype=bool)
         if isinstance(self.state, MultilabelCounts):
@@ -113,7 +134,7 @@ class LabelCounts:
         return self.outcomes.seen()
 
     def averaged_over(self, labels: Sequence[Label] | None) -> npt.NDArray[np.bool_]:
-        """Mark the classes that enter means: those that are named, else `averaged`."""
+        """Mark the classes that enter means: the named ones, or else `averaged`."""
         if labels is None:
             return self.averaged
         if isinstance(labels, str) or not len(labels):
@@ -158,14 +179,14 @@ class LabelCounts:
         return average
 
     def matrix_state(self, name: str) -> MatrixCounts | ObservedCounts:
-        """Return the counts of one label per example, without which `name` is undefined."""
+        """Return the counts of one label per example; `name` is undefined without them."""
         if isinstance(self.state, MultilabelCounts):
             raise InvalidInputError("is not defined for multilabel counts", argument=name)
         return self.state
 
 
 def at_top_k(counts: LabelCounts, name: str) -> LabelCounts:
-    """Read the outcomes of each class with the true one predicted if it is among the best k."""
+    """Return the outcomes of each class if a true class among the best k is the prediction."""
     state = counts.state
     if not isinstance(state, TopKCounts):
         raise InvalidInputError(
@@ -279,7 +300,7 @@ class Averaging:
     labels: Sequence[Label] | None = None
 
     def resolve(self, counts: LabelCounts) -> Average | None:
-        """Resolve the default average, which is a mean where classes are named."""
+        """Resolve the default average, which is a mean if classes are named."""
         if self.labels is None:
             return counts.resolve(self.average)
         average = "macro" if self.average == "default" else counts.resolve(self.average)
@@ -294,9 +315,9 @@ class Averaging:
 def of_examples(
     counts: LabelCounts, ratio: ClassMetric, zero_division: float
 ) -> tuple[Floats, Floats]:
-    """Compute a ratio of the labels of examples, and the weight of those that have it.
+    """Compute a ratio over the labels of each example, and the weight of the examples that have it.
 
-    Left out are examples in which it is undefined, if `zero_division` is nan.
+    If `zero_division` is nan, examples with an undefined ratio are left out.
     """
     state = counts.state
     assert isinstance(state, ExampleCounts)  # noqa: S101 - `resolve` has refused other counts
@@ -316,8 +337,7 @@ def ratio_value(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging) -
     if how is None:
         return ratio.of(counts.outcomes.floats, zero_division)
     if how == "binary":
-        outcomes = counts.outcomes.floats[:, counts.config.positive_position]
-        return ratio.of_one(outcomes, zero_division)
+        return ratio.of_one(counts.positive_outcomes, zero_division)
     if how == "samples":
         return metrics.weighted_mean(*of_examples(counts, ratio, zero_division))
     return metrics.average_ratio(

@@ -1,9 +1,9 @@
-"""Brier score, log loss and calibration error of probabilities known to the width of a cell.
+"""Bounds of Brier score, log loss and calibration error for probabilities grouped in cells.
 
-A loss that falls with the score of a positive and rises with that of a negative is smallest with
-positives at the upper ends of their cells and negatives at the lower ones, and largest the other
-way round. In a cell of one class one example lies at the other end. The estimate uses the middle
-of each cell.
+A loss that falls with the score of a positive and rises with that of a negative is smallest if
+positives are at the upper ends of their cells and negatives at the lower ends. The reverse makes it
+largest. In a cell of one class, one example is at the other end. The estimate uses the middle of
+each cell.
 
 The calibration error is bounded by duality. With ``S[b]`` the labels less the scores of bin b,
 ``n * ece = sum |S[b]|``, which is the max of ``sum m[b] * S[b]`` over multipliers m in [-1, 1],
@@ -13,12 +13,12 @@ with these cells, in which one example lies at each end of a cell. For every m
     H(m) <= n * ece <= max over signs s of -H(s).
 
 H is a sum over cells, as each cell arranges its examples independently. The upper bound is
-attained, except for scores next to an edge. The lower one is the best of a few multipliers for
+attained, except for scores next to an edge. The lower bound uses the best of a few multipliers for
 each bin.
 
-Bins of equal mass are cut by rank. A part of mass x of a cell of several scores holds at least
-x less its negatives, and at most x and its positives, as labels. With the ends of the cell as
-scores that bounds ``S[b]``, and so its distance from 0, in each bin alone.
+Bins of equal mass are cut by rank. A part with mass x of a cell of several scores has at least x
+minus the negatives of the cell, and at most the smaller of x and its positives, as labels. With the
+ends of the cell as scores, this bounds ``S[b]`` and its distance from 0, bin by bin.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def _mean_loss(
 ) -> Bounded:
     """Bound the mean of a loss that falls with the score of a positive and rises otherwise.
 
-    Each end is the value of a data set with these cells: in a cell of both classes the example
-    at either end can be of the class that is put there, and in a cell of one class, an example
-    of min weight is at the other end than the rest.
+    Each end is the value of a data set with these cells. In a cell of both classes, the example
+    at either end can be of the class that is put there. In a cell of one class, an example of
+    min weight is at the end opposite to the others.
     """
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
     n = math.fsum(pos) + math.fsum(neg)
@@ -103,7 +103,7 @@ def _mean_loss(
 
 
 def ece(table: CellTable, bins: int) -> Bounded:
-    """Bound the expected calibration error; see the module for how."""
+    """Bound the expected calibration error; the docstring of the module explains how."""
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
     n = math.fsum(pos) + math.fsum(neg)
     if not n:
@@ -136,9 +136,9 @@ def ece(table: CellTable, bins: int) -> Bounded:
 
 
 def adaptive_ece(table: CellTable, bins: int) -> Bounded:
-    """Bound the calibration error of bins of equal mass; see the module for how.
+    """Bound the calibration error of bins of equal mass; see the docstring of the module.
 
-    A row, or rows of one score, that an edge cuts belong to both bins in the shares of their mass.
+    If an edge cuts a row, or rows with one score, these belong to both bins by share of their mass.
     """
     pos, neg = (part.near_floats()[::-1] for part in (table.pos, table.neg))
     low, high = table.lo[::-1], table.hi[::-1]
@@ -155,7 +155,7 @@ def adaptive_ece(table: CellTable, bins: int) -> Bounded:
     pos, neg, low, high = (column[cell] for column in (pos, neg, low, high))
 
     def excess(labels: Floats, scores: Floats) -> Floats:
-        """Sum labels less scores in each bin."""
+        """Sum labels minus scores in each bin."""
         terms = labels - mass * scores
         return np.array([math.fsum(terms[i:j]) for i, j in pairwise(parts)])
 
@@ -222,8 +222,8 @@ class _CutCells:
         Notes
         -----
         No other cell has an example in the inner bins. For the lower bound they count as one bin
-        with one multiplier: all their examples could as well lie in one of them, at the same
-        mean score. For the upper bound each has its own sign: of two or more, one has the best
+        with one multiplier: all their examples could be in one of them, at the same mean score.
+        For the upper bound each has its own sign: of two or more, one has the best
         sign for the positives and another the best for the negatives.
         """
         starts, ends = (self.first + 1) / self.bins, self.last / self.bins
@@ -253,7 +253,7 @@ class _CutCells:
 
 
 def _min_terms(multipliers: Floats, start: Floats, end: Floats) -> Floats:
-    """Compute the min multiple of label less score within a range, for both labels.
+    """Compute the min multiple of label minus score within a range, for both labels.
 
     The shape is (2, m, k) for m ranges and k multipliers.
     """
@@ -287,7 +287,7 @@ def _max_total(
 
 
 def _joined(links: Floats) -> Floats:
-    """Add up a chain of links, shape (m, k, k), with the best choice of what they share."""
+    """Add up a chain of links, shape (m, k, k), with the best choice of shared multipliers."""
     while len(links) > 1:
         odd = links[len(links) // 2 * 2 :]
         before, after = links[: len(links) // 2 * 2 : 2], links[1::2]

@@ -1,9 +1,9 @@
-"""Operating points of a curve: what is reached where one of its rates is held, and the threshold.
+"""Operating points of a curve: the best rate while another rate is limited, and its threshold.
 
-A score of at least the threshold is a positive prediction; nothing predicted is a point too, of no
-true and no false positives. Sources: Youden, Index for rating diagnostic tests (1950); Martin et
-al., The DET curve in assessment of detection task performance (1997), for the equal error rate
-and costs; Ling and Li, Data mining for direct marketing (1998), for lift.
+A score of at least the threshold is a positive prediction. To predict no positives is an operating
+point too, without true and false positives. Sources: Youden, Index for rating diagnostic tests
+(1950); Martin et al., The DET curve in assessment of detection task performance (1997), for the
+equal error rate and costs; Ling and Li, Data mining for direct marketing (1998), for lift.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def youden_j_threshold(table: CellTable) -> Bounded:
         some_tp, some_tn, (of_pos,), (of_neg,) = units_of(
             tp[indices], tn[indices], tp[-1:], fp[-1:]
         )
-        for here, others in zip(some_tp, some_tn, strict=True):
-            yield here * of_neg + others * of_pos, of_pos * of_neg
+        for of_tp, of_tn in zip(some_tp, some_tn, strict=True):
+            yield of_tp * of_neg + of_tn * of_pos, of_pos * of_neg
 
     near = points.tp / n_pos + tn.near_floats() / n_neg
     first = first_of_highest(near, exact)
@@ -162,7 +162,7 @@ def youden_j_threshold(table: CellTable) -> Bounded:
 
 
 def min_cost(table: CellTable, fp_cost: float, fn_cost: float, prevalence: float | None) -> Bounded:
-    """Bound the lowest expected cost of an example over all thresholds, and none predicted."""
+    """Bound the lowest expected cost of an example over all thresholds, and no threshold."""
 
     def cost(points: Points) -> float:
         n_pos, n_neg = points.n_pos, points.n_neg
@@ -198,7 +198,7 @@ def lift_at_top(table: CellTable, share: float) -> Bounded:
 
 
 def _sensitivity(points: Points, holds: Limit) -> float:
-    """Compute the sensitivity of the lowest threshold that holds a limit of false positives."""
+    """Compute the sensitivity of the lowest threshold that keeps a limit on false positives."""
     if not (points.n_pos and points.n_neg):
         return math.nan
     tp, fp = points.exact_tp, points.exact_fp
@@ -219,7 +219,7 @@ def _reached(points: Points, min_sensitivity: float) -> int:
 
 
 def _of_limit(table: CellTable, holds: Limit) -> Bounded:
-    """Bound the threshold of the highest sensitivity that holds a limit of false positives."""
+    """Bound the threshold of the highest sensitivity that keeps a limit on false positives."""
     points = table.estimate
     if not (points.n_pos and points.n_neg):
         return Bounded(math.nan)
@@ -251,7 +251,7 @@ def _of_top(
     share: float,
     metric: Callable[[Fraction, Fraction, Fraction, Fraction], Fraction],
 ) -> float:
-    """Compute a metric of the positives expected among the top; ties are in any order."""
+    """Compute a metric of the expected positives among the top; ties are in random order."""
     if not points.n_pos:
         return math.nan
     tp, fp = points.exact_tp, points.exact_fp

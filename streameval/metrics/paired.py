@@ -1,4 +1,4 @@
-"""Two models on the same rows: differences of their metrics, and how sure they are.
+"""Two models on the same rows: differences between their metrics, and their uncertainty.
 
 DeLong, DeLong and Clarke-Pearson, Comparing the areas under two or more correlated receiver
 operating characteristic curves (1988), and Sun and Xu, Fast implementation of DeLong's algorithm
@@ -9,8 +9,8 @@ placements, ``D = V_a - V_b``, row by row::
 
     var(D of the positives) / n_pos + var(D of the negatives) / n_neg
 
-with variances that divide by one less than their number. This is the estimate of DeLong, whose
-covariances are written out in it.
+with variances that divide by one less than their number. This equals DeLong's estimate, in terms
+of differences instead of covariances.
 
 Pairs that were merged have known bounds. Let ``A`` be the mean of the estimated placements over
 the rows whose keys by model A share a prefix, and ``R_a`` the root mean square distance of the
@@ -49,9 +49,9 @@ Interval = tuple[float, float]
 
 
 def two_sided_pvalue(difference: float, deviation: float) -> float:
-    """Compute the two-sided p-value of a difference of a known deviation.
+    """Compute the two-sided p-value of a difference with a known deviation.
 
-    Without any deviation a difference of 0 has a p-value of 1, and any other has none.
+    Without deviation, the p-value of a difference of 0 is 1, and that of any other is nan.
     """
     if deviation > 0.0:
         return math.erfc(abs(difference) / deviation / math.sqrt(2.0))
@@ -71,8 +71,9 @@ def _interval(
 class Means:
     """The mean losses of two models, with intervals of normal approximation.
 
-    A mean of n independent rows has the variance of a row over n, and so has the difference of
-    two means of the same rows, with the variance of the difference row by row.
+    The variance of a mean of n independent rows is the variance of a row divided by n. The same
+    holds for the difference of two means of the same rows, with the variance of the row
+    differences.
 
     Parameters
     ----------
@@ -133,12 +134,12 @@ def mean_interval(
 
 
 def mean_deviation(total: ExactSum, squares: ExactSum, n: FixedPoint) -> float:
-    """Estimate the deviation of a mean from exact sums; nan of fewer than two rows."""
+    """Estimate the deviation of a mean from exact sums; nan with fewer than two rows."""
     size = n.to_fraction()
     if size < 2:
         return math.nan
     spread = squares.to_fraction() - total.to_fraction() ** 2 / size
-    # squares below 2**-968 are rounded, which may leave less than nothing
+    # squares below 2**-968 are rounded, so the difference may be negative
     return math.sqrt(max(spread, Fraction(0)) / (size * (size - 1)))
 
 
@@ -163,7 +164,7 @@ class Areas:
 
     @classmethod
     def of(cls, pairs: ScorePairs, scale: Scale) -> Self:
-        """Compute them of pairs of scores."""
+        """Compute the areas from pairs of scores."""
         margins = pairs.margin(0), pairs.margin(1)
         first, second = (CellTable(cells, scale, level) for level, cells in margins)
         a, b = map(envelope.roc_auc, (first, second))
@@ -198,7 +199,7 @@ class Areas:
         return auc_confidence(self.tables[1], z)
 
     def interval(self, z: float) -> Interval:
-        """Compute the interval of `z` deviations, wide enough for all that is left open."""
+        """Compute the interval of `z` deviations, wide enough for all possible data sets."""
         found, reach = self.difference, self.deviation.high
         low, _ = _interval(found.low, reach, z, low=-1.0, high=1.0)
         _, high = _interval(found.high, reach, z, low=-1.0, high=1.0)
@@ -207,16 +208,16 @@ class Areas:
 
 @attrs.frozen(eq=False)
 class _Placements:
-    """What is known of the placements of one class by one model.
+    """The known facts about the placements of one class by one model.
 
     Parameters
     ----------
     mean : array, shape (g,)
         The mean estimate of each group of cells that share a prefix.
     spread : float
-        The root mean square distance of the estimates of rows from these.
+        The root mean square distance of the estimates of rows from the means.
     reach : float
-        The same at most, whatever the order of the scores within a cell.
+        An upper bound of the same distance, for any order of the scores within a cell.
     """
 
     mean: Floats
@@ -227,10 +228,10 @@ class _Placements:
     def of(
         cls, own: Floats, other: Floats, below: Floats, is_wide: Floats, group: Indices | None
     ) -> Self:
-        """Compute them from the weights of the class, and of the other one, in each cell.
+        """Compute the placements from the weights of both classes in each cell.
 
-        `below` is the weight of the other class in all cells that a row outranks for sure;
-        without groups each cell is one score.
+        `below` is the weight of the other class in all cells that a row certainly outranks; without
+        groups, each cell is one score.
         """
         estimate = (below + other / 2.0) / math.fsum(other)
         if group is None:

@@ -1,6 +1,6 @@
 """Two models' decisions on the same rows: differences of metrics of their confusion matrices.
 
-A metric of counts that does not change when all of them grow alike has the linear variance
+A metric that does not change if all counts grow by the same factor has the linear variance
 ``sum of count * g**2``, with ``g`` its derivative by the count of each cell (see
 `streameval.metrics.intervals`). A difference is such a metric of the joint counts, by truth and
 both decisions, and its derivative is the difference of the derivatives by either matrix.
@@ -50,11 +50,11 @@ class Decisions:
     Parameters
     ----------
     name : str
-        The metric, as that of a confusion matrix.
+        The name of the metric of a confusion matrix.
     joint : float64 array, shape (K, K, K)
         The weights by truth, decision of A, and decision of B.
     counts_a, counts_b : LabelCounts
-        Of each model.
+        The counts of each model.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Decisions:
         return self._interval(self.counts_b, z)
 
     def interval(self, z: float) -> Interval:
-        """Compute the interval of the difference, as that of a share of its range."""
+        """Compute the interval of the difference, treated as a share of its range."""
         difference, variance = self.difference, self._variance
         if not variance > 0.0:
             return intervals.UNDEFINED
@@ -126,7 +126,7 @@ class Decisions:
         return ends
 
     def _gradient(self, counts: LabelCounts) -> Floats:
-        """Derive the metric of a model by each cell of its matrix; nan where it has a corner."""
+        """Compute derivatives of a metric by each cell; nan where it is not differentiable."""
         if self.name in _CORRELATIONS:
             matrix = counts.matrix_state(self.name).matrix.to_floats()
             if any(np.count_nonzero(matrix.sum(axis=axis)) < 2 for axis in (0, 1)):
@@ -149,6 +149,6 @@ class Decisions:
 
 
 def _counts(n: FixedPoint, matrix: FixedPoint, config: ConfusionConfig) -> LabelCounts:
-    """Make the counts of a confusion matrix, with full credit for every hit."""
+    """Create the counts from a confusion matrix, with full credit for every hit."""
     credit = FixedPoint.zeros((1, len(matrix.whole)))
     return LabelCounts.of(config, MatrixCounts(n, matrix, credit))

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.configs.cached import Cached
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Scale, scores_of
 from streameval.states.cells import Cells
@@ -44,7 +45,7 @@ class Outcomes:
 
 
 @attrs.frozen(eq=False, slots=False)
-class Points:
+class Points(Cached):
     """The outcomes at falling thresholds, read lazily from a table.
 
     Parameters
@@ -122,13 +123,13 @@ class Points:
 
 
 @attrs.frozen(eq=False, slots=False)
-class CellTable:
+class CellTable(Cached):
     """The cells of one curve, highest first, and the extreme data sets that they allow.
 
     With every positive of a cell at its upper end and every negative at its lower end, the true
     positives at any threshold are at least, and the false positives at most, those of the data.
-    The reverse bounds them from the other side. So a metric that never falls with true
-    positives, and never rises with false ones, lies between its values on these two data sets.
+    The reverse bounds them from the other side. A metric that never falls with true
+    positives, and never rises with false positives, is between its values on these two data sets.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ class CellTable:
     scale: Scale
     level: int = 0
     areas: dict[str, float] = attrs.field(factory=dict, init=False, repr=False)
-    """What functions have computed of all cells and may be asked for again, by name."""
+    """A cache, by name, of what functions have computed from all cells."""
 
     @cached_property
     def cells(self) -> Cells:
@@ -197,7 +198,7 @@ class CellTable:
     def min_weight(self) -> FixedPoint:
         """The min weight of an example: 1 while all weights are whole, else 2**-62.
 
-        At least this much lies at each end of a cell of several scores.
+        Each end of a cell of several scores has at least this weight.
         """
         if self.is_whole:
             return FixedPoint(np.array(1))
@@ -213,7 +214,7 @@ class CellTable:
     @cached_property
     def is_wide(self) -> Mask:
         """Which cells hold several scores."""
-        return np.asarray(self.lo < self.hi)
+        return np.asarray(self.cells.lo < self.cells.hi)[::-1]
 
     @cached_property
     def is_exact(self) -> bool:
@@ -238,7 +239,7 @@ class CellTable:
         return Points(self, cell, is_upper, cell + 1, cell + 1 - is_upper)
 
     def outcomes(self) -> Outcomes:
-        """Yield the outcomes of `estimate`, from rows without making cells of them."""
+        """Yield the outcomes of `estimate`, from rows without converting them to cells."""
         if isinstance(self.source, SortedRows):
             rows = self.source
             return Outcomes(len(rows), float(rows.n_pos), float(rows.n_neg), rows.outcomes())
@@ -251,7 +252,7 @@ class CellTable:
 
     @cached_property
     def rounded(self) -> tuple[Floats, Floats]:
-        """The same as floats."""
+        """The cumulated weights as floats."""
         tp, fp = self.cumulated
         return tp.near_floats(), fp.near_floats()
 

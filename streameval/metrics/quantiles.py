@@ -1,4 +1,4 @@
-"""Quantiles of weighted numbers, some of which are known by bounds alone."""
+"""Quantiles of weighted numbers, some of which are known only by bounds."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ Floats = npt.NDArray[np.float64]
 
 
 def quantile(values: Floats, weights: FixedPoint, q: float, *, is_whole: bool) -> float:
-    """Compute a quantile of one or more numbers, some of which may count more than others.
+    """Compute a quantile of one or more weighted numbers.
 
-    Of whole weights it is `numpy.quantile` of the numbers repeated: interpolated between the two
-    whose ranks enclose ``q * (n - 1)``. Of others it is the smallest number that a share q of the
-    weight does not exceed, and the middle between it and the next where the share is met exactly,
-    which `numpy.quantile` calls "averaged_inverted_cdf". Neither falls when a number rises.
+    With whole weights, it is `numpy.quantile` of the repeated numbers: interpolated between the two
+    whose ranks enclose ``q * (n - 1)``. With other weights, it is the smallest number such that at
+    least a share q of the weight is at most this number; if the share is exactly q, it is the
+    middle between this number and the next. `numpy.quantile` calls this "averaged_inverted_cdf".
+    Neither falls when a number rises.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ def quantile(values: Floats, weights: FixedPoint, q: float, *, is_whole: bool) -
     weights : FixedPoint, shape (n,)
         Above 0.
     q : float
-        In [0, 1]; it is the decimal that it is written as.
+        In [0, 1]; read as the decimal that Python prints.
     is_whole : bool
         Whether weights are repeats.
 
@@ -72,11 +73,10 @@ def quantile_ends(
     is_whole: bool,
     are_logs: bool,
 ) -> tuple[float, float]:
-    """Bound a quantile of values, of which cells hold lower and upper bounds, or their logarithms.
+    """Bound a quantile of values, given cells of lower and upper bounds, or of their logarithms.
 
-    A value is no less than the low end of its cell, and no more than the high end. A cell of
-    several has been given a value at either end, so the smallest weight that there is counts there:
-    1 of whole weights, else ``2**-62``.
+    A value is between the ends of its cell. A cell of several values has one at either end, so the
+    smallest possible weight counts there: 1 with whole weights, else ``2**-62``.
     """
     ends = []
     for tables, is_low in ((lows, True), (highs, False)):
@@ -88,7 +88,7 @@ def quantile_ends(
 
 
 def _at_ends(tables: Sequence[Cells], *, is_whole: bool, is_low: bool) -> tuple[Floats, FixedPoint]:
-    """Put all weight of each cell at one end, but for the smallest there is at the other."""
+    """Put the weight of each cell at one end, except for the smallest weight at the other."""
     cells = Cells.concatenated(tables)
     ends = cells.lo if is_low else cells.hi
     values, weights = scores_of(ends, "real"), cells.pos

@@ -5,8 +5,8 @@ the presence of tied scores, 2008). ``g`` is the number of documents above a tie
 number in it, ``r`` the number of these that are relevant, and ``a`` the number of relevant ones
 above. Without ties ``m`` is 1, and each formula is the usual one.
 
-Only + - * / and integers are used, in an order that depends on the query alone, so a query has
-the same value in any batch, on every CPU.
+The formulas use only + - * / and integers, in an order that depends only on the query, so a query
+has the same value in any batch and on every CPU.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def label_ranking_precision(levels: Levels, n_queries: int) -> Floats:
 
 
 def misordered(levels: Levels, n_queries: int, *, ties_in_full: bool) -> Floats:
-    """Count the pairs of a relevant document and another one that stands above it.
+    """Count the pairs of a relevant document and another one ranked above it.
 
-    Of the others beside it half stand above, on average, or all where ties count in full.
+    On average, half of the others in its level are above it, or all if ties count in full.
     """
     share = np.where(levels.is_tie & ties_in_full, 1.0, 0.5)
     above = levels.above - levels.before + share * (levels.size - levels.relevant)
@@ -80,7 +80,8 @@ def misordered(levels: Levels, n_queries: int, *, ties_in_full: bool) -> Floats:
 def lowest_rank(levels: Levels, n_queries: int) -> Floats:
     """Find the last rank of the level of the last relevant document.
 
-    Where its rank in the level is not known, the mean over all of them: ``g + r (m + 1)/(r + 1)``.
+    If its rank in the level is unknown, this is the mean over all orders:
+    ``g + r (m + 1)/(r + 1)``.
     """
     unknown = levels.relevant * (levels.size + 1) / (levels.relevant + 1)
     ranks = levels.above + np.where(levels.is_tie, levels.size, unknown)
@@ -117,7 +118,7 @@ def rank_biased_precision(levels: Levels, persistence: float, n_queries: int) ->
 def binary_preference(
     levels: Levels, above: Ints, beside: Ints, relevant: Ints, nonrelevant: Ints
 ) -> Floats:
-    """Add up, over relevant documents, 1 less the share of nonrelevant judged ones above them.
+    """Add up, over relevant documents, 1 minus the share of nonrelevant judged ones above them.
 
     In a level with x of these above and b beside, a relevant document has x + u above, with
     each u in 0..b equally likely (Buckley and Voorhees, 2004, as trec_eval computes it).
@@ -125,7 +126,7 @@ def binary_preference(
     Parameters
     ----------
     levels : Levels
-        Those with relevant documents.
+        The levels with relevant documents.
     above, beside : int64 array, shape (t,)
         The numbers of nonrelevant judged documents above each level, and in it.
     relevant, nonrelevant : int64 array, shape (Q,)
@@ -155,13 +156,13 @@ def _precision_sums(levels: Levels, group: Ints, reach: Ints, size: int) -> Floa
 
         sums = smooth_sums(term, first, last, own_rank)
         is_full = (levels.relevant == levels.size) & (levels.before == levels.above)
-        return np.where(is_full[level], last - first + 1, sums)  # down to there all are relevant
+        return np.where(is_full[level], last - first + 1, sums)  # all relevant so far
 
     return position_sums(group, levels.above, reach, terms, rest, size)
 
 
 def _precisions(levels: Levels, level: Ints, step: Ints) -> Floats:
-    terms = ((levels.before + 1) / (levels.above + 1))[level]  # of a level of one document
+    terms = ((levels.before + 1) / (levels.above + 1))[level]  # for a level with one document
     tied = np.flatnonzero((levels.size > 1)[level])
     if len(tied):
         terms[tied] = _tied_precisions(levels, level[tied], step[tied])
@@ -200,7 +201,7 @@ def _first(levels: Levels, cutoff: int | None, n_queries: int) -> tuple[Floats, 
 def _drawn(above: Ints, size: Ints, relevant: Ints, reach: Ints) -> tuple[Floats, Floats]:
     """Draw documents of tie levels; those past the first thousand in closed form."""
     value, chance = _draws(above, size, relevant, np.minimum(reach, _DRAWN))
-    # what remains after 60 times the mean wait is less than a rounding error
+    # the rest after 60 times the mean wait is less than a rounding error
     last = np.minimum(reach, 60 * size // relevant)
     long = np.flatnonzero(last > _DRAWN)
     if len(long):

@@ -1,7 +1,7 @@
-"""Rank measures that depend on the whole order: tied documents have been put in one.
+"""Rank measures that depend on the whole order; tied documents are in one fixed order.
 
-As `rank_measures`, only + - * / and integers are used, in an order that depends on the query
-alone; logarithms are those of `streameval.exact`.
+Like `rank_measures`, the formulas use only + - * / and integers, in an order that depends only on
+the query; logarithms come from `streameval.exact`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def interpolated_precision(levels: Levels, recall: float, relevant: Ints) -> Flo
     """Find the highest precision once a share of the relevant documents has been found.
 
     The share is rounded to whole documents, halves up, as trec_eval 10 does. All documents of a
-    level are relevant, or it has one, so its last rank has its highest precision.
+    level are relevant, or it has only one, so its last rank has its highest precision.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-_MIN_PRECISION = 1e-5  # trec_eval raises smaller average precisions to this
+_MIN_PRECISION = 1e-5  # trec_eval raises smaller average precisions to this value
 _ABSOLUTE = 2.0**-50
 MIN_LOG = float(log(_MIN_PRECISION))
 """The logarithm of the min average precision that enters a geometric mean."""
@@ -41,16 +41,16 @@ _BLOCK = 2**20
 def evaluate(queries: Queries, config: RankingConfig) -> QueryValues:
     """Compute every measure of every query.
 
-    Where rows have been dropped, a value is the mean over all ways to rank them, and its bounds
-    are the min and max over these.
+    If rows have been dropped, a value is the mean over all ways to rank them, and its bounds are
+    the min and max over these.
     """
     return QueryValues.concatenate([_evaluate(part, config) for part in _blocks(queries, config)])
 
 
 def _blocks(queries: Queries, config: RankingConfig) -> list[Queries]:
-    """Cut queries into blocks that lay out about a million positions.
+    """Cut queries into blocks of about a million positions.
 
-    For complete queries an eighth of that mostly stays in the cache.
+    For complete queries, blocks are an eighth of that size, which mostly stays in the cache.
     """
     n, ranked, gained = len(queries), queries.ranked, queries.gained
     rows, size = ranked.count, _BLOCK
@@ -82,7 +82,7 @@ def _outward(sheet: _Sheet, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Move bounds outward by more than their rounding error, where rows have been dropped."""
     for row, item in enumerate(sheet.config.parsed):
         is_open = sheet.left_out(item)
-        if item.family == "mrr":  # a single term: the same bits on every way
+        if item.family == "mrr":  # a single term has the same bits either way
             is_open &= low[row] != high[row]
         some = np.flatnonzero(is_open)
         min_value = MIN_LOG if item.is_geometric else item.min_value
@@ -193,7 +193,7 @@ class _Sheet:
         return _ratio(judged, first) if item.family == "judged" else (first - judged) / item.ranks
 
     def _of_pairs(self, item: Measure, levels: Levels, relevant: Ints) -> Floats:
-        """Compute a measure of relevant documents and others; those not retrieved stand last."""
+        """Compute a measure of relevant documents and others; those not retrieved rank last."""
         rows, found = self.queries.rows, self.queries.found[:, self._level(item)]
         n, others, left = len(rows), rows - found, relevant - found
         if item.family == "fall_out":
@@ -219,7 +219,7 @@ class _Sheet:
     def _of_order(self, item: Measure, arrangement: Arrangement) -> Floats:
         """Compute a measure that depends on the whole order.
 
-        Without a closed form for dropped rows, the value is the middle of what may be.
+        There is no closed form for dropped rows, so the value is the middle of the possible range.
         """
         if item.family in ("iprec", "11pt_avg"):
             if arrangement == "random":
@@ -301,7 +301,7 @@ class _Sheet:
     def _levels(self, item: Measure, arrangement: Arrangement) -> Levels:
         """Find the tie levels of the relevant documents of a measure; shared between measures."""
         ties = self.config.ties
-        if item.row.better == "lower":  # documents first that lower the value
+        if item.row.better == "lower":  # first the documents that lower the value
             arrangement, ties = _TURNED.get(arrangement, arrangement), _TURNED.get(ties, ties)
         key = self._level(item), item.row.whole_ties, ties, arrangement
         if key not in self._found:
@@ -360,7 +360,7 @@ class _Sheet:
             return np.where(count == ties.size, gain, gain * count / ties.size)
         total = np.bincount(ties.of_cell, weights=gain * count, minlength=len(ties.starts))
         mean = total / ties.size
-        is_whole = count == ties.size[ties.of_cell]  # one gain is its own mean
+        is_whole = count == ties.size[ties.of_cell]  # a single gain is the mean
         mean[ties.of_cell[is_whole]] = gain[is_whole]
         return mean
 
@@ -460,7 +460,7 @@ _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
     "rprec": lambda levels, _item, relevant, _: _ratio(
         formulas.found_at(levels, relevant, len(relevant)), relevant
     ),
-    # F is linear in the hits, as R is fixed, so its mean over orders of ties is F of the mean hits
+    # F is linear in the hits because R is fixed, so its mean over ties is F of the mean hits
     "f": lambda levels, item, relevant, _: _ratio(
         2.0 * formulas.found_at(levels, item.ranks, len(relevant)), item.ranks + relevant
     ),

@@ -8,7 +8,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 
-from streameval.exact.exact_sum import ExactSum
+from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import scores_of
 from streameval.metrics.bounded import Bounded
@@ -35,11 +35,11 @@ _MAX_LOG = 600.0
 
 @attrs.frozen
 class Moments:
-    """Moments of examples around 0, exact: what sampling intervals need.
+    """Exact moments of examples around 0, for sampling intervals.
 
     The variance of a metric is that of its linear approximation, the delta method (van der Vaart,
     Asymptotic statistics, 1998, chapter 3), divided by n - 1 for n. Errors and 1 - R2 are at least
-    0 and skewed, so their intervals are those of their logarithms.
+    0 and skewed, so their intervals are computed on the log scale.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Moments:
     by_squared_truth: Fraction
 
     def bias(self, z: float) -> Interval:
-        """Compute the interval of the mean error: the normal one."""
+        """Compute the normal interval of the mean error."""
         middle = self.error / self.n
         reach = z * _root(self._variance_of_mean(self.error, self.squared_error))
         return float(middle) - reach, float(middle) + reach
@@ -106,7 +106,7 @@ class Moments:
         return (squares / self.n - (total / self.n) ** 2) / (self.n - 1)
 
     def _of_mean(self, total: Fraction, squares: Fraction, z: float) -> Interval:
-        """Compute the interval of a mean of what is at least 0."""
+        """Compute the interval of a mean of nonnegative numbers."""
         if not total:
             return math.nan, math.nan
         deviation = _root(self._variance_of_mean(total, squares) / (total / self.n) ** 2)
@@ -114,43 +114,45 @@ class Moments:
 
 
 def _around(value: float, deviation: float, z: float) -> Interval:
-    """Compute the interval of a value whose logarithm has a deviation."""
+    """Compute the interval of a value, given the deviation of its logarithm."""
     factor = math.exp(min(z * deviation, _MAX_LOG))
     return value / factor, value * factor
 
 
 def _root(variance: Fraction) -> float:
-    """Take the root of a variance, which products below 2**-968 may bring below 0."""
+    """Take the root of a variance, which rounding of products below 2**-968 may make negative."""
     return math.sqrt(max(variance, Fraction(0)))
 
 
 def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:
     """Divide a weighted sum by the sum of the weights; nan without examples."""
     weight = n.to_fraction()
-    return float(total.to_fraction() / weight) if weight else math.nan
+    if not weight:
+        return math.nan
+    return total.over(weight) if type(total) is ExactSum else float(total.to_fraction() / weight)
 
 
 def spread(total: ExactSum, squares: ExactSum, n: FixedPoint) -> Fraction:
     """Compute ``sum((x - mean)**2)``, from the sums of numbers and of their squares.
 
-    It is ``sum(x**2) - sum(x)**2 / n``, a difference that floats would lose where the mean is
-    large beside the spread. 0 of nothing.
+    It is ``sum(x**2) - sum(x)**2 / n``. In floats this difference would lose its digits if the mean
+    is large relative to the spread. 0 without examples.
     """
     weight = n.to_fraction()
     return squares.to_fraction() - total.to_fraction() ** 2 / weight if weight else Fraction(0)
 
 
-def ratio(part: Fraction, whole: Fraction) -> float:
-    """Divide, at first without rounding; nan unless the divisor is above 0."""
+def ratio(part: Fraction | int, whole: Fraction | int) -> float:
+    """Divide, rounded once; nan unless the divisor is above 0."""
     if whole <= 0:
         return math.nan
     try:
-        return float(part / whole)
+        return float(part / whole)  # Python rounds a ratio of integers correctly
     except OverflowError:
         return math.inf
 
 
-def explained(rest: Fraction, whole: Fraction) -> float:
+def explained(rest: Fraction | int, whole: Fraction | int) -> float:
     """Compute 1 - rest / whole, rounded once; nan unless there is something to explain."""
     return -ratio(rest - whole, whole)
 
@@ -158,9 +160,13 @@ def explained(rest: Fraction, whole: Fraction) -> float:
 def r2(squared_error: ExactSum, truth: ExactSum, squared_truth: ExactSum, n: FixedPoint) -> float:
     """Compute 1 - SSE / SST, the share of the variance of the truth that is explained.
 
-    nan when the truth is constant, or of nothing.
+    nan when the truth is constant or empty.
     """
-    return explained(squared_error.to_fraction(), spread(truth, squared_truth, n))
+    weight = n.to_fraction()
+    # as `explained`, times n over the squared unit: integers take a third of the time
+    scale = weight.numerator * UNITS_OF_ONE
+    whole = squared_truth.units * scale - truth.units**2 * weight.denominator
+    return explained(squared_error.units * scale, whole)
 
 
 def adjusted_r2(r2: float, n: FixedPoint, n_features: int) -> float:
@@ -172,8 +178,8 @@ def adjusted_r2(r2: float, n: FixedPoint, n_features: int) -> float:
 def pinball_loss(absolute_error: ExactSum, error: ExactSum, n: FixedPoint, alpha: float) -> float:
     """Compute the mean pinball loss from the sums of errors, and of their absolute values.
 
-    Predictions that are too low miss by ``(sum |e| - sum e) / 2`` in total, the others by
-    ``(sum |e| + sum e) / 2``, and the shares alpha and 1 - alpha of these are the loss.
+    The total error of predictions that are too low is ``(sum |e| - sum e) / 2``, and of the others
+    ``(sum |e| + sum e) / 2``. The loss adds the shares alpha and 1 - alpha of these.
     """
     weight, level = n.to_fraction(), Fraction(alpha)
     if not weight:
@@ -186,7 +192,7 @@ def pinball_loss(absolute_error: ExactSum, error: ExactSum, n: FixedPoint, alpha
 def covariation(
     truth: ExactSum, prediction: ExactSum, product: ExactSum, n: FixedPoint
 ) -> Fraction:
-    """Compute ``sum((y - mean of y) (p - mean of p))``, from the sum of products; 0 of nothing."""
+    """Compute ``sum((y - mean of y) (p - mean of p))``, from the sum of products; 0 if empty."""
     weight = n.to_fraction()
     if not weight:
         return Fraction(0)
@@ -220,15 +226,15 @@ def concordance(
 
 
 def quantile(cells: Cells, level: float) -> Bounded:
-    """Bound the smallest number that a share of the weight does not exceed.
+    """Bound the smallest number such that a share of the weight is at most that number.
 
-    Where the share is met exactly, it is the middle between that number and the next, as the
-    median is. The level is the decimal that it is written as: of ten numbers, 0.3 is met by three.
+    If the share is met exactly, the quantile is the middle between that number and the next, like
+    the median. The level is read as a decimal: three of ten numbers meet 0.3 exactly.
 
     Parameters
     ----------
     cells : Cells
-        The weight of the positives of each counts.
+        The cells; the weights of their positives count.
     level : float
         In [0, 1].
     """

@@ -1,11 +1,10 @@
 """Shares of exact counts: which of them reach a bound, and which is the highest.
 
-A share of large or weighted counts is rounded before a float can hold it, and rounding may lift
-it to a bound that it misses. So floats decide only where they are clear; where they are close,
-integers decide.
+A float rounds a share of large or weighted counts, and rounding may lift the share to a bound that
+it does not reach. Floats therefore decide only clear cases, and integers decide close ones.
 
-A bound is a number that somebody typed or computed, which a float rounds too: 0.9 is slightly
-above 9/10. It stands for the simplest fraction that rounds to it. With fewer than 2**26 examples
+A bound is a number that somebody typed or computed, and a float rounds it too: 0.9 is slightly
+above 9/10. The bound means the simplest fraction that rounds to it. With fewer than 2**26 examples
 the shares that reach it are therefore those whose floats do: two fractions of such denominators
 never round to the same float.
 """
@@ -34,14 +33,14 @@ _ROUNDS_APART = 2.0**26
 
 
 def simplest_fraction(number: float) -> Fraction:
-    """Find the fraction of the smallest denominator that rounds to a number of at least 0."""
+    """Find the fraction with the smallest denominator that rounds to a nonnegative number."""
     exact = Fraction(number)
     below, above = (Fraction(math.nextafter(number, end)) for end in (-math.inf, math.inf))
     return _simplest_between((below + exact) / 2, (exact + above) / 2)
 
 
 def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """Follow the continued fractions of both ends as far as they agree (Stern and Brocot)."""
+    """Follow the continued fractions of both ends while they agree (Stern and Brocot)."""
     whole = max(math.ceil(low), 0)
     if whole <= high:
         return Fraction(whole)
@@ -73,7 +72,7 @@ def _compared(
     if len(close):
         above, below = simplest_fraction(bound).as_integer_ratio()
         pairs = zip(*units_of(part[close], rest[close]), strict=True)
-        found[close] = [compare(here * below, above * (here + others)) for here, others in pairs]
+        found[close] = [compare(own * below, above * (own + other)) for own, other in pairs]
     return found
 
 

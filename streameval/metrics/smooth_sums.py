@@ -17,10 +17,10 @@ __all__ = ["LAID_OUT", "SmoothTerm", "chance_of_none", "geometric_sums", "power"
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SmoothTerm = Callable[[Floats, Ints], Floats]
-"""From ranks, which need not be integers, and the indices of their sums to terms."""
+"""Maps ranks, which need not be integers, and the indices of their sums to terms."""
 
 LAID_OUT = 2**8
-"""The number of ranks of a run that are added one by one; the rest is smooth."""
+"""The number of ranks of a run that are added one by one; the rest is summed by smooth formulas."""
 
 _NODES = (  # half the nodes of the Gauss-Legendre rule of 12 points on [-1, 1], with weights
     (0.12523340851146892, 0.2491470458134028),

@@ -95,7 +95,7 @@ class Metric:
     name : str
         The name by which users ask for it.
     aliases : tuple of str
-        What other tools call it, and what people type: messages suggest the metric for them.
+        Names in other tools, and names that people type: messages suggest the metric for them.
     help : str
         A sentence: what it is, its range, and where it is undefined.
     notes : str
@@ -116,7 +116,7 @@ class Metric:
     why_none : str
         Why there may be no sampling interval.
     evidence : callable, optional
-        From what `value` takes to what a test reads that may look at any time.
+        Maps the arguments of `value` to the statistic of an anytime-valid test.
     why_no_evidence : str
         Why there is no such test.
     arguments : tuple of str
@@ -132,9 +132,9 @@ class Metric:
     is_rare : bool
         Whether pages leave it out if it is 0.
     on_request : bool
-        Whether results show it only where it is asked for by name.
+        Whether results show it only if it is requested by name.
     measured : bool
-        Whether accumulators count it only where their `measures` name it.
+        Whether accumulators count it only if their `measures` name it.
     by_class : bool
         Whether tables of classes have a column for it.
     headline : int
@@ -174,7 +174,7 @@ class Metric:
 
     @property
     def typed(self) -> str:
-        """How it is typed: with a k for a cutoff, and an x for another argument that it needs."""
+        """The name as typed: with k for a cutoff, and x for another required argument."""
         if not self.needs_argument:
             return self.name
         return f"{self.name}@k" if self.arguments == ("k",) else f"{self.name}(x)"
@@ -185,7 +185,7 @@ class Metric:
         return any("=" not in argument for argument in self.arguments)
 
     def statistic(self, source: Any, *args: Any) -> Statistic:
-        """Return what a test reads, or raise InvalidInputError with the reason for none."""
+        """Return the statistic for a test, or raise InvalidInputError with the reason for none."""
         if self.evidence is None:
             why = "a count has no limit to keep" if self.is_count else self.why_no_evidence
             raise InvalidInputError(
@@ -238,13 +238,13 @@ class Table(Mapping[str, Metric]):
         return sorted(chosen, key=lambda row: row.headline)
 
     def called(self, name: str) -> list[Metric]:
-        """Return the rows that a name or an alias is of, whatever its case and its cutoff."""
+        """Return the rows that match a name or an alias, ignoring case and cutoff."""
         word = _CUTOFF.sub("", name).casefold().replace("-", "_").replace(" ", "_")
         return [row for row in self.values() if word in (row.name, *row.aliases)]
 
     def listed(self, source: Any, *, on_request: bool = False) -> list[Metric]:
         """List the rows that apply to the source of a result and need no argument.
 
-        Those that are shown without being asked for, or those that are shown on request.
+        These are either the rows shown by default, or the rows shown on request.
         """
         return [row for row in self._by_request[on_request] if row.listed(source)]

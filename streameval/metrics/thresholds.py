@@ -146,11 +146,12 @@ def f_at(table: CellTable, threshold: float, beta: float) -> Bounded:
 def threshold_at_precision(table: CellTable, min_precision: float) -> Bounded:
     """Bound the threshold of the highest recall with a precision of at least `min_precision`.
 
-    Of several the one of the highest precision, which is the highest of them; nan if none.
+    If there are several, it is the one with the highest precision, which is also the highest one;
+    nan if none.
 
-    The counts at the lower end of a cell are exact. So recall reaches at least that of the last
-    lower end that is precise enough, and no later lower end is. After it, the threshold can only
-    be inside a cell, above its lower end, where it leaves a negative out.
+    The counts at the lower end of a cell are exact. The highest recall is therefore at
+    least the recall at the last lower end with enough precision. Beyond that lower end, the
+    threshold can only be inside a cell, above the lower end, where it excludes a negative.
     """
     points, fewest = table.estimate, min_fp(table)
     last = curves.last_at_precision(points, min_precision)
@@ -165,7 +166,7 @@ def of_highest_recall(table: CellTable, last: int | None, can_reach: Mask) -> Bo
     last : int, optional
         The last cell whose lower end reaches the limit.
     can_reach : bool array, shape (m,)
-        Whether the positives of a cell can, with as few of its negatives as possible.
+        Whether the positives of a cell can reach it, with as few of its negatives as possible.
 
     Returns
     -------

@@ -1,1 +1,23 @@
-"""Monitoring: metrics of logs that grow, counted once and committed with the position read."""
+"""Monitoring: metrics of growing logs; each row counts once, committed with its position.
+
+`monitor` is the public class, and `pipeline` what it does in a step. In the order of a step:
+
+Sources
+    `source_protocol` says what a source is, and `sources` makes one of what a caller names:
+    `files` (with `followed`, `rotation`, `listing` and `contents`), `folders`, `standard_input`,
+    `kafka` and `redis_stream`. `intake` has a `reader` for each, and `watermarks` how far their
+    time has come.
+Rows
+    `planning` decides how they are read, and `door` which of them count.
+Labels that come later
+    `joining` turns rows into records and back, and `join` finds their labels: `arrivals` puts
+    both sides into one order, `pending_runs` holds what is pending, `settling` takes corrections.
+Panes and alerts
+    `closing` knows which panes are mature; `rules` are read from text, `alerts` and `series`
+    evaluate them, and `delivery` and `outbox` hand events over.
+The commit
+    `checkpoint` writes all of it in one transaction, and `status` says what it was.
+Those who look at it
+    `server` answers: `live_page` with a page, which `live_view` fills, and `exporter` with the
+    numbers of `prometheus`.
+"""

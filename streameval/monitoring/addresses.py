@@ -1,4 +1,4 @@
-"""Where a server listens, and the names by which it may be called."""
+"""The address at which a server listens, and the host names that it accepts."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _HOST = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[^\s:/\[\]@]+))(?::
 
 @attrs.frozen
 class Hosts:
-    """Who the server may be called."""
+    """The host names that a request may use."""
 
     names: frozenset[str]
     networks: tuple[Any, ...]
 
     @classmethod
     def of(cls, allowed: Sequence[str]) -> Self:
-        """Tell names from networks."""
+        """Separate names from networks."""
         names, networks = set(), []
         for item in allowed:
             try:
@@ -46,7 +46,7 @@ class Hosts:
         return cls(frozenset(names), tuple(networks))
 
     def allow(self, host: str) -> bool:
-        """Tell whether a header names this server."""
+        """Return whether a header names this server."""
         match = _HOST.fullmatch(host.strip())
         if match is None:
             return False
@@ -73,12 +73,12 @@ def read_address(address: Any) -> tuple[str, int]:
 
 
 def bracketed(host: str) -> str:
-    """Write a host as in a URL."""
+    """Format a host for a URL."""
     return f"[{host}]" if ":" in host else host
 
 
 def is_specific(host: str) -> bool:
-    """Tell a host from all addresses of a machine."""
+    """Return whether a host is one address, not all addresses of a machine."""
     with suppress(ValueError):
         return not ipaddress.ip_address(host).is_unspecified
     return True

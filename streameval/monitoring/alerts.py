@@ -1,7 +1,7 @@
 """Alerts: the state of each rule for each slice, pane by pane.
 
-States are a function of the mature panes in order of time, of the states before, and, for rules
-about silence, of the clock. A pane is looked at once: rows that come later change no decision.
+A state depends on the mature panes in order of time, on the previous states and, for rules about
+silence, on the clock. Each pane is examined once, so later rows change no decision.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ class Alerts:
     Parameters
     ----------
     rules : sequence of str
-        As `parse_rule` reads them. A rule about a metric applies to all rows together and to each
-        named slice, unless it is restricted to one.
+        In the syntax of `parse_rule`. A rule about a metric applies to all rows together and to
+        each named slice, unless it names one of them.
     windowed : Windowed
-        What counts the panes; rules are checked against its options.
+        The accumulator of the panes; rules are checked against its options.
     false_alarms : str or float
-        How often there may be an alarm of any rule that the e-detector decides, on average and of
-        any slice, while all limits are kept. As of `evidence`.
+        The average rate of alarms, over all slices and all rules that the e-detector decides, while
+        all limits are kept; see `evidence`.
 
     Raises
     ------
     InvalidInputError
-        When a rule cannot be read, or there is no such metric or slice, or no evidence of it.
+        When a rule is malformed, its metric or slice does not exist, or its metric has no evidence.
     """
 
     def __init__(
@@ -82,19 +82,23 @@ class Alerts:
         mature_until: Any,
         progress: Progress | None = None,
         now: float = 0.0,
+        *,
+        beside: Windowed | None = None,
     ) -> tuple[Event, ...]:
-        """Look at the panes that have become mature, once for each commit.
+        """Examine the panes that have matured, once for each commit.
 
         Parameters
         ----------
         windowed : Windowed
-            What has been counted up to this commit.
+            Everything counted up to this commit.
         mature_until : datetime64[us], int or None
             The end of the newest mature pane.
         progress : Progress, optional
-            The status of the monitor; without it, rules about silence are not asked.
+            The status of the monitor; without it, rules about silence are not evaluated.
         now : float
             The time by the clock, in seconds since 1970.
+        beside : Windowed, optional
+            The rows without a label by slice; without it, the coverage of slices is not known.
 
         Returns
         -------
@@ -106,7 +110,7 @@ class Alerts:
         series = [copy.copy(one) if one.is_due(until) else one for one in self._series]
         events = [end_of_removed(key, stored, clock) for key, stored in self._removed.items()]
         if until is not None:
-            events += _look(series, windowed, until, clock)
+            events += _look(series, Panes(windowed, beside), until, clock)
         for one in series:
             if isinstance(one, Silence) and progress is not None:
                 event = one.listen(progress, clock)
@@ -119,7 +123,7 @@ class Alerts:
         return tuple(one.shown() for one in self._series)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `restore` takes: objects of JSON alone."""
+        """Return the input of `restore`, in JSON types only."""
         return self._removed | {one.key: one.stored() for one in self._series}
 
     @classmethod
@@ -131,10 +135,10 @@ class Alerts:
         *,
         false_alarms: str | float = "1 per 30d",
     ) -> Self:
-        """Go on from what was stored.
+        """Continue from a stored state.
 
-        New rules look at the panes that are kept. Alerts of rules that are no more are resolved in
-        the next step.
+        New rules examine the panes that are kept. Alerts of removed rules are resolved in the next
+        step.
         """
         made = cls(rules, windowed, false_alarms=false_alarms)
         known = {one.key: one for one in made._series}
@@ -148,12 +152,11 @@ class Alerts:
         return made
 
 
-def _look(series: Sequence[Series], windowed: Windowed, mature_until: int, now: int) -> list[Event]:
-    """Look at the panes that are new to each series, in order of time."""
+def _look(series: Sequence[Series], panes: Panes, mature_until: int, now: int) -> list[Event]:
+    """Examine the new panes of each series, in order of time."""
     behind = [one for one in series if isinstance(one, PaneSeries) and one.is_due(mature_until)]
     if not behind:
         return []
-    panes = Panes(windowed)
     known = [one.until for one in behind if one.until is not None]
     low = min(known) if len(known) == len(behind) else None
     events = []
@@ -176,8 +179,8 @@ def _series(rule: Rule, value: Any, config: WindowedConfig, log_threshold: float
 
 
 def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:
-    """List the slices that a rule is about; `...` is all rows together."""
-    if isinstance(rule, SilenceRule) or rule.is_coverage:
+    """List the slices that a rule applies to; `...` stands for all rows."""
+    if isinstance(rule, SilenceRule):
         return [...]
     inner, selector = config.accumulator, rule.selector
     if selector is not None and not selector.pairs:
@@ -205,7 +208,7 @@ def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:
 
 
 def _check(rule: Rule, result: Any) -> bool:
-    """Refuse a rule about a metric that is not there; tell whether the e-detector decides it."""
+    """Refuse a rule about an unknown metric; return whether the e-detector decides it."""
     if isinstance(rule, SilenceRule) or rule.is_coverage:
         return False
     if not isinstance(result, Result):

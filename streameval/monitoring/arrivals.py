@@ -1,4 +1,4 @@
-"""The rows of one side of a join, brought into one order that does not depend on reading."""
+"""The rows of one side of a join, in an order that does not depend on how they were read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SMALL = 2**16  # rows; larger chunks are not written again
 
 
 class Ids:
-    """Numbers of stored blobs, none used twice.
+    """Unique numbers for stored blobs.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ class Ids:
 
 @attrs.define
 class _Partition:
-    """Event time of a partition: its newest row, and where its watermark began."""
+    """Event time of a partition: its newest row, and the start of its watermark."""
 
     newest: int | None = None
     floor: int | None = None
 
     def watermark(self, out_of_order: int) -> int | None:
-        """Return the arrival time before which it will have no row; None before it began."""
+        """Return the arrival time that no later row will precede; None before the first row."""
         reached = [] if self.newest is None else [self.newest - out_of_order]
         return max(reached + ([] if self.floor is None else [self.floor]), default=None)
 
@@ -71,16 +71,16 @@ class _Chunk:
 
 
 class Arrivals:
-    """The partitions of one side: their watermarks, and rows that await their turn.
+    """The partitions of one side: their watermarks, and rows that are not released yet.
 
     Parameters
     ----------
     layout : mapping from str to dtype
         The columns of a row.
     out_of_order : int
-        How far a row may be behind the newest row before it in its partition.
+        How much older a row may be than the newest earlier row of its partition.
     ids : Ids
-        Where the numbers of blobs come from.
+        The source of numbers for blobs.
     """
 
     def __init__(self, layout: Layout, out_of_order: int, ids: Ids) -> None:
@@ -92,21 +92,21 @@ class Arrivals:
         self._stored: set[int] = set()
         self._newest_finished: int | None = None
         self.reached: int | None = None
-        self.n_waiting = 0
+        self.n_pending = 0
 
     @property
     def watermark(self) -> int | None:
-        """The arrival time before which no row will come; None before every partition began."""
+        """The arrival time that no later row will precede; None until every partition has rows."""
         bound = self._bound()
         return None if bound is None else bound[0]
 
     def declare(self, partition: str) -> None:
-        """Take note of a partition before its first row, so that the others await it."""
+        """Register a partition before its first row, so that the others wait for it."""
         if partition not in self._live:
             self._live[partition] = _Partition(floor=self.reached)
 
     def finish(self, partition: str) -> None:
-        """Let a partition go that will have no more rows."""
+        """Release a partition that will have no more rows."""
         gone = self._live.pop(partition, None)
         if gone is None:
             raise InvalidInputError(f"is unknown: {partition!r}", argument="partition")
@@ -122,7 +122,7 @@ class Arrivals:
         columns: Columns,
         is_own: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        """Add rows of a partition, in its order; those that are not its own move the watermark."""
+        """Add rows of a partition in its order; rows of other shards only move the watermark."""
         self.declare(partition)
         if not len(times):
             return
@@ -136,10 +136,10 @@ class Arrivals:
         if len(order):
             rows = select({**columns, "time": arrived}, order)
             self._chunks.append(_Chunk(partition, rows))
-            self.n_waiting += len(order)
+            self.n_pending += len(order)
 
     def release(self) -> Columns | None:
-        """Remove and return the rows that none can precede any more, in order."""
+        """Remove and return, in order, the rows that no later row can precede."""
         bound = self._bound()
         if bound is None:
             return None
@@ -158,7 +158,7 @@ class Arrivals:
         self._chunks = [chunk for chunk in self._chunks if len(chunk)]
         parts.sort(key=lambda pair: pair[0])
         rows = concatenate([part for _, part in parts])
-        self.n_waiting -= len(rows["time"])
+        self.n_pending -= len(rows["time"])
         times = rows["time"]
         if (times[1:] < times[:-1]).any():
             rows = select(rows, np.argsort(times, kind="stable"))
@@ -179,7 +179,7 @@ class Arrivals:
         return added, removed
 
     def to_json(self) -> dict[str, Any]:
-        """Return the state beside the blobs."""
+        """Return the state except for the blobs."""
         return {
             "partitions": {name: [one.newest, one.floor] for name, one in self._live.items()},
             "newest_finished": self._newest_finished,
@@ -188,7 +188,7 @@ class Arrivals:
         }
 
     def restore(self, state: Any, blobs: Mapping[int, bytes]) -> Iterator[int]:
-        """Take over what `changes` and `to_json` returned; yield the ids of blobs in use."""
+        """Restore what `changes` and `to_json` returned; yield the ids of blobs in use."""
         require(
             isinstance(state, dict)
             and state.keys() == {"partitions", "newest_finished", "reached", "chunks"}
@@ -205,15 +205,18 @@ class Arrivals:
             require(isinstance(item, list) and len(item) == 3, "a chunk has other fields")
             number, partition, start = item
             require(type(number) is int and number in blobs, "a chunk is missing")
-            require(isinstance(partition, str), "the partition of a chunk is no text")
+            require(isinstance(partition, str), "the partition of a chunk is not text")
             columns = decode(blobs[number], self._layout)
             times = columns["time"]
-            require(type(start) is int and 0 <= start < len(times), "a chunk is used up")
+            require(
+                type(start) is int and 0 <= start < len(times),
+                "the start of a chunk is out of range",
+            )
             require((times[:-1] <= times[1:]).all(), "a chunk is not sorted by time")
             require(abs(times[[0, -1]]).max() < MAX_TIME, "a time is out of range")
             self._chunks.append(_Chunk(partition, columns, start, number))
             self._stored.add(number)
-            self.n_waiting += len(times) - start
+            self.n_pending += len(times) - start
             yield number
 
     def _arrival_times(self, one: _Partition, times: Times) -> Times:
@@ -228,7 +231,7 @@ class Arrivals:
         return arrived
 
     def _bound(self) -> tuple[int, str | None] | None:
-        """Return the time and the partition (None: any) that no later row comes before."""
+        """Return the time and the partition (None: any) that no later row can precede."""
         if not self._live:
             newest = self._newest_finished
             return None if newest is None else (newest, None)
@@ -238,7 +241,7 @@ class Arrivals:
         return min((mark, name) for mark, name in marks if mark is not None)
 
     def _compact(self) -> None:
-        """Make one chunk of the newest of a partition, where many of them are small."""
+        """Join the newest chunks of a partition if many of them are small."""
         by_partition: dict[str, list[_Chunk]] = {}
         for chunk in self._chunks:
             by_partition.setdefault(chunk.partition, []).append(chunk)
@@ -255,7 +258,7 @@ class Arrivals:
 
 
 def read_time(value: Any) -> int:
-    """Check a time of a stored state; a watermark may lie before the first time."""
+    """Check a time in a stored state; a watermark can precede the first time."""
     require(type(value) is int and -2 * MAX_TIME < value < MAX_TIME, "a time is out of range")
     return int(value)
 

@@ -1,4 +1,4 @@
-"""The checkpoint of a monitor: one SQLite file, and one transaction a commit."""
+"""The checkpoint of a monitor: one SQLite file, and one transaction per commit."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from streameval.errors import (
     StreamevalError,
     UnsupportedVersionError,
 )
+from streameval.monitoring.pieces import Pieces
+from streameval.monitoring.unlabelled import empty_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +34,7 @@ except ImportError:  # pragma: no cover (Windows)
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
+    "Addition",
     "Changes",
     "Checkpoint",
     "Saved",
@@ -44,19 +47,20 @@ __all__ = [
 _MAGIC = b"SQLite format 3\0"
 _APPLICATION_ID = 0x5345636B  # "SEck"
 _ID_BYTES = slice(68, 72)  # of the header of an SQLite file
-_VERSION = 1
+_VERSION = 2
 _BUSY_SECONDS = 60
 _PAGE_BYTES = 2**14  # most of a commit is blobs of pending rows; a file keeps the size it has
-_FAN_IN = 16
-_MAX_PARTS = 2
 _SHOWN = 200
 _LOCK = "-lock"
 _OTHER = "exists and is not a checkpoint; choose another name."
 _EMPTY = "nothing has been committed yet."
-_WHOLE = 1_000_000
-"""The level of the piece that holds everything up to some commit."""
+_COUNTED, _UNLABELLED = "piece", "unlabelled"
 
-_TABLES = """
+_ADDED_BY_2 = """
+CREATE TABLE unlabelled (id INTEGER PRIMARY KEY, level INTEGER NOT NULL, data BLOB NOT NULL);
+"""
+
+_TABLES = f"""{_ADDED_BY_2}
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE piece (id INTEGER PRIMARY KEY, level INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE run (id PRIMARY KEY, data BLOB NOT NULL, crc INTEGER NOT NULL);
@@ -68,32 +72,46 @@ CREATE TABLE outbox (id TEXT PRIMARY KEY, number INTEGER NOT NULL, event TEXT NO
 """
 
 
-@attrs.frozen(kw_only=True)
-class Changes:
-    """What one commit adds.
+@attrs.frozen
+class Addition:
+    """What one commit adds to an accumulator.
 
     Parameters
     ----------
-    rows : bytes
-        The accumulator of the rows counted since the last commit; empty if there are none.
+    data : bytes
+        An accumulator of these rows; empty if there are none.
     whole : callable
         Returns the accumulator of all rows; called when that is cheaper to store.
+    """
+
+    data: bytes
+    whole: Callable[[], Windowed]
+
+
+@attrs.frozen(kw_only=True)
+class Changes:
+    """The changes of one commit.
+
+    Parameters
+    ----------
+    rows, unlabelled : Addition
+        The rows counted since the last commit, and those without a label by slice.
     state : mapping from name to JSON
-        The small parts that are stored whole.
+        The small parts, which are stored in full.
     positions : mapping from name to JSON
         How far sources have been read.
     values : mapping from name to sequence
-        What has been appended to dictionaries.
+        The new entries of dictionaries.
     runs, dead : mapping from id to bytes
-        The runs of pending rows that are new, and the bitmaps that have changed.
+        The new runs of pending rows, and the changed bitmaps.
     removed : iterable of id
-        The runs that are gone.
+        The removed runs.
     events : sequence of (str, JSON)
-        What is to be delivered, by id.
+        The events to deliver, by id.
     """
 
-    rows: bytes
-    whole: Callable[[], Windowed]
+    rows: Addition
+    unlabelled: Addition | None = None
     state: Mapping[str, Any]
     positions: Mapping[str, Any]
     values: Mapping[str, Sequence[Any]] = attrs.field(factory=dict)
@@ -105,16 +123,18 @@ class Changes:
 
 @attrs.frozen(kw_only=True)
 class Saved:
-    """What the last commit holds.
+    """The contents of the last commit.
 
     Parameters
     ----------
     number : int
         Of the commit; 0 before the first.
     config : JSON
-        The options that the monitor was started with.
+        The options of the monitor.
     windowed : Windowed
         What has been counted.
+    unlabelled : Windowed, optional
+        The rows without a label by slice, if there are slices.
     state, positions
         As in `Changes`.
     values : dict from name to list
@@ -122,12 +142,13 @@ class Saved:
     runs, dead : dict from id to bytes
         The pending rows.
     outbox : list of (str, JSON)
-        What is still to be delivered, oldest first.
+        The undelivered events, oldest first.
     """
 
     number: int
     config: Any
     windowed: Windowed
+    unlabelled: Windowed | None
     state: Mapping[str, Any]
     positions: Mapping[str, Any]
     values: Mapping[str, list[Any]]
@@ -139,22 +160,19 @@ class Saved:
 class Checkpoint:
     """One SQLite file that one process writes; others may read it meanwhile.
 
-    A commit appends the rows that it has counted as an accumulator of their own. `Windowed` is a
-    sum, so pieces are merged when they are loaded. Sixteen pieces of one level are merged into
-    one of the next. Once the pieces are twice as large as everything together, everything is
-    written instead. So a commit of a few rows writes little, whatever the number of panes.
+    A file of an older release is brought up to date when it is opened to be written.
 
     Parameters
     ----------
     path : str
-        The file; it is made if it does not exist or is empty.
+        The file; it is created if it does not exist or is empty.
 
     Raises
     ------
     BadDataError
-        If another monitor holds the file, or it is no checkpoint.
+        If another monitor uses the file, or it is not a checkpoint.
     UnsupportedVersionError
-        If a newer release has written it.
+        If a newer release wrote it.
     CorruptStateError
         If it is damaged.
     """
@@ -173,9 +191,8 @@ class Checkpoint:
                 _prepare(self._base)
                 self._base.execute("PRAGMA journal_mode=WAL")
                 self._base.execute("PRAGMA synchronous=FULL")
-                self._pieces = self._base.execute(
-                    "SELECT id, level, length(data) FROM piece ORDER BY id"
-                ).fetchall()
+                self._counted = Pieces(self._base, _COUNTED)
+                self._unlabelled = Pieces(self._base, _UNLABELLED)
                 self._target, self._identity = target, _identity(target)
         except BaseException:
             self._lock.close()
@@ -189,7 +206,7 @@ class Checkpoint:
         config : JSON object
             The options that must not change.
         empty : Windowed
-            The accumulator, which has counted nothing.
+            The empty accumulator.
 
         Raises
         ------
@@ -203,12 +220,12 @@ class Checkpoint:
         saved = self.load()
         with _told(self.name):
             _check_alike(saved.config, config)
-            saved.windowed._check_alike(empty, "go on")
+            saved.windowed._check_alike(empty, "continue")
         return saved
 
     @property
     def config(self) -> Any:
-        """The options of the first commit; None before it, so that they may still be mended."""
+        """The options of the first commit; None before it, while they can still change."""
         query = "SELECT value FROM meta WHERE name = 'number'"
         with _told(self.name):
             number = self._execute(query).fetchone()
@@ -223,12 +240,12 @@ class Checkpoint:
             return _loaded(self._base, with_pending=True)
 
     def check_is_there(self) -> None:
-        """Notice that the file was deleted or replaced: what is written to it would be lost.
+        """Detect that the file was deleted or replaced, because later commits would be lost.
 
         Raises
         ------
         BadDataError
-            If another file, or none, has its name now, or that of its lock.
+            If its name, or that of its lock, now belongs to another file or to none.
         """
         with _told(self.name):
             lock = os.fstat(self._lock.fileno())
@@ -240,9 +257,10 @@ class Checkpoint:
 
     def commit(self, number: int, changes: Changes) -> None:
         """Write one commit, all or nothing."""
-        pieces = list(self._pieces)
         with self._transaction():
-            self._append(pieces, changes)
+            self._counted.append(changes.rows.data, changes.rows.whole)
+            if changes.unlabelled is not None:
+                self._unlabelled.append(changes.unlabelled.data, changes.unlabelled.whole)
             self._many("DELETE FROM run WHERE id = ?", [(name,) for name in changes.removed])
             self._many("DELETE FROM dead WHERE id = ?", [(name,) for name in changes.removed])
             for table, blobs in (("run", changes.runs), ("dead", changes.dead)):
@@ -256,66 +274,27 @@ class Checkpoint:
             self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", events)
             state = [(f"state.{name}", _json(value)) for name, value in changes.state.items()]
             self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", [*state, ("number", number)])
-        self._pieces = pieces
+        self._counted.note_committed()
+        self._unlabelled.note_committed()
 
     def note(self, name: str, state: Any) -> None:
-        """Write one part of the state by itself."""
+        """Write a single part of the state."""
         with self._transaction():
             self._execute(
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state.{name}", _json(state))
             )
 
     def delivered(self, names: Iterable[str]) -> None:
-        """Forget events that have been delivered."""
+        """Remove events that have been delivered."""
         with self._transaction():
             self._many("DELETE FROM outbox WHERE id = ?", [(name,) for name in names])
 
     def close(self) -> None:
-        """Close the file, and let another monitor have it."""
+        """Close the file, so that another monitor can use it."""
         try:
             self._base.close()
         finally:
             self._lock.close()
-
-    def _append(self, pieces: list[tuple[int, int, int]], changes: Changes) -> None:
-        """Store the rows of a commit, and merge pieces where that is due."""
-        data = changes.rows
-        if not data:
-            return
-        whole = sum(size for _, level, size in pieces if level == _WHOLE)
-        parts = sum(size for _, level, size in pieces if level < _WHOLE)
-        if parts + len(data) > _MAX_PARTS * whole:
-            everything = changes.whole().to_bytes() if pieces else data
-            self._replace(pieces, 0, _WHOLE, everything)
-            return
-        self._replace(pieces, len(pieces), 0, data)
-        first, level = self._alike(pieces)
-        while len(pieces) - first >= _FAN_IN:
-            held = [Windowed.from_bytes(self._piece(name)) for name, _, _ in pieces[first:]]
-            self._replace(pieces, first, level + 1, merge(held).to_bytes())
-            first, level = self._alike(pieces)
-
-    @staticmethod
-    def _alike(pieces: Sequence[tuple[int, int, int]]) -> tuple[int, int]:
-        """Return the index of the first of the last pieces of one level, and the level."""
-        level = pieces[-1][1]
-        first = len(pieces)
-        while first and pieces[first - 1][1] == level:
-            first -= 1
-        return first, level
-
-    def _replace(
-        self, pieces: list[tuple[int, int, int]], first: int, level: int, data: bytes
-    ) -> None:
-        """Put one piece where the last ones are."""
-        self._many("DELETE FROM piece WHERE id = ?", [(name,) for name, _, _ in pieces[first:]])
-        name = 1 + (pieces[first - 1][0] if first else 0)
-        self._execute("INSERT INTO piece VALUES (?, ?, ?)", (name, level, data))
-        pieces[first:] = [(name, level, len(data))]
-
-    def _piece(self, name: int) -> bytes:
-        data: bytes = self._execute("SELECT data FROM piece WHERE id = ?", (name,)).fetchone()[0]
-        return data
 
     def _extend(self, name: str, values: Sequence[Any]) -> None:
         query = "SELECT count(*) FROM dictionary WHERE name = ?"
@@ -345,13 +324,13 @@ class Checkpoint:
 
 
 def files_of(path: str | os.PathLike[str]) -> list[str]:
-    """Name the files of a checkpoint: its own, those of SQLite beside it, and its lock."""
+    """List the files of a checkpoint: the file itself, those of SQLite, and the lock."""
     target = os.path.realpath(path)
     return [os.fspath(path), *(f"{target}{end}" for end in ("", "-wal", "-shm", _LOCK))]
 
 
 def is_checkpoint(path: str | os.PathLike[str]) -> bool:
-    """Tell a checkpoint by its first bytes; what cannot be read, or only once, is none."""
+    """Recognize a checkpoint by its first bytes; a file that cannot be read twice is not one."""
     try:
         if not Path(path).is_file():
             return False
@@ -364,12 +343,12 @@ def is_checkpoint(path: str | os.PathLike[str]) -> bool:
 
 
 def read_numbers(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read how many rows a monitor has read, and what became of them, up to its last commit.
+    """Read the row counters of a monitor as of its last commit.
 
     Raises
     ------
     BadDataError
-        If the file is no checkpoint, cannot be read, or nothing has been committed to it.
+        If the file is not a checkpoint, cannot be read, or has no commit.
     CorruptStateError
         If it is damaged.
     """
@@ -392,14 +371,14 @@ def read_numbers(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
-    """Read the last commit of a checkpoint, without the pending rows; a monitor may hold it.
+    """Read the last commit of a checkpoint, without pending rows; a monitor may be using it.
 
     Raises
     ------
     BadDataError
-        If the file is no checkpoint, cannot be read, or nothing has been committed to it.
+        If the file is not a checkpoint, cannot be read, or has no commit.
     CorruptStateError
-        If it is damaged, or a newer release has written it.
+        If it is damaged, or a newer release wrote it.
     """
     with _reading(path) as base:
         return _loaded(base, with_pending=False)
@@ -407,7 +386,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
 
 @contextmanager
 def _reading(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
-    """Open a checkpoint that a monitor may hold."""
+    """Open a checkpoint that a monitor may be using."""
     name = os.fspath(path)
     if not is_checkpoint(path):
         raise BadDataError(f"{name}: is not a checkpoint.")
@@ -418,12 +397,12 @@ def _reading(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
             sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
         ) as base,
     ):
-        _check_version(base)
+        _checked_version(base)
         yield base
 
 
 def _check_header(path: str, name: str) -> None:
-    """Refuse a file of another type before anything is made beside it."""
+    """Refuse a file of another type before SQLite creates files next to it."""
     target = Path(path)
     if not target.parent.is_dir():
         raise BadDataError(f"{name}: there is no such folder.")
@@ -435,22 +414,25 @@ def _check_header(path: str, name: str) -> None:
 
 
 def _prepare(base: sqlite3.Connection) -> None:
-    """Make the tables of a new file; refuse one of another program or of a newer release."""
+    """Create the tables of a new file; refuse a file of another program or a newer release."""
     if not base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         own = f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_VERSION};"
         base.executescript(f"BEGIN IMMEDIATE;{_TABLES}{own}COMMIT;")
     if base.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
         raise BadDataError(_OTHER)
-    _check_version(base)
+    if _checked_version(base) < _VERSION:
+        added = f"{_ADDED_BY_2}PRAGMA user_version = {_VERSION};"
+        base.executescript(f"BEGIN IMMEDIATE;{added}COMMIT;")
 
 
-def _check_version(base: sqlite3.Connection) -> None:
-    version = base.execute("PRAGMA user_version").fetchone()[0]
+def _checked_version(base: sqlite3.Connection) -> int:
+    version: int = base.execute("PRAGMA user_version").fetchone()[0]
     if version > _VERSION:
         raise UnsupportedVersionError(
             f"a newer release has written this checkpoint, of version {version}; this one reads "
             f"up to {_VERSION}."
         )
+    return version
 
 
 def _loaded(base: sqlite3.Connection, *, with_pending: bool) -> Saved:
@@ -459,7 +441,7 @@ def _loaded(base: sqlite3.Connection, *, with_pending: bool) -> Saved:
         meta = dict(base.execute("SELECT name, value FROM meta"))
         if "config" not in meta:
             raise BadDataError(_EMPTY)
-        pieces = [data for (data,) in base.execute("SELECT data FROM piece ORDER BY id")]
+        empty = Windowed.from_bytes(meta["accumulator"])
         values: dict[str, list[Any]] = {}
         query = "SELECT name, value FROM dictionary ORDER BY name, code"
         for name, value in base.execute(query):
@@ -469,7 +451,8 @@ def _loaded(base: sqlite3.Connection, *, with_pending: bool) -> Saved:
         return Saved(
             number=meta["number"],
             config=json.loads(meta["config"]),
-            windowed=merge(map(Windowed.from_bytes, [meta["accumulator"], *pieces])),
+            windowed=_sum_of(base, _COUNTED, empty),
+            unlabelled=_unlabelled_of(base, empty),
             state={
                 name.removeprefix("state."): json.loads(value)
                 for name, value in meta.items()
@@ -483,6 +466,21 @@ def _loaded(base: sqlite3.Connection, *, with_pending: bool) -> Saved:
         )
     finally:
         base.execute("ROLLBACK")
+
+
+def _sum_of(base: sqlite3.Connection, table: str, empty: Windowed) -> Windowed:
+    """Merge the pieces of an accumulator."""
+    pieces = base.execute(f"SELECT data FROM {table} ORDER BY id")  # noqa: S608
+    total: Windowed = merge([empty, *(Windowed.from_bytes(data) for (data,) in pieces)])
+    return total
+
+
+def _unlabelled_of(base: sqlite3.Connection, windowed: Windowed) -> Windowed | None:
+    """Read the rows without a label by slice; those of an older release are not known."""
+    empty = empty_beside(windowed)
+    if empty is None or _checked_version(base) < _VERSION:
+        return empty
+    return _sum_of(base, _UNLABELLED, empty)
 
 
 def _blobs(base: sqlite3.Connection, table: str) -> dict[Any, bytes]:
@@ -500,7 +498,9 @@ def _check_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         old, new = _json(before.get(name)), _json(now.get(name))
         if old != new:
             raise IncompatibleStateError(
-                f"cannot go on: `{name}` differs ({_short(old)} then, {_short(new)} now)."
+                f"differs ({_short(old)} then, {_short(new)} now)",
+                argument=name,
+                where="cannot continue: ",
             )
 
 
@@ -509,7 +509,7 @@ def _short(text: str) -> str:
 
 
 def _locked(path: str, name: str) -> BinaryIO:
-    """Hold the checkpoint for this process; the system lets go of it when the process ends."""
+    """Lock the checkpoint for this process; the system releases it when the process ends."""
     with _told(name):
         file = Path(f"{path}{_LOCK}").open("ab")  # noqa: SIM115 - held until the end
     try:
@@ -527,7 +527,7 @@ def _locked(path: str, name: str) -> BinaryIO:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Return what tells a file from others, None if it is gone; an open one keeps its inode."""
+    """Return the identity of a file, None if it is gone; an open file keeps its inode."""
     try:
         status = Path(path).stat()
     except FileNotFoundError:
@@ -537,7 +537,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 @contextmanager
 def _told(name: str) -> Iterator[None]:
-    """Turn what SQLite, JSON and the system say into errors that name the file."""
+    """Convert errors of SQLite, JSON and the system into errors that name the file."""
     try:
         yield
     except sqlite3.OperationalError as error:

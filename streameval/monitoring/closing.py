@@ -1,4 +1,4 @@
-"""Which panes a step reports: those that have matured, and those that have more rows since."""
+"""The panes that a step reports: newly mature ones, and reported ones with new rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.monitoring.status import Closed
+from streameval.monitoring.unlabelled import SliceRows
 from streameval.states.panes import newest_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streameval.accumulators.windowed import Windowed
     from streameval.configs.windowed import WindowedConfig
+    from streameval.monitoring.tally import Tally
 
 __all__ = ["Closing"]
 
@@ -26,12 +27,12 @@ _SHORT, _LONG = 0.1, 0.4
 
 
 class Closing:
-    """The panes that have been reported, and those that are still to be.
+    """The panes that have been reported, and those that have not.
 
     Parameters
     ----------
     windows : WindowedConfig
-        What panes there are.
+        The accumulator of the panes.
     delay : int
         How long after its end a pane is mature.
     """
@@ -48,12 +49,12 @@ class Closing:
         """Whether panes are left to report, so that nothing should be read before."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `to_json` returned."""
+        """Continue from what `to_json` returned."""
         self._reported = state["reported"]
         self._revised = set(state.get("revised", ()))
 
     def to_json(self) -> dict[str, Any]:
-        """Return what continues it."""
+        """Return the input of `restore`."""
         return {"reported": self._reported, "revised": sorted(self._revised)}
 
     def ends(self, times: Times) -> Times:
@@ -63,17 +64,17 @@ class Closing:
         return ends
 
     def edge(self, time: int) -> int:
-        """Return the end of the last pane that is over at a time."""
+        """Return the end of the last pane that ends by a time."""
         width, shift = self._windows.width, self._windows.offset_size
         return (time - shift) // width * width + shift
 
     def note_read(self, times: Times) -> None:
-        """Note where panes begin, from the first rows that are read."""
+        """Record where panes begin, from the first rows read."""
         if self._oldest is None and len(times):
             self._oldest = int(times.min())
 
     def note_counted(self, times: Times) -> None:
-        """Note panes that have been reported and have more rows now, and the oldest others."""
+        """Record reported panes that have new rows, and the oldest of the others."""
         new = times
         if self._reported is not None:
             is_late = times < self._reported
@@ -83,19 +84,19 @@ class Closing:
             self._unreported += [int(new.min()), int(new.max())]
 
     def is_far_ahead(self, newest: int | None) -> bool:
-        """Tell whether panes should be reported before more rows move them out of `keep`."""
+        """Return whether panes must be reported before more rows move them out of `keep`."""
         keep = self._windows.tiers[0].keep
         since = self._oldest if self._reported is None else self._reported
         if keep is None or newest is None or since is None:
             return False
         return newest - since - self._delay > (keep - self._delay) // 2
 
-    def due(self, total: Windowed, until: int | None) -> tuple[tuple[Closed, ...], int | None]:
-        """Return the next panes to report: those with more rows, and those that have matured.
+    def due(self, tally: Tally, until: int | None) -> tuple[tuple[Closed, ...], int | None]:
+        """Return the next panes to report: those with new rows, and those that have matured.
 
         Parameters
         ----------
-        total : Windowed
+        tally : Tally
             What has been counted.
         until : int or None
             The end of the newest mature pane.
@@ -111,7 +112,7 @@ class Closing:
         self.has_more = False
         if not moves and not self._revised:
             return (), until
-        state = total._everything(total._held)
+        state = tally.total._everything(tally.total._held)
         ends = sorted(self._revised)[: self._pace]
         self._revised.difference_update(ends)
         again = [
@@ -128,12 +129,12 @@ class Closing:
         if new:
             self._reported = new[-1].end
         return (
-            *(self._closed(total, span, is_revised=True) for span in again),
-            *(self._closed(total, span, is_revised=False) for span in new),
+            *(self._closed(tally, span, is_revised=True) for span in again),
+            *(self._closed(tally, span, is_revised=False) for span in new),
         ), until
 
     def dropped(self) -> list[str]:
-        """Say so where panes left `keep` before they could be reported."""
+        """Warn about panes that left `keep` before they could be reported."""
         times, self._unreported = self._unreported, []
         if not times:
             return []
@@ -145,18 +146,19 @@ class Closing:
         return [f"{said}; their rows are counted"]
 
     def set_pace(self, seconds: float) -> None:
-        """Report so many panes in a step that it may be stopped soon, however much each costs."""
+        """Limit the panes of a step, so that it stops soon, however much each pane costs."""
         if self.has_more and seconds < _SHORT:
             self._pace = min(2 * self._pace, _MAX_CLOSED)
         elif seconds > _LONG:
             self._pace = max(self._pace // 2, 1)
 
-    def _closed(self, total: Windowed, span: Any, *, is_revised: bool) -> Closed:
+    def _closed(self, tally: Tally, span: Any, *, is_revised: bool) -> Closed:
         shown, part = self._windows.shown, span.pane.part
         return Closed(
             start=shown(span.start),
             end=shown(span.end),
             n_rows=span.pane.rows.to_numbers().item(),
-            part=total._inner.empty() if part is None else part,
+            part=tally.total._inner.empty() if part is None else part,
+            by_slice=SliceRows.of_pane(span, tally.beside),
             is_revised=is_revised,
         )

@@ -1,4 +1,4 @@
-"""Columns of rows as blobs, which are refused if they are damaged."""
+"""Columns of rows as blobs; damaged blobs are refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAGIC = b"SEVJOIN1"
 
 
 def concatenate(parts: Sequence[Columns]) -> Columns:
-    """Put rows of the same columns one after another."""
+    """Concatenate rows with the same columns."""
     if len(parts) == 1:
         return parts[0]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -87,7 +87,7 @@ def _sealed(pieces: Sequence[Any], n_rows: int) -> bytes:
 
 
 def _opened(blob: bytes) -> tuple[int, memoryview]:
-    require(isinstance(blob, bytes), "a blob of the join is no bytes")
+    require(isinstance(blob, bytes), "a blob of the join is not bytes")
     require(len(blob) >= _HEAD.size, "a blob of the join is cut short")
     magic, n_rows, checksum = _HEAD.unpack_from(blob)
     require(magic == _MAGIC, "a blob is not one of the join")

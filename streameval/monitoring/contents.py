@@ -1,4 +1,4 @@
-"""Contents of files by position, unpacked, and marks that say how far a file was read."""
+"""Uncompressed contents of files by position, and marks of how far a file was read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Content:
     Parameters
     ----------
     _file : binary file
-        The file, without a buffer.
+        The unbuffered file.
     name : str
         Its name for messages.
     """
@@ -56,16 +56,16 @@ class Content:
 
     @property
     def is_cut(self) -> bool:
-        """Whether packed data was found to end in the middle."""
+        """Whether compressed data turned out to be truncated."""
         return False
 
     def at(self, start: int, size: int) -> bytes:
-        """Return the bytes from a position on, fewer only at the end."""
+        """Return bytes from a position; fewer than asked for only at the end."""
         with reading(self.name):
             return self._stored(start, size)
 
     def status(self) -> os.stat_result:
-        """Return the status of the open file, whatever its name is now."""
+        """Return the status of the open file, whatever its current name."""
         with reading(self.name):
             return os.fstat(self._file.fileno())
 
@@ -76,7 +76,7 @@ class Content:
         return status.st_dev, status.st_ino
 
     def size_up_to(self, limit: int) -> int:
-        """Return how many bytes there are, or the limit if there are more."""
+        """Return the number of bytes, or the limit if there are more."""
         return min(self.status().st_size, limit)
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class Content:
 
 @attrs.define(eq=False)
 class PackedContent(Content):
-    """A packed file, unpacked from front to end as far as it is asked for."""
+    """A compressed file, decompressed from the start as far as needed."""
 
     is_packed: ClassVar[bool] = True
     _stream: ByteStream | None = None
@@ -105,11 +105,11 @@ class PackedContent(Content):
 
     @property
     def is_cut(self) -> bool:
-        """Whether the data was found to end in the middle."""
+        """Whether the data turned out to be truncated."""
         return self._stream is not None and self._stream.is_cut
 
     def at(self, start: int, size: int) -> bytes:
-        """Return the unpacked bytes from a position on."""
+        """Return uncompressed bytes from a position."""
         with reading(self.name):
             stream = self._stream
             if stream is None or self.status().st_size != self._packed_size:
@@ -119,26 +119,26 @@ class PackedContent(Content):
                 if end <= len(self._head):
                     return self._head[start:end]
                 stream = self._restart()
-            while (here := self._start + len(self._window)) < end:
-                data = stream.read(min(end - here, _PIECE_BYTES))
+            while (reached := self._start + len(self._window)) < end:
+                data = stream.read(min(end - reached, _PIECE_BYTES))
                 if not data:
                     break
                 self._head += data[: FINGERPRINT_BYTES - len(self._head)]
                 # What comes right before is needed for the fingerprint.
-                drop = max(min(start, here) - FINGERPRINT_BYTES - self._start, 0)
+                drop = max(min(start, reached) - FINGERPRINT_BYTES - self._start, 0)
                 self._window = (self._window + data)[drop:]
                 self._start += drop
         return self._window[start - self._start : end - self._start]
 
     def size_up_to(self, limit: int) -> int:
-        """Return how many bytes there are unpacked, or the limit if there are more."""
+        """Return the number of uncompressed bytes, or the limit if there are more."""
         size = 0
         while size < limit and (data := self.at(size, min(_PIECE_BYTES, limit - size))):
             size += len(data)
         return size
 
     def stored_digest(self) -> str:
-        """Identify the file as it is stored, without unpacking it; reading begins anew."""
+        """Identify the stored file without decompressing it; reading starts over."""
         with reading(self.name):
             size = self.status().st_size
             ends = (
@@ -157,7 +157,7 @@ class PackedContent(Content):
 
 
 def opened_content(path: str) -> Content | None:
-    """Open a file, None if it is not there.
+    """Open a file; None if it does not exist.
 
     Raises
     ------
@@ -190,15 +190,15 @@ class Mark:
     Parameters
     ----------
     offset : int
-        How many bytes, once unpacked.
+        The number of uncompressed bytes.
     line : int
         The number of the next line.
     head, tail : str
         Digests of the first and of the last bytes that were read, up to 1,024 of each.
     early : int
-        Where the first rows ended that were read, 2 KiB of them if there are as many.
+        The end of the first rows that were read, at least 2 KiB of them if possible.
     early_tail : str
-        The digest of the last bytes up to there.
+        The digest of the last bytes before that end.
     """
 
     offset: int = 0
@@ -210,7 +210,7 @@ class Mark:
 
     @classmethod
     def at(cls, content: Content, offset: int, line: int = 1, before: Mark | None = None) -> Mark:
-        """Mark a position in a file, after another mark in it."""
+        """Mark a position in a file, given an earlier mark."""
         tail = _tail(content, offset)
         head = _digest(content.at(0, min(offset, FINGERPRINT_BYTES)))
         if before is not None and before.early >= 2 * FINGERPRINT_BYTES:
@@ -218,7 +218,7 @@ class Mark:
         return cls(offset, line, head, tail, offset, tail)
 
     def to_json(self) -> list[int | str]:
-        """Write the mark as part of a position."""
+        """Convert the mark to JSON, as part of a position."""
         return [*attrs.astuple(self)]
 
     @classmethod
@@ -228,21 +228,21 @@ class Mark:
         Raises
         ------
         TypeError, ValueError
-            If it is something else.
+            If it is malformed.
         """
         offset, line, head, tail, early, early_tail = value
         check_json((head, tail, early_tail), (offset, line, early))
         return cls(offset, line, head, tail, early, early_tail)
 
     def began(self, content: Content) -> bool:
-        """Tell whether a file begins with the first rows that were read, or is cut before."""
+        """Return whether a file begins with the first rows that were read, as far as it goes."""
         size = content.size_up_to(self.early)
         if size < self.early:
             return content.is_cut
         return self.early > 0 and self.early_tail == _tail(content, self.early)
 
     def is_of(self, content: Content) -> bool:
-        """Tell whether a file begins with what was read."""
+        """Return whether a file begins with everything that was read."""
         if not self.offset:
             return True
         size = min(self.offset, FINGERPRINT_BYTES)
@@ -258,7 +258,7 @@ def _tail(content: Content, offset: int) -> str:
 
 
 def check_json(texts: Collection[Any], numbers: Collection[Any]) -> None:
-    """Raise TypeError or ValueError unless these are texts, and numbers not below 0."""
+    """Raise TypeError or ValueError unless these are texts and non-negative numbers."""
     if not all(type(text) is str for text in texts):
         raise TypeError
     if not all(type(number) is int for number in numbers):
@@ -272,16 +272,16 @@ def _digest(data: bytes) -> str:
 
 
 class RowReader:
-    """Cuts one file of text into blocks of whole rows.
+    """Splits a text file into blocks of whole rows.
 
     Parameters
     ----------
     content : Content
         The file.
     form : str, optional
-        Its format; by default its first line tells.
+        Its format; by default, its first line decides.
     dialect : Dialect
-        How a table of text is written.
+        The dialect of a text table.
     """
 
     def __init__(self, content: Content, form: str | None, dialect: Dialect) -> None:
@@ -296,11 +296,11 @@ class RowReader:
         Parameters
         ----------
         mark : Mark
-            Where to begin.
+            The start.
         limit : int
-            How many bytes to read; more if a row is longer.
+            The number of bytes to read; more if a row is longer.
         is_final : bool
-            Whether the file will not grow, so that a last row without its end is one.
+            Whether the file will not grow, so that a last row without a newline counts.
 
         Raises
         ------
@@ -329,7 +329,7 @@ class RowReader:
     def _rows(
         self, data: bytes, mark: Mark, *, is_whole: bool = False
     ) -> tuple[Layout | None, Piece]:
-        """Cut the whole rows off the data after a mark."""
+        """Split off the whole rows after a mark."""
         if not mark.offset:
             name = self.content.name
             return layout_of(data, name, self._form, self._dialect, is_whole=is_whole)
@@ -340,7 +340,7 @@ class RowReader:
         return layout, Piece(mark.line, data[:cut], cut, lacking)
 
     def _layout_before(self, mark: Mark) -> Layout:
-        """Read the layout from the beginning of what was read before."""
+        """Read the layout from the start of the rows that were read before."""
         size, layout = 0, None
         while layout is None:
             size = min(max(2 * size, _HEADER_BYTES), mark.offset)

@@ -1,4 +1,4 @@
-"""Events of alerts on their way: committed first, handed over after that."""
+"""Delivery of alert events: first committed, then handed to the receiver."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Delivery"]
 
 
 class Delivery:
-    """The events that have not arrived yet.
+    """The events that have not arrived.
 
-    They are *untold* until a commit puts them into the outbox of the checkpoint, which it does
-    only for a monitor with a receiver, and *undelivered* from there until they have arrived.
+    They are *untold* until a commit puts them into the outbox of the checkpoint, which happens only
+    if the monitor has a receiver; from then on they are *undelivered* until they arrive.
 
     Parameters
     ----------
     on_alert : str, callable or None
-        Who takes them, as `Outbox` reads it.
+        The receiver; see `Outbox`.
     """
 
     def __init__(self, on_alert: Any) -> None:
@@ -34,7 +34,7 @@ class Delivery:
         """Events as JSON that a later receiver is to get."""
 
     def restore(self, untold: Sequence[Any], undelivered: Iterable[tuple[str, Any]]) -> None:
-        """Go on from what the last commit holds."""
+        """Continue from the last commit."""
         self.untold = [*untold]
         self._undelivered = dict(undelivered)
 
@@ -44,10 +44,10 @@ class Delivery:
         return self._outbox is not None and bool(self.untold)
 
     def to_commit(self, events: Iterable[Event]) -> list[tuple[str, Any]]:
-        """Return what the outbox of the checkpoint gets: nothing where nobody takes it.
+        """Return the new events for the outbox of the checkpoint; none without a receiver.
 
-        Then events are kept, unless the alert has begun and ended meanwhile, so that a later
-        receiver never learns of one without the other.
+        Without one, events are kept, unless an alert has begun and ended meanwhile, so that a later
+        receiver never gets the end of an alert without its start.
         """
         for event in events:
             begun = [one for one in self.untold if one["alert"] == event.alert]
@@ -61,25 +61,25 @@ class Delivery:
         return [(event["id"], event) for event in told]
 
     def note_committed(self, events: Iterable[tuple[str, Any]]) -> None:
-        """Note what the outbox of the checkpoint has got."""
+        """Record what the outbox of the checkpoint holds."""
         self._undelivered.update(events)
 
     def deliver(self, checkpoint: Checkpoint) -> None:
-        """Hand over what has been committed, and forget what has arrived."""
+        """Deliver committed events, and drop those that have arrived."""
         if self._outbox is not None and self._undelivered:
             self.forget(self._outbox.deliver(self._undelivered.items()), checkpoint)
 
     def wait(self, patience: float) -> list[str]:
-        """Give events that have not been tried yet so many seconds; return those that arrived."""
+        """Wait up to some seconds for events that were not tried yet; return those that arrived."""
         return [] if self._outbox is None else self._outbox.flush(patience)
 
     def forget(self, names: Iterable[str], checkpoint: Checkpoint) -> None:
-        """Forget what has arrived."""
+        """Drop the events that have arrived."""
         arrived = [name for name in names if self._undelivered.pop(name, None) is not None]
         if arrived:
             checkpoint.delivered(arrived)
 
     def close(self) -> None:
-        """End what is still being delivered; the next monitor delivers it again."""
+        """Stop deliveries in progress; the next monitor repeats them."""
         if self._outbox is not None:
             self._outbox.close()

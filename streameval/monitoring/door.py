@@ -1,4 +1,4 @@
-"""The door: which rows of a chunk can be counted, and what is wrong with the others."""
+"""The door: which rows of a chunk can be counted, and why the others cannot."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _MICROSECONDS = 1_000_000
 
 
 class Door:
-    """Lets rows in that can be read, that an accumulator takes, and that are not of the future.
+    """Admits rows that can be read, that the accumulator accepts, and that are not in the future.
 
     Parameters
     ----------
     windows : WindowedConfig
-        Knows the column of time, and whether it is a clock's.
+        The plan, which knows the time column and whether its times are clock times.
     max_ahead : int
         How far event time may be ahead of the clock, in microseconds.
     max_bad : int or Share
-        How many bad rows are tolerated.
+        The number of bad rows that are tolerated.
     counters : Counter
-        Where the others are counted, by reason.
+        The counters of the other rows, by reason.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Door:
         self._notes: list[str] = []
 
     def restore(self) -> None:
-        """Go on from the counters, which have been restored."""
+        """Continue from the restored counters."""
         self._bad.n = sum(self._counters[reason] for reason in BAD)
 
     def admit(self, block: Block, plan: Plan, accumulator: Any, now: float) -> Mapping[str, Array]:
@@ -66,7 +66,7 @@ class Door:
         Raises
         ------
         BadDataError
-            If there are more bad rows than are tolerated.
+            If there are too many bad rows.
         """
         parsed = block.parse(plan.columns, plan.where)
         batch, row_ids, future = self._not_ahead(parsed.batch, parsed.row_ids, now)
@@ -79,19 +79,19 @@ class Door:
         return batch
 
     def check_share(self, n_good: int) -> None:
-        """Compare bad rows with all rows, once a share of them means something.
+        """Compare bad rows with all rows, once there are enough for a share to be meaningful.
 
         Raises
         ------
         BadDataError
-            If there are more than are tolerated.
+            If there are too many.
         """
         n_rows = n_good + self._bad.n
         if n_rows >= _SHARE_FROM and self._bad.first:
             self._bad.check(n_rows)
 
     def take_notes(self) -> list[str]:
-        """Return the first few bad rows, those that came since the last call."""
+        """Return those of the first few bad rows that arrived since the last call."""
         notes, self._notes = self._notes, []
         return notes
 

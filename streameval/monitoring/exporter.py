@@ -18,14 +18,14 @@ __all__ = ["Exporter"]
 
 @final
 class Exporter:
-    """Export commits as they are shown; what is exported is computed when a scrape asks.
+    """Export each commit that is shown; the numbers are computed on a scrape.
 
-    The client library of Prometheus is not needed before.
+    The Prometheus client library is not needed before that.
 
     Parameters
     ----------
     snapshot : Snapshot
-        What to export first.
+        The first commit to export.
     **options
         Those of `MonitorCollector`.
     """
@@ -36,7 +36,7 @@ class Exporter:
         self._options = options
 
     def show(self, snapshot: Snapshot) -> None:
-        """Let scrapes see a commit."""
+        """Make a commit visible to scrapes."""
         self._snapshot = snapshot
 
     def snapshot(self) -> Snapshot:
@@ -48,7 +48,7 @@ class Exporter:
         return self._snapshot.status
 
     def answer(self, request: Request) -> Response:
-        """Answer a scrape; without the client library, say what installs it."""
+        """Answer a scrape; without the client library, say how to install it."""
         try:
             collector = self._collector
         except ImportError as error:

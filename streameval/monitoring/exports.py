@@ -1,4 +1,4 @@
-"""What may be exported of a monitor: windows and metrics that there can be."""
+"""The windows and metrics that a monitor can export."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["check_exported"]
 def check_exported(
     snapshot: Snapshot, windows: Sequence[Any], metrics: Sequence[str | MetricName]
 ) -> None:
-    """Refuse windows and metrics that there cannot be.
+    """Refuse windows and metrics that the monitor cannot have.
 
     Raises
     ------
     InvalidInputError
-        If a window is no whole number of panes, or there is no such metric.
+        If a window is not a whole number of panes, or a metric does not exist.
     """
     held = snapshot.windowed
     if held is None:  # on the command line, first rows decide what is counted

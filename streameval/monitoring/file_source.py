@@ -1,4 +1,4 @@
-"""What sources of files share: the options of their formats."""
+"""The common part of file sources: the options of their formats."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class FileSource(ResumableSource):
     Parameters
     ----------
     format, delimiter, header, decimal
-        As `Tail` has them.
+        See `Tail`.
 
     Raises
     ------
     InvalidInputError
-        If an option does not fit.
+        If an option is invalid.
     """
 
     def __init__(
@@ -55,5 +55,5 @@ class FileSource(ResumableSource):
             checked_format("files", form, self._dialect)
 
     def would_read(self, path: str) -> bool:  # noqa: ARG002 - those with files in folders do
-        """Tell whether a file would be read if it were there."""
+        """Return whether a file would be read if it existed."""
         return False

@@ -1,4 +1,4 @@
-"""Files and globs that grow and rotate, followed by what they hold."""
+"""Files and globs that grow and rotate, identified by their contents."""
 
 from __future__ import annotations
 
@@ -34,37 +34,37 @@ _MAX_MISSING = 4
 class Tail(FileSource):
     """Follow files of JSON lines or tables of text that grow and rotate.
 
-    A file is known by what it holds, the fingerprint of the part that was read, and not by its
-    name or inode: it may be renamed, compressed and read on under its new name, and another file
-    under its old name is another file. ``app.log.1``, ``app.log.2.gz``, ``app.log-20261122`` and
-    ``app-20261122.log`` are older parts of ``app.log``, which are looked for in its folder and
-    read first, as one partition. Files that match a glob and belong to different logs are
-    partitions of their own, also those that come later.
+    A file is identified by its contents, through a fingerprint of the part that was read, and not
+    by its name or inode. If it is renamed or compressed, reading continues under the new name, and
+    a new file under the old name is a different file. ``app.log.1``, ``app.log.2.gz``,
+    ``app.log-20261122`` and ``app-20261122.log`` are older parts of ``app.log``; they are found in
+    its folder and read first, as one partition. Each log that matches a glob is a separate
+    partition, including logs that appear later.
 
-    Only whole lines are read. A last line without its end is left until a newer file has begun.
+    Only whole lines are read. A last line without a newline is left until a newer file has begun.
 
     Parameters
     ----------
     patterns : path or sequence of paths
-        Files and globs; ``**`` matches any number of folders. They may not be there yet.
+        Files and globs; ``**`` matches any number of folders. They need not exist yet.
     format : {"jsonl", "csv", "tsv"}, optional
-        By default the name of a file tells, and if it does not, its first line.
+        By default, the name of a file decides, or else its first line.
     delimiter : str, optional
-        What stands between two cells of a table.
+        The character between two cells of a table.
     header : sequence of str, optional
         The names of the columns of tables that have no header; empty to call them 1, 2, and so on.
     decimal : {",", "."}, optional
-        What stands before the decimals of numbers in tables, by default a point.
+        The decimal separator of numbers in tables, by default a point.
 
     Raises
     ------
     InvalidInputError
-        If there is no pattern, or an option does not fit.
+        If there is no pattern, or an option is invalid.
 
     Notes
     -----
-    A log that is truncated in place, as by ``copytruncate`` of logrotate, can lose the rows
-    written between the copy and the truncation. That is seen and warned about.
+    A log that is truncated in place, for example by logrotate with ``copytruncate``, can lose rows
+    written between the copy and the truncation. A warning reports it.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Tail(FileSource):
         self._open: deque[FollowedFile] = deque()
         self._inodes: dict[str, tuple[int, int]] | None = None
         self._is_stale = True
-        self._is_waiting = False
+        self._is_undecided = False
         self._is_restored = False
         self._said: set[str] = set()
 
@@ -106,7 +106,7 @@ class Tail(FileSource):
 
     @property
     def partitions(self) -> list[str]:
-        """The logs of which a file is not empty, as far as they have been looked for."""
+        """The logs found so far that have a file with contents."""
         return [log for log, files in self._logs.items() if any(map(_has_rows, files))]
 
     def _go_to(self, position: Any) -> None:
@@ -129,7 +129,7 @@ class Tail(FileSource):
         return None
 
     def would_read(self, path: str) -> bool:
-        """Tell whether a file would be followed if it were there."""
+        """Return whether a file would be followed if it existed."""
         return would_list(self._patterns, path)
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ class Tail(FileSource):
         self._open.clear()
 
     def _next(self, log: str, limit: int) -> Chunk | None:
-        """Read on in the oldest file of a log that has something new."""
+        """Continue with the oldest file of a log that has new data."""
         files = [file for file in self._logs[log] if file.is_there]
         for number, file in enumerate(files, 1):
             newer = files[number:]
@@ -165,7 +165,7 @@ class Tail(FileSource):
     def _read(
         self, log: str, file: FollowedFile, limit: int, *, is_final: bool
     ) -> tuple[Block, Mark] | None:
-        """Read the next rows of a file, None if there are none, or if it is another file now."""
+        """Read the next rows of a file; None if there are none, or if the file was replaced."""
         if file.reader is None:
             self._open_file(log, file, is_final=is_final)
         if file.reader is None:
@@ -192,7 +192,7 @@ class Tail(FileSource):
         return None
 
     def _open_file(self, log: str, file: FollowedFile, *, is_final: bool) -> None:
-        """Open a file that has something new, to be read on even when it is deleted."""
+        """Open a file that has new data, so that reading continues even if it is deleted."""
         entry = file.entry
         if entry is None or file.has_nothing_new(entry.size, entry.changed, is_final=is_final):
             return
@@ -211,7 +211,7 @@ class Tail(FileSource):
                 oldest.close()
 
     def _judge(self, file: FollowedFile, block: Block, newer: Sequence[FollowedFile]) -> None:
-        """Warn about rows that are not as they should be."""
+        """Warn about suspicious rows."""
         if block.unended:
             self._warn(
                 f"{file.name}: {block.unended}; the file is finished, so it is read as a row"
@@ -219,14 +219,16 @@ class Tail(FileSource):
         begun = next((other for other in newer if other.mark.offset), None)
         if begun is not None and "late" not in file.said:
             file.said.add("late")
-            self._warn(f"{file.name}: is read late, since {begun.name} is newer and has been begun")
+            self._warn(
+                f"{file.name}: is read late, since {begun.name} is newer and was begun before"
+            )
 
     def _look(self) -> bool:
-        """Find out which file has which name now; False if that changes all the time."""
+        """Find the current name of each file; return False if names keep changing."""
         for _ in range(_MAX_LOOKS):
             entries = listing(self._patterns)
             inodes = {path: entry.inode for path, entry in entries.items()}
-            if inodes == self._inodes and not self._is_stale and not self._is_waiting:
+            if inodes == self._inodes and not self._is_stale and not self._is_undecided:
                 for file in chain.from_iterable(self._logs.values()):
                     file.found(file.entry and entries.get(file.entry.path))
                 return True
@@ -242,9 +244,9 @@ class Tail(FileSource):
             return False
         self._inodes = inodes
         self._is_stale = False
-        self._is_waiting = bool(matches.waiting)
+        self._is_undecided = bool(matches.undecided)
         self._apply(matches, inodes)
-        for name in matches.waiting.values():
+        for name in matches.undecided.values():
             if name:
                 self._warn_of_cut(name)
         if not entries:
@@ -252,7 +254,7 @@ class Tail(FileSource):
         return True
 
     def _apply(self, matches: Matches, paths: Container[str]) -> None:
-        """Take note of the names that files have now, of files that are new and that are gone."""
+        """Record the current names of files, new files, and files that are gone."""
         for log in sorted({*self._logs, *matches.new, *matches.copies}):
             files = self._logs.get(log, [])
             for file in files:
@@ -274,7 +276,7 @@ class Tail(FileSource):
         self._is_restored = False
 
     def _found(self, file: FollowedFile, entry: Entry | None, paths: Container[str]) -> None:
-        """Take note of the name of a file, and warn if rows of it may be lost."""
+        """Record the name of a file, and warn if some of its rows may be lost."""
         if file.reader is not None and not file.mark.is_of(file.reader.content):
             self._warn_of_truncation(file)
             file.close()
@@ -289,12 +291,12 @@ class Tail(FileSource):
 
     def _warn_of_truncation(self, file: FollowedFile) -> None:
         self._warn(
-            f"{file.name}: was truncated or written anew, as copytruncate does; rows that were "
+            f"{file.name}: was truncated or rewritten, as copytruncate does; rows that were "
             "in no other file are lost"
         )
 
     def _encode(self, log: str) -> None:
-        """Write what is known of a log, for positions."""
+        """Convert what is known about a log to JSON, for positions."""
         known = [file.to_json() for file in self._logs[log] if file.mark.offset]
         if known:
             self._encoded[log] = known

@@ -1,4 +1,4 @@
-"""Folders of whole files, written elsewhere and moved in: each is read once, in order of name."""
+"""Folders of whole files that are moved in: each is read once, in order of name."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _OpenFile:
     name : str
         Its name in the folder.
     state : tuple of int
-        What it was like when it was begun.
+        Its state when reading began.
     reader : RowReader or list of ParquetBlock
         Its rows.
     mark : Mark
@@ -83,38 +83,39 @@ class _OpenFile:
             self.content.close()
 
     def to_json(self) -> list[Any]:
-        """Write how far it was read."""
+        """Convert to JSON how far it was read."""
         return [self.name, *self.state, self.n_groups, *self.mark.to_json()]
 
 
 class Folder(FileSource):
-    """Read every file of a folder once, in order of name, each when it comes.
+    """Read every file of a folder once, in order of name, as files arrive.
 
-    Files have to be written elsewhere and moved in once they are whole, under a name that sorts
-    after those before. Names that begin with a dot or an underscore are passed over, and so are
-    folders. All files are one partition.
+    Write files elsewhere, and move them in when they are complete, under a name that sorts after
+    the earlier ones. Folders, and names that begin with a dot or an underscore, are ignored. All
+    files form one partition.
 
     Parameters
     ----------
     path : path
         The folder.
     format : {"jsonl", "csv", "tsv", "parquet"}, optional
-        By default the name of a file tells, and if it does not, its first bytes.
+        By default, the name of a file decides, or else its first bytes.
     delimiter : str, optional
-        What stands between two cells of a table.
+        The character between two cells of a table.
     header : sequence of str, optional
         The names of the columns of tables that have no header; empty to call them 1, 2, and so on.
     decimal : {",", "."}, optional
-        What stands before the decimals of numbers in tables, by default a point.
+        The decimal separator of numbers in tables, by default a point.
 
     Raises
     ------
     InvalidInputError
-        If an option does not fit.
+        If an option is invalid.
 
     Notes
     -----
-    A position lists the files that were read and are still there; remove them some day.
+    A position lists the files that were read and still exist, so remove old files from time to
+    time.
 
     Examples
     --------
@@ -163,20 +164,20 @@ class Folder(FileSource):
             self._finish(self._file)
 
     def would_read(self, path: str) -> bool:
-        """Tell whether a file would be read if it were there."""
+        """Return whether a file would be read if it existed."""
         home, name = os.path.split(path)
         is_here = os.path.realpath(home or ".") == os.path.realpath(self.name)
         return is_here and not name.startswith(_HIDDEN)
 
     def close(self) -> None:
-        """Close the file that is open; nothing can be read after that."""
+        """Close the open file; nothing can be read afterwards."""
         super().close()
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def _next_file(self) -> _OpenFile | None:
-        """Open the first file that was not read yet, or the one that was being read."""
+        """Open the first unread file, or the one that was being read."""
         states = self._listing()
         resumed, self._resumed = self._resumed, None
         if resumed is not None:
@@ -206,7 +207,7 @@ class Folder(FileSource):
         return states
 
     def _forget(self, states: dict[str, State]) -> None:
-        """Forget files that were removed, and warn about those that were changed."""
+        """Drop removed files, and warn about changed ones."""
         kept = {name: states[name] for name in self._read if name in states}
         for name, state in kept.items():
             if state != self._read[name]:
@@ -214,7 +215,7 @@ class Folder(FileSource):
         self._read = kept
 
     def _open(self, name: str, state: State) -> _OpenFile | None:
-        """Open a file, None if it is gone."""
+        """Open a file; None if it is gone."""
         path = str(Path(self.name) / name)
         content = opened_content(path)
         if content is None:
@@ -241,7 +242,7 @@ class Folder(FileSource):
         return None
 
     def _finish(self, file: _OpenFile) -> None:
-        """Close a file that was read, and warn if it is not whole or not what it was."""
+        """Close a file that was read, and warn if it is truncated or was changed."""
         name, content = file.name, file.content
         if content is not None and content.is_cut:
             raise BadDataError(f"{content.name}: the packed data is cut short.")

@@ -1,4 +1,4 @@
-"""Logs that rotate: which of their files are which, after these were renamed or replaced."""
+"""Logs that rotate: recognizing files after they were renamed or replaced."""
 
 from __future__ import annotations
 
@@ -46,19 +46,20 @@ class FollowedFile:
     mark : Mark
         How far it was read.
     seen : Mark
-        The fingerprint of the first bytes, of a file that was not read yet.
+        The fingerprint of the first bytes of an unread file.
     inode : tuple of int
-        A hint which of several files that begin alike it is, never a proof.
+        A hint that distinguishes files with equal beginnings, never a proof.
     stored : str
-        Once a packed file was read to its end, the digest that knows it without unpacking it.
+        After a compressed file was read to its end, the digest that identifies it without
+        decompression.
     entry : Entry, optional
-        What the last look found; None if the file was not there.
+        The result of the last look; None if the file did not exist.
     reader : RowReader, optional
-        The open file, also one that was deleted since.
+        The open file, even if it has been deleted.
     fruitless : tuple, optional
-        Size, time of change and finality of the file when it had nothing new.
+        Size, modification time and finality of the file when it had no new data.
     said : set of str
-        The warnings that are given once.
+        The warnings that were given, each only once.
     """
 
     path: str
@@ -73,27 +74,27 @@ class FollowedFile:
 
     @property
     def name(self) -> str:
-        """Its name as messages have it."""
+        """The name for messages."""
         return shown_path(self.path)
 
     @property
     def known(self) -> Mark:
-        """What it is known by."""
+        """The fingerprint that identifies the file."""
         return self.mark if self.mark.offset else self.seen
 
     @property
     def is_there(self) -> bool:
-        """Whether it can be read: by its name, or since it is still open."""
+        """Whether it can be read, by its name or because it is still open."""
         return self.entry is not None or self.reader is not None
 
     @property
     def has_begun(self) -> bool:
-        """Whether something was written to it."""
+        """Whether it has any contents."""
         return self.mark.offset > 0 or (self.entry is not None and self.entry.size > 0)
 
     @property
     def is_unread(self) -> bool:
-        """Whether the last look found more than was read."""
+        """Whether the last look found unread data."""
         if self.entry is None:
             return False
         if self.path.endswith(PACKED_SUFFIXES):
@@ -101,17 +102,17 @@ class FollowedFile:
         return self.entry.size > self.mark.offset
 
     def has_nothing_new(self, size: int, changed: int, *, is_final: bool) -> bool:
-        """Tell whether all rows were read when the file was in this state."""
+        """Return whether all rows had been read when the file was in this state."""
         return self.fruitless in ((size, changed, is_final), (size, changed, True))
 
     def is_stored_as(self, content: Content) -> bool:
-        """Tell whether a packed file is the one that was read to its end."""
+        """Return whether a compressed file is the one that was read to its end."""
         if not self.stored or not isinstance(content, PackedContent):
             return False
         return content.stored_digest() == self.stored
 
     def found(self, entry: Entry | None) -> None:
-        """Take note of the name that it has now, if any."""
+        """Record its current name, if any."""
         self.entry = entry
         if entry is None:
             return
@@ -131,7 +132,7 @@ class FollowedFile:
             self.reader = None
 
     def to_json(self) -> list[Any]:
-        """Write what is known about the part that was read."""
+        """Convert to JSON what is known about the part that was read."""
         return [self.path, *self.inode, self.stored, *self.mark.to_json()]
 
     @classmethod
@@ -157,37 +158,37 @@ class FollowedFile:
 
 @attrs.frozen
 class Matches:
-    """Which files are which, as one look at the folders says.
+    """The files that one look at the folders recognizes.
 
     Parameters
     ----------
     found : mapping from FollowedFile to Entry
-        The files that are known, under the names that they have now.
+        The known files, by their current names.
     new : mapping from log to list of Entry
         The others.
     copies : mapping from log to list of (Entry, Mark)
-        Copies of files of which more was read, with marks at their ends.
-    waiting : mapping from path to str
-        What cannot be told yet: copies that are being made, and packed files that are cut short,
-        with their names.
+        Partial copies of files that were read further, with marks at their ends.
+    undecided : mapping from path to str
+        Undecided entries, with their names: copies in progress, and truncated compressed files.
     """
 
     found: dict[FollowedFile, Entry] = attrs.Factory(dict)
     new: dict[str, list[Entry]] = attrs.Factory(lambda: defaultdict(list))
     copies: dict[str, list[tuple[Entry, Mark]]] = attrs.Factory(lambda: defaultdict(list))
-    waiting: dict[str, str] = attrs.Factory(dict)
+    undecided: dict[str, str] = attrs.Factory(dict)
 
 
 def match(logs: Logs, entries: Iterable[Entry]) -> Matches:
-    """Find every file that is known among the files that are there.
+    """Find every known file among the existing files.
 
-    A file is known by the fingerprint of what was read of it. Where several begin with that, the
-    inode, then the name, then the age decide; they hold the same rows as far as it goes.
+    A file is recognized by the fingerprint of the part that was read. If several files begin with
+    that part, the inode, then the name, then the age decide; up to there, all of them hold the same
+    rows.
 
     Raises
     ------
     OutdatedError
-        If a file was renamed or replaced meanwhile.
+        If a file was renamed or replaced in the meantime.
     """
     matches = Matches()
     homes = {file.path: log for log, files in logs.items() for file in files}
@@ -207,7 +208,7 @@ def match(logs: Logs, entries: Iterable[Entry]) -> Matches:
 def _match_log(
     files: Sequence[FollowedFile], free: list[Entry], found: dict[FollowedFile, Entry]
 ) -> list[Entry]:
-    """Match the files of one log, and return the entries that are left over."""
+    """Match the files of one log, and return the unmatched entries."""
     # Where little is known, many files fit: what is known better comes first.
     for file in sorted(files, key=lambda file: -file.known.offset):
         likely = sorted(free, key=lambda e: (e.inode != file.inode, e.path != file.path))
@@ -219,7 +220,7 @@ def _match_log(
 
 
 def _is_file(file: FollowedFile, entry: Entry) -> bool:
-    """Tell whether an entry begins with what was read of a file."""
+    """Return whether an entry begins with what was read of a file."""
     if not file.known.offset or entry == file.entry:
         return entry.path == file.path or entry.inode == file.inode
     with content_of(entry, file) as content:
@@ -233,7 +234,7 @@ def content_of(entry: Entry, file: FollowedFile | None = None) -> Iterator[Conte
     Raises
     ------
     OutdatedError
-        If another file has its name by now.
+        If its name now belongs to another file.
     """
     if file is not None and file.reader is not None and file.reader.content.inode == entry.inode:
         yield file.reader.content
@@ -254,28 +255,28 @@ class OutdatedError(Exception):
 
 
 def _judge(log: str, entry: Entry, files: Sequence[FollowedFile], matches: Matches) -> None:
-    """Tell what an entry is that no file of its log was found to be."""
+    """Classify an entry that matches no known file of its log."""
     with content_of(entry) as content:
         for file in files:
             now = matches.found.get(file)
             if now is None and _is_shorter(entry, content, file):
                 size = content.size_up_to(file.mark.offset)
                 if content.is_cut:
-                    matches.waiting[entry.path] = content.name
+                    matches.undecided[entry.path] = content.name
                 else:
                     copy = Mark.at(content, size, file.mark.line)
                     matches.copies[log].append((entry, copy))
                 return
             if now is not None and now.path == file.path and _is_being_copied(entry, now, file):
-                matches.waiting[entry.path] = ""
+                matches.undecided[entry.path] = ""
                 return
     matches.new[log].append(entry)
 
 
 def _is_shorter(entry: Entry, content: Content, file: FollowedFile) -> bool:
-    """Tell whether an entry is a file that is gone, with less of it than was read.
+    """Return whether an entry is a shorter copy of a file that is gone.
 
-    It was copied or compressed before the other grew and was read, or is not yet written whole.
+    The copy was made before the file grew and was read, or is still incomplete.
     """
     age = log_name(Path(file.path).name).age
     if entry.age > age or (entry.age == age and not content.is_packed):
@@ -287,7 +288,7 @@ def _is_shorter(entry: Entry, content: Content, file: FollowedFile) -> bool:
 
 
 def _hold_copies(log: str, files: Sequence[FollowedFile], matches: Matches) -> None:
-    """Let copies of newer files wait, as `_judge` does, where nothing was read of both."""
+    """Hold copies of newer files back, as `_judge` does, if neither of the two was read."""
     new, found = matches.new[log], matches.found
     unread = [*new, *(found[file] for file in files if file in found and not file.mark.offset)]
     alike: dict[str, list[Entry]] = defaultdict(list)
@@ -297,13 +298,13 @@ def _hold_copies(log: str, files: Sequence[FollowedFile], matches: Matches) -> N
     for older, newer in chain.from_iterable(map(pairwise, alike.values())):
         if older in new and _is_being_copied(older, newer):
             new.remove(older)
-            matches.waiting[older.path] = ""
+            matches.undecided[older.path] = ""
 
 
 def _is_being_copied(entry: Entry, now: Entry, file: FollowedFile | None = None) -> bool:
-    """Tell whether an entry is a copy of a newer file, as copytruncate makes before it truncates.
+    """Return whether an entry is a copy of a newer file, as made by copytruncate.
 
-    The copy is the one to read on once the file is truncated, and until then the file is.
+    Reading continues in the copy once the file has been truncated, and in the file until then.
     """
     if entry.age >= now.age or not 0 < entry.size <= now.size:
         return False
@@ -313,7 +314,7 @@ def _is_being_copied(entry: Entry, now: Entry, file: FollowedFile | None = None)
 
 
 def _match_over_logs(logs: Logs, matches: Matches) -> None:
-    """Find files that were renamed to what looks like a part of another log."""
+    """Find files whose new names look like parts of another log."""
     missing = [
         (log, file)
         for log, files in logs.items()
@@ -345,8 +346,8 @@ def in_order(
 ) -> list[FollowedFile]:
     """Sort the files of a log, the oldest first.
 
-    A file that is gone, or is called like a part of another log, comes before what follows it
-    so far, and before all that is new.
+    A file that is gone, or has the name of a part of another log, comes before its known successors
+    and before all new files.
     """
     ages = {file: file.entry.age for file in new if file.entry is not None}
     known = {

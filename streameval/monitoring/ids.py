@@ -23,9 +23,9 @@ _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 def hash_ids(ids: Sequence[Any] | npt.NDArray[Any], *, name: str) -> tuple[Words, Words]:
     """Return the two halves of the hash of each id.
 
-    Text is hashed by blake2b to 128 bits: among 1e7 ids two are confused with a probability of
-    1e-25, where 64 bits have 3e-6. Integers are mixed by a bijection, so two are never confused.
-    As for labels, 1, 1.0 and True are one id, and "1" is another.
+    Text is hashed by blake2b to 128 bits: among 1e7 ids, two collide with a probability of 1e-25;
+    with 64 bits, it would be 3e-6. Integers are mixed by a bijection, so they never collide. As
+    with labels, 1, 1.0 and True are the same id, and "1" is a different one.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def hash_ids(ids: Sequence[Any] | npt.NDArray[Any], *, name: str) -> tuple[Words
     Raises
     ------
     InvalidInputError
-        If an id is missing, or is no text and no integer of 64 bits.
+        If an id is missing, or is neither text nor a 64-bit integer.
 
     Examples
     --------

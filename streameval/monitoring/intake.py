@@ -1,4 +1,4 @@
-"""The sources of a monitor together: what has been read of each, and what they say."""
+"""All sources of a monitor: their positions, counters and warnings."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Intake:
     Parameters
     ----------
     sources : mapping from role to Source
-        Those of "predictions", and of "labels" if there are any.
+        The sources of "predictions" and, if there are any, of "labels".
     timing : Timing
-        When a partition is behind, and when it is idle.
+        Decides when a partition is behind, and when it is idle.
     """
 
     def __init__(self, sources: Mapping[str, Source], timing: Timing) -> None:
@@ -40,18 +40,18 @@ class Intake:
         }
 
     def restore(self, partitions: Mapping[str, Any], positions: Mapping[str, Any]) -> None:
-        """Go on from what `partitions_to_json` and `positions` were."""
+        """Continue from earlier values of `partitions_to_json` and `positions`."""
         for role, reader in self.readers.items():
             reader.partitions = self._partitions(role, partitions[role])
             reader.position = positions.get(role)
 
     def seek(self) -> None:
-        """Let the sources continue at their positions."""
+        """Move the sources to their positions."""
         for reader in self.readers.values():
             reader.source.seek(reader.position)
 
     def look(self, limit: int, where: RowFilter | None, max_bad: int | Share) -> bool:
-        """Hold first rows of every source; tell whether there are any of each."""
+        """Hold the first rows of every source; return whether each source has some."""
         bad = BadRows(max_bad)
         filters = {"predictions": where}
         found = [
@@ -61,7 +61,7 @@ class Intake:
 
     @staticmethod
     def next(order: Iterable[Reader], limit: int) -> tuple[Reader, Chunk] | None:
-        """Read from the first of some readers that has more; None if none has."""
+        """Read from the first of several readers that has more rows; None if none has."""
         for reader in order:
             chunk = reader.next(limit)
             if chunk is not None:
@@ -69,7 +69,7 @@ class Intake:
         return None
 
     def declare(self, now: float) -> list[tuple[str, str]]:
-        """Await the partitions that have been found; return the role and name of new ones."""
+        """Wait for newly found partitions, and return their roles and names."""
         return [
             (role, name)
             for role, reader in self.readers.items()
@@ -77,7 +77,7 @@ class Intake:
         ]
 
     def release_idle(self, now: float) -> list[tuple[str, str]]:
-        """Let go of partitions that are silent; return their roles and names."""
+        """Stop waiting for silent partitions, and return their roles and names."""
         return [
             (role, name)
             for role, reader in self.readers.items()
@@ -87,7 +87,7 @@ class Intake:
 
     @property
     def predictions(self) -> Partitions:
-        """How far predictions have come."""
+        """The progress of predictions."""
         return self.readers["predictions"].partitions
 
     @property
@@ -96,12 +96,12 @@ class Intake:
         return {role: reader.position for role, reader in self.readers.items()}
 
     def partitions_to_json(self) -> dict[str, Any]:
-        """Return how far the partitions of each source have come."""
+        """Return the progress of the partitions of each source."""
         return {role: reader.partitions.to_json() for role, reader in self.readers.items()}
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a server has not answered, so that there may be more although none was read."""
+        """Whether a server did not answer, so that there may be rows although none was read."""
         return not all(_is_caught_up(reader.source) for reader in self.readers.values())
 
     @property
@@ -110,18 +110,18 @@ class Intake:
         return all(reader.source.is_at_end for reader in self.readers.values())
 
     def counts(self) -> Counter[str]:
-        """Return what sources have counted since the last call."""
+        """Return the counts of the sources since the last call."""
         counts: Counter[str] = Counter()
         for reader in self.readers.values():
             counts.update(getattr(reader.source, "counts", dict)())
         return counts
 
     def warnings(self) -> list[str]:
-        """Return what sources have warned of since the last call."""
+        """Return the warnings of the sources since the last call."""
         return [text for reader in self.readers.values() for text in reader.source.warnings()]
 
     def interrupt(self) -> None:
-        """Let sources wait for no server any more."""
+        """Make sources stop waiting for servers."""
         for reader in self.readers.values():
             getattr(reader.source, "interrupt", _ignore)()
 
@@ -140,5 +140,5 @@ def _ignore() -> None:
 
 
 def _is_caught_up(source: Source) -> bool:
-    """Tell whether None from a source means that all has been read."""
+    """Return whether None from a source means that everything has been read."""
     return bool(getattr(source, "is_caught_up", True))

@@ -1,23 +1,23 @@
-"""The join of predictions and labels by id, which no order of reading changes.
+"""The join of predictions and labels by id; its result does not depend on reading order.
 
 The rules
 ---------
 Each side, predictions and labels, has partitions, and each partition is a fixed sequence of rows.
-Everything below is a function of these sequences, as far as they have been read:
+Everything below is a function of the parts of these sequences that have been read:
 
 *Arrival.* The watermark of a partition after some rows is the newest event time among them minus
-``out_of_order``. A row *arrives* at its own event time, or at the watermark of its partition just
-before it if that is later. For a row that is no more than ``out_of_order`` behind, arrival is event
-time. The join compares arrival times only; event times are carried to the panes.
+``out_of_order``. A row *arrives* at its own event time, or at the previous watermark of its
+partition if that is later. For a row that is at most ``out_of_order`` behind, the arrival time is
+the event time. The join compares only arrival times; event times are passed on to the panes.
 
-*Order.* The rows of a side are ordered by arrival time, then by the name of the partition, then as
-in the partition. The watermark of a side is that of its partition that is furthest behind. No later
-row comes before it, so a row is *released* to the join once none can precede it: with one partition
-and ``out_of_order`` 0 at once.
+*Order.* The rows of a side are ordered by arrival time, then by the name of the partition, then by
+their order in the partition. The watermark of a side is that of its slowest partition. No later row
+arrives before it, so a row is *released* to the join once no other row can precede it: with one
+partition and ``out_of_order`` 0, immediately.
 
-*Predictions.* A prediction that arrives within ``wait`` after the row of the same id before it, the
-end included, is a ``duplicate_prediction``. Every other prediction is a row, so the rows of one id
-lie more than ``wait`` apart, and an id may be used again once its wait is over.
+*Predictions.* A prediction that arrives at most ``wait`` after the previous row of the same id is a
+``duplicate_prediction``. Every other prediction is a row, so the rows of one id are more than
+``wait`` apart, and an id can be reused once its wait is over.
 
 *Labels.* A label that arrives at time s belongs to
 
@@ -28,40 +28,39 @@ lie more than ``wait`` apart, and an id may be used again once its wait is over.
 4. or else it is counted as ``orphan_expired`` once both watermarks have passed s + wait.
 
 *One label a row.* The first label that belongs to a row, in the order of labels, is the label of
-the row, which is counted at once. A later one is a ``duplicate_label`` if it is equal and
+the row, which is then counted. A later one is a ``duplicate_label`` if it is equal and
 ``conflicting`` if not.
 
-*Corrections.* With ``settle``, the first label of an id and all that arrive within ``settle`` after
-it, the end included, are one label: that of the first's arrival, with the last one's value. It is
-released when the watermark of labels has passed the end of that time, so the watermark of labels
-counts as ``settle`` behind. Of the labels taken together each is a ``duplicate_label`` if it equals
-the one before it, and else a ``corrected`` one. What belongs to the row later and differs is
-a ``late_correction``, not ``conflicting``.
+*Corrections.* With ``settle``, the first label of an id and all that arrive at most ``settle``
+after it form one label, with the arrival of the first and the value of the last. It is released
+once the watermark of labels has passed the end of that time, so the watermark of labels counts as
+``settle`` behind. Each of these labels after the first is a ``duplicate_label`` if it equals the
+previous one, and otherwise ``corrected``. A later label of the row that differs is a
+``late_correction``, not ``conflicting``.
 
-*No label.* A row without a label is ``unlabelled`` once the lesser of both watermarks has passed
-its arrival + ``wait``. No clock has a part in it, and a source of labels that is silent holds it
-up.
+*No label.* A row without a label is ``unlabelled`` once both watermarks have passed its arrival +
+``wait``. The clock plays no part, so a silent source of labels delays it.
 
-Why nothing depends on reading
+Why the order of reading does not matter
 ------------------------------
 Released rows are a prefix of one order, so which predictions are rows does not depend on when they
-are read. Case 1 is final when label and row are there, since another row of the id in that time
-would lie within ``wait`` of this one. Case 2 is decided when every row up to s is known. In case 3
-the row has been released, so all rows before it have been too, and none of them took the label. In
-case 4, and for a row without a label, nothing that can still come arrives in the time asked about.
-First labels are first forever, as labels are released in order. So every decision is final, and is
-made by what has been read. To decide, a row has to be remembered until the watermark has passed its
-arrival + 2 waits; in the second wait by its hash and time alone.
+are read. Case 1 is final as soon as label and row are known, because another row of the id in that
+time would lie within ``wait`` of this one. Case 2 is decided once every row up to s is known. In
+case 3 the row has been released, so all rows before it have been too, and none of them took the
+label. In case 4, and for a row without a label, no later row can arrive in the time in question. A
+first label remains the first, because labels are released in order. So every decision is final, and
+depends only on the rows read. For these decisions, a row is kept until the watermark has passed its
+arrival + 2 waits; during the second wait, only its hash and time are needed.
 
 What remains
 ------------
 * A partition that is first named after the watermark has moved begins at that watermark: its older
-  rows arrive there, and may be late. So the outcome depends on when it was named, but only if it
-  has older rows. `Join.declare` names partitions before they are read.
-* A partition that `Join.finish` lets go holds nothing up. If its name has rows again, it is new.
-* A late label that arrives more than a wait late is ``orphan_expired``, since nobody knows its row.
-* The last rows before the end of the data are not released: those of the last ``out_of_order``, and
-  in all partitions but one the rows past the watermark. They are when more comes.
+  rows arrive there, and may be late. So the result depends on when it was named, but only if it has
+  older rows. `Join.declare` names partitions before they are read.
+* A partition that `Join.finish` releases delays nothing. If its name has rows again, it is new. * A
+late label that arrives more than a wait late is ``orphan_expired``, because its row is no longer
+known. * The last rows of the data are not released: those within the last ``out_of_order`` and, in
+all partitions but the slowest, the rows past the watermark. Later rows release them.
 """
 
 from __future__ import annotations
@@ -113,11 +112,11 @@ class Joined:
     times : array of int64, shape (n,)
         Event times of the predictions, in microseconds.
     rows : structured array, shape (n,)
-        What the predictions carry.
+        The values that the predictions carry.
     labels : array, shape (n,)
-        The label of each row; 0 where it has none.
+        The label of each row; 0 without one.
     is_labelled : array of bool, shape (n,)
-        Whether the row has a label; the others have none after their wait.
+        Whether the row has a label; the others got none within their wait.
     """
 
     times: Integers
@@ -131,7 +130,7 @@ class Joined:
 
 @attrs.frozen(eq=False)
 class RunChanges:
-    """What a checkpoint has to write so that it holds the join as it is.
+    """The changes that bring a checkpoint up to date with the join.
 
     Parameters
     ----------
@@ -142,7 +141,7 @@ class RunChanges:
     removed : tuple of int
         The ids of blobs to delete, with their bitmaps.
     state : dict
-        What `json.dumps` takes; it replaces the earlier one.
+        The JSON state, which replaces the earlier one.
     """
 
     added: Mapping[int, bytes]
@@ -178,26 +177,26 @@ class _Options:
 
 
 class Join:
-    """Predictions and labels that await each other.
+    """Predictions and labels that wait for each other.
 
-    `predict` and `label` take rows in the order of their partition, `ready` returns what can be
-    counted and lets go what is over. Once `ready` has been called, rows, labels and counters are
-    a function of the rows of each partition so far (see the module). A row takes about 40 bytes and
-    what the prediction carries, and 40 more once it has a label. When its wait is over it takes 30
-    bytes, for as long again.
+    `predict` and `label` take rows in the order of their partition, `ready` returns the rows that
+    can be counted and drops expired ones. Once `ready` has been called, rows, labels and counters
+    are a function of the rows of each partition so far (see the module). A row takes about 40 bytes
+    and what the prediction carries, and 40 more once it has a label. After its wait, it takes 30
+    bytes for the same time again.
 
     Parameters
     ----------
     dtype : structured numpy dtype
-        What a prediction carries: scores, weight, slices, groups.
+        The values of a prediction: scores, weight, slices, groups.
     wait : int
         How long a prediction waits for its label, in microseconds of event time.
     out_of_order : int
-        How far a row may be behind the newest row before it in its partition.
+        How much older a row may be than the newest earlier row of its partition.
     settle : int, optional
-        How long a label may be corrected before its row is counted.
+        How long a label can be corrected before its row is counted.
     max_pending : int
-        From so many predictions held, `is_full` says to read no more of them.
+        The number of held predictions from which `is_full` is true.
     label_dtype : dtype
         float64, or int64 for codes.
 
@@ -245,35 +244,35 @@ class Join:
 
     @property
     def counters(self) -> dict[str, int]:
-        """The number of rows and labels by what became of them."""
+        """The numbers of rows and labels by outcome."""
         return dict(self._counters)
 
     @property
     def n_pending(self) -> int:
         """The number of predictions without a label whose wait is not over."""
-        return self._rows.n_untaken + self._predictions.n_waiting
+        return self._rows.n_untaken + self._predictions.n_pending
 
     @property
     def is_full(self) -> bool:
-        """Whether so many predictions are held that no more should be read for now.
+        """Whether too many predictions are held to read more for now.
 
-        Those that have their label are held until their wait is over, and count.
+        Predictions with a label are also held, and count, until their wait is over.
         """
-        held = self._rows.n_current + self._predictions.n_waiting
+        held = self._rows.n_current + self._predictions.n_pending
         return held >= self._options.max_pending
 
     @property
     def is_full_of_labels(self) -> bool:
-        """Whether so many labels await their prediction that no more should be read for now."""
-        held = self._orphans.n_untaken + self._settling.store.n_untaken + self._labels.n_waiting
+        """Whether too many labels wait for their prediction to read more for now."""
+        held = self._orphans.n_untaken + self._settling.store.n_untaken + self._labels.n_pending
         return held >= self._options.max_pending
 
     @property
     def is_stuck(self) -> bool:
-        """Whether it is full after `ready`, and no label that is read will change that.
+        """Whether it is full after `ready`, and further labels cannot change that.
 
-        Then ``max_pending`` has to be larger: more predictions come within one wait, or in one
-        partition before the rows of another of the same time.
+        Then ``max_pending`` is too small for the predictions of one wait, or for one partition that
+        is ahead of another.
         """
         predictions, labels = self.watermarks
         no_label_helps = predictions is None or (labels is not None and labels >= predictions)
@@ -288,16 +287,16 @@ class Join:
 
     @property
     def watermark(self) -> int | None:
-        """The lesser of both watermarks, by which waits end; None until both sides began."""
+        """The lower of both watermarks, which ends waits; None until both sides have rows."""
         predictions, labels = self.watermarks
         return None if predictions is None or labels is None else min(predictions, labels)
 
     def declare(self, side: Literal["predictions", "labels"], partition: str) -> None:
-        """Name a partition before its rows are read, so that no wait ends before they are."""
+        """Register a partition before its rows are read, so that no wait ends before that."""
         self._side(side).declare(partition)
 
     def finish(self, side: Literal["predictions", "labels"], partition: str) -> None:
-        """Say that a partition has no more rows, so that waits no longer depend on it."""
+        """Mark a partition as complete, so that waits no longer depend on it."""
         self._side(side).finish(partition)
 
     def predict(
@@ -309,7 +308,7 @@ class Join:
         *,
         is_own: Bits | None = None,
     ) -> None:
-        """Take the next predictions of a partition.
+        """Add the next predictions of a partition.
 
         Parameters
         ----------
@@ -318,9 +317,9 @@ class Join:
         times : array of int64, shape (n,)
             Event times in microseconds.
         rows : structured array, shape (n,)
-            What the predictions carry.
+            The values that the predictions carry.
         is_own : array of bool, shape (n,), optional
-            Which of them to take; the others move the watermark alone.
+            Which of them to join; the others only move the watermark.
         """
         keys = self._keys(ids, times)
         rows = np.asarray(rows)
@@ -341,12 +340,12 @@ class Join:
         *,
         is_own: Bits | None = None,
     ) -> None:
-        """Take the next labels of a partition.
+        """Add the next labels of a partition.
 
         Parameters
         ----------
         partition, ids, times, is_own
-            As `predict` has them.
+            See `predict`.
         labels : array of numbers, shape (n,)
         """
         keys = self._keys(ids, times)
@@ -355,7 +354,7 @@ class Join:
         self._labels.put(partition, event, {**keys, "value": values}, is_own)
 
     def ready(self) -> Joined:
-        """Return the rows that have a label now, and those whose wait is over without one."""
+        """Return the newly labelled rows, and those whose wait ended without a label."""
         admitted = self._admit_predictions()
         joined = self._admit_labels(admitted)
         watermark = self.watermark
@@ -363,9 +362,9 @@ class Join:
         return self._joined(joined, *unlabelled)
 
     def changes(self) -> RunChanges:
-        """Return what changed since the last call, or since the join was restored.
+        """Return the changes since the last call, or since the join was restored.
 
-        What is returned counts as written. If it cannot be, go on from what was.
+        They are assumed to be written. If writing fails, restore the join from what was written.
         """
         added: dict[int, bytes] = {}
         dead: dict[int, bytes] = {}
@@ -390,7 +389,7 @@ class Join:
         runs: Mapping[int, bytes],
         dead: Mapping[int, bytes],
     ) -> Self:
-        """Make the join again of what was written.
+        """Rebuild the join from stored changes.
 
         Parameters
         ----------
@@ -405,9 +404,9 @@ class Join:
         Raises
         ------
         CorruptStateError
-            If they were damaged, or do not belong together.
+            If they are damaged or inconsistent.
         IncompatibleStateError
-            If the join that was written has other options.
+            If the stored join has other options.
         """
         join = cls(dtype, **options)
         join._restore(state, runs, dead)
@@ -441,7 +440,7 @@ class Join:
             "the counters have other names",
         )
         for count in [*counts, *counters.values()]:
-            require(type(count) is int and 0 <= count < MAX_TIME, "a count is no integer")
+            require(type(count) is int and 0 <= count < MAX_TIME, "a count is not an integer")
         require(state["next_id"] > max(used, default=-1), "the next id is used")
         self._ids.next, self._n_released = counts
         self._decided, self._expired = map(read_time, (state["decided"], state["expired"]))
@@ -449,7 +448,7 @@ class Join:
         self._take_again()
 
     def _take_again(self) -> None:
-        """Take the rows whose wait is over and those that have a label, which must be there."""
+        """Restore the rows whose wait is over and those with a label, which must exist."""
         self._rows.take_past(self._expired)
         keys = self._accepted.columns(self._accepted.between(self._expired, MAX_TIME))
         found = self._rows.find(keys)
@@ -544,7 +543,7 @@ class Join:
         return values
 
     def _admit_predictions(self) -> Columns | None:
-        """Add the predictions that are released, and return their keys."""
+        """Add the released predictions, and return their keys."""
         released = self._predictions.release()
         if released is None:
             return None
@@ -557,7 +556,7 @@ class Join:
         return rows
 
     def _are_rows(self, predictions: Columns) -> Bits:
-        """Return which of the predictions, sorted by id, are rows of their own."""
+        """Return which of the predictions, sorted by id, are rows and not duplicates."""
         wait, times = self._options.wait, predictions["time"]
         before = np.full(len(times), _NO_TIME)
         found = self._rows.find(predictions)
@@ -581,7 +580,7 @@ class Join:
         return is_row
 
     def _admit_labels(self, admitted: Columns | None) -> Columns:
-        """Find the rows of labels, and return the rows that have one now, with their labels."""
+        """Match labels with rows, and return the newly labelled rows with their labels."""
         labels = self._labels_to_match(admitted)
         if labels is None:
             return self._with_labels(np.zeros(0, np.int64), np.zeros(0))
@@ -597,7 +596,7 @@ class Join:
         return self._accept(select(labels, is_owned), owner[is_owned])
 
     def _labels_to_match(self, admitted: Columns | None) -> Columns | None:
-        """Return new labels and those orphans of which more is known now, by id and order."""
+        """Return new labels and the orphans to reconsider, by id and order."""
         parts = []
         released = self._labels.release()
         if released is not None:
@@ -618,7 +617,7 @@ class Join:
         return select(labels, key_order(labels))
 
     def _settled(self, parts: list[Columns]) -> list[Columns]:
-        """Keep labels back that may be corrected, and return those that no longer can be."""
+        """Hold back labels that can still be corrected, and return the others."""
         for part in parts:
             self._settling.put(part)
         watermark = self.watermarks[1]
@@ -630,7 +629,7 @@ class Join:
         return [labels] if len(labels["time"]) else []
 
     def _orphans_to_match(self, admitted: Columns | None) -> Integers:
-        """Find orphans of the ids of new rows, and those for which no row can come any more."""
+        """Find orphans with the ids of new rows, and orphans that can no longer get a row."""
         found = []
         if admitted is not None:
             found.append(self._orphans.find(admitted).rows)
@@ -696,7 +695,7 @@ class Join:
         return values
 
     def _expire(self, watermark: int) -> Columns:
-        """Let go what nothing can meet any more, and return the rows without a label."""
+        """Drop what can no longer match, and return the rows without a label."""
         wait = self._options.wait
         self._expired = watermark - wait
         self._counters["orphan_expired"] += len(self._orphans.take_past(self._expired))
@@ -709,7 +708,7 @@ class Join:
         return rows
 
     def _joined(self, labelled: Columns, *unlabelled: Columns) -> Joined:
-        """Put rows with and without labels together, by event time and then by id."""
+        """Combine rows with and without labels, by event time and then by id."""
         parts = (labelled, *unlabelled)
         high, times, rows = (
             np.concatenate([part[name] for part in parts]) for name in ("high", "event", "row")

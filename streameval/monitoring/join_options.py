@@ -1,4 +1,4 @@
-"""The options of a monitor that joins labels: which ones go together, and what they mean."""
+"""The options of a monitor that joins labels: their meaning and valid combinations."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Shard:
     Parameters
     ----------
     index : int
-        Which of the monitors it is, from 0.
+        The index of the monitor, from 0.
     count : int
-        How many there are.
+        The number of monitors.
     """
 
     index: int
@@ -45,7 +45,7 @@ class Shard:
         Raises
         ------
         InvalidInputError
-            If it is none.
+            If it has another form.
         """
         match = _SHARD.fullmatch(text) if isinstance(text, str) else None
         number, count = map(int, match.groups()) if match is not None else (0, 0)
@@ -56,7 +56,7 @@ class Shard:
         return cls(number - 1, count)
 
     def has(self, ids: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Tell which ids are its own, by a hash that is the same everywhere."""
+        """Return which ids belong to it, by a hash that is the same everywhere."""
         hashes = (crc32(one.encode()) for one in ids)
         is_own: npt.NDArray[np.bool_] = (
             np.fromiter(hashes, np.int64, len(ids)) % self.count == self.index
@@ -73,7 +73,7 @@ def check_join(
     label_time: Any,
     shard: Any,
 ) -> None:
-    """Refuse options of a join without labels, and labels without what joins them."""
+    """Refuse join options without labels, and labels without the options that join them."""
     needed = {"key": key, "wait": wait}
     if has_labels:
         for name, value in needed.items():
@@ -89,11 +89,11 @@ def check_join(
     }
     for name, value in others.items():
         if value is not None:
-            raise InvalidInputError("has no meaning without labels", argument=name)
+            raise InvalidInputError("cannot be used without labels", argument=name)
 
 
 def label_of(unlabelled: Any, truths: Sequence[Column]) -> dict[str, npt.NDArray[Any]] | None:
-    """Read the label of predictions that get none; None leaves them without."""
+    """Read the label for predictions that get none; None leaves them unlabelled."""
     if unlabelled == "drop":
         return None
     found = {column.argument: read_one(column.field_type, unlabelled) for column in truths}

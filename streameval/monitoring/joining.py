@@ -1,4 +1,4 @@
-"""Labels that come later: batches into the join, and batches that can be counted out of it."""
+"""Labels that arrive later: batches go into the join, and countable batches come out."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _STRANGERS = 100
 
 
 class Joining:
-    """A `Join` of batches: it makes records of them, and batches of joined records.
+    """A `Join` of batches: converts batches to records, and joined records to batches.
 
     Parameters
     ----------
     settings : Settings
     windows : WindowedConfig
-        Knows the column of time.
+        The plan, which knows the time column.
     parts : Split
-        What predictions and labels hold.
+        The columns of predictions and labels.
     saved : Saved
         The last commit.
     """
@@ -77,31 +77,31 @@ class Joining:
 
     @property
     def watermarks(self) -> tuple[int | None, int | None]:
-        """Those of predictions and of labels."""
+        """The watermarks of predictions and of labels."""
         return self._join.watermarks
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What the join counts."""
+        """The counters of the join."""
         return self._join.counters
 
     @property
     def n_pending(self) -> int:
-        """How many predictions are waiting."""
+        """The number of waiting predictions."""
         return self._join.n_pending
 
     @property
     def is_full(self) -> bool:
-        """Whether predictions are not read."""
+        """Whether to read no predictions for now."""
         return self._join.is_full
 
     @property
     def is_at_a_limit(self) -> bool:
-        """Whether one side is not read before joined rows have been taken out."""
+        """Whether one side must not be read until joined rows have been removed."""
         return self._join.is_full or self._join.is_full_of_labels
 
     def order(self, predictions: Reader, labels: Reader) -> list[Reader]:
-        """Put the source first that is behind in event time; leave out one that has to wait.
+        """Order sources by event time, the slowest first; leave out one that must wait.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Joining:
         self._join.finish(role, partition)
 
     def put(self, role: str, partition: str, times: Times, batch: Mapping[str, Array]) -> Any:
-        """Put in a batch of one source; return the index of those rows that are its own."""
+        """Add a batch of one source; return the index of the rows of this shard."""
         ids = batch[ID].tolist()
         is_own = None if self._shard is None else self._shard.has(ids)
         self._last_ids[role] = ids[-1]
@@ -145,7 +145,7 @@ class Joining:
         return slice(None) if is_own is None else is_own
 
     def ready(self) -> Iterator[tuple[Times, dict[str, Any]]]:
-        """Take out the rows that have a label now, and then those whose wait is over."""
+        """Remove and return newly labelled rows, then those whose wait is over."""
         joined = self._join.ready()
         for is_labelled in (True, False):
             chosen = joined.is_labelled if is_labelled else ~joined.is_labelled
@@ -163,7 +163,7 @@ class Joining:
             yield times, batch
 
     def strangers(self, n_labels: int) -> list[str]:
-        """Warn once if no label meets a prediction, although both are there."""
+        """Warn once if no label matches a prediction, although both sides have rows."""
         counters = self._join.counters
         n_expired = counters["unlabelled"]
         enough = min(n_expired, n_labels) >= _STRANGERS
@@ -171,14 +171,14 @@ class Joining:
             return []
         self._knows_strangers = True
         text = (
-            f"no label has met its prediction by `{self._key}`: {n_labels:,} labels have been "
+            f"no label matches a prediction by `{self._key}`: {n_labels:,} labels have been "
             f"read, such as {self._last_ids['labels']!r}, and {n_expired:,} predictions have "
-            f"waited in vain, such as {self._last_ids['predictions']!r}"
+            f"found no label, such as {self._last_ids['predictions']!r}"
         )
         return [text]
 
     def added_to(self, changes: Changes) -> Changes:
-        """Add what has changed to a commit."""
+        """Add the changes to a commit."""
         runs = self._join.changes()
         return attrs.evolve(
             changes,
@@ -190,6 +190,6 @@ class Joining:
         )
 
     def note_committed(self) -> None:
-        """Note that what was added to a commit is stored."""
+        """Record that the changes added to a commit are stored."""
         for one in self._dictionaries.values():
             one.stored()

@@ -1,4 +1,4 @@
-"""Topics of Kafka: partitions of messages, each known by its offset."""
+"""Kafka topics: partitions of messages, each identified by its offset."""
 
 from __future__ import annotations
 
@@ -54,27 +54,27 @@ _NO_TOPIC = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC")
 
 
 class Kafka(ServerSource):
-    """Read the messages of a topic of Kafka, each a JSON object, partition by partition.
+    """Read the messages of a Kafka topic, each a JSON object, partition by partition.
 
-    Positions are offsets in the checkpoint of a monitor, so that each row counts once; offsets
-    of a consumer group are neither read nor committed. Transactions that were aborted are
-    skipped, and those still open are awaited. Messages without a value, which delete a key of a
-    compacted topic, hold no row; keys and headers are not read. Partitions that the topic gains
-    are read from their beginning, within a minute.
+    Positions are offsets in the checkpoint of a monitor, so each row counts once; offsets of a
+    consumer group are neither read nor committed. Reading skips aborted transactions and waits for
+    open ones. Messages without a value, which delete a key of a compacted topic, have no row; keys
+    and headers are not read. New partitions of the topic are read from their beginning, within a
+    minute.
 
     Parameters
     ----------
     servers : str
-        ``"host:port"`` of one or more brokers, with commas between.
+        ``"host:port"`` of one or more brokers, separated by commas.
     topic : str
         Its name.
     partitions : sequence of int, optional
-        Those to read, by default all: monitors of other partitions count the rest, and their
-        states merge.
+        The partitions to read, by default all. Other monitors can count the rest, and their states
+        merge.
     config : mapping from str to value, optional
-        What librdkafka needs besides, such as ``{"security.protocol": "SASL_SSL", ...}``.
+        Additional settings of librdkafka, such as ``{"security.protocol": "SASL_SSL", ...}``.
     timeout : float
-        How many seconds brokers have for the first answer.
+        The seconds to wait for the first answer of the brokers.
 
     Raises
     ------
@@ -85,11 +85,11 @@ class Kafka(ServerSource):
 
     Notes
     -----
-    Where retention has deleted messages before they were read, reading goes on with the oldest
-    there is; a warning says how many offsets are gone, and the counter ``lost`` adds them up. A
-    partition that ends before the position, as when the topic was made again, is an error.
-
-    Brokers that go away are asked until they answer; nothing is lost meanwhile but by retention.
+    If retention deleted messages before they were read, reading continues with the oldest message;
+    a warning says how many offsets are gone, and the counter ``lost`` adds them up. A partition
+    that ends before the position, for example because the topic was recreated, is an error. If
+    brokers disconnect, the source retries until they answer; only retention can lose messages in
+    the meantime.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Kafka(ServerSource):
         Raises
         ------
         InvalidInputError
-            If the URL is of another form.
+            If the URL has another form.
         """
         parts = urlsplit(url)
         query = parse_qs(parts.query, keep_blank_values=True)
@@ -173,7 +173,7 @@ class Kafka(ServerSource):
         self._cluster = cluster
 
     def _check_config(self) -> None:
-        """Refuse what the client library does not take."""
+        """Refuse settings that the client library does not accept."""
         try:
             self._client.Consumer(self._config).close()
         except (self._client.KafkaException, TypeError, ValueError) as error:
@@ -182,7 +182,7 @@ class Kafka(ServerSource):
             ) from None
 
     def _connect(self) -> None:
-        """Look at all partitions, and assign them at their positions."""
+        """Find all partitions, and assign them at their positions."""
         self._failure = self._reason = None
         consumer = self._consumer = self._client.Consumer(
             {**self._config, "error_cb": self._note_error}
@@ -201,9 +201,10 @@ class Kafka(ServerSource):
         return _PATIENCE_WITH_KNOWN if self._has_answered else self._timeout
 
     def _patiently(self, ask: Callable[[float], Any], patience: float) -> Any:
-        """Ask until brokers answer or patience ends, so that an interruption is noticed soon.
+        """Retry in short attempts until brokers answer or time runs out.
 
-        Each time is a moment; it grows once a broker has the question and is slow to answer.
+        Short attempts notice an interruption soon; they get longer if a broker has the request and
+        is slow to answer.
         """
         moment, end = _MOMENT, time.monotonic() + patience
         while True:
@@ -221,7 +222,7 @@ class Kafka(ServerSource):
                     moment *= 2
 
     def _found_partitions(self, timeout: float) -> list[int]:
-        """List the partitions that the topic has now, or those chosen of them."""
+        """List the current partitions of the topic, or the chosen ones."""
         cluster = self._consumer.list_topics(self._topic, timeout=timeout)
         topic = cluster.topics[self._topic]
         if topic.error is not None:
@@ -230,8 +231,8 @@ class Kafka(ServerSource):
             self._cluster = cluster.cluster_id
         elif cluster.cluster_id not in (None, self._cluster):
             raise BadDataError(
-                f"{self.name}: belongs to another cluster than the position, "
-                f"{cluster.cluster_id!r} and not {self._cluster!r}."
+                f"{self.name}: is in the cluster {cluster.cluster_id!r}, but the position is of "
+                f"{self._cluster!r}."
             )
         there = sorted(topic.partitions)
         if self._chosen is None:
@@ -242,7 +243,7 @@ class Kafka(ServerSource):
         return sorted(self._chosen)
 
     def _start(self, partition: int) -> Any:
-        """Find where a partition is read on, and warn if messages before are gone unread."""
+        """Find where to continue a partition, and warn if unread messages are gone."""
         start = self._client.TopicPartition(self._topic, partition)
         found = self._patiently(
             lambda timeout: self._consumer.get_watermark_offsets(
@@ -255,8 +256,8 @@ class Kafka(ServerSource):
         name = self._name_of(partition)
         if offset > high:
             raise BadDataError(
-                f"{name}: ends at offset {high:,}, before {offset:,}, where reading goes on. Was "
-                "the topic made again? Then begin another checkpoint."
+                f"{name}: ends at offset {high:,}, before offset {offset:,}, where reading "
+                "continues. If the topic was created again, begin a new checkpoint."
             )
         if offset < low:
             n_rows = low - offset
@@ -286,7 +287,7 @@ class Kafka(ServerSource):
         return None
 
     def _look_for_partitions(self) -> None:
-        """Connect anew if the topic has gained partitions."""
+        """Reconnect if the topic has new partitions."""
         self._look_at = time.monotonic() + _LOOK_AGAIN
         try:
             found = self._found_partitions(_PATIENCE)
@@ -310,7 +311,7 @@ class Kafka(ServerSource):
                 return
 
     def _take(self, message: Any) -> int:
-        """Keep a message, and return its size; note an end; judge an error."""
+        """Keep a message and return its size; record an end; handle an error."""
         error = message.error()
         if error is None:
             value = message.value()
@@ -347,7 +348,7 @@ class Kafka(ServerSource):
         )
 
     def _note_error(self, error: Any) -> None:
-        """Keep an error of the whole connection, and what single brokers have said."""
+        """Keep an error of the whole connection, and the errors of single brokers."""
         if _is_final(error):
             self._failure = error
         elif error.name() != "_ALL_BROKERS_DOWN":
@@ -375,7 +376,7 @@ class Kafka(ServerSource):
 
 
 def read_properties(path: str) -> dict[str, str]:
-    """Read a file of lines ``name=value``, as clients of Kafka are configured.
+    """Read a file of ``name=value`` lines, the configuration format of Kafka clients.
 
     Raises
     ------
@@ -416,12 +417,12 @@ def _number(text: str) -> Any:
 
 
 def _is_final(error: Any) -> bool:
-    """Tell whether asking again is of no use."""
+    """Return whether retrying is pointless."""
     return bool(error.fatal()) or error.name() in _FORBIDDEN
 
 
 def _text_of(error: Any) -> str:
-    """Return the words of an error of Kafka, without its codes."""
+    """Return the text of a Kafka error, without its codes."""
     inner: Any = error.args[0] if isinstance(error, Exception) and error.args else error
     text = inner.str() if hasattr(inner, "str") else str(inner)
     return str(text).rstrip(".")

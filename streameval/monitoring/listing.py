@@ -1,4 +1,4 @@
-"""Listings of the files that patterns match, their rotated parts among them."""
+"""Listings of the files that patterns match, including their rotated parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Entry", "listing", "would_list"]
 
 @attrs.frozen
 class Entry:
-    """A file as it was found in its folder.
+    """A file found in its folder.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Entry:
     inode : tuple of int
         The numbers of the device and of the inode.
     size : int
-        How many bytes it has, as it is stored.
+        The number of stored bytes.
     changed : int
-        When it was written last, in nanoseconds.
+        The modification time, in nanoseconds.
     """
 
     path: str
@@ -47,12 +47,12 @@ class Entry:
 
     @property
     def age(self) -> tuple[int, ...]:
-        """What sorts the files of one log, the oldest first."""
+        """The sort key of the files of one log, the oldest first."""
         return log_name(Path(self.path).name).age
 
     @property
     def log(self) -> str:
-        """The path of the log that it is a part of."""
+        """The path of its log."""
         path = Path(self.path)
         return str(path.with_name(log_name(path.name).log))
 
@@ -60,13 +60,13 @@ class Entry:
 def listing(patterns: tuple[str, ...]) -> dict[str, Entry]:
     """List the regular files that match a pattern, and the rotated parts of such files.
 
-    Of several names of one file the first is listed, links last. A packed file is left out as
-    long as it is there unpacked too, since it is being written.
+    If a file has several names, the first one is listed, links last. A compressed file is left out
+    while its uncompressed version exists, because it is still being written.
 
     Raises
     ------
     BadDataError
-        If a folder cannot be listed, or a path that is no pattern is not a file.
+        If a folder cannot be listed, or a path is neither a pattern nor a file.
     """
     found = {path: is_link for pattern in patterns for path, is_link in _matching(pattern)}
     given = {str(Path(pattern)) for pattern in patterns}
@@ -81,7 +81,7 @@ def listing(patterns: tuple[str, ...]) -> dict[str, Entry]:
 
 
 def would_list(patterns: tuple[str, ...], path: str) -> bool:
-    """Tell whether a file would be listed if it were there."""
+    """Return whether a file would be listed if it existed."""
     home, name = os.path.split(path)
     return any(
         _is_wanted(name, wanted) and any(map(partial(_is_same, home), folders))
@@ -94,7 +94,7 @@ def _is_same(folder: str, other: str) -> bool:
 
 
 def _folders(pattern: str) -> tuple[list[str], str]:
-    """List the folders that a pattern is about; what it wants in them goes with that."""
+    """List the folders of a pattern, each with the name pattern for its files."""
     folder, wanted = os.path.split(pattern)
     if not glob.has_magic(folder) or Path(folder).is_dir():
         return [folder], wanted
@@ -119,7 +119,7 @@ def _matching(pattern: str) -> Iterator[tuple[str, bool]]:
 
 
 def _is_wanted(name: str, wanted: str) -> bool:
-    """Tell whether a name, or that of the log it is a part of, matches the end of a pattern."""
+    """Return whether a name, or the name of its log, matches the end of a pattern."""
     if name == wanted:
         return True
     if name.startswith(".") and not wanted.startswith("."):

@@ -36,52 +36,54 @@ _PATIENCE_ONCE_STOPPED = 0.5
 
 @final
 class Monitor:
-    r"""Follow predictions, join labels that come later, and commit every step.
+    r"""Follow predictions, join labels that arrive later, and commit every step.
 
-    A step reads what is there, counts it, and writes panes, positions, pending rows and alert
-    states in one transaction. However the process dies, the next one goes on with the last
-    commit: nothing is lost, nothing is counted twice, and the state is the same bytes as if all
+    A step reads the new rows, counts them, and writes panes, positions, pending rows and alert
+    states in one transaction. However the process dies, the next one continues from the last
+    commit: nothing is lost, nothing is counted twice, and the state has the same bytes as if all
     rows had been counted at once.
 
     Parameters
     ----------
     checkpoint : path
-        An SQLite file, made if it does not exist. One monitor holds it; others may read it.
+        An SQLite file, created if it does not exist. One monitor uses it; other programs can read
+        it.
     accumulator : Windowed
-        What is counted, for each pane of event time. It must have counted nothing.
+        The accumulator, which counts each pane of event time. It must be empty.
     predictions : path, glob, sequence of them, URL, or source
-        Where predictions are read, files or ``"kafka://HOST:PORT/TOPIC"`` or
-        ``"redis://HOST:PORT/DB/STREAM"``; without `labels`, with their labels.
+        The source of predictions: files, ``"kafka://HOST:PORT/TOPIC"`` or
+        ``"redis://HOST:PORT/DB/STREAM"``. Without `labels`, their rows include the labels.
     labels : path, glob, sequence of them, URL, or source, optional
-        Where labels are read that come later. The first of both are needed to begin.
+        The source of labels that arrive later. Counting begins once both sources have a row.
     key : str, optional
         The column that joins a prediction and its label.
     time : str
         The column of the event time.
     label_time : str, optional
-        That of labels, by default `time`.
+        The time column of labels, by default `time`.
     wait : duration, optional
-        How long a prediction waits for its label, by the event time of both sources.
+        How long a prediction waits for its label, in the event time of both sources.
     unlabelled : label or "drop"
-        What a prediction counts as whose label has not come. "drop" counts it as a row without
-        a label.
+        The label of a prediction whose label does not arrive. "drop" counts it as a row without a
+        label.
     settle : duration, optional
-        How long a label must have stood before it counts; the last one of that time counts.
+        How long a label can be corrected before it counts; the last one within that time counts.
     shard : str, optional
-        ``"1/4"`` joins the first of four parts of all ids, which a hash tells apart. Four monitors
-        with a checkpoint each count every row once, and their states merge to that of one.
+        ``"1/4"`` joins the first of four parts of all ids, which are divided by a hash. Four
+        monitors with separate checkpoints count every row once, and their states merge to that of a
+        single one.
     out_of_order : duration
-        How much older than the row before it a row may be.
+        How much older a row may be than the newest earlier row.
     allowed_lateness : duration
-        How long a pane stays open after the watermark has passed its end.
+        How long a pane stays open after the watermark passes its end.
     max_ahead : duration
         How far event time may be ahead of the clock; rows further in the future are bad.
     max_pending : int
-        How many predictions may wait; while there are more, no more are read.
+        The max number of waiting predictions; beyond it, no more are read.
     max_bad : int or share
-        How many bad rows are tolerated.
+        The number of bad rows that are tolerated.
     idle_after, label_idle_after : duration, optional
-        When a partition without new rows holds the others back no longer; None for never.
+        How long a partition without new rows delays the others; None for no limit.
     alerts : sequence of str or rule
         When to raise an alarm.
     false_alarms : str
@@ -90,9 +92,9 @@ class Monitor:
         A command line, started without a shell, that gets each event as JSON on standard input;
         the URL of a webhook; or a function. Events come at least once, after their commit.
     columns : mapping from argument to column, optional
-        The columns of arguments that are called otherwise.
+        The columns of arguments, if their names differ.
     read_bytes, commit_bytes : int
-        How much is read at a time, and counted in one commit.
+        The bytes to read at a time, and to count in one commit.
     clock : callable
         Returns seconds since 1970.
 
@@ -101,20 +103,20 @@ class Monitor:
     InvalidInputError
         If an argument breaks a rule.
     BadDataError
-        If another monitor holds the checkpoint, or it is no checkpoint.
+        If another monitor uses the checkpoint, or it is not a checkpoint.
     IncompatibleStateError
-        If the checkpoint was begun with other options; the message names one.
+        If the checkpoint was created with other options; the message names one.
     CorruptStateError
         If the checkpoint is damaged.
 
     Notes
     -----
-    A pane is closed once the watermark has passed its end, and mature once no label is expected
-    any more. The watermark is the newest event time less `out_of_order`, of the slowest
-    partition; with labels, the lesser of both sources. It moves by rows alone: where labels
-    stall, waits do not end.
+    A pane is closed once the watermark has passed its end, and mature once no more labels are
+    expected. The watermark is the newest event time of the slowest partition minus `out_of_order`;
+    with labels, it is the lower one of both sources. Only rows move it: if labels stall, waits do
+    not end.
 
-    Rows that come later than that still count, and their pane is reported once more.
+    Later rows still count, and their pane is reported again.
 
     Examples
     --------
@@ -218,13 +220,13 @@ class Monitor:
         self.close()
 
     def step(self) -> Step:
-        """Read what is there, count it and commit; a part of it if it is much.
+        """Read and count the new rows, or a part of them if there are many, and commit.
 
         Raises
         ------
         BadDataError
-            If there are more bad rows than are tolerated, or a source cannot be read. Nothing of
-            the step is committed then, and the monitor is closed.
+            If there are too many bad rows, or a source cannot be read. Then nothing of the step is
+            committed, and the monitor is closed.
         """
         with self._busy:
             if not self._is_open:
@@ -236,12 +238,12 @@ class Monitor:
                 raise
 
     def run(self, *, poll: float = 1.0) -> Iterator[Step]:
-        """Yield step after step until `stop` is called, or no source can have more.
+        """Yield one step after another until `stop` is called, or no source can have more rows.
 
         Parameters
         ----------
         poll : float
-            The seconds between looks at sources that have nothing new.
+            The seconds to wait before reading again if no source has new rows.
         """
         while not self._stopping.is_set():
             step = self.step()
@@ -252,16 +254,16 @@ class Monitor:
                 self._stopping.wait(poll)
 
     def stop(self) -> None:
-        """Let `run` end with a commit of what has been read.
+        """End `run` after a commit of the rows that have been read.
 
-        Any thread may call it, and a handler of signals.
+        Any thread can call it, and so can a signal handler.
         """
         self._stopping.set()
         self._intake.interrupt()
 
     @property
     def windowed(self) -> Windowed:
-        """What has been committed: a copy."""
+        """A copy of the committed accumulator."""
         with self._busy:
             if self._pipeline is not None:
                 return self._pipeline.total.copy()
@@ -278,7 +280,12 @@ class Monitor:
     def snapshot(self) -> Snapshot:
         """Return the last commit."""
         with self._busy:
-            return Snapshot(windowed=self.windowed, status=self._status, alerts=self._shown_alerts)
+            return Snapshot(
+                windowed=self.windowed,
+                status=self._status,
+                alerts=self._shown_alerts,
+                unlabelled=self._unlabelled(),
+            )
 
     def serve(
         self,
@@ -292,32 +299,32 @@ class Monitor:
     ) -> Server:
         """Serve a live page of the last commit, until the server or the monitor is closed.
 
-        Beside the page, ``/metrics`` exports the last commit to Prometheus, as
-        `MonitorCollector` does, if ``streameval[prometheus]`` is installed.
+        ``/metrics`` also exports the last commit to Prometheus, like `MonitorCollector`, if
+        ``streameval[prometheus]`` is installed.
 
         Parameters
         ----------
         address : str
-            ``HOST:PORT``, ``HOST`` or ``:PORT``. By default only this machine can reach it; port
-            0 is any that is free.
+            ``HOST:PORT``, ``HOST`` or ``:PORT``. By default only this machine can reach it; port 0
+            picks a free one.
         metrics : sequence of str, optional
-            What is shown of each slice, such as ``"recall[1]"``; by default what alerts are
-            about, and the headline of the result.
+            The metrics of each slice, such as ``"recall[1]"``; by default, those of the alerts and
+            the main metric of the result.
         windows : sequence of duration or int, optional
-            The widths of the windows that ``/metrics`` has beside a pane.
+            The widths of additional windows in ``/metrics``.
         level : float
             The probability of the sampling intervals, in [0, 1); 0 leaves them out.
         allow_host : sequence of str
-            What browsers may call the server, besides loopback names and the host of `address`:
-            names, IP addresses, or networks such as ``"10.0.0.0/8"``.
+            Host names that browsers can use for the server, besides loopback names and the host of
+            `address`: names, IP addresses, or networks such as ``"10.0.0.0/8"``.
         max_clients : int
-            How many connections there may be at a time.
+            The max number of simultaneous connections.
 
         Returns
         -------
         Server
-            Its `url` is where the page is; `routes` takes further paths. It runs in threads of
-            its own, and is a context manager.
+            Its `url` is the address of the page; `routes` takes additional paths. It runs in its
+            own threads, and is a context manager.
 
         Raises
         ------
@@ -344,11 +351,10 @@ class Monitor:
         return server
 
     def close(self) -> None:
-        """Close the sources and the checkpoint; what has been committed stays.
+        """Close the sources and the checkpoint; commits are kept.
 
-        Events of alerts that have not been tried yet are given ten seconds, or half a second
-        after `stop`; the next monitor delivers the others. Any thread may call it: a step that is
-        running ends first.
+        Untried alert events get ten seconds, or half a second after `stop`; the next monitor
+        delivers the others. Any thread can call it; a running step ends first.
         """
         patience = _PATIENCE_ONCE_STOPPED if self._stopping.is_set() else _PATIENCE
         try:
@@ -365,16 +371,26 @@ class Monitor:
                 self._release()
 
     def _shared(self) -> Snapshot:
-        """Return the last commit without a copy: nobody may change it."""
-        if self._pipeline is None:
-            shared = self.windowed
-        else:
-            total = self._pipeline.total
-            shared = Windowed._make(total._config, total._everything(total._held))
-        return Snapshot(windowed=shared, status=self._status, alerts=self._shown_alerts)
+        """Return the last commit without a copy; callers must not change it."""
+        pipeline = self._pipeline
+        if pipeline is None:
+            return self.snapshot()
+        return Snapshot(
+            windowed=_shared(pipeline.total),
+            status=self._status,
+            alerts=self._shown_alerts,
+            unlabelled=None if pipeline.unlabelled is None else _shared(pipeline.unlabelled),
+        )
+
+    def _unlabelled(self) -> Windowed | None:
+        """Return a copy of the committed rows without a label by slice."""
+        if self._pipeline is not None:
+            held = self._pipeline.unlabelled
+            return None if held is None else held.copy()
+        return read_checkpoint(self._name).unlabelled if self._status.number else None
 
     def _refuse_own_files(self, sources: Iterable[Source]) -> None:
-        """Refuse to write what would be read again as rows."""
+        """Refuse to write to files that would be read as rows."""
         own = dict.fromkeys(files_of(self._name), "checkpoint")
         if self._output is not None:
             own[self._output.path] = "out"
@@ -387,7 +403,7 @@ class Monitor:
                     )
 
     def _start(self) -> None:
-        """Go back to the last commit, or wait for first rows."""
+        """Restore the last commit, or wait for the first rows."""
         self._status = Status.before_the_first_commit(self._intake.positions)
         self._shown_alerts: tuple[Any, ...] = ()
         config = self._checkpoint.config
@@ -398,7 +414,7 @@ class Monitor:
             self._show_commit(self._pipeline)
 
     def _begin(self, samples: Mapping[str, Sequence[Fields]]) -> Pipeline:
-        """Make the pipeline, now that rows have told what there is to read."""
+        """Create the pipeline, once the first rows have shown how to read the sources."""
         self._pipeline = Pipeline(
             self._settings,
             intake=self._intake,
@@ -427,14 +443,14 @@ class Monitor:
         return step
 
     def _show_commit(self, pipeline: Pipeline) -> None:
-        """Keep what others may see."""
+        """Publish the last commit for other threads."""
         self._status = pipeline.status()
         self._shown_alerts = pipeline.alert_states()
         for listener in self._listeners:
             listener(self._shared())
 
     def _release(self) -> None:
-        """Close everything; what has not been committed is forgotten."""
+        """Close everything, and discard what was not committed."""
         if not self._is_open:
             return
         self._is_open = False
@@ -445,3 +461,8 @@ class Monitor:
             closing.callback(self._delivery.close)
             for server in self._servers:
                 closing.callback(server.close)
+
+
+def _shared(total: Windowed) -> Windowed:
+    """Return an accumulator without a copy: nobody may change it."""
+    return Windowed._make(total._config, total._everything(total._held))

@@ -1,4 +1,4 @@
-"""Delivery of events to a command, a webhook or a function: at least once, beside the counting."""
+"""At-least-once delivery of events to a command, a webhook or a function, in a thread."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ JsonEvent = Mapping[str, Any]
 
 
 class Refused(Exception):  # noqa: N818 - it is the receiver's
-    """A receiver has not taken an event; the message says why, without credentials.
+    """A receiver did not accept an event; the message says why, without credentials.
 
     Parameters
     ----------
     reason : str
     output : str
-        What the receiver has written.
+        The output of the receiver.
     """
 
     def __init__(self, reason: str, output: str = "") -> None:
@@ -59,21 +59,21 @@ class Refused(Exception):  # noqa: N818 - it is the receiver's
 
 
 class Receiver(Protocol):
-    """What takes events."""
+    """A receiver of events."""
 
     @property
     def name(self) -> str:
-        """What messages call it, without credentials."""
+        """The name in messages, without credentials."""
         ...
 
     def send(self, event: JsonEvent, timeout: float) -> str:
-        """Hand over an event and return what is to be shown, or raise `Refused`."""
+        """Deliver an event and return the text to show, or raise `Refused`."""
         ...
 
 
 @attrs.frozen
 class Function:
-    """A function that is called with each event; one that raises is called again later."""
+    """A function that is called with each event, and again later if it raises."""
 
     function: Callable[[dict[str, Any]], Any]
 
@@ -101,7 +101,7 @@ class Command:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Split as a shell does, and look for the program."""
+        """Split like a shell, and find the program."""
         try:
             argv = tuple(shlex.split(text))
         except ValueError as error:
@@ -150,7 +150,7 @@ class Command:
 
 
 class _Output:
-    """What a process writes: the beginning is kept, and all is read, so that it never blocks."""
+    """The output of a process: all of it is read, so it never blocks, and the start is kept."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -158,9 +158,9 @@ class _Output:
         self._size = 0
 
     def read_until(self, deadline: float) -> bool:
-        """Read until the process ends, or the deadline; tell whether it has ended.
+        """Read until the process ends or the deadline passes; return whether it has ended.
 
-        What it has started may live on and write; nobody waits for that.
+        Processes that it started may continue to write; nothing waits for them.
         """
         process, pipe = self._process, self._pipe
         os.set_blocking(pipe, False)
@@ -181,7 +181,7 @@ class _Output:
 
     @property
     def text(self) -> str:
-        """What may be shown."""
+        """The text to show."""
         text = printable_lines(self._kept.decode("utf-8", errors="replace")).rstrip("\n")
         left = self._size - len(self._kept)
         return text if left <= 0 else f"{text}\n... and {plural(left, 'byte')}"
@@ -193,7 +193,7 @@ class _Output:
         return number
 
     def _read(self) -> bool:
-        """Read what is there; tell whether there may be more."""
+        """Read the available output; return whether there may be more."""
         try:
             chunk = os.read(self._pipe, 2**20)
         except BlockingIOError:
@@ -262,7 +262,7 @@ class Webhook:
 
 
 def _post(parts: SplitResult, body: bytes, number: str, deadline: float) -> tuple[int, str]:
-    """Post once, and return the status and where it redirects to."""
+    """Post once, and return the status and the redirect."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -311,7 +311,7 @@ def receiver_of(on_alert: Any) -> Receiver:
     Raises
     ------
     InvalidInputError
-        When it is none of these; the message shows no credentials.
+        When it is something else; the message shows no credentials.
     """
     if callable(on_alert):
         return Function(on_alert)
@@ -334,12 +334,12 @@ class _Held:
 
 
 class Outbox:
-    """Deliver events in a thread of its own, one at a time, each until it has been taken.
+    """Deliver events in a separate thread, one at a time, and retry each until it is accepted.
 
-    A slow receiver holds up events and nothing else. An event that is refused is tried again
-    after 1 s, then 2 s, and so on up to 5 minutes, forever; other alerts overtake it, the end of
-    its own does not. Events come at least once: after a crash, those that were not yet known to be
-    delivered come again, with the same id.
+    A slow receiver delays only events. A refused event is retried after 1 s, then 2 s, and so on up
+    to every 5 minutes, forever; events of other alerts can overtake it, later events of the same
+    alert cannot. Each event arrives at least once: after a crash, events without a recorded
+    delivery are sent again, with the same id.
 
     Parameters
     ----------
@@ -347,9 +347,9 @@ class Outbox:
         A URL of http or https; a command line, which is split as a shell does and started without
         one; or a function, which is called with a dict in this thread.
     timeout : float
-        Seconds that a command or a webhook may take.
+        The time limit of a command or a webhook, in seconds.
     report : callable, optional
-        Gets what is to be shown: refusals, and what commands have written. By default it goes to
+        Receives messages to show: refusals, and the output of commands. By default, they go to
         standard error.
     """
 
@@ -373,19 +373,18 @@ class Outbox:
         self.n_refused = 0
 
     def deliver(self, pending: Iterable[tuple[str, JsonEvent]]) -> list[str]:
-        """Begin to deliver, without waiting.
+        """Start deliveries without waiting.
 
         Parameters
         ----------
         pending : iterable of (id, event)
-            The events of the checkpoint that are still to be delivered, oldest first; those that
-            are in hand already stay there. At most 1,000 are taken at once.
+            The undelivered events of the checkpoint, oldest first; those already in progress
+            continue. At most 1,000 are taken at a time.
 
         Returns
         -------
         list of str
-            The ids of the events that have been delivered since the last call, or that were passed
-            again.
+            The ids of the events that were delivered since the last call, or passed again.
         """
         with self._changed:
             names = set()
@@ -409,7 +408,7 @@ class Outbox:
             return self._collected()
 
     def close(self, seconds: float = 0.0) -> None:
-        """Begin no more deliveries, and wait for the one in progress."""
+        """Start no more deliveries, and wait for the current one."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -417,7 +416,7 @@ class Outbox:
             self._thread.join(seconds)
 
     def _collected(self) -> list[str]:
-        """Return the ids of what has been delivered since this was last asked."""
+        """Return the ids of the events delivered since the last call."""
         fresh, self._fresh = self._fresh, []
         self._returned.update(fresh)
         return fresh
@@ -425,7 +424,7 @@ class Outbox:
     def _next(self) -> tuple[str | None, float | None]:
         """Choose the oldest event that is due, or say how many seconds are left until one is.
 
-        An event waits for those before it that are of the same alert.
+        An event waits for earlier events of the same alert.
         """
         heads: dict[str, tuple[str, float]] = {}
         for name, held in self._held.items():
@@ -469,7 +468,7 @@ class Outbox:
             return None
 
     def _note(self, name: str, held: _Held, refusal: str | None) -> None:
-        """Forget an event that was delivered, or put one off that was refused."""
+        """Drop a delivered event, or postpone a refused one."""
         with self._changed:
             self._is_busy = False
             if refusal is None:

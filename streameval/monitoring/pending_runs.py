@@ -67,12 +67,12 @@ def key_starts(rows: Columns) -> Bits:
 
 @attrs.frozen(eq=False)
 class Found:
-    """Pairs of a key that was looked for and a row of its id.
+    """Pairs of a key and a row with its id.
 
     Parameters
     ----------
     keys : array of int64, shape (n,)
-        Positions among the keys that were looked for.
+        Positions among the given keys.
     rows : array of int64, shape (n,)
         The rows, valid until the next row is added or dropped.
     """
@@ -82,7 +82,7 @@ class Found:
 
 
 def _large(size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Make an array whose memory the system has back when it goes; others leave holes."""
+    """Allocate an array whose memory returns to the system when freed; others leave holes."""
     n_bytes = size * dtype.itemsize
     if n_bytes < _MAPPED:
         return np.empty(size, dtype)
@@ -90,7 +90,7 @@ def _large(size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 class _Index:
-    """Where an id would stand in a run, and for most ids that are not there that they are not.
+    """The position of an id in a run, with a filter that rules out most absent ids.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class _Index:
         return held
 
     def start(self, high: Words) -> Integers:
-        """Return a position that no row of the hash stands before, and few others after."""
+        """Return a position before all rows of the hash, and close to the first one."""
         return self._starts[self._bucket(high)].astype(np.int64)
 
     def _bit(self, high: Words) -> tuple[Integers, npt.NDArray[np.uint8]]:
@@ -129,7 +129,7 @@ class _Index:
         return (bit >> np.uint64(3)).view(np.int64), _BITS[bit & np.uint64(7)]
 
     def _bucket(self, high: Words) -> Integers:
-        """Cut the hashes into as many equal ranges as there are rows."""
+        """Divide the hashes into as many equal ranges as there are rows."""
         return ((high >> np.uint64(32)) * self._n_rows >> np.uint64(32)).view(np.int64)
 
 
@@ -172,7 +172,7 @@ class _Run:
         return keys[is_same], rows[is_same]
 
     def _first_rows(self, sought: Words) -> tuple[Integers, Integers]:
-        """Return positions of hashes that are there, and the first row of each."""
+        """Return the positions of hashes that exist, and the first row of each."""
         own_high = self.columns["high"]
         at, rows = np.arange(len(sought)), self.index.start(sought)
         found_at, found_rows = [at[:0]], [rows[:0]]
@@ -209,11 +209,11 @@ def _by_hash(first: _Run, second: _Run) -> Iterator[tuple[Columns, Bits]]:
 
 
 class PendingRuns:
-    """Rows found by id, in sorted runs that are never changed but for which rows were taken.
+    """Rows found by id, in sorted runs that never change, except for which rows were taken.
 
-    A run is added in one piece. The last two runs become one if they are of like size and not too
-    large, so n rows are copied log(n) times, and searched for in n / MAX_RUN + log(MAX_RUN) runs,
-    most of which a few bits of each row rule out. On disk a run is one blob, or the blobs of the
+    A run is added in one piece. The last two runs are merged if they have similar sizes and are not
+    too large, so n rows are copied log(n) times, and a search covers n / MAX_RUN + log(MAX_RUN)
+    runs, most of which a few bits per row rule out. On disk a run is one blob, or the blobs of the
     runs that it was made of, so that no more than `MAX_BLOB` rows are written again.
 
     Parameters
@@ -221,10 +221,10 @@ class PendingRuns:
     layout : mapping from str to dtype
         The columns besides those of `KEY_LAYOUT`.
     ids : Ids
-        Where the numbers of blobs come from.
+        The source of numbers for blobs.
     keeps_taken : bool
-        Whether rows that were taken are still found. If so no bitmap of them is written: `restore`
-        is told by others which they are.
+        Whether taken rows are still found. If so, no bitmap of them is written, and the caller of
+        `restore` provides it.
     """
 
     def __init__(self, layout: Layout, ids: Ids, *, keeps_taken: bool) -> None:
@@ -300,7 +300,7 @@ class PendingRuns:
         return values
 
     def take(self, rows: Integers) -> None:
-        """Take rows, each of them once."""
+        """Mark rows as taken, each of them once."""
         for run, _, at in self._by_run(rows):
             run.taken[at] = True
             run.n_taken += len(at)
@@ -322,9 +322,9 @@ class PendingRuns:
         return rows
 
     def drop(self, horizon: int) -> None:
-        """Forget rows that arrived before a time, taken ones that are not kept, and what is past.
+        """Drop rows that arrived before a time, and taken rows that are not kept.
 
-        Of a run whose rows are all past only the columns of `KEY_LAYOUT` stay in memory.
+        If all rows of a run are past, only its columns of `KEY_LAYOUT` stay in memory.
         """
         self._horizon = horizon
         self._runs = [
@@ -361,8 +361,8 @@ class PendingRuns:
     def restore(
         self, state: Any, blobs: Mapping[int, bytes], bitmaps: Mapping[int, bytes]
     ) -> list[int]:
-        """Take over what `changes` and `to_json` returned; return the ids of blobs in use."""
-        require(isinstance(state, list), "the runs are no list")
+        """Restore what `changes` and `to_json` returned; return the ids of blobs in use."""
+        require(isinstance(state, list), "the runs are not a list")
         for number in state:
             require(type(number) is int and number in blobs, "a run is missing")
             columns = decode(blobs[number], self._layout)
@@ -383,14 +383,14 @@ class PendingRuns:
         return MAX_RUN if self._keeps_taken else MAX_BLOB
 
     def _by_run(self, rows: Integers) -> Iterator[tuple[_Run, Any, Integers]]:
-        """Yield each run, which of the rows are in it, and where."""
+        """Yield each run with its rows among the given ones, and their positions."""
         numbers = rows >> _RUN_SHIFT
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
             chosen = np.flatnonzero(numbers == number)
             yield self._runs[number], chosen, rows[chosen] & _POSITION
 
     def _append(self, run: _Run) -> None:
-        """Add a run, and make one of the last two while they are of like size."""
+        """Add a run, and merge the last two while they have similar sizes."""
         runs = self._runs
         runs.append(run)
         while (
@@ -405,7 +405,7 @@ class PendingRuns:
                 runs.append(merged)
 
     def _merged(self, first: _Run, second: _Run) -> _Run | None:
-        """Make one run of two without what is forgotten."""
+        """Merge two runs without dropped rows."""
         blobs: tuple[int, ...] = ()
         if len(first) + len(second) > MAX_BLOB:
             for run in (first, second):

@@ -1,4 +1,4 @@
-"""The steps of a monitor that has begun: rows in, panes and alerts out, one commit each."""
+"""The steps of a running monitor: rows in, panes and alerts out, one commit each."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from streameval.monitoring.joining import Joining
 from streameval.monitoring.planning import rows_together, split
 from streameval.monitoring.reader import row_to_json
 from streameval.monitoring.status import Status, Step
+from streameval.monitoring.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from streameval.configs.windowed import WindowedConfig
     from streameval.inputs.paths import Fields
     from streameval.monitoring.alerts import Event
-    from streameval.monitoring.checkpoint import Checkpoint, Saved
+    from streameval.monitoring.checkpoint import Addition, Checkpoint, Saved
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake
     from streameval.monitoring.reader import Reader
@@ -43,7 +44,7 @@ Times = npt.NDArray[np.int64]
 
 
 class Output(Protocol):
-    """What is written for each pane, and cut back to the last commit after a crash.
+    """The file of panes, truncated to the last commit after a crash.
 
     Attributes
     ----------
@@ -54,17 +55,17 @@ class Output(Protocol):
     path: str
 
     def restore(self, state: Any) -> Any:
-        """Go back to what was committed, None if nothing was; return the state to commit."""
+        """Restore the committed state, or None without one; return the state to commit."""
 
     def write(self, closed: Sequence[Closed]) -> Any:
         """Write panes durably, and return the state to commit, as JSON."""
 
 
 class Pipeline:
-    """What a monitor does once the first rows have told how they are read.
+    """The work of a monitor, once the first rows have shown how to read the sources.
 
-    It owns what one commit holds: the rows that have been counted, the panes that have been
-    reported, the states of alerts, and the numbers.
+    It owns the contents of a commit: counted rows, reported panes, the states of alerts, and
+    counters.
 
     Parameters
     ----------
@@ -73,9 +74,9 @@ class Pipeline:
         The sources.
     checkpoint : Checkpoint
     delivery : Delivery
-        Where events of alerts go.
+        The delivery of alert events.
     output : Output, optional
-        What else is written for each pane.
+        The output for each pane.
     stopping : Stopping
         Set when a step should end soon.
     samples : mapping from role to sequence of Fields
@@ -84,9 +85,9 @@ class Pipeline:
     Raises
     ------
     InvalidInputError, BadDataError
-        If the rows do not have what is counted, or panes are not kept until they are mature.
+        If the rows lack a column, or panes are not kept until they are mature.
     IncompatibleStateError
-        If the checkpoint was begun with other options.
+        If the checkpoint was created with other options.
     """
 
     def __init__(
@@ -113,9 +114,7 @@ class Pipeline:
         self._closing = Closing(self._windows, settings.timing.delay)
         self._check_keep()
         saved = checkpoint.begin(self._config(samples), empty)
-        self.total: Windowed = saved.windowed
-        """All rows that have been counted; nobody else may change it."""
-        self._fresh: Windowed = self._plan.make()
+        self._tally = Tally(self._plan.make, saved)
         self._notes = list(self._plan.notes)
         self._stored_alerts = saved.state.get("alerts", {})
         self._alerts = Alerts.restore(
@@ -139,7 +138,7 @@ class Pipeline:
             self._restore(saved)
 
     def step(self, now: float) -> Step:
-        """Read what is there, count it, and commit if that has changed anything."""
+        """Read and count the new rows, and commit if anything has changed."""
         began = clocks.monotonic()
         before = self._n_rows, self._counters["labels"]
         n_bytes, is_idle = (0, False) if self._closing.has_more else self._read(now)
@@ -150,13 +149,13 @@ class Pipeline:
         is_released = is_idle and self._release_idle(now)
         if self._joining is not None:
             self._count_joined(self._joining, now)
-        data = self._take_in()
+        rows, unlabelled = self._take_in()
         self._notes += self._closing.dropped()
-        closed, until = self._closing.due(self.total, self._mature_until())
+        closed, until = self._closing.due(self._tally, self._mature_until())
         events, alerts = self._judged(now, until)
         is_news = alerts != self._stored_alerts or self._delivery.has_more_to_commit
-        if n_bytes or data or closed or counts or is_released or is_news:
-            self._commit(now, data, closed, events, alerts)
+        if n_bytes or rows.data or closed or counts or is_released or is_news:
+            self._commit(now, (rows, unlabelled), closed, events, alerts)
         self._closing.set_pace(clocks.monotonic() - began)
         return Step(
             n_rows=self._n_rows - before[0],
@@ -169,7 +168,7 @@ class Pipeline:
         )
 
     def status(self) -> Status:
-        """Return the numbers as they are, which `step` has committed."""
+        """Return the current numbers, which `step` has committed."""
         watermark, label_watermark = self._watermarks()
         joining = self._joining
         counters = {**self._counters, **({} if joining is None else joining.counters)}
@@ -189,12 +188,22 @@ class Pipeline:
             committed_at=self._committed_at,
         )
 
+    @property
+    def total(self) -> Windowed:
+        """All rows that have been counted; nobody else may change it."""
+        return self._tally.total
+
+    @property
+    def unlabelled(self) -> Windowed | None:
+        """Those without a label by slice, where there are slices; nobody else may change it."""
+        return self._tally.beside
+
     def alert_states(self) -> tuple[Any, ...]:
-        """Return what alerts say, one for each rule and slice."""
+        """Return the states of alerts, one for each rule and slice."""
         return self._alerts.states()
 
     def _config(self, samples: Mapping[str, Sequence[Fields]]) -> dict[str, Any]:
-        """Return what a checkpoint holds of the options, and of what the rows have told."""
+        """Return the options for a checkpoint, and what the first rows have shown."""
         where = self._settings.planner.where
         return {
             **{role: reader.source.name for role, reader in self._intake.readers.items()},
@@ -219,7 +228,7 @@ class Pipeline:
     def _begin_to_read(
         self, samples: Mapping[str, Sequence[Fields]], saved: Saved
     ) -> Joining | None:
-        """Give every reader its plan; return what joins them."""
+        """Give every reader its plan; return the join."""
         settings, readers = self._settings, self._intake.readers
         joining, plans = None, {"predictions": self._plan}
         if "labels" in readers:
@@ -234,7 +243,7 @@ class Pipeline:
         return joining
 
     def _restore(self, saved: Saved) -> None:
-        """Go back to the numbers of the last commit."""
+        """Restore the numbers of the last commit."""
         state = saved.state["monitor"]
         self._delivery.restore(state.get("untold", []), saved.outbox)
         self._n_rows = state["rows"]
@@ -246,7 +255,7 @@ class Pipeline:
         self._intake.restore(state["partitions"], saved.positions)
 
     def _read(self, now: float) -> tuple[int, bool]:
-        """Read the rows of one commit; return how many bytes, and whether that was all."""
+        """Read the rows of one commit; return the number of bytes, and whether that was all."""
         n_bytes = 0
         while n_bytes < self._settings.commit_bytes:
             found = self._intake.next(self._order(now), self._settings.read_bytes)
@@ -264,7 +273,7 @@ class Pipeline:
         return n_bytes, False
 
     def _order(self, now: float) -> list[Reader]:
-        """Put the readers in the order in which they are asked for a chunk."""
+        """Order the readers for the next chunk."""
         readers = [*self._intake.readers.values()]
         if self._joining is None:
             return readers
@@ -273,15 +282,16 @@ class Pipeline:
         return self._joining.order(*readers)
 
     def _take(self, reader: Reader, chunk: Chunk, now: float) -> None:
-        """Check the rows of a chunk, and count them or let them wait."""
+        """Check the rows of a chunk, and count them or add them to the join."""
         joining, plan = self._joining, reader.plan
-        accumulator = self._fresh if joining is None else plan.make()
+        accumulator = self._tally.fresh if joining is None else plan.make()
         batch = self._door.admit(chunk.block, plan, accumulator, now)
         times = batch[self._windows.time].view(np.int64)
         if not len(times):
             return
         marks = reader.partitions.observe(chunk.partition, times, now)
         if joining is None:
+            self._tally.note(batch)
             self._note_read(reader, times, marks)
             self._closing.note_counted(times)
             return
@@ -289,7 +299,7 @@ class Pipeline:
         self._note_read(reader, times[own], marks[own])
 
     def _note_read(self, reader: Reader, times: Times, marks: Times) -> None:
-        """Count rows that have been read, and those that are behind the watermark before them."""
+        """Update the counters of rows, and of rows behind the watermark."""
         if reader.role == "labels":
             self._counters["labels"] += len(times)
             return
@@ -299,13 +309,13 @@ class Pipeline:
         self._counters["late"] += int((self._closing.ends(times) + lateness <= marks).sum())
 
     def _declare(self, now: float) -> None:
-        """Await partitions that have been found, before anything is decided without them."""
+        """Register newly found partitions before anything is decided without them."""
         for role, name in self._intake.declare(now):
             if self._joining is not None:
                 self._joining.declare(role, name)
 
     def _release_idle(self, now: float) -> bool:
-        """Let go of partitions that are silent; tell whether there are any."""
+        """Release silent partitions; return whether there are any."""
         gone = self._intake.release_idle(now)
         if self._joining is not None:
             for role, name in gone:
@@ -313,27 +323,25 @@ class Pipeline:
         return bool(gone)
 
     def _count_joined(self, joining: Joining, now: float) -> None:
-        """Count the rows that have a label now, or whose wait is over."""
+        """Count newly labelled rows, and rows whose wait is over."""
         self._declare(now)
         for times, batch in joining.ready():
             try:
-                self._fresh.update(batch)
+                self._tally.count(batch)
             except (InvalidInputError, CountOverflowError) as error:
                 raise BadDataError(f"joined rows cannot be counted: {error}") from None
             self._closing.note_counted(times)
         self._notes += joining.strangers(self._counters["labels"])
 
-    def _take_in(self) -> bytes:
-        """Add the rows counted since the last commit to the total; return them as bytes."""
-        if self._fresh.newest is None:
-            return b""
-        self._n_counted += self._fresh.n_rows()
-        self._n_labelled += heaviest(self._fresh.n)
-        data: bytes = self.total._take_in(self._fresh)
-        return data
+    def _take_in(self) -> tuple[Addition, Addition | None]:
+        """Add the rows counted since the last commit to all; return what is to be stored."""
+        fresh = self._tally.fresh
+        self._n_counted += fresh.n_rows()
+        self._n_labelled += heaviest(fresh.n)
+        return self._tally.take_in()
 
     def _mature_until(self) -> int | None:
-        """Return the end of the newest pane for which nothing more is expected."""
+        """Return the end of the newest mature pane."""
         known = [mark for mark in self._watermarks() if mark is not None]
         if len(known) < len(self._intake.readers):
             return None
@@ -341,22 +349,23 @@ class Pipeline:
         return self._closing.edge(min(known) - timing.allowed_lateness - timing.wait)
 
     def _watermarks(self) -> tuple[int | None, int | None]:
-        """Return the watermark of predictions, and that of labels if there are any."""
+        """Return the watermark of predictions and, if there are any, that of labels."""
         if self._joining is not None:
             return self._joining.watermarks
         return self._intake.predictions.watermark, None
 
     def _judged(self, now: float, until: int | None) -> tuple[tuple[Event, ...], Any]:
-        """Let alerts look at what has been counted; return their events and their states."""
+        """Evaluate the alerts; return their events and their states."""
         if not self._settings.rules and not self._stored_alerts:
             return (), self._stored_alerts
-        events = self._alerts.step(self.total, self._shown(until), self.status(), now)
+        tally, until = self._tally, self._shown(until)
+        events = self._alerts.step(tally.total, until, self.status(), now, beside=tally.beside)
         return events, self._alerts.to_json()
 
     def _commit(
         self,
         now: float,
-        data: bytes,
+        added: tuple[Addition, Addition | None],
         closed: Sequence[Closed],
         events: Sequence[Event],
         alerts: Any,
@@ -380,8 +389,8 @@ class Pipeline:
         if self._output is not None:
             state["output"] = self._output.write(closed)
         changes = Changes(
-            rows=data,
-            whole=lambda: self.total,
+            rows=added[0],
+            unlabelled=added[1],
             state=state,
             positions=self._intake.positions,
             events=to_deliver,
@@ -394,7 +403,7 @@ class Pipeline:
         self.number += 1
         self._stored_alerts = alerts
         self._delivery.note_committed(to_deliver)
-        self._fresh = self._plan.make()
+        self._tally.renew()
 
     def _shown(self, time: int | None) -> Any:
         return None if time is None else self._windows.shown(time)

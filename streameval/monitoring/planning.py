@@ -1,4 +1,4 @@
-"""How the rows of sources are read: a plan, split into what predictions and labels hold."""
+"""Plans for reading the rows of sources, split between predictions and labels."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ ID = "id`"
 
 @attrs.frozen(kw_only=True)
 class Planner:
-    """How a plan is made once there are rows to look at.
+    """How to make a plan once there are rows.
 
     Parameters
     ----------
     plan : callable
-        From the first rows to a plan whose accumulator is a `Windowed`.
+        Makes a plan from the first rows; its accumulator is a `Windowed`.
     is_step : bool
         Whether times are integers of any meaning.
     where : RowFilter, optional
         Which rows are counted.
     empty : Windowed, optional
-        What has been counted before there is a plan, where that is known.
+        The accumulator before there is a plan, if it is known.
     """
 
     plan: Callable[[Sequence[Row]], Plan]
@@ -72,10 +72,10 @@ class Split:
     Parameters
     ----------
     predictions, labels : Plan
-        Each tries its rows together with an example of the other, so that a row which the
-        accumulator would refuse is named while its file and line are known.
+        Each checks its rows together with an example of the other, so that the error for a refused
+        row can name its file and line.
     records, truths : tuple of Column
-        What a prediction carries while it waits, and what a label does.
+        The columns that a waiting prediction and a label carry.
     """
 
     predictions: Plan
@@ -92,7 +92,7 @@ def planner_of(
     Raises
     ------
     InvalidInputError
-        If it is no `Windowed`, or has counted something.
+        If it is not a `Windowed`, or is not empty.
     """
     if isinstance(accumulator, Planner):
         return accumulator
@@ -150,7 +150,7 @@ class _Joined(Fields):
 
 
 def rows_together(predictions: Sequence[Fields], labels: Sequence[Fields]) -> list[Fields]:
-    """Put first predictions and first labels side by side, as joined rows would be."""
+    """Combine the first predictions and the first labels into rows like joined ones."""
     if not labels:
         return list(predictions)
     return [
@@ -160,7 +160,7 @@ def rows_together(predictions: Sequence[Fields], labels: Sequence[Fields]) -> li
 
 
 def predictions_of(rows: Iterable[Row]) -> list[Row]:
-    """Return the predictions alone of rows that `rows_together` has put side by side."""
+    """Return the predictions of the rows that `rows_together` has combined."""
     return [row.prediction if isinstance(row, _Joined) else row for row in rows]
 
 
@@ -219,7 +219,7 @@ class _Trial:
 
 
 def _without_gaps(column: Column) -> Column:
-    """Let no label be missing: an empty one is a bad row."""
+    """Make missing labels bad rows."""
     own: Any = column.field_type
     if isinstance(own, Gaps):
         return attrs.evolve(column, field_type=own.field_type)
@@ -246,7 +246,7 @@ def _arrays(columns: Sequence[Column], row: Row) -> Iterator[tuple[str, Array]]:
 
 
 def read_one(field_type: FieldType, value: Any) -> Array | None:
-    """Read one value as a column of one row; None if it does not fit."""
+    """Read one value as a column of one row; None if it is invalid."""
     if isinstance(value, str):
         (value,) = field_type.from_text([value])
     return field_type.whole([value])

@@ -28,6 +28,7 @@ from streameval.monitoring.rules import slice_text
 from streameval.monitoring.score_buckets import score_buckets
 from streameval.monitoring.series import read_defined
 from streameval.monitoring.status import BAD
+from streameval.monitoring.unlabelled import SliceRows
 from streameval.results.names import parse_metric, parse_metrics
 from streameval.results.result import Result
 
@@ -47,7 +48,6 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from streameval.accumulators.windowed import Windowed
     from streameval.monitoring.status import Snapshot, Status
     from streameval.results.confusion import Confusion
     from streameval.results.names import MetricName
@@ -59,7 +59,7 @@ _MAX_CLASSES = 32
 
 
 class Watched(Protocol):
-    """What is read of a monitor."""
+    """The part of a monitor that is read."""
 
     def status(self) -> Status:
         """Return the numbers of the last commit."""
@@ -105,7 +105,10 @@ _GAUGES = {
         "Metric of the newest mature pane, and of windows that end with it.",
         *("metric", "window", "slice", "bound"),
     ),
-    "streameval_label_coverage": ("Share of the rows of the same windows with a label.", "window"),
+    "streameval_label_coverage": (
+        "Share of the rows of the same windows with a label.",
+        *("window", "slice"),
+    ),
     "streameval_left_out": ("Series that are not exported.", "family"),
 }
 _TIMES = {
@@ -120,15 +123,15 @@ _UNITS = ("_seconds", "_steps")
 class MonitorCollector:
     r"""Export the last commit of a monitor, as a collector of prometheus_client.
 
-    Only what is committed is exported, so counters never fall: after a crash the monitor goes on
-    with numbers that no scrape has passed. Gauges are of mature windows, whose labels have come.
+    Only commits are exported, so counters never decrease: after a crash, the monitor continues with
+    numbers that no scrape has exceeded. Gauges describe mature windows, whose labels have arrived.
 
     Parameters
     ----------
     monitor : Monitor
-        Or what has its `status` and `snapshot`.
+        A monitor, or an object with its `status` and `snapshot`.
     windows : sequence of duration or int
-        The widths of the windows whose metrics are exported, beside those of a pane.
+        The widths of the windows whose metrics are exported, besides a pane.
     metrics : sequence of str, optional
         The metrics of windows, named as on the command line; by default the headline ones.
     level : float
@@ -137,7 +140,7 @@ class MonitorCollector:
     Raises
     ------
     InvalidInputError
-        If there is no such metric, or a window is no whole number of panes.
+        If a metric does not exist, or a window is not a whole number of panes.
 
     Notes
     -----
@@ -189,7 +192,7 @@ class MonitorCollector:
         check_exported(monitor.snapshot(), self._widths, self._metrics)
 
     def describe(self) -> Iterable[Metric]:
-        """Return every metric that may be exported, without its series."""
+        """Return every metric that can be exported, without its series."""
         return _Families().every()
 
     def collect(self) -> Iterator[Metric]:
@@ -231,11 +234,12 @@ class MonitorCollector:
             for name, part in _slices(total):
                 families.add_counts(name, part)
             if status.mature_until is not None:
-                self._add_windows(families, held, total, status.mature_until)
+                self._add_windows(families, snapshot, total)
         return families
 
-    def _add_windows(self, families: _Families, held: Windowed, total: Any, end: Any) -> None:
+    def _add_windows(self, families: _Families, snapshot: Snapshot, total: Any) -> None:
         """Add the metrics of the windows that end with the newest mature pane."""
+        held, end = snapshot.windowed, snapshot.status.mature_until
         config = held._config
         widths = (config.pane, *self._widths)
         for size in dict.fromkeys(config.length(width, name="windows") for width in widths):
@@ -250,7 +254,10 @@ class MonitorCollector:
             if not n_rows:
                 continue
             families.add_time("streameval_value_time", end, window)
-            families.add("streameval_label_coverage", [window], heaviest(part.n) / n_rows)
+            by_slice = SliceRows.of_window(held, snapshot.unlabelled, width, end)
+            whole = _ALL, heaviest(part.n) / n_rows
+            for name, number in (whole, *_coverage(part, total, by_slice)):
+                families.add("streameval_label_coverage", [window, name], number)
             for name, one in [(_ALL, slice_of(part, ...)), *_slices(part, total)]:
                 for metric, bound, number in self._values(one.compute()):
                     families.add("streameval_value", [metric, window, name, bound], number)
@@ -310,7 +317,7 @@ class _Families:
             self.add(f"{name}_seconds", labels, time.astype(np.int64).item() / 1e6)
 
     def leave_out(self, name: str, number: int) -> None:
-        """Note that a metric lacks series."""
+        """Record that a metric lacks series."""
         self._left_out[name] += number
 
     def add_status(self, status: Status) -> None:
@@ -342,7 +349,7 @@ class _Families:
         self.add_time("streameval_last_event_time", status.last_event_time)
 
     def add_counts(self, slice_name: str, part: Any) -> None:
-        """Add what a slice has counted."""
+        """Add the counts of a slice."""
         self.add("streameval_examples", [slice_name], heaviest(part.n))
         for member, one in _members(part):
             if isinstance(one, ConfusionAccumulator):
@@ -376,9 +383,9 @@ class _Families:
 
 
 def _slices(part: Any, total: Any = None) -> Iterator[tuple[str, Any]]:
-    """Yield name and accumulator of each slice that the total has, then of all others.
+    """Yield name and accumulator of each slice in the total, then those of all other rows.
 
-    Where there are no slices, all rows are yielded, unless there is a total.
+    Without slices, yield all rows, unless there is a total.
     """
     if not isinstance(part, Sliced):
         if total is None:
@@ -396,6 +403,20 @@ def _slices(part: Any, total: Any = None) -> Iterator[tuple[str, Any]]:
     other = merge(left)
     if total is None or heaviest(other.n):
         yield _OTHER, other
+
+
+def _coverage(part: Any, total: Any, by_slice: SliceRows | None) -> Iterator[tuple[str, float]]:
+    """Yield name and coverage of each slice whose rows are known, as `_slices` names them."""
+    if by_slice is None:
+        return
+    columns, kept = part._config.column, list(total)
+    found = {_OTHER: by_slice.without(kept)}
+    for value in kept:
+        items = value if len(columns) > 1 else (value,)
+        found[slice_text(columns, items)] = by_slice.of(value)
+    for name, weights in found.items():
+        if weights is not None and weights.rows:
+            yield name, weights.coverage
 
 
 def _members(part: Any) -> Iterator[tuple[list[str], Any]]:

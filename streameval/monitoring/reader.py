@@ -1,4 +1,4 @@
-"""One of the two sources of a monitor: what has been read of it, and how it is read."""
+"""One of the two sources of a monitor, and its progress."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MAX_HELD = 64
 
 
 class Reader:
-    """A source that is read chunk by chunk, once its first rows have told how.
+    """A source that is read chunk by chunk, after its first rows have shown how.
 
     Parameters
     ----------
     role : {"predictions", "labels"}
     source : Source
     partitions : Partitions
-        How far its event time has come.
+        The progress of its event time.
     """
 
     def __init__(self, role: str, source: Source, partitions: Partitions) -> None:
@@ -45,9 +45,9 @@ class Reader:
         self._others: list[Fields] = []
 
     def look(self, limit: int, where: RowFilter | None, bad: BadRows) -> bool:
-        """Hold chunks until there are rows to look at; tell whether there are.
+        """Hold chunks until there are rows to examine; return whether there are.
 
-        They are the first that the filter keeps, unless these are far behind others.
+        They are the first rows that the filter keeps, unless these come very late.
         """
         while not self.rows and len(self.held) < _MAX_HELD:
             chunk = self.source.read(limit)

@@ -1,4 +1,4 @@
-"""Streams of Redis: entries, each known by its id."""
+"""Redis streams: entries, each identified by its id."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RedisStream"]
 
-_TIMEOUT = 5.0
+_MOMENT = 0.5
 _CONNECT_TIMEOUT = 1.0
+_PATIENCE = 5.0
 _PAUSE = 0.2
 _FIRST_COUNT = 100
 _MAX_COUNT = 10_000
@@ -34,23 +35,23 @@ _ENTRY_BYTES = 64
 
 
 class RedisStream(ServerSource):
-    """Read the entries of a stream of Redis, in order.
+    """Read the entries of a Redis stream, in order.
 
-    Positions are ids of entries in the checkpoint of a monitor, so that each row counts once;
-    consumer groups are neither read nor made, and entries are not acknowledged or deleted.
+    Positions are entry ids in the checkpoint of a monitor, so each row counts once; consumer groups
+    are neither used nor created, and entries are not acknowledged or deleted.
 
     Parameters
     ----------
     url : str
         ``"redis://host:port/0"``, or ``rediss://`` with TLS, with the number of the database. It
-        may hold a user and a password, which are shown nowhere.
+        can contain a user and a password, which no message shows.
     stream : str
         The key of the stream.
     field : str, optional
-        The field of an entry that holds a row as a JSON object. By default each field is a
-        column, and read as a cell of a table is.
+        The field of an entry that holds a row as a JSON object. By default, each field is a column,
+        and is read like a cell of a table.
     timeout : float
-        How many seconds the server has for the first answer.
+        The seconds to wait for the first answer of the server.
 
     Raises
     ------
@@ -61,11 +62,11 @@ class RedisStream(ServerSource):
 
     Notes
     -----
-    Where entries were trimmed before they were read, reading goes on with the oldest there is; a
-    warning says how many are gone, and the counter ``lost`` adds them up. That takes Redis 7.
-    Entries that XDEL has removed before they were read may be among them.
+    If entries were trimmed before they were read, reading continues with the oldest entry; a
+    warning says how many are gone, and the counter ``lost`` adds them up. This needs Redis 7. The
+    number can include unread entries that XDEL removed.
 
-    A stream that was deleted and made again goes on after the last id, with a warning.
+    If a stream was deleted and recreated, reading continues after the last id, with a warning.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class RedisStream(ServerSource):
         try:
             self._client: Any = self._library.Redis.from_url(
                 url,
-                socket_timeout=_TIMEOUT,
+                socket_timeout=_MOMENT,
                 socket_connect_timeout=_CONNECT_TIMEOUT,
                 retry=None,
                 decode_responses=False,
@@ -114,7 +115,7 @@ class RedisStream(ServerSource):
         Raises
         ------
         InvalidInputError
-            If the URL is of another form.
+            If the URL has another form.
         """
         parts = urlsplit(url)
         database, _, stream = parts.path.removeprefix("/").partition("/")
@@ -132,7 +133,7 @@ class RedisStream(ServerSource):
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether the last answer held all entries there were."""
+        """Whether the last answer held all entries."""
         return self._is_connected and self._is_caught_up
 
     def _go_to(self, position: Any) -> None:
@@ -142,11 +143,15 @@ class RedisStream(ServerSource):
 
     def _connect(self) -> None:
         """Wait for the first answer ever; else the next command connects."""
-        end = time.monotonic() + (0 if self._has_answered else self._timeout)
-        while time.monotonic() < end and not self._is_interrupted:
+        end = time.monotonic() + self._timeout
+        while not self._has_answered:
+            if self._is_interrupted:
+                raise ConnectionLostError("interrupted")
             try:
                 self._asked(self._client.ping)
             except ConnectionLostError:
+                if time.monotonic() >= end:
+                    raise
                 time.sleep(_PAUSE)
             else:
                 return
@@ -161,7 +166,8 @@ class RedisStream(ServerSource):
         with self._client.pipeline(transaction=True) as both:
             both.xinfo_stream(self._stream)
             both.xrange(self._stream, min=after, count=self._count)
-            info, entries = self._asked(lambda: both.execute(raise_on_error=False))
+            patience = 0.0 if self._is_away else _PATIENCE
+            info, entries = self._asked(lambda: both.execute(raise_on_error=False), patience)
         if isinstance(info, Exception) and "no such key" in str(info):
             self._note_nothing()
             return None
@@ -173,35 +179,43 @@ class RedisStream(ServerSource):
         self._compare(info, entries)
         return self._chunk(entries, limit) if entries else None
 
-    def _asked(self, command: Callable[[], Any]) -> Any:
-        """Return what the server answers, or raise what an error of it comes to."""
+    def _asked(self, command: Callable[[], Any], patience: float = 0.0) -> Any:
+        """Return what the server answers, or raise what an error of it comes to.
+
+        A server that is silent for a moment is asked again until patience or the run ends: all
+        commands only read.
+        """
         errors = self._library.exceptions
-        try:
-            return command()
-        except (errors.AuthenticationError, errors.AuthorizationError) as error:
-            raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
-        except (errors.ConnectionError, errors.TimeoutError) as error:
-            raise ConnectionLostError(_text_of(error)) from None
-        except errors.RedisError as error:
-            raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
+        end = time.monotonic() + patience
+        while True:
+            try:
+                return command()
+            except (errors.AuthenticationError, errors.AuthorizationError) as error:
+                raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
+            except (errors.ConnectionError, errors.TimeoutError) as error:
+                is_silent = isinstance(error, errors.TimeoutError)
+                if not is_silent or time.monotonic() >= end or self._is_interrupted:
+                    raise ConnectionLostError(_text_of(error)) from None
+            except errors.RedisError as error:
+                raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
 
     def _note_nothing(self) -> None:
         """Warn once that there is no stream."""
         if not self._is_missing:
             self._is_missing = True
-            self._warn(f"{self.name}: is not there")
+            self._warn(f"{self.name}: does not exist")
         self._is_caught_up = True
 
     def _compare(self, info: Any, entries: Sequence[Entry]) -> None:
-        """Find out how many entries are gone unread, from how many were ever added.
+        """Find how many entries are gone unread, from the number ever added.
 
-        As long as the last entry that was read, or one before it, is there, nothing after it was
-        trimmed. Else all up to it are gone, and so are the others that are missing.
+        While the last read entry, or an earlier one, exists, nothing after it was trimmed.
+        Otherwise, all entries up to it are gone, and so are the missing ones after it.
         """
         if "entries-added" not in info:
             raise BadDataError(
-                f"{self.name}: the server does not say how many entries a stream has had, from "
-                "which trimmed ones are told; Redis 7 does."
+                f"{self.name}: the server does not say how many entries were ever added to a "
+                "stream, so trimmed ones cannot be detected; Redis 7 says so."
             )
         n_added = int(info["entries-added"])
         n_removed = n_added - int(info["length"])
@@ -229,7 +243,7 @@ class RedisStream(ServerSource):
             self._n_added = n_added
 
     def _chunk(self, entries: Sequence[Entry], limit: int) -> Chunk:
-        """Make rows of entries, and choose how many to ask for next."""
+        """Convert entries to rows, and choose how many to request next."""
         self._last = _id_of(entries[-1][0])
         size = sum(_size(fields) for _, fields in entries)
         self._count = min(max(limit * len(entries) // size, 1), _MAX_COUNT)

@@ -1,4 +1,4 @@
-"""What sources of the library share: positions with a version, warnings and an end."""
+"""The common part of the sources of the library: versioned positions, warnings, closing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSION = 1
 
 
 class ResumableSource(abc.ABC):
-    """A source that is read on from a position."""
+    """A source that can continue from a position."""
 
     is_replayable = True
     _noun: ClassVar[str]
@@ -28,7 +28,7 @@ class ResumableSource(abc.ABC):
 
     @property
     def is_at_end(self) -> bool:
-        """Always False: more may come at any time."""
+        """Always False, because rows can arrive at any time."""
         return False
 
     def seek(self, position: Position | None) -> None:
@@ -56,7 +56,7 @@ class ResumableSource(abc.ABC):
         Raises
         ------
         BadDataError
-            If it cannot be read, or holds something else than rows.
+            If it cannot be read, or does not hold rows.
         InvalidInputError
             If the source is closed.
         """
@@ -65,12 +65,12 @@ class ResumableSource(abc.ABC):
         return self._next_chunk(limit)
 
     def warnings(self) -> list[str]:
-        """Return what may have been lost, and what was passed over, since the last call."""
+        """Return warnings about lost or ignored rows since the last call."""
         said, self._warnings = self._warnings, []
         return said
 
     def close(self) -> None:
-        """Close what is open; nothing can be read after that."""
+        """Close the source; nothing can be read afterwards."""
         self._is_closed = True
 
     @abc.abstractmethod
@@ -78,7 +78,7 @@ class ResumableSource(abc.ABC):
 
     @abc.abstractmethod
     def _go_to(self, position: Any) -> None:
-        """Continue at a position, or raise an error of a value that is none."""
+        """Continue at a position, or raise an error if the value is not one."""
 
     def _versioned(self, **position: Any) -> dict[str, Any]:
         """Write a position."""

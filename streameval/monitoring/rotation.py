@@ -28,7 +28,7 @@ _DATED_AGE, _NUMBERED_AGE, NEWEST_AGE = range(3)
 
 @attrs.frozen
 class LogName:
-    """What the name of a file says about its part in a rotation.
+    """The part of a file in a rotation, according to its name.
 
     Parameters
     ----------

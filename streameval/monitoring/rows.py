@@ -1,4 +1,4 @@
-"""Rows of monitored sources: checked at the door, and made into records that can wait."""
+"""Rows of monitored sources: checked on arrival, and stored as records that can wait."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Ids:
     """What joins a prediction and its label: text or a number in every row, read as text."""
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Leave the cells; an empty one is missing."""
+        """Keep the cells as they are; an empty one is missing."""
         return [cell or None for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
@@ -52,7 +52,7 @@ class Ids:
 
 
 class Dictionary:
-    """Codes for values that no record of numbers can hold.
+    """Codes for values that numeric records cannot hold.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Dictionary:
         self._n_stored = len(self._values)
 
     def encode(self, items: Sequence[Any]) -> Array:
-        """Find the code of each item, a new one for one that has none."""
+        """Find the code of each item, and add missing ones."""
         codes, known = self._codes, self._codes.get
         found = [known(item) for item in items]
         if None in found:
@@ -87,7 +87,7 @@ class Dictionary:
         return self._values[self._n_stored :]
 
     def stored(self) -> None:
-        """Note that all values have been stored."""
+        """Record that all values have been stored."""
         self._n_stored = len(self._values)
 
 
@@ -97,7 +97,7 @@ class Records:
     Parameters
     ----------
     columns : sequence of Column
-        What a batch holds.
+        The columns of a batch.
     values : mapping from argument to list
         The dictionaries that have been stored.
     """
@@ -126,7 +126,7 @@ class Records:
         return records
 
     def decode(self, records: Array) -> dict[str, Array]:
-        """Make the arrays of a batch again."""
+        """Rebuild the arrays of a batch."""
         batch: dict[str, Array] = {}
         for name in self._fields:
             coder = self.dictionaries.get(name)
@@ -136,7 +136,7 @@ class Records:
 
 
 class Truths:
-    """What a label holds as one number, and back: a code unless it is one already.
+    """Labels as numbers, and back: a code, unless the label is a number itself.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Truths:
         return coder.encode(list(map(_hashable, rows)))
 
     def decode(self, labels: Array) -> dict[str, Array]:
-        """Make the arrays of truths again."""
+        """Rebuild the arrays of truths."""
         coder = self.dictionaries.get(self.NAME)
         if coder is None:
             ((name, array),) = self._fields.items()
@@ -181,7 +181,7 @@ class Truths:
         }
 
     def missing(self, size: int) -> dict[str, Array]:
-        """Make truths that nothing is known of."""
+        """Make missing truths."""
         return {name: objects([None] * size) for name in self._fields}
 
 
@@ -192,7 +192,7 @@ def empty_batch(columns: Sequence[Column]) -> dict[str, Array]:
 
 
 def _codes(coder: Dictionary, array: Any) -> Array:
-    """Encode values of any shape; of coded texts, each different one once."""
+    """Encode values of any shape; of coded texts, each distinct one once."""
     if isinstance(array, CodedTexts):
         found: Array = coder.encode(list(array.texts))[array.codes]
         return found

@@ -42,19 +42,19 @@ _CLAUSE = re.compile(r"(over|for)\b|(n)\s*>=")
 
 @attrs.frozen
 class Selector:
-    """The slices that a rule is about.
+    """The slices that a rule applies to.
 
     Parameters
     ----------
     pairs : tuple of (column, value, bool)
-        The value of each column as text, and whether it was quoted, so that it is no number and
-        not missing. Without any, the rule is about all rows together.
+        The value of each column as text, and whether it was quoted, which means text and not a
+        number or a missing value. Without any, the rule applies to all rows together.
     """
 
     pairs: tuple[tuple[str, str, bool], ...]
 
     def chooses(self, columns: tuple[str, ...], value: Any) -> bool:
-        """Tell whether a slice is the one that is named."""
+        """Tell whether this selector names the slice."""
         items = dict(zip(columns, value if len(columns) > 1 else (value,), strict=True))
         return items.keys() == {column for column, _, _ in self.pairs} and all(
             (isinstance(items[column], str) or not is_quoted) and value_text(items[column]) == text
@@ -71,7 +71,7 @@ class Selector:
 
 
 def slice_text(columns: Sequence[str], items: Sequence[Any]) -> str:
-    """Name a slice as a rule does, without braces: different slices have different names.
+    """Name a slice in the syntax of rules, without braces; distinct slices have distinct names.
 
     >>> slice_text(["country", "version"], ["DE", "1"])
     'country=DE,version="1"'
@@ -90,13 +90,13 @@ def slice_text(columns: Sequence[str], items: Sequence[Any]) -> str:
 
 
 def _needs_quotes(item: Any) -> bool:
-    """Tell whether text looks like another value."""
+    """Return whether text looks like another value."""
     is_text = isinstance(item, str)
     return is_text and (item == value_text(None) or _INTEGER.fullmatch(item) is not None)
 
 
 def _written(text: str, *, is_quoted: bool = False) -> str:
-    """Write a name in quotes where it needs them."""
+    """Quote a name if it needs quotes."""
     if not is_quoted and _BARE.fullmatch(text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -104,19 +104,19 @@ def _written(text: str, *, is_quoted: bool = False) -> str:
 
 @attrs.frozen
 class MetricRule:
-    """A claim about the value of a metric, which raises an alarm while it holds.
+    """A condition on the value of a metric, which fires an alert while it holds.
 
     Parameters
     ----------
     claim : Inequality
     selector : Selector, optional
-        None is all rows together, and each named slice.
+        None means all rows together, and each named slice.
     over : int or str, optional
         The width of the window whose value counts; by default a pane.
     lasting : int or str, optional
-        How long the claim has to hold.
+        How long the condition must hold.
     min_n : int, optional
-        How many examples a pane, or a window, must have to say something.
+        The min number of examples in a pane or window.
     """
 
     claim: Inequality
@@ -154,7 +154,7 @@ class MetricRule:
 
 @attrs.frozen
 class SilenceRule:
-    """An alarm while nothing new comes, by the clock.
+    """An alarm while nothing new arrives, measured by the clock.
 
     Parameters
     ----------
@@ -224,9 +224,9 @@ class _Reader:
         sign = self.expect(_SIGN, "one of <, <=, > and >=")
         claim = Inequality(metric, sign[0], self.number())
         clauses = self.clauses()
-        if str(metric) == COVERAGE and (selector is not None or "over" in clauses):
+        if str(metric) == COVERAGE and "over" in clauses:
             self.at = 0
-            self.fail("coverage of all rows in a pane")
+            self.fail("coverage of a pane, without over")
         return MetricRule(
             claim, selector, clauses.get("over"), clauses.get("for"), clauses.get("n")
         )
@@ -247,7 +247,7 @@ class _Reader:
         return self.fail(what) if match is None else match
 
     def fail(self, expected: str) -> NoReturn:
-        """Raise the error that something else is expected here."""
+        """Raise an error that says what is expected here."""
         self.take(_SPACE)
         rest = self.text[self.at :]
         got = repr(shorten(rest)) if rest else "the end"
@@ -257,7 +257,7 @@ class _Reader:
         )
 
     def metric(self) -> MetricName:
-        """Read the name of a metric, of which a slice or a sign follows."""
+        """Read the name of a metric; a slice or a sign must follow it."""
         match = self.take(_OWN_METRIC) or self.take(_METRIC)
         if match is None:
             known = self.take(re.compile(METRIC)) is not None

@@ -1,4 +1,4 @@
-"""Scores by class in buckets, whose counts never fall however many rows come."""
+"""Scores by class in buckets, whose counts never fall as rows are added."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from streameval.inputs.durations import read_duration
 from streameval.metrics.evidence import TILTS, Detector
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import MetricRule, Rule, SilenceRule
+from streameval.monitoring.unlabelled import SliceRows, Weights
 from streameval.results.evidence import read_pane
 from streameval.results.names import MetricName
 from streameval.results.result import Result
@@ -80,7 +81,7 @@ class Progress(Protocol):
 
     @property
     def n_pending(self) -> int:
-        """The number of predictions that wait for a label."""
+        """The number of pending predictions."""
         ...
 
 
@@ -91,7 +92,7 @@ class Event:
     Parameters
     ----------
     id : str
-        Equal for equal rule, slice, pane and state: what came twice has the same.
+        The same for the same rule, slice, pane and state: a repeated event keeps its id.
     alert : str
         The `id` of the event with which the alert began.
     rule : str
@@ -104,14 +105,14 @@ class Event:
     value : float, optional
         Its value from `start` to `end`; None where there is none.
     certified, interval : (float, float), optional
-        Between what the exact value lies, where that is open, and the 95% sampling interval.
+        The bounds of the exact value, if they differ, and the 95% sampling interval.
     limit : float, optional
         The number in the rule.
     n : int or float, optional
         The number of examples from `start` to `end`.
     start, end : str or int, optional
-        The rows that `value` is of; a pane ends at `end`. Of silence, `start` is when something
-        came last.
+        The rows that `value` covers; a pane ends at `end`. For rules about silence, `start` is
+        when something last arrived.
     at : str
         When the monitor decided.
     """
@@ -183,12 +184,21 @@ class _Value:
 
 
 class Panes:
-    """The panes of a `Windowed`, one after the other; each is read once for all rules."""
+    """The panes of a `Windowed`, one after the other; each is read once for all rules.
 
-    def __init__(self, windowed: Windowed) -> None:
+    Parameters
+    ----------
+    windowed : Windowed
+    beside : Windowed, optional
+        Its rows without a label, by slice.
+    """
+
+    def __init__(self, windowed: Windowed, beside: Windowed | None = None) -> None:
+        self._beside = beside
         self._config = windowed._config
         self._state = windowed._everything(windowed._held)
         self._parts: dict[int, Any] = {}
+        self._by_slice: dict[int, SliceRows | None] = {}
         self._results: dict[Any, Result | None] = {}
         self._windows: dict[int, _Window] = {}
 
@@ -198,6 +208,7 @@ class Panes:
             yield span
             self._results.clear()
             self._parts.clear()
+            self._by_slice.clear()
 
     def result(self, span: Span, value: Any) -> Result | None:
         """Compute the result of a slice in a pane; None without rows."""
@@ -224,12 +235,23 @@ class Panes:
         found = [part for part in parts if part is not None]
         return (merge(found).compute(), spans[0].start) if found else (None, start)
 
-    def coverage(self, span: Span) -> _Value:
-        """Divide the rows with a label by all rows of a pane."""
-        rows = span.pane.rows.to_numbers().item()
-        part = self._live(span)
-        reading = Reading((0 if part is None else heaviest(part.n)) / rows)
-        return _Value(reading, lambda: reading, rows, span.start, span.end)
+    def coverage(self, span: Span, value: Any) -> _Value:
+        """Divide the rows of a slice in a pane that have a label by all of them."""
+        if value is ...:
+            part, rows = self._live(span), span.pane.rows.to_numbers().item()
+            found: Weights | None = Weights(0 if part is None else heaviest(part.n), rows)
+        else:
+            by_slice = self._rows(span)
+            found = None if by_slice is None else by_slice.of(value)
+        if found is None or not found.rows:
+            return _Value(UNDEFINED, lambda: UNDEFINED, 0, span.start, span.end)
+        reading = Reading(found.coverage)
+        return _Value(reading, lambda: reading, found.rows, span.start, span.end)
+
+    def _rows(self, span: Span) -> SliceRows | None:
+        if span.end not in self._by_slice:
+            self._by_slice[span.end] = SliceRows.of_pane(span, self._beside)
+        return self._by_slice[span.end]
 
     def _live(self, span: Span) -> Any:
         if span.end not in self._parts:
@@ -254,7 +276,7 @@ class _Window:
         return self._spans[0].start if self._spans else 0
 
     def slide(self, spans: Sequence[Span], end: int) -> None:
-        """Take in panes up to an end, and let those go that lie before its width."""
+        """Add the panes up to `end`, and drop those that are now outside of the window."""
         parts = [span.pane.part for span in spans]
         for part in sealed_all(self._inner, parts) if self._inner.cls is Sliced else parts:
             self._stacks.push(part)
@@ -276,7 +298,7 @@ class Series:
     alert : str or None
         The id of the event with which it began to fire.
     until : int or None
-        Up to where panes have been looked at.
+        The end of the last pane examined.
     """
 
     OWN: ClassVar[tuple[str, ...]] = ()
@@ -306,30 +328,30 @@ class Series:
         return dict(zip(columns, items, strict=True))
 
     def is_due(self, mature_until: int | None) -> bool:
-        """Tell whether there may be something new to it."""
+        """Tell whether the series may have something new to evaluate."""
         return mature_until is not None and (self.until is None or self.until < mature_until)
 
     def stored(self) -> Stored:
-        """Return what continues the series."""
+        """Return the state that `restore` reads."""
         return {name: getattr(self, name) for name in (*_STORED, *self.OWN)}
 
     def restore(self, stored: Any) -> None:
-        """Go on from what was stored."""
+        """Continue from a stored state."""
         require(isinstance(stored, dict) and stored.keys() == self.stored().keys(), "an alert")
         for name, item in stored.items():
             setattr(self, name, item)
 
     def turn(self, state: State, since: int) -> None:
-        """Go to another state."""
+        """Change the state."""
         if state != self.state:
             self.state, self.since = state, since
 
     def calm(self, since: int) -> None:
-        """Be neither pending nor firing."""
+        """Return from pending to inactive; keep any other state."""
         self.turn("inactive" if self.state == "pending" else self.state, since)
 
     def event(self, state: State, anchor: int, now: int, **known: Any) -> Event:
-        """Begin to fire, or be resolved, and say so."""
+        """Start to fire, or resolve the alert, and return the event."""
         number = _digest([self.rule.text, self.slice, anchor, state])
         if state == "firing":
             self.alert = number
@@ -398,7 +420,7 @@ class Comparison(PaneSeries):
         self.width = (_panes_of(rule, rule.over, config) or 0) * config.width
 
     def look(self, span: Span, panes: Panes, now: int) -> Event | None:
-        """Compare; a pane that says nothing changes nothing."""
+        """Compare; a pane without a value changes nothing."""
         value = self._read(span, panes)
         if value.is_empty or value.n < (self.rule.min_n or 0):
             return None
@@ -418,7 +440,7 @@ class Comparison(PaneSeries):
 
     def _read(self, span: Span, panes: Panes) -> _Value:
         if self.rule.is_coverage:
-            return panes.coverage(span)
+            return panes.coverage(span, self.value)
         if not self.width:
             return _read(panes.result(span, self.value), self.rule, span.start, span.end)
         result, start = panes.window(span, self.width, self.value)
@@ -516,11 +538,11 @@ class Silence(Series):
         self.grown: int | None = None
 
     def is_due(self, mature_until: int | None) -> bool:  # noqa: ARG002 - panes are not looked at
-        """Tell whether there may be something new to it: time always passes."""
+        """Return True: time always passes."""
         return True
 
     def listen(self, progress: Progress, now: int) -> Event | None:
-        """Compare with what was there before."""
+        """Compare the count with the previous one."""
         of_labels = self.rule.of_labels
         count = progress.n_labelled if of_labels else progress.n_rows
         is_idle = of_labels and not progress.n_pending
@@ -543,7 +565,7 @@ class Silence(Series):
 
 
 def end_of_removed(key: str, stored: Stored, now: int) -> Event:
-    """Resolve an alert whose rule is no more."""
+    """Resolve an alert whose rule was removed."""
     rule, of_slice = json.loads(key)
     return Event(
         id=_digest([rule, of_slice, stored["alert"], "resolved"]),
@@ -563,7 +585,9 @@ def _panes_of(rule: MetricRule, length: int | str | None, config: WindowedConfig
     if length is None or isinstance(length, int):
         return length
     if config.is_step:
-        raise InvalidInputError(f"{rule.text!r}: must be in panes, of which each is some steps")
+        raise InvalidInputError(
+            f"{rule.text!r}: must be in panes, because a pane is a number of steps"
+        )
     size = read_duration(length, name="rule")
     if size % config.width:
         raise InvalidInputError(
@@ -582,7 +606,7 @@ def _read(result: Result | None, rule: MetricRule, start: int, end: int) -> _Val
 
 
 def read_defined(result: Result, metric: MetricName, level: float) -> Reading:
-    """Read a metric; it is undefined where a class is absent, and where a rate is of nothing."""
+    """Read a metric; it is undefined if a class is absent, or if a rate has no examples."""
     try:
         reading = result.read(metric, level=level)
     except UnknownMetricError:
@@ -592,7 +616,7 @@ def read_defined(result: Result, metric: MetricName, level: float) -> Reading:
 
 
 def _is_defined(result: Result, metric: MetricName) -> bool:
-    """Tell whether a pane has what a metric is about: a rate of nothing reads 0."""
+    """Tell whether a pane has examples that the metric needs; without them, a rate reads 0."""
     try:
         return not result.statistic(metric).is_empty
     except UnknownMetricError:

@@ -160,14 +160,14 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where the first page is, seen from this machine."""
+        """The URL of the first page on this machine."""
         host, port = map(str, self._sockets.server_address[:2])
         if not is_specific(host):
             host = "::1" if ":" in host else "127.0.0.1"
         return f"http://{bracketed(host)}:{port}/"
 
     def close(self) -> None:
-        """Stop, and let go of all clients; once more does nothing."""
+        """Stop, and disconnect all clients; a second call does nothing."""
         if not self._thread.is_alive():
             return
         if self._on_close is not None:
@@ -200,7 +200,7 @@ class Server:
 
 
 class _Sockets(ThreadingHTTPServer):
-    """The sockets of a server, of which there are not too many."""
+    """The sockets of a server, limited in number."""
 
     daemon_threads = True
     block_on_close = False
@@ -236,7 +236,7 @@ class _Sockets(ThreadingHTTPServer):
         return len(self.clients) > self.max_clients
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread; far too many clients get no answer."""
+        """Answer in a thread; far beyond the limit, clients get no answer."""
         with self._lock:
             is_flooded = len(self.clients) >= self.max_clients + _SPARE
             if not is_flooded:
@@ -259,7 +259,7 @@ class _Sockets(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
-        """Drop clients that take too long to ask, be it byte by byte."""
+        """Drop clients that take too long to send a request, even byte by byte."""
         limit = time.monotonic() - self.patience
         with self._lock:
             late = [
@@ -276,7 +276,7 @@ class _Sockets(ThreadingHTTPServer):
         _cut(every)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
-        """Say nothing of clients that have gone; by default, a traceback of each is printed."""
+        """Ignore clients that have disconnected; the default prints a traceback for each."""
         if not isinstance(sys.exception(), OSError):
             _log.exception("a client got no answer")
 
@@ -314,7 +314,7 @@ class _Handler(BaseHTTPRequestHandler):
         message: str | None = None,  # noqa: ARG002
         explain: str | None = None,  # noqa: ARG002
     ) -> None:
-        """Refuse a request, whose words are not repeated."""
+        """Refuse a request, without quoting it."""
         if code == HTTPStatus.NOT_IMPLEMENTED:
             code = HTTPStatus.METHOD_NOT_ALLOWED
             self._skip_body()
@@ -323,7 +323,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(_told(code, HTTPStatus(code).description.lower()))
 
     def version_string(self) -> str:
-        """Name the server; versions are nobody's business."""
+        """Name the server, without its version."""
         return "streameval"
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
@@ -360,7 +360,7 @@ def _told(status: int, reason: str) -> Response:
 
 
 def _cut(clients: Sequence[Any]) -> None:
-    """Let whatever waits for clients fail."""
+    """Make every wait for a client fail."""
     for client in clients:
         with suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)

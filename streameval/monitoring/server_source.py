@@ -62,7 +62,7 @@ class ServerSource(ResumableSource):
         return counts
 
     def interrupt(self) -> None:
-        """Let reads wait for the server no longer, now and later.
+        """Stop reads from waiting for the server, now and later.
 
         Any thread may call it, and a handler of signals.
         """
@@ -104,12 +104,12 @@ class ServerSource(ResumableSource):
         if not self._is_away:
             self._is_away = True
             self._counts["disconnected"] += 1
-            self._warn(f"{self.name}: is away: {reason}; it is asked again until it answers")
+            self._warn(f"{self.name}: does not answer: {reason}; it is asked again until it does")
         self._retry_at = time.monotonic() + self._pause
         self._pause = min(2 * self._pause, _LONGEST_PAUSE)
 
     def _note_lost(self, n_rows: int, text: str) -> None:
-        """Count rows that are gone before they were read, and warn of them."""
+        """Count rows that were deleted before they were read, and warn about them."""
         self._counts["lost"] += n_rows
         self._warn(text)
 

@@ -18,7 +18,7 @@ Bits = npt.NDArray[np.bool_]
 
 
 class Settling:
-    """Labels kept back until none can come that corrects them.
+    """Labels held back until no correction can arrive.
 
     The first label of an id and all that arrive within `settle` after it are one label, of the
     first's arrival and the last one's value.

@@ -58,7 +58,8 @@ def as_source(
     if isinstance(value, Source) and not isinstance(value, str | PathLike):
         if given is not None:
             raise InvalidInputError(
-                f"is an option of the source itself, which {argument} already is", argument=given
+                f"must be an option of the source itself: {argument} is a source already",
+                argument=given,
             )
         return value
     patterns = patterns_of(value, argument)

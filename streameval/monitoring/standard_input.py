@@ -67,14 +67,16 @@ class StandardInput(FileSource):
         return self._is_at_end
 
     def _go_to(self, position: Any) -> None:  # noqa: ARG002 - what was read is gone
-        """Begin with what comes next."""
+        """Ignore the position, and warn of the rows that are lost."""
         self._warn(f"{_NAME}: cannot be read again; rows that came after the last commit are lost")
 
     def _next_chunk(self, limit: int) -> Chunk | None:
         """Return the rows that have come; None if there are none."""
         packing = None if self._mark.offset else packing_of(self._pipe.at(0, HEAD_BYTES))
         if packing is not None:
-            raise BadDataError(f"{_NAME}: is packed by {packing.name}; unpack it in the pipe.")
+            raise BadDataError(
+                f"{_NAME}: is compressed with {packing.name}; decompress it in the pipe."
+            )
         block = None
         while block is None and not self._is_at_end:
             is_ended = self._pipe.is_ended
@@ -97,13 +99,13 @@ class _Pipe(Content):
         self._window = b""
 
     def at(self, start: int, size: int) -> bytes:
-        """Return the bytes from a position on that have come, and are not forgotten."""
+        """Return the bytes received from a position on that are still in memory."""
         end = start + size
-        parts, here = [self._window], self._start + len(self._window)
+        parts, reached = [self._window], self._start + len(self._window)
         with reading(self.name):
-            while here < end and (data := self._come(end - here)):
+            while reached < end and (data := self._come(end - reached)):
                 parts.append(data)
-                here += len(data)
+                reached += len(data)
         if len(parts) > 1:
             drop = max(start - FINGERPRINT_BYTES - self._start, 0)
             self._window = b"".join(parts)[drop:]

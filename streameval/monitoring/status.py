@@ -1,4 +1,4 @@
-"""What a monitor says of itself: its last commit, and what one step has changed."""
+"""The status of a monitor: its last commit, and what one step has changed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from streameval.accumulators.windowed import Windowed
+    from streameval.monitoring.unlabelled import SliceRows
 
 __all__ = ["BAD", "Closed", "Snapshot", "Status", "Step"]
 
@@ -110,11 +111,14 @@ class Snapshot:
         The numbers.
     alerts : tuple of AlertState
         One for each rule and slice.
+    unlabelled : Windowed, optional
+        The rows without a label by slice: a copy. None without slices.
     """
 
     windowed: Windowed
     status: Status
     alerts: tuple[Any, ...]
+    unlabelled: Windowed | None = None
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -131,6 +135,9 @@ class Closed:
         Holds what was counted, and makes a copy.
     is_revised : bool
         Whether the pane has been closed before: these are the numbers with late rows.
+    by_slice : SliceRows, optional
+        How many rows the slices have, labelled or not; None without slices, and where rows
+        were counted by a release that did not know it.
     """
 
     start: Any
@@ -138,6 +145,7 @@ class Closed:
     n_rows: int | float
     part: Any = attrs.field(repr=False)
     is_revised: bool = False
+    by_slice: SliceRows | None = attrs.field(default=None, repr=False)
 
     @cached_property
     def accumulator(self) -> Any:
@@ -168,9 +176,9 @@ class Step:
     closed : tuple of Closed
         The panes that are mature now, in order of time; revised ones first.
     events : tuple of Event
-        What alerts have done.
+        The events of alerts.
     is_idle : bool
-        Whether everything there is has been read.
+        Whether all available rows have been read.
     is_waiting : bool
         Whether a server has not answered, so that there may be more although the step is idle.
     notes : tuple of str

@@ -1,4 +1,4 @@
-"""The spans of time that a monitor waits and tolerates."""
+"""How long a monitor waits, and which delays it tolerates."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Timing:
     max_ahead : int
         How far event time may be ahead of the clock, in microseconds.
     idle_after : mapping from role to float or None
-        Seconds until a silent partition holds the others back no longer.
+        Seconds after which a silent partition stops holding the others back.
     """
 
     wait: int

@@ -85,7 +85,7 @@ class Partitions:
         return marks - self._out_of_order
 
     def release(self, now: float) -> list[str]:
-        """Let go of partitions that have been silent for long, and return their names."""
+        """Release partitions that have been silent for too long, and return their names."""
         if self._idle_after is None:
             return []
         gone = [

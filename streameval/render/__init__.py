@@ -1,1 +1,1 @@
-"""Results as people see them: pages of HTML and their pictures."""
+"""The presentation of results: text, HTML pages and pictures."""

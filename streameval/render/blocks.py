@@ -1,7 +1,7 @@
-"""What a picture, a page or a table shows, as plain values: results make them, `render` lays out.
+"""Contents of pictures, pages and tables as plain values: results make them, `render` lays out.
 
-A `Description` is all that a page shows of one result. Pages put those of one type side by side:
-what is drawn of each state has equal titles in all of them.
+A `Description` is the content of a page about one result. Pages put descriptions of the same
+type side by side: their pictures have equal titles.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Line = tuple[Floats, Floats]
 
 
 def thinned(x: Floats, y: Floats, limit: int) -> Line:
-    """Keep points that are evenly spaced along the line: a picture has not more of them."""
+    """Keep at most `limit` points that are evenly spaced along the line."""
     if len(x) <= limit:
         return x, y
     length = np.cumsum(np.abs(np.diff(x, prepend=x[0])) + np.abs(np.diff(y, prepend=y[0])))
@@ -55,13 +55,13 @@ class Row:
     Parameters
     ----------
     heading : str
-        What it is called.
+        The name of the number.
     reading : Reading
         The number.
     qualifier : str
-        What follows the heading, and may differ from state to state.
+        Text after the heading, which may differ between states.
     is_rare : bool
-        Whether the row is left out where the number is 0 in all states.
+        Whether the row is left out if the number is 0 in all states.
     """
 
     heading: str
@@ -72,7 +72,7 @@ class Row:
 
 @attrs.frozen(eq=False)
 class ByClass:
-    """The numbers of each class, or of each of what there is.
+    """The numbers of each class, group or other item.
 
     Parameters
     ----------
@@ -81,15 +81,15 @@ class ByClass:
     rows : mapping from class to Readings
         The numbers of each.
     what : str
-        What has a row each.
+        The name of the items, one per row.
     title, caption : str
         Above and below the table.
     weights : mapping from class to number, optional
-        By which the largest are shown first where there are many; else they come as they are.
+        The weights by which the largest classes come first if there are many.
     position : {"below", "beside", "under"}
-        Whether the table has a line of its own, stands beside the metrics, or right under them.
+        Whether the table has its own line, is beside the metrics, or is directly under them.
     drawn : tuple of str
-        The columns that are drawn as dots where there are more than two classes.
+        The columns that are drawn as dots if there are more than two classes.
     """
 
     columns: Sequence[str]
@@ -110,7 +110,7 @@ class Matrix:
     counts: npt.NDArray[Any]
 
     def row_shares(self) -> Floats:
-        """Divide each row by its total; rows of nothing stay zeros."""
+        """Divide each row by its total; empty rows stay zeros."""
         totals = self.counts.sum(axis=1, keepdims=True, dtype=np.float64)
         shares = np.zeros(self.counts.shape)
         np.divide(self.counts, totals, out=shares, where=totals > 0)
@@ -119,14 +119,14 @@ class Matrix:
 
 @attrs.frozen(eq=False)
 class BandedLine:
-    """A curve, and the band in which the exact one lies.
+    """A curve, and the band that contains the exact curve.
 
     Parameters
     ----------
     line : (x, y)
         The estimate, which is the curve itself while it is exact.
     outline : (x, y), optional
-        A polygon around all that lies between the extreme data sets; None of an exact curve.
+        A polygon around the area between the extreme data sets; None for an exact curve.
     """
 
     line: Line
@@ -135,7 +135,7 @@ class BandedLine:
 
 @attrs.frozen
 class Curves:
-    """What lines are drawn of: names of the axes, and the area that stands for them.
+    """What the lines show: names of the axes, and the area that summarizes a line.
 
     Parameters
     ----------
@@ -144,11 +144,11 @@ class Curves:
     across, up : str
         What the axes are, which show shares.
     area : str
-        What the number below each line is called.
+        The name of the area under each line.
     title_of_several : str
         Above the curves of classes.
     has_chance : bool
-        Whether the line of chance is drawn.
+        Whether to draw the line of chance.
     """
 
     title: str
@@ -161,16 +161,16 @@ class Curves:
 
 @attrs.frozen(eq=False)
 class Lines:
-    """Lines of one state, by name where they are of classes.
+    """Lines of one state, by name if they are curves of classes.
 
     Parameters
     ----------
     curves : Curves
         What they are.
     lines : mapping from name to (BandedLine, area)
-        Of the state itself the name is ""; None is no curve.
+        The name is "" for the state itself; None stands for no curve.
     of : int
-        How many classes there are, of which the largest are drawn; 0 if it is no curve of one.
+        The number of classes, of which the largest are drawn; 0 without classes.
     """
 
     curves: Curves
@@ -187,7 +187,7 @@ class Reliability:
     predicted, observed, weight : array, shape (occupied,)
         The mean prediction, the mean label and the examples of each bin that holds any.
     share : float64 array, shape (B,)
-        How much of all examples each bin holds.
+        The share of all examples in each bin.
     """
 
     predicted: Floats
@@ -204,7 +204,7 @@ class Reliability:
 
 @attrs.frozen(eq=False)
 class ReliabilityDiagram:
-    """What happened over what was predicted, and what both are called."""
+    """Observed values over predicted ones, and the names of both."""
 
     reliability: Reliability
     across: str
@@ -220,7 +220,7 @@ class ScoreShares:
     edges : float64 array, shape (B + 1,)
         The ends of bins of equal width.
     positives, negatives : float64 array, shape (B,)
-        How much of the class each bin holds.
+        The share of the class in each bin.
     """
 
     edges: Floats
@@ -238,7 +238,7 @@ class Spread:
 
 @attrs.frozen(eq=False)
 class Dots:
-    """Numbers on one axis, by name, and what they are together."""
+    """Numbers on one axis, by name, with a common title."""
 
     title: str
     summary: str
@@ -257,26 +257,26 @@ Figure = Lines | ReliabilityDiagram | ScoreShares | Spread | Dots | Matrix | Fin
 
 @attrs.frozen(kw_only=True, eq=False)
 class Description:
-    """What a page shows of a result.
+    """The content of a page about a result.
 
     Parameters
     ----------
     heading : str
         The task.
     common_heading : str
-        What several results are called whose headings differ.
+        The heading of several results whose headings differ.
     title : str
         Above the table of metrics.
     rows : mapping from name to Row
         The metrics.
     caption, common_caption : str
-        Below the table, of one result and of several that differ in it.
+        The text below the table, for one result and for several with different captions.
     by_class : ByClass, optional
         The numbers of the classes.
     above, beside, below : sequence of figures
-        Pictures, where they stand relative to the table; None where there is nothing to draw.
+        Pictures by their position relative to the table; None if there is nothing to draw.
     form : object
-        Besides the classes, what must be equal for numbers to be compared.
+        What must be equal, besides the classes, for numbers to be comparable.
     classes : tuple
         The classes.
     """

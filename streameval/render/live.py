@@ -1,13 +1,14 @@
-"""The live page of a monitor: what was committed last, slices that need attention first."""
+"""The live page of a monitor: the last commit, with slices that need attention first."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.metadata import version
-from typing import Any
+from operator import attrgetter
+from typing import Any, Self
 
 import attrs
 
@@ -20,8 +21,9 @@ from streameval.render.text import plural
 from streameval.render.time_pictures import Pane, coverage_picture, time_picture, time_table
 from streameval.render.wording import DASH, count, hull, interval, label, number, percent, share
 
-__all__ = ["Alert", "Card", "Series", "View", "document", "fragment", "icon"]
+__all__ = ["Alert", "Card", "Point", "Series", "Times", "View", "document", "fragment", "icon"]
 
+_VALUE = attrgetter("value")
 _RELOAD_SECONDS = 30
 _COVERAGE_HEIGHT = 130
 _DECIMALS = 4
@@ -45,7 +47,7 @@ _TERMS = {
         "until they are mature."
     ),
     "Dashed lines": "are limits of alerts.",
-    "Coverage": "is the share of all rows of a pane, whatever their slice, that have a label.",
+    "Coverage": "is the share of the rows of a pane, and of a slice, that have a label.",
     "The order": (
         "of slices: firing, pending, without rows in the newest mature pane, resolved; then by how "
         "clearly a value is worse than that of all rows; then by size."
@@ -62,65 +64,109 @@ class Alert:
     since: str
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen(eq=False)
+class Point:
+    """A slice in one pane.
+
+    Parameters
+    ----------
+    labelled : float
+        The weight of its labelled rows.
+    coverage : float
+        The share of its rows with a label; NaN if unknown.
+    readings : sequence of Reading
+        One for each metric; NaN where it is undefined.
+    """
+
+    labelled: float
+    coverage: float
+    readings: Sequence[Reading]
+    _rows: dict[str, str] = attrs.field(factory=dict, init=False, repr=False)
+
+    def row(self, start: str) -> str:
+        """Write its row in a table, which needs no escaping; the next update has it again."""
+        row = self._rows.get(start)
+        if row is None:
+            row = self._rows[start] = (
+                f'<tr><th scope="row">{start}</th>{"".join(map(_cell, self.readings))}'
+                f"<td>{count(self.labelled)}</td><td>{_share(self.coverage)}</td></tr>"
+            )
+        return row
+
+
+@attrs.frozen(eq=False)
 class Series:
     """A metric of a slice, pane by pane.
 
     Parameters
     ----------
     metric : str
-    panes : sequence of Pane
-        In order of time, mature ones first; of a slice, `labelled` is its own weight.
+    readings : sequence of Reading
+        One for each pane.
     limits : sequence of float
         The limits that alerts watch.
     marks : Marks, optional
-        What was drawn of it before.
+        The marks that were drawn before.
     """
 
     metric: str
-    panes: Sequence[Pane]
+    readings: Sequence[Reading]
     limits: Sequence[float] = ()
-    marks: Marks = attrs.field(factory=Marks, eq=False, repr=False)
-
-    @cached_property
-    def n_mature(self) -> int:
-        """How many panes are mature."""
-        return [pane.is_open for pane in self.panes].count(False)
-
-    @property
-    def newest(self) -> Pane | None:
-        """The newest mature pane."""
-        return self.panes[self.n_mature - 1] if self.n_mature else None
+    marks: Marks = attrs.field(factory=Marks, repr=False)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Card:
     """A slice, or all rows.
 
     Parameters
     ----------
     name : str
-        Any text, since values of columns are in it.
+        Any text, because it includes values of columns.
     state : {"firing", "pending", "silent", "resolved", "inactive"}
         The most urgent one.
     alerts : sequence of Alert
-        Those that are not inactive.
+        The alerts that are not inactive.
     series : sequence of Series
-        One for each metric, with the same panes.
-    coverage : sequence of float
-        The share of all rows with a label, for each pane.
+        One for each metric.
+    points : sequence of Point
+        One for each pane.
     """
 
     name: str
     state: str
     alerts: Sequence[Alert]
     series: Sequence[Series]
-    coverage: Sequence[float]
+    points: Sequence[Point]
 
     @property
     def anchor(self) -> str:
         """What identifies it on the page, whatever its name."""
         return _anchor(self.name)
+
+
+@attrs.frozen(eq=False)
+class Times:
+    """The panes of a view, in order of time.
+
+    Parameters
+    ----------
+    starts, ends : sequence of datetime64[us] or int
+        The rows with ``start <= t < end``.
+    rows : sequence of float
+        The weight of all rows.
+    n_mature : int
+        How many of the first panes are mature: more rows or labels may come for the others.
+    """
+
+    starts: Sequence[Any]
+    ends: Sequence[Any]
+    rows: Sequence[float]
+    n_mature: int
+
+    def newest(self, items: Sequence[Any]) -> Any:
+        """Find what belongs to the newest mature pane; None without one."""
+        return items[self.n_mature - 1] if self.n_mature else None
 
 
 @attrs.frozen
@@ -135,23 +181,26 @@ class View:
     committed : str
         When it was made.
     facts : sequence of (str, str)
-        The status: what, and how much.
+        The status: names and values.
+    times : Times, optional
+        The panes of all cards; None before the first row.
     whole : Card, optional
         All rows; None before the first.
     slices : sequence of Card
-        In the order in which they are shown.
+        In the order of display.
     others : sequence of Alert
-        Alerts about no metric, such as silence.
+        Alerts that are not about a metric, such as silence.
     level : float
         That of the sampling intervals.
     is_complete : bool
-        Whether no older panes are still to be read.
+        Whether all older panes have been read.
     """
 
     title: str
     number: int
     committed: str
     facts: Sequence[tuple[str, str]]
+    times: Times | None
     whole: Card | None
     slices: Sequence[Card]
     others: Sequence[Alert]
@@ -160,10 +209,10 @@ class View:
 
     @property
     def version(self) -> str:
-        """What identifies the content."""
-        if self.is_complete or self.whole is None:
+        """The identifier of the content."""
+        if self.is_complete or self.times is None:
             return str(self.number)
-        return f"{self.number}-{len(self.whole.coverage)}"
+        return f"{self.number}-{len(self.times.starts)}"
 
     def count(self, state: str) -> int:
         """Count the alerts in a state."""
@@ -178,7 +227,7 @@ class View:
 
     @property
     def summary(self) -> str:
-        """Say in a few words how things are."""
+        """Summarize the state in a few words."""
         firing, pending = self.count("firing"), self.count("pending")
         if firing or pending:
             counts = ((firing, "firing"), (pending, "pending"))
@@ -187,7 +236,7 @@ class View:
 
 
 def document(view: View, shown: Html) -> Html:
-    """Put a whole page around a fragment; it is complete without its script."""
+    """Put a whole page around a fragment; the page is complete without its script."""
     reload = element("noscript", Html(f'<meta http-equiv="refresh" content="{_RELOAD_SECONDS}">'))
     head = element(
         "head",
@@ -206,19 +255,17 @@ def document(view: View, shown: Html) -> Html:
 
 
 def fragment(view: View) -> Html:
-    """Lay out what changes from commit to commit."""
+    """Lay out the parts that change with each commit."""
     parts = [_header(view)]
     if view.others:
         parts.append(element("section", _alerts(view.others), class_="others"))
-    if view.whole is None:
+    if view.whole is None or view.times is None:
         parts.append(element("section", element("p", "No rows have been counted yet.")))
     else:
-        parts.append(_whole(view.whole, view.level))
-    if view.slices:
-        strip = Strip.of(view.slices[0].series[0].panes)
-        cards = element(
-            "div", *(_card(card, strip, view.level) for card in view.slices), class_="cards"
-        )
+        parts.append(_whole(view.whole, view.times, view.level))
+    if view.slices and view.times is not None:
+        frame = _Frame.of(view.times, view.slices[0].series, view.level)
+        cards = element("div", *(_card(card, frame) for card in view.slices), class_="cards")
         title = element("h2", f"Slices ({len(view.slices):,})")
         parts.append(element("section", title, cards))
     return element(
@@ -256,20 +303,29 @@ def _header(view: View) -> Html:
     )
 
 
-def _whole(card: Card, level: float) -> Html:
-    figures = (
-        element(
-            "figure",
-            element("figcaption", element("h3", label(series.metric, 40)), _value(series, level)),
-            time_picture(series.panes, series.metric, series.limits, *_PICTURE),
-            _folded(f"{card.anchor}-{index}", time_table(series.panes, series.metric, level)),
+def _whole(card: Card, times: Times, level: float) -> Html:
+    figures: list[Html] = []
+    panes: list[Pane] = []
+    for index, series in enumerate(card.series):
+        panes = [
+            Pane(start, end, rows, point.labelled, reading, at >= times.n_mature)
+            for at, (start, end, rows, point, reading) in enumerate(
+                zip(times.starts, times.ends, times.rows, card.points, series.readings, strict=True)
+            )
+        ]
+        caption = element("h3", label(series.metric, 40))
+        figures.append(
+            element(
+                "figure",
+                element("figcaption", caption, _value(times.newest(card.points), index, level)),
+                time_picture(panes, series.metric, series.limits, *_PICTURE),
+                _folded(f"{card.anchor}-{index}", time_table(panes, series.metric, level)),
+            )
         )
-        for index, series in enumerate(card.series)
-    )
     labelled = element(
         "figure",
-        element("figcaption", element("h3", "Coverage"), _coverage(card)),
-        coverage_picture(card.series[0].panes, _PICTURE[0], _COVERAGE_HEIGHT),
+        element("figcaption", element("h3", "Coverage"), _coverage(times.newest(card.points))),
+        coverage_picture(panes, _PICTURE[0], _COVERAGE_HEIGHT),
     )
     return element(
         "section",
@@ -281,56 +337,100 @@ def _whole(card: Card, level: float) -> Html:
     )
 
 
-def _coverage(card: Card) -> Html:
+def _coverage(newest: Point | None) -> Html:
     """Write the share of labelled rows in the newest mature pane."""
-    n_mature = card.series[0].n_mature
-    covered = share(card.coverage[n_mature - 1]) if n_mature else DASH
+    covered = DASH if newest is None else _share(newest.coverage)
     return element("p", element("span", covered, class_="big"), class_="reading")
 
 
-def _card(card: Card, strip: Strip, level: float) -> Html:
-    newest = card.series[0].newest
-    size = ""
-    if newest is not None:
-        covered = card.coverage[card.series[0].n_mature - 1]
-        size = f"{plural(newest.labelled, 'labelled row')} · coverage {share(covered)}"
+@attrs.frozen(eq=False)
+class _Frame:
+    """What the cards of all slices share.
+
+    Parameters
+    ----------
+    times : Times
+    strip : Strip
+    shown : range
+        The panes that tables list.
+    starts : sequence of str
+        When they begin.
+    columns : Html
+        The head of the tables.
+    level : float
+    """
+
+    times: Times
+    strip: Strip
+    shown: range
+    starts: Sequence[str]
+    columns: Html
+    level: float
+
+    @classmethod
+    def of(cls, times: Times, series: Sequence[Series], level: float) -> Self:
+        """Lay out the panes."""
+        strip = Strip.of(times.starts, times.ends, times.n_mature)
+        size = len(times.starts)
+        shown = range(size - 1, max(size - _MAX_LINES, 0) - 1, -1)
+        heading, texts = _starts([times.starts[at] for at in shown])
+        starts = [
+            f"{text}, open" if at >= times.n_mature else text
+            for at, text in zip(shown, texts, strict=True)
+        ]
+        heads = [heading, *(one.metric for one in series), "Labelled", "Coverage"]
+        columns = element("tr", *(element("th", label(text, 28), scope="col") for text in heads))
+        return cls(times, strip, shown, starts, element("thead", columns), level)
+
+
+def _card(card: Card, frame: _Frame) -> Html:
+    newest = frame.times.newest(card.points)
     figures = (
         element(
             "div",
             _heading("h4", series.metric, 40),
-            _value(series, level),
+            _value(newest, index, frame.level),
             sparkline(
-                strip,
-                [pane.reading for pane in series.panes],
-                series.n_mature,
+                frame.strip,
+                series.readings,
+                frame.times.n_mature,
                 series.limits,
-                _spoken(card, series, level),
+                _spoken(card, series, frame),
                 series.marks,
             ),
         )
-        for series in card.series
+        for index, series in enumerate(card.series)
     )
     return element(
         "article",
-        element(
-            "div",
-            _heading("h3", card.name, _NAME_WIDTH),
-            _badge(card.state),
-            class_="head",
-        ),
+        _card_head(card.name, card.state),
         _alerts(card.alerts),
         *figures,
-        element("p", size, class_="note"),
-        _behind(card),
+        _size(newest),
+        _behind(card, frame),
         id=card.anchor,
         class_=f"card {card.state}",
     )
 
 
-def _value(series: Series, level: float) -> Html:
-    """Write the newest value of a series large, and its intervals beside it."""
-    newest = series.newest
-    reading = Reading(math.nan) if newest is None else newest.reading
+@lru_cache(maxsize=4096)
+def _card_head(name: str, state: str) -> Html:
+    return element("div", _heading("h3", name, _NAME_WIDTH), _badge(state), class_="head")
+
+
+@lru_cache(maxsize=4096)
+def _size(newest: Point | None) -> Html:
+    """Say how many rows there are in the newest mature pane."""
+    if newest is None:
+        return element("p", class_="note")
+    size = f"{plural(newest.labelled, 'labelled row')} · coverage {_share(newest.coverage)}"
+    return element("p", size, class_="note")
+
+
+@lru_cache(maxsize=4096)
+def _value(newest: Point | None, index: int, level: float) -> Html:
+    """Write the newest value of a series in large type, with its intervals beside it."""
+    reading = Reading(math.nan) if newest is None else newest.readings[index]
     if math.isnan(reading.value):
         return element("p", element("span", DASH, class_="big"), class_="reading")
     parts = [element("span", number(float(reading.value)), class_="big")]
@@ -343,19 +443,11 @@ def _value(series: Series, level: float) -> Html:
     return element("p", *parts, class_="reading")
 
 
-def _behind(card: Card) -> Html:
-    """List the newest panes in a table, behind the pictures."""
-    panes = card.series[0].panes
-    shown = range(len(panes) - 1, max(len(panes) - _MAX_LINES, 0) - 1, -1)
-    heading, starts = _starts([panes[index].start for index in shown])
-    columns = _columns(heading, *(series.metric for series in card.series))
-    rows = "".join(
-        [
-            _row(start, card.coverage[index], *[series.panes[index] for series in card.series])
-            for index, start in zip(shown, starts, strict=True)
-        ]
-    )
-    table = element("table", element("thead", columns), element("tbody", Html(rows)))
+def _behind(card: Card, frame: _Frame) -> Html:
+    """List the newest panes in a table that opens below the pictures."""
+    points = card.points
+    rows = [points[at].row(start) for at, start in zip(frame.shown, frame.starts, strict=True)]
+    table = element("table", frame.columns, Html(f"<tbody>{''.join(rows)}</tbody>"))
     return _folded(
         f"{card.anchor}-0", scrolled(table, f"The newest panes of {card.name}"), card.name
     )
@@ -366,25 +458,8 @@ def _anchor(name: str) -> str:
     return f"s{hashlib.blake2b(name.encode(errors='replace'), digest_size=6).hexdigest()}"
 
 
-@lru_cache(maxsize=8192)
-def _row(start: str, coverage: float, *panes: Pane) -> str:
-    """Write what the series of a card have in one pane; it is known again by its objects."""
-    return (
-        f'<tr><th scope="row">{start}{", open" if panes[0].is_open else ""}</th>'
-        f"{''.join([_cell(pane.reading) for pane in panes])}"
-        f"<td>{count(panes[0].labelled)}</td><td>{share(coverage)}</td></tr>"
-    )
-
-
-@lru_cache(maxsize=64)
-def _columns(heading: str, *metrics: str) -> Html:
-    """Write the head of the tables of cards, which all have the same."""
-    heads = [heading, *metrics, "Labelled", "Of all"]
-    return element("tr", *(element("th", label(text, 28), scope="col") for text in heads))
-
-
 def _folded(anchor: str, table: Html, name: str = "") -> Html:
-    """Put a table behind what opens it."""
+    """Put a table into an element that folds and unfolds."""
     return element("details", _opener(anchor, name), table, id=anchor)
 
 
@@ -399,18 +474,19 @@ def _heading(tag: str, text: str, width: int) -> Html:
     return element(tag, label(text, width))
 
 
+def _share(covered: float) -> str:
+    return DASH if math.isnan(covered) else share(covered)
+
+
 def _cell(reading: Reading) -> str:
+    """Write a number and its intervals."""
     if math.isnan(reading.value):
         return element("td", DASH)
-    return _cell_text(float(reading.value), reading.certified, reading.sampling)
-
-
-@lru_cache(maxsize=8192)
-def _cell_text(value: float, certified: Interval, sampling: Interval | None) -> str:
-    """Write a number and its intervals; nothing in it needs to be escaped."""
-    inside = f"<small>certified {_hull(certified)}</small>" if certified[0] < certified[1] else ""
-    likely = "" if sampling is None else f"<small>{interval(*sampling, _DECIMALS)}</small>"
-    return f"<td>{number(value)}{inside}{likely}</td>"
+    inside = f"<small>certified {_hull(reading.certified)}</small>" if reading.is_open else ""
+    likely = ""
+    if reading.sampling is not None:
+        likely = f"<small>{interval(*reading.sampling, _DECIMALS)}</small>"
+    return f"<td>{number(float(reading.value))}{inside}{likely}</td>"
 
 
 def _hull(certified: Interval) -> str:
@@ -418,19 +494,15 @@ def _hull(certified: Interval) -> str:
     return hull(float(low), float(high), _DECIMALS)
 
 
-def _spoken(card: Card, series: Series, level: float) -> str:
+def _spoken(card: Card, series: Series, frame: _Frame) -> str:
     """Say in a sentence what a sparkline shows."""
-    values = [
-        float(pane.reading.value)
-        for pane in series.panes
-        if not pane.is_open and math.isfinite(pane.reading.value)
-    ]
-    newest, n_open = series.newest, len(series.panes) - series.n_mature
+    n_mature = frame.times.n_mature
+    values = list(filter(math.isfinite, map(_VALUE, series.readings[:n_mature])))
+    reading, n_open = frame.times.newest(series.readings), len(series.readings) - n_mature
     opened = f" {plural(n_open, 'newer pane')} still open." if n_open else ""
     name = f"{series.metric} of {card.name}"
-    if newest is None or not values:
+    if not values:
         return f"{name}: no mature pane defines it.{opened}"
-    reading = newest.reading
     if math.isnan(reading.value):
         now = "undefined in the newest mature pane"
     else:
@@ -440,9 +512,10 @@ def _spoken(card: Card, series: Series, level: float) -> str:
             now += f", certified between {number(float(low))} and {number(float(high))}"
         if reading.sampling is not None:
             low, high = reading.sampling
-            now += f", {percent(level)} interval from {number(low)} to {number(high)}"
+            now += f", {percent(frame.level)} interval from {number(low)} to {number(high)}"
     span = (
-        f"between {number(min(values))} and {number(max(values))} in {plural(len(values), 'pane')}"
+        f"between {number(float(min(values)))} and {number(float(max(values)))} in "
+        f"{plural(len(values), 'pane')}"
     )
     state = "" if card.state == "inactive" else f" {_word(card.state).capitalize()}."
     return f"{name}: {now}; {span}.{opened}{state}"
@@ -479,8 +552,8 @@ def _word(state: str) -> str:
     return _WORDS.get(state, state)
 
 
-def _starts(times: Sequence[Any]) -> tuple[str, list[str]]:
-    """Write when panes begin; a day that all of them have in common is the heading."""
+def _starts(times: Sequence[Any]) -> tuple[str, Sequence[str]]:
+    """Write when panes begin; a day that all have is the heading."""
     texts = [str(time).removesuffix(".000000").removesuffix(":00") for time in times]
     days = {text.partition("T")[0] for text in texts if "T" in text}
     if len(days) != 1:

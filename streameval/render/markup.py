@@ -1,4 +1,4 @@
-"""HTML and SVG as text, in which whatever is not markup already is made harmless."""
+"""HTML and SVG as text; everything that is not markup is escaped."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ def element(name: str, *children: str, **attributes: str | float | None) -> Html
     Parameters
     ----------
     name : str
-        Of the element.
+        The name of the element.
     *children : str
-        What it holds: markup as it is, and text escaped.
+        The content: markup stays as it is, and text is escaped.
     **attributes : str, number or None
-        None is left out. An underscore becomes a hyphen, and one at the end is dropped.
+        None leaves an attribute out. An underscore in a name becomes a hyphen; a trailing one
+        is dropped.
 
     Examples
     --------
@@ -37,12 +38,17 @@ def element(name: str, *children: str, **attributes: str | float | None) -> Html
     written = "".join(
         [_attribute(key, str(value)) for key, value in attributes.items() if value is not None]
     )
-    return Html(f"<{name}{written}>{joined(children)}</{name}>")
+    return Html("".join([f"<{name}{written}>", *_contents(children), f"</{name}>"]))
 
 
 def joined(parts: Iterable[str]) -> Html:
     """Put markup and text one after the other."""
-    return Html("".join([part if isinstance(part, Html) else _escaped(part) for part in parts]))
+    return Html("".join(_contents(parts)))
+
+
+def _contents(parts: Iterable[str]) -> list[str]:
+    """Escape all text that is not markup."""
+    return [part if isinstance(part, Html) else _escaped(part) for part in parts]
 
 
 @functools.lru_cache(maxsize=4096)

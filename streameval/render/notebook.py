@@ -1,4 +1,4 @@
-"""Results as a notebook shows them: small tables of HTML with styles of their own."""
+"""Results in a notebook: small HTML tables with their own styles."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = ["matrix_table", "preformatted", "sheet", "table"]
 
 _MAX_CELLS = 20
 _CELL = "text-align:right;padding:2px 8px;"
+_WIDE = "<div style='overflow-x:auto'>{}</div>"  # a wide table scrolls, and the notebook does not
 
 
 def preformatted(text: str) -> str:
@@ -23,17 +24,17 @@ def preformatted(text: str) -> str:
 
 
 def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), caption: str = "") -> str:
-    """Lay out rows, each of a name and of cells."""
+    """Lay out rows, each with a name and cells."""
     top = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     if head:
         cells = "".join(f"<th style='{_CELL}'>{html.escape(text)}</th>" for text in head[1:])
         top += f"<tr>{_name(head[0])}{cells}</tr>"
     lines = (f"<tr>{_name(name)}{''.join(map(_cell, cells))}</tr>" for name, *cells in rows)
-    return f"<table>{top}{''.join(lines)}</table>"
+    return _WIDE.format(f"<table>{top}{''.join(lines)}</table>")
 
 
 def sheet(parts: Sheet) -> str:
-    """Lay the tables of a sheet out, and its sentences."""
+    """Lay out the tables and sentences of a sheet."""
     return f"<div>{''.join(map(_part, parts))}</div>"
 
 
@@ -46,7 +47,7 @@ def _part(part: Part) -> str:
 
 
 def matrix_table(matrix: Matrix) -> str:
-    """Lay a matrix out with shaded cells, its first rows and columns."""
+    """Lay out the first rows and columns of a matrix with shaded cells."""
     counts, size = matrix.counts, min(len(matrix.counts), _MAX_CELLS)
     labels = [html.escape(shorten(label)) for label in matrix.labels[:size]]
     head = "".join(f"<th style='{_CELL}'>{label}</th>" for label in labels)
@@ -59,7 +60,7 @@ def matrix_table(matrix: Matrix) -> str:
     )
     cut = f"<p>The first {size} of {len(counts)} classes.</p>" if size < len(counts) else ""
     corner = f"<th style='{_CELL}'>truth \\ prediction</th>"
-    return f"<table><tr>{corner}{head}</tr>{rows}</table>{cut}"
+    return _WIDE.format(f"<table><tr>{corner}{head}</tr>{rows}</table>") + cut
 
 
 def _name(text: str) -> str:

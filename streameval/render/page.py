@@ -1,4 +1,4 @@
-"""The sections of a page: what several results of one type are, side by side."""
+"""The sections of a page: several results of one type, side by side."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def section(
 
 
 def legend(names: Sequence[object]) -> Html:
-    """Name the lines of the pictures, where there are several."""
+    """Name the lines of the pictures if there are several."""
     if len(names) < 2:
         return Html()
     items = (
@@ -97,12 +97,12 @@ def _swatch(index: int) -> Html:
 
 
 def _agreed(texts: Sequence[str], common: str) -> str:
-    """Return what all say, or the common text of different ones."""
+    """Return the text if all are equal, otherwise the common text."""
     return texts[0] if len(set(texts)) == 1 else common
 
 
 def _rows(descriptions: Sequence[Description]) -> list[tuple[str, Cells]]:
-    """List the numbers that any of the states has, counts of nothing left out."""
+    """List the numbers that any of the states has; leave out rare counts of 0."""
     found = []
     for name in dict.fromkeys(name for one in descriptions for name in one.rows):
         rows = [one.rows.get(name) for one in descriptions]
@@ -117,14 +117,14 @@ def _rows(descriptions: Sequence[Description]) -> list[tuple[str, Cells]]:
 
 @attrs.frozen
 class _Section:
-    """The pictures of a section: of which states, with which intervals, and which confusions."""
+    """The pictures of a section: its states, the intervals, and the order of confusions."""
 
     names: Sequence[str]
     level: float
     confusions: Confusions
 
     def above(self, columns: Sequence[Blocks]) -> list[Html]:
-        """Draw what stands above the table, the curves of classes state by state."""
+        """Draw the pictures above the table, with curves of classes state by state."""
         if not any(block is None or block.of for blocks in columns for block in blocks):
             return [_grid(self.figures(columns))]
         return [
@@ -133,7 +133,7 @@ class _Section:
         ]
 
     def figures(self, columns: Sequence[Blocks]) -> list[Html]:
-        """Draw the blocks of all states, in one picture where they can share it."""
+        """Draw the blocks of all states, in one picture if they can share it."""
         return [
             drawn
             for blocks in zip_longest(*columns)
@@ -142,7 +142,7 @@ class _Section:
         ]
 
     def classes(self, blocks: Sequence[ByClass]) -> tuple[list[Html], list[Html]]:
-        """Lay out the classes of all states as a table and, of more than two, as dots."""
+        """Lay out the classes of all states as a table and, for more than two classes, as dots."""
         every = dict.fromkeys(of for block in blocks for of in block.rows)
         if not every:
             return [], []
@@ -265,22 +265,22 @@ class _Section:
         return _figure(title, element("ul", *items, class_="findings"))
 
     def _title(self, text: str, name: str) -> str:
-        """Say which state a picture is about, where there are several."""
+        """Say which state a picture is about if there are several."""
         return text if len(self.names) == 1 else f"{text}: {short(name, 40)}"
 
     def _summary(self, what: str, values: Iterable[float]) -> str:
-        """Say a number of each state, for those who do not see the picture."""
+        """State a number for each state, for readers who do not see the picture."""
         first = zip(self.names[:MAX_DRAWN], values, strict=False)
         return "; ".join(f"{short(name, 40)}: {what} {number(value)}" for name, value in first)
 
     def _interval_note(self, rows: Iterable[tuple[object, Iterable[Reading | None]]]) -> str:
-        """Say what the thin lines are, where there are any."""
+        """Explain the thin lines, if any."""
         has_sampling = any(cell and cell.sampling for _, cells in rows for cell in cells)
         return f"With sampling intervals at {percent(self.level)}." if has_sampling else ""
 
 
 def _ordered(every: list[Any], blocks: Sequence[ByClass]) -> list[Any]:
-    """Put the largest classes first where not all of them are shown."""
+    """Put the largest classes first if not all of them are shown."""
     limit = MAX_ROWS if blocks[0].drawn else MAX_CLASSES
     if blocks[0].weights is None or len(every) <= limit:
         return every
@@ -292,18 +292,18 @@ def _ordered(every: list[Any], blocks: Sequence[ByClass]) -> list[Any]:
 
 
 def _figure(title: str, content: Html, caption: str = "") -> Html:
-    """Put a picture or a table under its title, and what there is to say of it below."""
+    """Put a picture or a table under its title, and its notes below."""
     said = [element("p", caption)] if caption else []
     return element("figure", element("figcaption", element("h3", title), *said), content)
 
 
 def _grid(parts: Sequence[Html]) -> Html:
-    """Lay parts out in rows, of as many columns as there is space for."""
+    """Lay parts out in rows with as many columns as fit."""
     return element("div", *parts, class_="parts") if parts else Html()
 
 
 def _beside(table: Html, parts: Sequence[Html], n_states: int) -> Html:
-    """Put the pictures beside a table, or below one of many states, which is wide."""
+    """Put the pictures beside a table, or below the wide table of many states."""
     if n_states > _MAX_BESIDE:
         return joined([_grid([table]), _grid(parts)])
     return _grid([table, _stack(parts)])

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MAX_DRAWN = 8
-"""How many lines share a picture: more colours are hard to tell apart."""
+"""How many lines share a picture: more colours are hard to distinguish."""
 MAX_ROWS = 24
 """How many rows a picture of dots has."""
 
@@ -37,7 +37,7 @@ Rows = Sequence[tuple[object, Sequence[Reading | None]]]
 
 _GROUP_BINS = 20
 _MAX_NAME = 22
-_CHARACTER = 8  # the width of one, in the larger letters that a phone shows
+_CHARACTER = 8  # the width of a character at the larger font size on a phone
 _MAX_POINTS = 800
 _ROW, _STEP = 14, 13
 
@@ -48,7 +48,7 @@ def style(index: int) -> str:
 
 
 def _styled(blocks: Iterable[Any]) -> list[tuple[str, Any]]:
-    """Pair the first of several with their styles; None has a style, which nothing uses."""
+    """Pair the first lines with their styles; None uses up a style."""
     first = zip(range(MAX_DRAWN), blocks, strict=False)
     return [(style(index), block) for index, block in first if block is not None]
 
@@ -72,9 +72,9 @@ def _few(line: Line) -> Line:
 def reliability(
     diagrams: Sequence[Reliability | None], across: str, up: str, level: float
 ) -> tuple[Html, bool]:
-    """Draw what happened over what was predicted, and say whether there are whiskers.
+    """Draw observed over predicted values, and say whether there are whiskers.
 
-    One diagram has bars for the share of the examples in each bin, too.
+    A single diagram also has bars for the share of the examples in each bin.
     """
     frame, held = Frame(Axis(0, 1, RATES, across), Axis(0, 1, RATES, up)), _styled(diagrams)
     parts = [frame.grid()]
@@ -91,7 +91,7 @@ def reliability(
 
 
 def _whiskers(frame: Frame, diagram: Reliability, style: str, level: float) -> Html:
-    """Draw Wilson's interval of each bin; there is none of weights with fractions."""
+    """Draw Wilson's interval of each bin; fractional weights have none."""
     weight = np.asarray(diagram.weight, dtype=np.float64)
     if not level or np.any(weight != np.rint(weight)):
         return Html()
@@ -102,7 +102,7 @@ def _whiskers(frame: Frame, diagram: Reliability, style: str, level: float) -> H
 
 
 def scores(every: Sequence[ScoreShares], summary: str) -> list[Html]:
-    """Draw where the scores of both classes lie, a picture for each state on equal axes.
+    """Draw the scores of both classes, with a picture for each state on equal axes.
 
     The positives have the style of the state.
     """

@@ -1,4 +1,4 @@
-"""Pictures by matplotlib, which is imported only for one."""
+"""Pictures by matplotlib, which is imported only to draw one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dots", "lines", "matrix", "new_axes", "reliability", "scores", "spread"]
 
-_APART = 0.12  # of several rankings in one line
+_APART = 0.12  # the offset between several rankings in one row
 _BAR = "lightsteelblue"
 _MAX_WRITTEN = 20
 _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
@@ -38,7 +38,7 @@ def new_axes() -> Axes:
 
 
 def matrix(block: Matrix, ax: Axes | None, title: str, *, normalize: bool) -> Axes:
-    """Draw a matrix with its counts, coloured by them or by their share of the true class."""
+    """Draw a matrix with its counts, coloured by count or by share of the true class."""
     axes: Axes = new_axes() if ax is None else ax
     shades = block.row_shares() if normalize else block.counts
     if shades.size:
@@ -63,7 +63,7 @@ def _write_cells(ax: Axes, block: Matrix, shades: npt.NDArray[Any]) -> None:
 
 
 def _literal(text: str) -> str:
-    """Keep matplotlib from reading what stands between dollars as mathematics."""
+    """Keep matplotlib from reading text between dollars as mathematics."""
     return text.replace("$", r"\$")
 
 
@@ -89,9 +89,9 @@ def lines(
     across, up : str
         What the axes are.
     title : str
-        Of a single curve.
+        The title of a single curve.
     label : str, optional
-        The name of one of several.
+        The name of one of several curves.
     has_chance : bool
         Whether the line of chance is drawn under a single curve.
     is_normal : bool
@@ -127,9 +127,9 @@ def reliability(
     bars: Mapping[str, Any],
     line: str | None = None,
 ) -> Axes:
-    """Draw what happened over what was predicted.
+    """Draw observed over predicted values.
 
-    `bars` says how the bars of a single diagram look, and `line` what it is called.
+    `bars` sets the look of the bars of a single diagram, and `line` the name of the line.
     """
     axes = new_axes() if ax is None else ax
     if label is None:
@@ -141,7 +141,7 @@ def reliability(
 
 
 def scores(shares: ScoreShares, ax: Axes | None, *, label: str | None) -> Axes:
-    """Draw where the scores of both classes lie."""
+    """Draw the scores of both classes."""
     axes = new_axes() if ax is None else ax
     for share, name in ((shares.positives, "positives"), (shares.negatives, "negatives")):
         axes.stairs(share, shares.edges, label=name if label is None else f"{label}: {name}")
@@ -187,8 +187,8 @@ def dots(
 ) -> Axes:
     """Draw a line for each number: a dot, whiskers for the sampling and a bar for the certified.
 
-    What is drawn on the axes already keeps its lines; `is_share` tells of a name whether its
-    number lies in [0, 1].
+    Numbers already on the axes keep their rows; `is_share` tells whether the number of a name
+    lies in [0, 1].
     """
     axes = new_axes() if ax is None else ax
     drawn = len(axes.containers)

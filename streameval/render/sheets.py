@@ -37,8 +37,8 @@ __all__ = [
 
 _GAP = "  "
 _SHORTEST_NAME = 8
-_USUAL_NAME = 32
-"""The width that longer names count as when columns are placed beside them."""
+_NOMINAL_NAME = 32
+"""The maximum width of names when columns are placed beside them."""
 
 _MARKS = re.compile(r"[\\`*\[\]<>|~#]|(?<!\w)_|_(?!\w)")
 """Characters that Markdown would interpret."""
@@ -189,7 +189,7 @@ def _tables(grid: Grid, width: int) -> Iterator[list[Column]]:
     table, is_first = list(first), True
     for group in grid.groups:
         held = list(filter(_holds_anything, group))
-        if held and len(table) > len(first) and _usual_width([*table, *held]) > width:
+        if held and len(table) > len(first) and _nominal_width([*table, *held]) > width:
             yield table if is_first else _without_empty_lines(table, len(first))
             table, is_first = list(first), False
         table += held
@@ -206,8 +206,8 @@ def _without_empty_lines(table: list[Column], n_first: int) -> list[Column]:
     return [attrs.evolve(one, cells=[one.cells[line] for line in kept]) for one in table]
 
 
-def _usual_width(columns: Sequence[Column]) -> int:
-    taken = (min(one.taken, _USUAL_NAME) if one.cut else one.taken for one in columns)
+def _nominal_width(columns: Sequence[Column]) -> int:
+    taken = (min(one.taken, _NOMINAL_NAME) if one.cut else one.taken for one in columns)
     return sum(taken) + len(_GAP) * (len(columns) - 1)
 
 

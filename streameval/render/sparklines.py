@@ -1,16 +1,18 @@
-"""A metric over time in the space of a few words, drawn for a hundred series at once."""
+"""A metric over time in the space of a few words, for a hundred series at once."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Sequence
+from typing import Any, Self
 
 import attrs
 
 from streameval.metrics.table import Reading
 from streameval.render.markup import Html, element, joined
 from streameval.render.svg import hatch
-from streameval.render.time_pictures import Pane
 
 __all__ = ["Marks", "Strip", "sparkline"]
 
@@ -22,70 +24,73 @@ _DOT = 3
 
 @attrs.frozen
 class Strip:
-    """Where panes of time lie in a sparkline: equal for all series, so that they line up.
+    """The horizontal positions of panes in a sparkline, equal for all series so that they align.
 
     Parameters
     ----------
     middles : sequence of str
         The middle of each pane, in units of the picture.
-    opened : tuple of float, optional
-        From where to where panes are open.
+    hatched : Html
+        The hatching over the open panes.
     """
 
     middles: Sequence[str]
-    opened: tuple[float, float] | None
+    hatched: Html
 
     @classmethod
-    def of(cls, panes: Sequence[Pane]) -> Strip:
-        """Lay out panes, which are in order of time."""
-        first, whole = panes[0].start, panes[-1].end - panes[0].start
+    def of(cls, starts: Sequence[Any], ends: Sequence[Any], n_mature: int) -> Self:
+        """Lay out panes, given in order of time, the mature ones first."""
+        first, whole = starts[0], ends[-1] - starts[0]
         scale = _WIDTH - _LEFT - _RIGHT
-        edges = [
-            (
-                _LEFT + scale * ((one.start - first) / whole),
-                _LEFT + scale * ((one.end - first) / whole),
-            )
-            for one in panes
-        ]
-        opened = [pair for pair, pane in zip(edges, panes, strict=True) if pane.is_open]
-        middles = [f"{(start + end) / 2:.1f}" for start, end in edges]
-        return cls(middles, (opened[0][0], opened[-1][1]) if opened else None)
-
-
-Extent = tuple[float, float, bool]
+        left, right = (
+            [_LEFT + scale * ((time - first) / whole) for time in times] for times in (starts, ends)
+        )
+        middles = [f"{(start + end) / 2:.1f}" for start, end in zip(left, right, strict=True)]
+        opened = left[n_mature:]
+        hatched = hatch(opened[0], 0, right[-1] - opened[0], _HEIGHT) if opened else Html()
+        return cls(middles, hatched)
 
 
 class Marks:
-    """What has been drawn of each reading, for the next picture, of which most are the same.
+    """The marks of each reading, kept because most are the same in the next picture.
 
     Attributes
     ----------
-    is_open : bool
-        Whether a certified interval is more than one point.
+    values : list of float
+        The value of each reading.
+    opened : list of bool
+        Whether the certified interval of each reading is more than one point.
     whiskers : list of str
         The sampling interval of each reading, as a part of a path; empty without one.
     points : list of str
-        Where the value of each reading is.
+        The position of each value.
     """
 
     def __init__(self) -> None:
-        self.is_open = False
+        self.values: list[float] = []
+        self.opened: list[bool] = []
         self.whiskers: list[str] = []
         self.points: list[str] = []
         self._readings: Sequence[Reading] = ()
-        self._extents: list[Extent] = []
+        self._lows: list[float] = []
+        self._highs: list[float] = []
         self._frame: tuple[Sequence[str], float, float] = ((), 0.0, 0.0)
 
     def look(self, readings: Sequence[Reading]) -> tuple[float, float]:
-        """Take other readings, and return the range of the numbers to draw."""
-        pairs = zip(self._readings, readings, strict=False)
-        changed = (at for at, (old, new) in enumerate(pairs) if old is not new)
-        same = next(changed, min(len(self._readings), len(readings)))
-        self._readings = readings
-        self._extents[same:] = map(_extent, readings[same:])
-        del self.whiskers[same:], self.points[same:]
-        self.is_open = True in [one[2] for one in self._extents]
-        return _range(self._extents)
+        """Set new readings, and return the range of the numbers to draw."""
+        before, self._readings = self._readings, readings
+        changed = itertools.compress(itertools.count(), map(operator.is_not, before, readings))
+        same = next(changed, min(len(before), len(readings)))
+        every = self.values, self.opened, self._lows, self._highs, self.whiskers, self.points
+        for column in every:
+            del column[same:]
+        for one in readings[same:]:
+            self.values.append(float(one.value))
+            self.opened.append(one.is_open)
+            ends = one.ends
+            self._lows.append(min(ends, default=math.inf))
+            self._highs.append(max(ends, default=-math.inf))
+        return _range(min(self._lows), max(self._highs))
 
     def draw(self, middles: Sequence[str], zero: float, scale: float) -> None:
         """Draw the readings that have not been drawn in this frame."""
@@ -121,21 +126,19 @@ def sparkline(
     n_mature : int
         How many of the first panes are mature; the last of them has a dot.
     limits : sequence of float
-        The limits of alerts, drawn where they are within the range of the numbers.
+        The limits of alerts, drawn if they are within the range of the numbers.
     spoken : str
-        What the picture says, for those who do not see it.
+        The text for readers who do not see the picture.
     marks : Marks, optional
-        What was drawn of this series before.
+        The marks of this series that were drawn before.
     """
     marks = Marks() if marks is None else marks
     low, high = marks.look(readings)
     scale = (_HEIGHT - _TOP - _BOTTOM) / (high - low)
-    zero = _TOP + high * scale  # where 0 is: a number v is at zero - v * scale
+    zero = _TOP + high * scale  # the position of 0: a number v is at zero - v * scale
     marks.draw(strip.middles, zero, scale)
 
-    parts = []
-    if strip.opened is not None:
-        parts.append(hatch(strip.opened[0], 0, strip.opened[1] - strip.opened[0], _HEIGHT))
+    parts = [strip.hatched]
     for limit in limits:
         if low <= limit <= high:
             path = f"M{_LEFT} {zero - limit * scale:.1f}H{_WIDTH - _RIGHT}"
@@ -143,9 +146,9 @@ def sparkline(
     sampled = "".join(marks.whiskers)
     if sampled:
         parts.append(_drawn(sampled, f"line whisker {_LOOK}"))
-    runs = [*_runs(readings)]
+    runs = _runs(marks.values)
     for run in runs:
-        if marks.is_open:
+        if True in marks.opened:
             upper, lower = [], []
             for at in run:
                 x, (start, end) = strip.middles[at], readings[at].certified
@@ -171,10 +174,8 @@ def sparkline(
     )
 
 
-def _range(extents: Sequence[Extent]) -> tuple[float, float]:
-    """Find the ends of all numbers and their intervals; a range without width is widened."""
-    low = min([one[0] for one in extents], default=math.inf)
-    high = max([one[1] for one in extents], default=-math.inf)
+def _range(low: float, high: float) -> tuple[float, float]:
+    """Widen the range of all numbers and their intervals if it is empty."""
     if low > high:
         low, high = 0.0, 1.0
     if high - low > 1e-12 * max(abs(low), abs(high)):
@@ -183,29 +184,15 @@ def _range(extents: Sequence[Extent]) -> tuple[float, float]:
     return low - reach, high + reach
 
 
-def _extent(one: Reading) -> Extent:
-    """Return the lowest and the highest number of a reading, and whether it is no single point."""
-    start, end = one.certified
-    ends = [float(number) for number in (one.value, start, end) if math.isfinite(number)]
-    ends += one.sampling or ()
-    return min(ends, default=math.inf), max(ends, default=-math.inf), start < end
-
-
-def _runs(readings: Sequence[Reading]) -> Iterator[range]:
+def _runs(values: Sequence[float]) -> list[range]:
     """Split panes where the metric is undefined."""
-    start = None
-    for index, reading in enumerate(readings):
-        if math.isfinite(reading.value):
-            start = index if start is None else start
-        elif start is not None:
-            yield range(start, index)
-            start = None
-    if start is not None:
-        yield range(start, len(readings))
+    gaps = [at for at, value in enumerate(values) if not math.isfinite(value)]
+    edges = itertools.pairwise([-1, *gaps, len(values)])
+    return [range(before + 1, gap) for before, gap in edges if gap > before + 1]
 
 
 def _drawn(path: str, style: str) -> Html:
-    """Write a path; nothing in it needs to be escaped."""
+    """Write a path, which needs no escaping."""
     return Html(f'<path d="{path}" class="{style}"></path>')
 
 

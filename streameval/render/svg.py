@@ -20,19 +20,19 @@ Line = tuple[Floats, Floats]
 _HATCHING = "hatching"
 _N_STEPS = 5
 _MIN, _MAX = 1e-300, sys.float_info.max
-_GRID = 10  # positions are rounded to a tenth of a unit, which is less than a pixel
+_GRID = 10  # round positions to a tenth of a unit, which is less than a pixel
 
 
 @attrs.frozen
 class Axis:
-    """From numbers to a range, and what stands beside it.
+    """The range of an axis, its ticks and its label.
 
     Parameters
     ----------
     low, high : float
         The numbers at both ends.
     ticks : tuple of float
-        Those that are written.
+        The numbers that are written.
     label : str
         What the numbers are.
     """
@@ -43,8 +43,8 @@ class Axis:
     label: str = ""
 
     def shares(self, values: npt.ArrayLike) -> Floats:
-        """Place numbers between 0 and 1; what lies beyond an end is put there."""
-        halves = np.asarray(values, dtype=np.float64) / 2  # the whole span might be infinite
+        """Map numbers to [0, 1]; clip numbers beyond an end."""
+        halves = np.asarray(values, dtype=np.float64) / 2  # the whole span might overflow
         span = self.high / 2 - self.low / 2
         return np.clip((halves - self.low / 2) / span, 0.0, 1.0)
 
@@ -66,7 +66,7 @@ def nice_axis(low: float, high: float, label: str = "") -> Axis:
     positions = range(math.floor(low / step), math.ceil(high / step) + 1)
     ticks = tuple(float(f"{position * step:.12g}") for position in positions)
     if not (math.isfinite(ticks[-1] - ticks[0]) and len(set(ticks)) == len(ticks) > 1):
-        return Axis(low, high, (low, high), label)  # near the ends of what numbers there are
+        return Axis(low, high, (low, high), label)  # near the largest float
     return Axis(ticks[0], ticks[-1], ticks, label)
 
 
@@ -129,7 +129,7 @@ class Frame:
         return hatch(left, top, right - left, bottom - top)
 
     def stairs(self, values: Floats, edges: Floats, style: str, *, filled: bool) -> Html:
-        """Draw the outline of bars from 0 on."""
+        """Draw the outline of bars that start at 0."""
         x = np.repeat(edges, 2)
         y = np.concatenate([[0.0], np.repeat(values, 2), [0.0]])
         return (self.area if filled else self.line)(x, y, style)
@@ -144,7 +144,7 @@ class Frame:
     def grid(self, texts: Sequence[str] | None = None) -> Html:
         """Draw the lines and the numbers of both axes, and their names.
 
-        `texts` stand beside the ticks of the vertical axis instead of its numbers.
+        `texts` replace the numbers beside the ticks of the vertical axis.
         """
         beside = [tick_text(tick) for tick in self.y.ticks] if texts is None else texts
         return joined(
@@ -196,7 +196,7 @@ def hatch(left: float, top: float, width: float, height: float) -> Html:
 
 
 def hatching() -> Html:
-    """Define the look of what is hatched, once for all pictures of a page."""
+    """Define the hatching, once for all pictures of a page."""
     line = element("path", d="M-1 7L7 -1M5 7L7 5M-1 1L1 -1", class_="hatching")
     pattern = element(
         "pattern", line, id=_HATCHING, width=6, height=6, patternUnits="userSpaceOnUse"
@@ -205,7 +205,7 @@ def hatching() -> Html:
 
 
 def picture(frame: Frame, title: str, summary: str, parts: Iterable[Html]) -> Html:
-    """Put a picture together; `title` and `summary` are for those who do not see it."""
+    """Assemble a picture; `title` and `summary` are for readers who do not see it."""
     return element(
         "svg",
         element("title", title),
@@ -231,7 +231,7 @@ def _words(text: str, x: float, y: float, style: str) -> Html:
 
 
 def _path(x: Floats, y: Floats) -> str:
-    """Write a line on a fine grid, without the points that change nothing there."""
+    """Write a line on a fine grid, without points that do not change it there."""
     points = np.rint(np.stack([x, y], axis=1) * _GRID).astype(np.int64)
     moved = np.append(True, np.any(np.diff(points, axis=0) != 0, axis=1))
     points = points[moved]

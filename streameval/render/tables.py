@@ -40,10 +40,10 @@ __all__ = [
 MAX_CLASSES = 30
 """How many classes have a line in a table."""
 MAX_CELLS = 24
-"""Matrices of more classes are not shown cell by cell."""
+"""The maximum number of classes of a matrix that is shown cell by cell."""
 
 Confusions = Literal["count", "rate"]
-"""By what pairs of classes are ranked that are confused: examples, or shares of the true class."""
+"""How to rank confused pairs of classes: by examples, or by shares of the true class."""
 
 Cell = Reading | Change | None
 Rows = Sequence[tuple[str, Sequence[Reading | None]]]
@@ -62,7 +62,7 @@ _UNDEFINED = (
 
 
 def metric_table(rows: Rows, names: Sequence[str], level: float) -> Html:
-    """Lay out metrics by state, or those of one state with a column for each interval.
+    """Lay out metrics by state, or for one state with a column for each interval.
 
     Each state but the first is followed by the differences from the first one.
     """
@@ -119,7 +119,7 @@ def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
 
 
 def _decimals(cells: Iterable[Reading | None], *, with_ends: bool = True) -> int:
-    """Count the decimals of the numbers of a column: they tell apart the ends of each interval."""
+    """Count the decimals of a column, enough to distinguish the ends of each interval."""
     held = [cell for cell in cells if cell is not None and not cell.is_count]
     opened = [cell.certified for cell in held if cell.is_open]
     ends = [*opened, *(cell.sampling for cell in held if cell.sampling)] if with_ends else []
@@ -156,7 +156,7 @@ def _stacked(
     level: float,
     more: Sequence[Html] = (),
 ) -> Html:
-    """Lay out numbers with their intervals one below the other, named where there are two types."""
+    """Lay out numbers with their intervals below, named if there are two types."""
     every = [_reading(cell) for _, cells in rows for cell in cells]
     has_certified = any(cell is not None and cell.is_open for cell in every)
     has_sampling = any(cell is not None and cell.sampling for cell in every)
@@ -209,17 +209,17 @@ def by_class(
     order: Sequence[Any],
     level: float,
 ) -> Html:
-    """Lay out the numbers of each class, or of each of what there is, by state.
+    """Lay out the numbers of each class, or of each other item, by state.
 
     Parameters
     ----------
     what : str
-        What has a row each.
+        The name of the items, one per row.
     columns : sequence of str
         The numbers, the same for every state.
     tables : mapping from the name of a state to a mapping from class to its numbers
     order : sequence of classes
-        All there are, of which the first have a row.
+        All classes, of which the first have a row.
     level : float
         That of the sampling intervals.
     """
@@ -257,14 +257,14 @@ def _class_head(what: str, columns: Columns, names: Sequence[str]) -> Html:
 
 
 def scrolled(table: Html, name: str) -> Html:
-    """Let a wide table move sideways on its own, with the keyboard too."""
+    """Let a wide table scroll sideways on its own, also with the keyboard."""
     return element("div", table, class_="scroll", role="group", aria_label=name, tabindex=0)
 
 
 def table_with_notes(
     head: Html, body: Iterable[Html], name: str, notes: Iterable[Html], *, n_numbers: int = 1
 ) -> Html:
-    """Put a table together, with what explains its cells below.
+    """Assemble a table, with notes about its cells below.
 
     On a phone, a row of several numbers is laid out below its name.
     """
@@ -274,7 +274,7 @@ def table_with_notes(
 
 
 def dash_note(cells: Iterable[Reading | None]) -> list[Html]:
-    """Explain a dash, where there is one."""
+    """Explain a dash, if there is one."""
     is_there = any(cell is None or math.isnan(cell.value) for cell in cells)
     return [_note(_UNDEFINED)] if is_there else []
 
@@ -317,7 +317,7 @@ def heat_table(matrix: Matrix) -> Html:
 
 
 def _count_cell(weight: Any, part: float, is_right: bool, is_spacious: bool) -> Html:
-    """Write a count on a shade: the square root of its share, so that small ones are seen."""
+    """Write a count on a shade: the square root of its share, so that small counts are visible."""
     shade = min(int(np.ceil(np.sqrt(part) * _SHADES)), _SHADES)
     look = f"{'hit' if is_right else 'miss'} h{shade}" if shade else None
     number = count(weight.item())
@@ -327,14 +327,14 @@ def _count_cell(weight: Any, part: float, is_right: bool, is_spacious: bool) -> 
 
 
 def confused_pairs(matrix: Matrix, by: Confusions) -> Html:
-    """List the pairs of a true and a predicted class that are confused most.
+    """List the most confused pairs of a true and a predicted class.
 
     Parameters
     ----------
     matrix : Matrix
         The counts.
     by : {"count", "rate"}
-        Whether by the examples, or by their share of the true class.
+        Rank by examples, or by their share of the true class.
     """
     wrong, shares = matrix.counts.copy(), matrix.row_shares()
     np.fill_diagonal(wrong, 0)

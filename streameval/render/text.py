@@ -34,7 +34,7 @@ __all__ = [
 WIDTH = 80
 """The maximum number of columns of a text."""
 
-# C0 and C1 with DEL, the ends of lines and paragraphs, and what turns the text beside it.
+# C0 and C1 with DEL, line and paragraph separators, and marks that change the text direction.
 _CONTROLS = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _CONTROL = re.compile(f"[{_CONTROLS}]")
 _CONTROL_IN_LINES = re.compile(rf"(?![\n\t])[{_CONTROLS}]")
@@ -47,7 +47,7 @@ def numbers(values: Sequence[float], decimals: int = 6) -> list[str]:
     """Write the numbers of a column alike: counts in full, all others with equal decimals.
 
     There are more decimals where a small number would lose its digits, and fewer where a large one
-    has none that float64 would keep. Only what no such format can show has one of its own.
+    has none that float64 would keep. A number that this format cannot show has its own format.
 
     >>> numbers([54.542376, 2974.8708, 0.498324, 442])
     ['54.542376', '2974.870800', '0.498324', '442']
@@ -74,7 +74,7 @@ def number(value: float) -> str:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Write a count in full, and another number with so many decimals, if these can show it."""
+    """Write a count in full, and another number with `decimals` decimals if these can show it."""
     if isinstance(value, int):
         return f"{value:,}"
     digits = 3 if abs(value) < 1 else 6
@@ -87,7 +87,7 @@ def is_fixed(value: float) -> bool:
 
 
 def intervals(ends: Sequence[Interval | None], decimals: int = 6) -> list[str]:
-    """Write the intervals of a column alike; None and nan ends are no interval.
+    """Write the intervals of a column alike; None and nan ends mean no interval.
 
     >>> intervals([(0.25, 0.5), None, (1.0, 2.0)])
     ['[0.250000, 0.500000]', '', '[1.000000, 2.000000]']
@@ -127,7 +127,7 @@ def check_count(value: object, *, name: str) -> None:
 
 
 def printable(text: str) -> str:
-    r"""Escape what a terminal would obey: text from files and arguments may hold anything.
+    r"""Escape control characters for a terminal: text from files and arguments may hold anything.
 
     >>> printable("a\nb\x1b[2J")
     'a\\nb\\x1b[2J'
@@ -145,7 +145,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def shorten(label: object, width: int | None = 24) -> str:
-    """Write a label in one line of at most `width` columns; None for as many as it takes."""
+    """Write a label in one line of at most `width` columns; None for no limit."""
     text = clean(str(label))
     if width is None or columns_of(text) <= width:
         return text
@@ -153,7 +153,7 @@ def shorten(label: object, width: int | None = 24) -> str:
 
 
 def shorten_middle(name: str, width: int) -> str:
-    """Leave out the middle of a long name: many begin alike, and others end so.
+    """Leave out the middle of a long name: many names share a beginning or an end.
 
     >>> shorten_middle("average_precision_interpolated", 20)
     'average_pr…erpolated'

@@ -28,7 +28,7 @@ _UNITS = (("Days", 86_400), ("Hours", 3600), ("Minutes", 60), ("Seconds", 1))
 
 @attrs.frozen(eq=False)
 class Pane:
-    """A metric of one span of time.
+    """A metric in one span of time.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def time_picture(
     width: int = 480,
     height: int = 240,
 ) -> Html:
-    """Draw a metric over time, hatched where panes are open, and limits that it is to keep."""
+    """Draw a metric over time and its limits, with hatching where panes are open."""
     x, edges = _time_axis(panes)
     defined = [
         (middle, pane.reading)

@@ -25,7 +25,7 @@ __all__ = [
 DASH = element("span", "\N{EN DASH}", class_="undefined", title="undefined")
 
 _TO = " \N{EN DASH} "
-_LONGEST = 200  # characters of a name that are there at all, in its tooltip
+_LONGEST = 200  # the maximum number of characters of a name, in its tooltip
 _MAX_DECIMALS = 12
 
 
@@ -35,7 +35,7 @@ def short(name: object, width: int = 24) -> str:
 
 
 def label(name: object, width: int = 24) -> Html:
-    """Show a name, shortened with a tooltip, and isolated from the direction of text beside it."""
+    """Show a name: shortened, with a tooltip, and isolated from the direction of other text."""
     text, shown = str(name), short(name, width)
     return element("bdi", shown, title=None if shown == text else short(name, _LONGEST))
 
@@ -57,12 +57,12 @@ def number(value: float) -> str:
 
 
 def interval(low: float, high: float, decimals: int) -> str:
-    """Write an interval; its ends are those of floats."""
+    """Write an interval with ends rounded like other numbers."""
     return _TO.join(fixed(end, decimals) for end in (low, high))
 
 
 def hull(low: float, high: float, decimals: int) -> str:
-    """Write an interval that is certain, with its ends rounded outward.
+    """Write a certified interval with its ends rounded outward.
 
     >>> hull(0.12345, 0.23451, 4), hull(1e-9, 0.23451, 4)
     ('0.1234 \N{EN DASH} 0.2346', '1e-09 \N{EN DASH} 0.2346')
@@ -71,7 +71,7 @@ def hull(low: float, high: float, decimals: int) -> str:
 
 
 def decimals_of(low: float, high: float) -> int:
-    """Count the decimals that tell two numbers apart, four at least.
+    """Count the decimals that distinguish two numbers, at least four.
 
     >>> decimals_of(0.25, 0.75), decimals_of(0.123456, 0.123467)
     (4, 6)
@@ -88,7 +88,7 @@ def _outward(end: float, decimals: int, rounding: str) -> str:
 
 
 def count(value: float) -> str:
-    """Write a weight: whole ones in full, others with six digits.
+    """Write a weight: whole weights in full, others with six digits.
 
     >>> count(1797), count(2.5), count(1e300)
     ('1,797', '2.5', '1e+300')
@@ -97,7 +97,7 @@ def count(value: float) -> str:
 
 
 def share(value: float) -> str:
-    """Write a share in percent, and only all of it as 100%.
+    """Write a share in percent; only a share of exactly 1 is written as 100%.
 
     >>> share(0.0312), share(1.0), share(0.0001), share(0.9999)
     ('3.1%', '100%', '<0.1%', '>99.9%')

@@ -1,1 +1,1 @@
-"""What `compute` gives: frozen results that read a state, print well and draw themselves."""
+"""The results of `compute`: frozen objects that read a state, print it and plot it."""

@@ -25,6 +25,7 @@ from streameval.render.blocks import ByClass, Description, Reliability, Reliabil
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import numbers, shorten
 from streameval.results.metric_values import MetricValue
+from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.requested_intervals import RequestedIntervals
 from streameval.results.result import labels_beside
 from streameval.results.tables import Row as TableRow
@@ -58,11 +59,35 @@ class Calibration(RequestedIntervals):
     binning", 2015.
 
     Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks", 2017.
+
+    Examples
+    --------
+    Every metric of five examples:
+
+    >>> import streameval as se
+    >>> acc = se.CalibrationAccumulator(4).update([0, 0, 1, 1, 1], [0.1, 0.6, 0.35, 0.8, 0.9])
+    >>> result = acc.compute()
+    >>> for name in result.readable():
+    ...     print(f"{name:24}{result.read(name).value:8.4f}")
+    n                         5.0000
+    log_loss                  0.4800
+    brier                     0.1685
+    ece                       0.3300
+    pcopc                     0.9167
+    mean_prediction           0.5500
+    mean_label                0.6000
+    n_clipped                 0.0000
+    normalized_entropy        0.7132
+    max_calibration_error     0.6500
+    rms_calibration_error     0.4093
+    brier_reliability         0.1675
+    brier_resolution          0.2400
+    brier_uncertainty         0.2400
     """
 
     TASK = "calibration"
     MADE_BY = "CalibrationAccumulator"
-    PICTURES = ("reliability",)
+    PICTURES = PICTURES_BY_TASK["calibration"]
 
     _config: CalibrationConfig
     _state: CalibrationSums
@@ -140,7 +165,7 @@ class Calibration(RequestedIntervals):
         return self._of_classes([metrics.mean(label, self._state.n) for label in labels])
 
     def reliability_curve(self) -> ReliabilityCurve:
-        """Compare predictions with what happened, bin by bin.
+        """Compare predictions with labels, bin by bin.
 
         Returns
         -------
@@ -153,12 +178,12 @@ class Calibration(RequestedIntervals):
         )
 
     def pcopc_by_bin(self) -> npt.NDArray[np.float64]:
-        """Divide predictions by what happened, bin by bin, as `pcopc` does over all.
+        """Divide predictions by labels, bin by bin, as `pcopc` does for all examples.
 
         Returns
         -------
         array
-            One entry for each bin that holds any weight, as those of `reliability_curve`; nan
+            One entry for each bin that holds any weight, as in `reliability_curve`; nan for a bin
             without a positive.
 
         Examples
@@ -171,22 +196,22 @@ class Calibration(RequestedIntervals):
         return metrics.pcopc_of(self._bins)
 
     def confidence(self, name: str, *, level: float = 0.95) -> Interval:
-        """Compute the sampling interval of a metric: where that of the population may lie.
+        """Compute the sampling interval of a metric, for its value in the population.
 
-        It needs an accumulator made with ``intervals=True``. It is that of a normal mean, with the
-        variance of the loss row by row.
+        It needs an accumulator made with ``intervals=True``. It is the interval of a normal mean,
+        with the variance of the loss over the rows.
 
         Parameters
         ----------
         name : str
             "log_loss" or "brier".
         level : float
-            The probability of covering, in [0, 1).
+            The coverage probability, in [0, 1).
 
         Returns
         -------
         (low, high)
-            nan of fewer than two examples, or where nothing varies.
+            nan with fewer than two examples, or if the loss does not vary.
 
         Raises
         ------
@@ -214,11 +239,11 @@ class Calibration(RequestedIntervals):
         return mean_interval(total, squares, state.n, z, largest=largest)
 
     def report(self) -> str:
-        """Lay the metrics out as a text table; for K classes the first 50 have a line each."""
+        """Lay the metrics out as a text table, with a line for each of the first 50 classes."""
         return self.text(0.95)
 
     def sheet(self, level: float) -> Sheet:
-        """Return what a text shows: the metrics, and those of each class."""
+        """Return the content of the report: the metrics, and those of each class."""
         parts = [*super().sheet(level)]
         if not self.labels:
             return parts
@@ -241,7 +266,7 @@ class Calibration(RequestedIntervals):
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         label : str, optional
-            The name in a legend, where several share the axes: the line alone is drawn.
+            The name in a legend if several results share the axes; then only the line is drawn.
 
         Returns
         -------
@@ -300,7 +325,7 @@ class Calibration(RequestedIntervals):
 
     @property
     def _bins(self) -> list[Bin]:
-        """The bins that hold any weight."""
+        """The bins that hold some weight."""
         state = self._state
         return metrics.bins_of(state.prediction, state.hits, state.weight)
 
@@ -334,7 +359,7 @@ class Calibration(RequestedIntervals):
         return dict(zip(self.class_names, rows, strict=True))
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
-        """List the sums of predictions and of labels: of the positive class, or of each."""
+        """List the sums of predictions and of labels, for the positive class or for each class."""
         state = self._state
         if not self.labels:
             return [metrics.total(state.prediction)], [state.hits.total()]
@@ -353,7 +378,7 @@ def _metric(name: str, **row: Any) -> Metric:
 
 
 def _of_one(name: str, **row: Any) -> Metric:
-    """Make the row of a metric that each class has where there are several."""
+    """Make the row of a metric that exists for each class if there are several."""
     return _metric(name, by_class=True, listed=lambda result: not result.labels, **row)
 
 

@@ -1,4 +1,4 @@
-"""Results of which some metrics take an argument, as in ``recall_at(0.5)``."""
+"""Results with metrics that take an argument, as in ``recall_at(0.5)``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["CalledMetrics"]
 
 
 class CalledMetrics(Result):
-    """The base of results with metrics that take a number, by name too."""
+    """The base of results with metrics that take a number, also within their name."""
 
     __slots__ = ()
 
     def readable(self) -> list[str]:
-        """List what `read` takes."""
+        """List the names that `read` accepts."""
         called = (row.typed for row in self.TABLE.values() if row.needs_argument)
         return [*self._applicable(), *called]
 
@@ -30,7 +30,7 @@ class CalledMetrics(Result):
         return super()._find(metric) if call is None else functools.partial(self._called, *call)
 
     def _statistic(self, metric: MetricName) -> Statistic:
-        """Return what a test of a metric reads, with its argument if it takes one."""
+        """Return the statistic that a test of a metric reads, with its argument if it takes one."""
         call = self._call(metric)
         if call is None:
             return super()._statistic(metric)
@@ -38,7 +38,7 @@ class CalledMetrics(Result):
         return row.statistic(self, argument)
 
     def _call(self, metric: MetricName) -> tuple[Metric, float] | None:
-        """Take a metric with an argument apart; None if it takes none."""
+        """Split a metric into name and argument; None if it takes no argument."""
         row = self.TABLE.get(metric.call[0]) if metric.call else None
         if row is None or metric.call is None or not row.needs_argument:
             return None
@@ -54,6 +54,6 @@ class CalledMetrics(Result):
         """Read a metric that takes an argument."""
         try:
             value = row.value(self, argument)
-        except InvalidInputError as error:  # in the words of the metric
+        except InvalidInputError as error:  # raised by the metric itself
             raise UnknownMetricError(f"{row.name}({argument:g}): {error}") from None
         return self._reading(row, value, level, argument)

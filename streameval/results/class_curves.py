@@ -39,7 +39,7 @@ _MAX_SHOWN = 50
 
 
 class CurveMetric(Bounded):
-    """A metric of the curves of classes: its macro mean, which can be called and indexed.
+    """The macro mean of a metric over the classes; call it for other averages, index it by class.
 
     Examples
     --------
@@ -76,8 +76,8 @@ class CurveMetric(Bounded):
         Parameters
         ----------
         average : {"macro", "micro", "weighted"} or None
-            The mean over the classes where it is defined; of the pooled scores; the mean
-            weighted by the positives; or None for a tuple with one value a class.
+            The mean over the classes where it is defined; the value of the pooled scores; the mean
+            weighted by the positives; or, for None, a tuple with one value per class.
         """
         return self._result._average(self._name, average)
 
@@ -95,8 +95,30 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     """One curve for each class against the rest, and their averages.
 
     Made by `PRCurveSketch.compute`. A mapping from the label of a class to its `Curve`, in the
-    order of the score columns; a class is found by its display name too. Averages are `Bounded`, as
-    the metrics of a `Curve` are.
+    order of the score columns. You can look a class up by its display name too. Averages are
+    `Bounded`, like the metrics of a `Curve`.
+
+    Examples
+    --------
+    Every metric of four examples:
+
+    >>> import streameval as se
+    >>> acc = se.PRCurveSketch(classes=3, measures=["one_vs_one"])
+    >>> scores = [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.1, 0.2, 0.7]]
+    >>> result = acc.update([0, 1, 2, 2], scores).compute()
+    >>> for name in result.readable():
+    ...     print(f"{name:30}{result.read(name).value:8.4f}")
+    n                               4.0000
+    n_averaged                      3.0000
+    roc_auc_macro                   0.8472
+    roc_auc_weighted                0.8542
+    average_precision_macro         0.7778
+    average_precision_weighted      0.7917
+    roc_auc_micro                   0.9219
+    average_precision_micro         0.8542
+    roc_auc_ovo                     0.8750
+    roc_auc_ovo_weighted            0.8594
+    class_wise_ece                  0.2500
     """
 
     TASK = "binary"
@@ -120,7 +142,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         skipped: FixedPoint,
         names: tuple[Label, ...],
     ) -> ClassCurves:
-        """Read the cells of all curves; those of pairs of classes come last."""
+        """Read the cells of all curves; the curves of pairs of classes are last."""
         labels, every = tuple(labels), tuple(tables)
         tables, pairs = every[: len(labels)], every[len(labels) :]
         curves = (Curve(table, skipped) for table in tables)
@@ -145,7 +167,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     @property
     def class_names(self) -> tuple[Label, ...]:
-        """What the classes are shown by: the names that were given, else the labels."""
+        """The display names of the classes; by default the labels."""
         return self._class_names
 
     @property
@@ -171,9 +193,9 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     @property
     def micro(self) -> Curve:
-        """The curve of all scores of all classes, pooled: each row counts once a class.
+        """The curve of all scores of all classes, pooled: each row counts once per class.
 
-        Where that passes 2**63 - 1, CountOverflowError is raised.
+        If the total exceeds 2**63 - 1, CountOverflowError is raised.
         """
         if not self._can_pool:
             raise CountOverflowError("would pool weights past 2**63 - 1", argument="micro")
@@ -187,7 +209,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def roc_auc(self) -> CurveMetric:
         """The area under the ROC curves, each class against the rest.
 
-        The macro mean, over the classes that some examples have and some have not.
+        The macro mean, over the classes with both positives and negatives.
         """
         return CurveMetric(self, "roc_auc")
 
@@ -195,7 +217,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def average_precision(self) -> CurveMetric:
         """The average precision, each class against the rest.
 
-        The macro mean, over the classes that have a positive.
+        The macro mean, over the classes with a positive.
         """
         return CurveMetric(self, "average_precision")
 
@@ -227,14 +249,14 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return mean_of(values, [1.0] * len(values))
 
     def versus(self, label: Label, other: Label) -> Curve:
-        """Return the curve of a class against one other, from the examples of these two alone.
+        """Return the curve of a class against another one, from the examples of these two alone.
 
-        It needs ``measures=["one_vs_one"]`` of the accumulator.
+        It needs an accumulator made with ``measures=["one_vs_one"]``.
 
         Parameters
         ----------
         label : label
-            The positive class, whose scores decide.
+            The positive class, whose scores are used.
         other : label
             The negative class.
         """
@@ -271,12 +293,8 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             "measures=['one_vs_one'], or count with --measures one_vs_one."
         )
 
-    def _unknown(self, name: str) -> UnknownMetricError:
-        why = self._why_absent(name)
-        return UnknownMetricError(why) if why else super()._unknown(name)
-
     def metrics(self) -> dict[str, Bounded]:
-        """Compute the averages by name; nan for micro where pooled weights pass 2**63 - 1."""
+        """Compute the averages by name; micro is nan if the pooled weights exceed 2**63 - 1."""
         pooled = self.micro if self._can_pool else None
         found = {}
         for name, average in self._averages():
@@ -288,7 +306,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return found | {row.name: row.value(self) for row in self._of_pairs()}
 
     def _of_pairs(self) -> list[Metric]:
-        """List the metrics of pairs of classes, if these are kept."""
+        """List the metrics of pairs of classes, if they are kept."""
         return [row for row in self.TABLE.values() if row.measured and row.listed(self)]
 
     @property
@@ -301,13 +319,13 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         Parameters
         ----------
         max_classes : int
-            How many classes get a line of their own; the rest is counted.
+            How many classes have their own line; the report counts the rest.
         """
         check_count(max_classes, name="max_classes")
         return sheet_text(self._sheet(max_classes))
 
     def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
-        """Return what a text shows: the metrics of each class, and their averages."""
+        """Return the content of the report: the metrics of each class, and their averages."""
         return self._sheet(_MAX_SHOWN)
 
     def _sheet(self, max_classes: int) -> Sheet:
@@ -338,7 +356,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         ]
 
     def explain(self) -> str:
-        """Say in words what limits the numbers of each class."""
+        """Explain in words what limits the numbers of each class."""
         named = self._by_class_name().items()
         return "\n\n".join(f"class {name}\n{curve.explain()}" for name, curve in named)
 
@@ -361,7 +379,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             raise InvalidInputError(message)
         axes, largest = ax, both[: positive_integer(max_classes, name="max_classes")]
         for label, curve in largest:
-            # matplotlib reads what stands between dollars as mathematics
+            # matplotlib reads text between dollars as mathematics
             name = shorten(label, 20).replace("$", r"\$")
             axes = curve.plot(axes, kind=kind, label=name)  # type: ignore[arg-type] # one of these
         assert axes is not None  # noqa: S101 - tells the type checker: there is a class
@@ -374,14 +392,14 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         self.plot(ax, kind=kind)
 
     def meaning(self, name: str) -> str:
-        """Say what a metric means, and which average it is."""
+        """Explain a metric, and which average it is."""
         row, average = self._row(name), name.rpartition("_")[2]
         if not row.averages:
             return row.meaning
         return f"{row.meaning} {average.capitalize()}: {row.averages[average]}."
 
     def described(self, level: float) -> Description:  # noqa: ARG002 - averages have no intervals
-        """Describe the result to a page: averages, classes, and the largest of their curves."""
+        """Describe the result for a page: averages, classes, and curves of the largest classes."""
         numbers, rows, named = self._numbers(), {}, self._by_class_name()
         for row in self.TABLE.values():
             if row.is_count:
@@ -425,7 +443,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         )
 
     def _of_both_classes(self) -> list[tuple[Label, Curve]]:
-        """List the classes that some examples have and some have not, with most positives first."""
+        """List the classes with positives and negatives, those with most positives first."""
         named = self._by_class_name().items()
         both = [(name, curve) for name, curve in named if curve.n_pos and curve.n_neg]
         return sorted(both, key=lambda item: -item[1].n_pos)
@@ -471,7 +489,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return counts | self.metrics()
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find what reads an average, or a metric of one class."""
+        """Find the function that reads an average, or a metric of one class."""
         name, of = metric.name, metric.of
         if of is None:
             return super()._find(metric)
@@ -487,7 +505,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return self[self.labels[position]]._find(MetricName(name))
 
     def _statistic(self, metric: MetricName) -> Statistic:
-        """Return what a test reads of one class."""
+        """Return the statistic that a test of one class reads."""
         self._find(metric)
         of = metric.of
         position = None if of is None else class_position(of, self.class_names, self.labels)
@@ -496,14 +514,14 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return self[self.labels[position]].statistic(metric.name)
 
     def _by_class_name(self) -> dict[Label, Curve]:
-        """Map what classes are shown by to their curves."""
+        """Map the display names of classes to their curves."""
         return dict(zip(self.class_names, self.values(), strict=True))
 
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
         per_class = {}
         for name, curve in self._by_class_name().items():
             entries = curve.entries(level, bounds=bounds)
-            del entries["n"], entries["level"]  # those of all classes
+            del entries["n"], entries["level"]  # equal for all classes
             per_class[str(name)] = entries
         labels = labels_beside(self.class_names, self.labels)
         return {"classes": list(self.class_names), **labels, "per_class": per_class}

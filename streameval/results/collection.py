@@ -22,15 +22,15 @@ from streameval.results.tables import Row, stacked
 
 __all__ = ["CollectionResult"]
 
-_MEMBER = re.compile(rf"(.+){SEPARATOR}(.+)")  # a metric has no such sign in its own name
+_MEMBER = re.compile(rf"(.+){SEPARATOR}(.+)")  # the name of a metric has no separator
 
 
 @attrs.frozen(repr=False, eq=False)
 class CollectionResult(Result, Mapping[str, Any]):
     """The results of the members of a collection, by name.
 
-    Made by `Collection.compute`. The result of a collection within another is one of these
-    too; ``result["a/b"]`` is ``result["a"]["b"]``.
+    Made by `Collection.compute`. A nested collection has a nested result:
+    ``result["a/b"]`` is ``result["a"]["b"]``.
     """
 
     TASK = "collection"
@@ -64,14 +64,14 @@ class CollectionResult(Result, Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def leaves(self) -> dict[str, Any]:
-        """Map full names to the results of the members that are no collections."""
+        """Map full names to the results of the members that are not collections."""
         return dict(zip(self._members, self._results, strict=True))
 
     def as_dict(self, *, per_class: bool = False, bounds: bool = False) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger, named ``member/metric``.
 
-        A result that is a number itself, as one of a class of your own may be, is named as its
-        member. `per_class` and `bounds` are as for other results.
+        If the result of a user-defined class is itself a number, it has the name of its member.
+        `per_class` and `bounds` are as for other results.
         """
         flat: dict[str, int | float] = {}
         for name, result in self.leaves().items():
@@ -110,7 +110,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         return self.text(0.95)
 
     def sheet(self, level: float) -> Sheet:
-        """Return what a text shows: the sheets of the members, those of equal ones once."""
+        """Return the content of the report: the sheets of the members, each shared one once."""
         return [Section(title, _sheet(result, level)) for title, result in self.titled()]
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
@@ -133,7 +133,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         return {"metrics": metrics, "level": level, "members": members}
 
     def subject(self) -> dict[str, Any]:
-        """Say nothing: each member has a size of its own."""
+        """Return nothing: each member has its own size."""
         return {}
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
@@ -176,7 +176,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         return tuple(self._of_members(lambda inner: inner.headline()))
 
     def readable(self) -> list[str]:
-        """List what `read` takes."""
+        """List the names that `read` accepts."""
         return self._of_members(lambda inner: inner.readable())
 
     def _meant(self, name: str) -> list[str]:
@@ -187,7 +187,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         return inner._find(own)
 
     def size_of(self, metric: MetricName) -> Number:
-        """Return how much the member that has the metric has counted."""
+        """Return the size of the member that has the metric."""
         inner, own = self._tabled(metric)
         return inner.size_of(own)
 
@@ -196,15 +196,15 @@ class CollectionResult(Result, Mapping[str, Any]):
         return inner.statistic(own)
 
     def _tabled(self, metric: MetricName) -> tuple[Result, MetricName]:
-        """Find the result that has a metric, of which there is a table."""
+        """Find the result that has a metric; it must have a table."""
         inner, own = self._found(metric)
-        if not isinstance(inner, Result):  # of a class of your own
+        if not isinstance(inner, Result):  # of a user-defined class
             name = metric.name.removesuffix(f"{SEPARATOR}{own.name}")
             raise InvalidInputError("has a result without a table of metrics", argument=name)
         return inner, own
 
     def _found(self, metric: MetricName) -> tuple[Any, MetricName]:
-        """Find the result of the member that a metric names, and the metric in it."""
+        """Find the result of the member named by a metric, and the metric within it."""
         leaves, match = self.leaves(), _MEMBER.fullmatch(metric.name)
         if match is None or match[1] not in leaves:
             raise self._unknown(metric.name)
@@ -216,7 +216,7 @@ def _rows_of_members(results: dict[str, Result], per: str, bounds: bool) -> list
 
 
 def _sheet(result: Any, level: float) -> Sheet:
-    """Return what a text shows of a result; one of a class of your own may be anything."""
+    """Return the content of a report; the result of a user-defined class may be any object."""
     return result.sheet(level) if isinstance(result, Result) else [printable(str(result))]
 
 

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.configs.cached import Cached
 from streameval.configs.measures import measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.errors import InvalidInputError, Named
@@ -26,14 +27,14 @@ Floats = npt.NDArray[np.float64]
 
 _BLOCK = 2**20
 _MAX_PATTERNS = 2**16
-_EQUAL = 1e-12  # sums of the same numbers with other signs may differ in their last bits
+_EQUAL = 1e-12  # sums that differ only in signs may differ in their last bits
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Difference:
+class Difference(Cached):
     """One measure of two systems, compared over the queries that both have.
 
-    Made by `compare`. Queries that a policy leaves out of either mean are left out here too.
+    Made by `compare`. It leaves out queries that a policy leaves out of either mean.
     """
 
     _a: Floats
@@ -88,17 +89,17 @@ class Difference:
     def confidence(self, *, level: float = 0.95) -> tuple[float, float]:
         """Compute the sampling interval of the mean difference.
 
-        Queries are taken as independent draws, and the mean as normal, which it is of many.
+        This assumes independent queries and a normal mean, which holds for many queries.
 
         Parameters
         ----------
         level : float
-            The probability of covering, in [0, 1).
+            The coverage probability, in [0, 1).
 
         Returns
         -------
         (low, high)
-            nan with fewer than two queries, and where the differences do not vary.
+            nan with fewer than two queries, or if the differences do not vary.
 
         Raises
         ------
@@ -114,7 +115,7 @@ class Difference:
     def t(self) -> float:
         """The paired t statistic: the mean difference over its standard error.
 
-        nan with fewer than two queries, and where all differences are 0.
+        nan with fewer than two queries, or if all differences are 0.
         """
         mean, stderr = self.difference, self.stderr
         if math.isnan(stderr) or mean == stderr == 0.0:
@@ -125,7 +126,7 @@ class Difference:
     def t_pvalue(self) -> float:
         """The two-sided p-value of Student's paired t-test, with n - 1 degrees of freedom.
 
-        Needs scipy (``pip install "streameval[stats]"``). nan where `t` is.
+        Needs scipy (``pip install "streameval[stats]"``). nan if `t` is nan.
         """
         t = self.t
         if math.isnan(t):
@@ -136,10 +137,10 @@ class Difference:
     def randomization_pvalue(self) -> float:
         """The two-sided p-value of Fisher's randomisation test.
 
-        If the systems were equal, each difference could as well have the other sign. The value
-        is the share of sign patterns whose mean is at least as far from 0: of all patterns if
-        there are no more than `permutations`, else of random ones and the observed one. It is
-        1.0 without a query.
+        If the systems were equal, each difference would be equally likely to have the other sign.
+        The value is the share of sign patterns whose mean is at least as far from 0. It uses all
+        patterns if there are at most `permutations`, otherwise random patterns and the observed
+        one. It is 1.0 without a query.
         """
         differences = self._a - self._b
         observed = abs(float(differences.sum())) * (1.0 - _EQUAL)
@@ -180,7 +181,7 @@ class Comparison(Mapping[str, Difference]):
     differences : mapping
         By measure.
     n_only_a, n_only_b : int
-        The number of queries that only one system has; they are left out.
+        The number of queries that only one system has, and that are left out.
     """
 
     _differences: Mapping[str, Difference]
@@ -245,11 +246,11 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
     Parameters
     ----------
     a, b : Ranking
-        Of accumulators made with ``per_query=True``.
+        Results of accumulators made with ``per_query=True``.
     permutations : int
         The number of random sign patterns of the randomisation test.
     seed : int
-        The seed of their generator: the same seed gives the same p-value.
+        The seed of the random generator: the same seed gives the same p-value.
 
     Returns
     -------
@@ -260,8 +261,8 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
     Raises
     ------
     InvalidInputError
-        When an argument is no such result, its queries have weights other than 1, or they share
-        no measure or no query.
+        When an argument is not such a result, its queries have weights other than 1, or the
+        results share no measure or no query.
 
     Examples
     --------
@@ -306,7 +307,7 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
 def _pairs(
     a: npt.NDArray[Any], b: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Find the indices of the queries that both have."""
+    """Find the indices of the queries that both systems have."""
     if len(a) and len(b) and a.dtype != b.dtype:
         raise InvalidInputError("must have queries of the type of those of `a`", argument="b")
     _, mine, theirs = np.intersect1d(a, b, assume_unique=True, return_indices=True)

@@ -23,6 +23,7 @@ from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_te
 from streameval.render.text import check_count, shorten
 from streameval.results.metric_values import ClassMetric, FScore, MetricValue
 from streameval.results.names import MetricName
+from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
 from streameval.results.tables import Row as TableRow
 
@@ -42,15 +43,66 @@ _MAX_SHOWN = 50
 class Confusion(Result):
     """Counts of truth against prediction, and every metric computed from them.
 
-    Made by `ConfusionAccumulator.compute`. The counts are sums of weights, int64 as long as
-    all weights are whole and float64 once a fraction has been seen; metrics are floats.
-    Metrics per class are one-vs-rest.
+    Made by `ConfusionAccumulator.compute`. The counts are sums of weights: int64 while all weights
+    are whole, float64 after a fraction. Metrics are floats. Metrics per class are one-vs-rest.
+
+    Examples
+    --------
+    Every metric of four examples, then those of two classes, and of labels:
+
+    >>> import streameval as se
+    >>> acc = se.ConfusionAccumulator(3, top_k=2, measures=["top_k"])
+    >>> scores = [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.1, 0.2, 0.7]]
+    >>> result = acc.update([0, 1, 2, 2], scores).compute()
+    >>> for name in result.readable():
+    ...     print(f"{name:30}{result.read(name).value:8.4f}")
+    n                               4.0000
+    n_averaged                      3.0000
+    accuracy                        0.7500
+    top_k_accuracy                  1.0000
+    top_k_precision                 1.0000
+    top_k_recall                    1.0000
+    top_k_f_score                   1.0000
+    balanced_accuracy               0.8333
+    precision                       0.8333
+    recall                          0.8333
+    specificity                     0.8889
+    f_score                         0.7778
+    jaccard                         0.6667
+    fowlkes_mallows                 0.8047
+    matthews_corrcoef               0.7000
+    cohen_kappa                     0.6364
+    zero_one_loss                   0.2500
+    geometric_mean                  0.7937
+    cohen_kappa_linear              0.7143
+    cohen_kappa_quadratic           0.8000
+    mean_class_distance             0.2500
+    negative_predictive_value       0.8889
+    false_positive_rate             0.1111
+    false_negative_rate             0.1667
+    false_discovery_rate            0.1667
+    false_omission_rate             0.1111
+
+    >>> result = se.ConfusionAccumulator().update([1, 0, 1, 1, 0], [1, 0, 0, 1, 1]).compute()
+    >>> for name in ("positive_likelihood_ratio", "negative_likelihood_ratio"):
+    ...     print(f"{name:30}{result.read(name).value:8.4f}")
+    positive_likelihood_ratio       1.3333
+    negative_likelihood_ratio       0.6667
+    >>> for name in ("informedness", "markedness"):
+    ...     print(f"{name:30}{result.read(name).value:8.4f}")
+    informedness                    0.1667
+    markedness                      0.1667
+
+    >>> acc = se.ConfusionAccumulator(2, multilabel=True)
+    >>> result = acc.update([[1, 0], [1, 1]], [[1, 1], [1, 1]]).compute()
+    >>> result.hamming_loss
+    0.25
     """
 
     TABLE = functions.TABLE
     TASK = "classification"
     MADE_BY = "ConfusionAccumulator"
-    PICTURES = ("matrix",)
+    PICTURES = PICTURES_BY_TASK["classification"]
     ALONE = "a matrix shows one state"
 
     _counts: LabelCounts
@@ -69,7 +121,7 @@ class Confusion(Result):
 
     @property
     def class_names(self) -> tuple[Label, ...]:
-        """What the classes are shown by: the names that were given, else the labels."""
+        """The display names of the classes; by default the labels."""
         return self._counts.class_names
 
     @property
@@ -77,7 +129,7 @@ class Confusion(Result):
         """The confusion matrix.
 
         Shape ``(K, K)``, rows truth and columns prediction; for multilabel ``(K, 2, 2)``,
-        one table ``[[tn, fp], [fn, tp]]`` a label.
+        one table ``[[tn, fp], [fn, tp]]`` per label.
         """
         return self._counts.matrix
 
@@ -89,8 +141,8 @@ class Confusion(Result):
         Parameters
         ----------
         normalize : {"true", "pred", "all"}
-            What the shares are of: of each true class (rows add up to 1), of each predicted class
-            (columns do), or of all examples. As in scikit-learn, 0 where there is none.
+            The total of the shares: each true class (rows add up to 1), each predicted class
+            (columns add up to 1), or all examples. As in scikit-learn, 0 if the total is 0.
 
         Returns
         -------
@@ -250,11 +302,12 @@ class Confusion(Result):
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
     ) -> tuple[Any, Any]:
-        """Compute the sampling interval of a metric: where the population's value may lie.
+        """Compute the sampling interval of a metric, for its value in the population.
 
-        Wilson's interval; exact counts of draws for accuracy and the ratios of one class, an
-        effective number of draws for averages, F and top-k; Fisher's for the correlations.
-        For multilabel averages it is on the safe side, whatever the labels' dependence.
+        It is Wilson's interval, with exact counts of draws for accuracy and the ratios of one
+        class, and an effective number of draws for averages, F and top-k. Correlations have
+        Fisher's interval. For multilabel averages it is conservative, however the labels depend
+        on each other.
 
         Parameters
         ----------
@@ -263,13 +316,13 @@ class Confusion(Result):
         *args, **options
             The arguments of the metric, as in ``confidence("f_score", 2.0, average="macro")``.
         level : float
-            The probability of covering, in [0, 1); 0 gives the value itself, twice.
+            The coverage probability, in [0, 1); 0 gives the value itself, twice.
 
         Returns
         -------
         (low, high)
-            With ``average=None`` two arrays of shape ``(K,)``. nan where the metric is
-            undefined, whatever `zero_division` makes of its value.
+            With ``average=None``, two arrays of shape ``(K,)``. nan where the metric is
+            undefined, whatever `zero_division` is.
 
         Raises
         ------
@@ -295,7 +348,7 @@ class Confusion(Result):
 
     @property
     def scope(self) -> str:
-        """What per-class metrics refer to by default: the positive class, or a mean."""
+        """The default meaning of per-class metrics: the positive class, or a mean."""
         if self._counts.config.is_binary:
             return f"per-class metrics are for class {shorten(self._counts.config.positive_name)}"
         classes = "1 class" if self.n_averaged == 1 else f"{self.n_averaged:,} classes"
@@ -303,7 +356,7 @@ class Confusion(Result):
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """The scalar metrics that are defined for these labels, in order of report."""
+        """The scalar metrics that are defined for these labels, in the order of the report."""
         return tuple(row.name for row in self._metrics)
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
@@ -324,9 +377,9 @@ class Confusion(Result):
         level : float
             The probability of the intervals, in [0, 1); 0 leaves them out.
         max_classes : int
-            How many classes get a line of their own; the rest is counted.
+            How many classes have their own line; the report counts the rest.
         """
-        normal_quantile(level)  # refuses what is no level, even where no interval will be shown
+        normal_quantile(level)  # refuses an invalid level even if no interval is shown
         check_count(max_classes, name="max_classes")
         return sheet_text(self._sheet(level, max_classes))
 
@@ -338,7 +391,7 @@ class Confusion(Result):
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         normalize : bool
-            Colour by the share of each true class; the numbers written are always counts.
+            Whether to colour by the share of the true class; the written numbers are always counts.
 
         Returns
         -------
@@ -352,7 +405,7 @@ class Confusion(Result):
         return plots.matrix(Matrix(self.class_names, self.matrix), ax, title, normalize=normalize)
 
     def sheet(self, level: float) -> Sheet:
-        """Return what a text shows: the metrics of each class, and those of all."""
+        """Return the content of the report: the metrics of each class, and those of all."""
         return self._sheet(level, _MAX_SHOWN)
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
@@ -360,19 +413,19 @@ class Confusion(Result):
         self.plot(ax)
 
     def scope_of(self, metrics: Iterable[MetricName]) -> str:
-        """Name the class or the average that stands where a metric left it open."""
+        """Name the class or the average that is the default of a metric."""
         left_open = any(m.of is None and self.TABLE[m.name].averages for m in metrics)
         return self.scope if left_open else ""
 
     def meaning(self, name: str) -> str:
-        """Say what a metric means, and how it is averaged where there are several classes."""
+        """Explain a metric, and how it is averaged if there are several classes."""
         row = self.TABLE[name]
         if not row.averages or self._is_binary:
             return row.meaning
         return f"{row.meaning} Here macro: {row.averages['macro']}."
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: metrics, the matrix, and the metrics of each class."""
+        """Describe the result for a page: metrics, the matrix, and the metrics of each class."""
         labels, weights = self.class_names, self._class_weights()
         columns = [
             [Reading(weight, is_count=True) for weight in weights],
@@ -439,7 +492,7 @@ class Confusion(Result):
         return number
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find what reads a metric, of an average or a class if one is named."""
+        """Find the function that reads a metric, or an average or class of it."""
         self._check_name(metric)
         row, of = self.TABLE[metric.name], metric.of
         if of is None:
@@ -451,7 +504,7 @@ class Confusion(Result):
             return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
         average, colon, names = of.partition(":")
         if average in row.averages and not colon:
-            self._counts.resolve(cast("Average", average))  # refuses what is not kept
+            self._counts.resolve(cast("Average", average))  # refuses an average that is not kept
             return self._mean(row, average=average)
         if not self.labels:  # none has been observed yet
             return lambda _: Reading(math.nan)
@@ -464,11 +517,11 @@ class Confusion(Result):
         return self._mean(row, average=average, labels=named)
 
     def _mean(self, row: Metric, **options: Any) -> Callable[[float], Reading]:
-        """Make what reads a metric of all classes, or of those that are named."""
+        """Make the function that averages a metric over all classes, or over the named ones."""
         return lambda level: self._reading(row, self._number(row.name, **options), level, **options)
 
     def _statistic(self, metric: MetricName) -> Statistic:
-        """Return what a test reads of a metric: of one class where it has averages."""
+        """Return the statistic that a test reads; a metric with averages needs a class."""
         self.check(metric)
         row, of = self.TABLE[metric.name], metric.of
         if not row.averages or row.evidence is None:
@@ -504,13 +557,13 @@ class Confusion(Result):
         return [Reading(*pair, why_none) for pair in zip(values, ends, strict=True)]
 
     def _shown(self, row: Metric, level: float) -> Reading:
-        """Read a metric for a page, where what `zero_division` stands for is undefined."""
+        """Read a metric for a page, which shows undefined instead of `zero_division`."""
         if row.averages and math.isnan(row.value(self._counts, zero_division=math.nan)):
             return Reading(math.nan)
         return self._reading(row, row.value(self._counts), level)
 
     def subject(self) -> dict[str, Any]:
-        """Say how much was counted, and what per-class metrics are of."""
+        """Say how much was counted, and what per-class metrics refer to."""
         return super().subject() | {"scope": self.scope}
 
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
@@ -536,7 +589,7 @@ class Confusion(Result):
         return dict(zip(self.class_names, rows, strict=True))
 
     def _class_weights(self) -> list[float]:
-        """List the weight of each class in the truth, of both of two too."""
+        """List the weight of each class in the truth, even for two classes."""
         weights: list[float] = self._counts.outcomes.support.to_numbers().tolist()
         return weights
 
@@ -550,7 +603,7 @@ class Confusion(Result):
 
     @property
     def _caption(self) -> str:
-        """Say over what per-class metrics are averaged."""
+        """Say which classes enter the averages of per-class metrics."""
         if not self._is_binary:
             return "Per-class metrics are means over the classes (macro)."
         of = shorten(self._counts.config.positive_name)
@@ -575,7 +628,7 @@ class Confusion(Result):
             values = row.value(counts, average=None)[shown].tolist()
             means = [row.value(counts, average=how) for how in ("macro", "weighted")]
             cells = [*map(_decimals, values), *[""] * len(more), *map(_decimals, means)]
-            # the first column of numbers stands two characters off
+            # two more characters before the first column of numbers
             columns.append(Column([row.name, *cells], width=9 if len(columns) > 1 else 11))
         totals = [*[""] * len(more), total_text, total_text]
         columns.append(Column(["support", *(weights[k] for k in shown), *totals]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,18 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.calibration import number_of_bins
-from streameval.configs.confusion import ConfusionConfig
-from streameval.configs.options import finite_number, one_of, real_number
+from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
-from streameval.inputs.arrays import as_array, as_scores, check_vector
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.points import CellTable
-from streameval.metrics.thresholds import ThresholdRates, outcome_at, rates_at
+from streameval.metrics.thresholds import ThresholdRates, rates_at
 from streameval.render import notebook, plots
 from streameval.render.blocks import (
     BandedLine,
@@ -36,11 +32,20 @@ from streameval.render.blocks import (
     Row,
 )
 from streameval.render.text import plural
-from streameval.results import curve_lines
+from streameval.results import curve_confusion, curve_findings, curve_lines
 from streameval.results.calls import CalledMetrics
 from streameval.results.confusion import Confusion
-from streameval.results.curve_metrics import CURVE_METRICS, threshold_value
-from streameval.states.confusion import MatrixCounts
+from streameval.results.curve_arguments import (
+    beta_value,
+    cost_value,
+    max_fpr_value,
+    positive_rate_value,
+    rate_value,
+    threshold_value,
+    threshold_values,
+)
+from streameval.results.curve_metrics import CURVE_METRICS
+from streameval.results.pictures import PICTURES_BY_TASK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,9 +54,6 @@ __all__ = ["Curve"]
 
 Floats = npt.NDArray[np.float64]
 Number = int | float
-
-_TIES_WORTH_SAYING = 0.001
-_SATURATION_WORTH_SAYING = 0.01
 
 PR = Curves(
     "Precision over recall",
@@ -77,12 +79,64 @@ class Curve(CalledMetrics):
     Made by `PRCurveSketch.compute`. Metrics are `Bounded`: floats with an interval that contains
     the exact value on all the data. While every distinct score has its own cell, the interval is
     one point, and the value is scikit-learn's. Undefined metrics are nan.
+
+    Examples
+    --------
+    Every metric of five examples; those with an argument take 0.5:
+
+    >>> import streameval as se
+    >>> acc = se.PRCurveSketch().update([0, 0, 1, 1, 1], [0.1, 0.6, 0.35, 0.8, 0.9])
+    >>> result = acc.compute()
+    >>> for name in result.readable():
+    ...     asked = name.replace("(x)", "(0.5)")
+    ...     print(f"{asked:34}{result.read(asked).value:8.4f}")
+    n                                   5.0000
+    n_pos                               3.0000
+    n_neg                               2.0000
+    n_skipped                           0.0000
+    cells                               5.0000
+    roc_auc                             0.8333
+    average_precision                   0.9167
+    average_precision_interpolated      0.9167
+    average_precision_11pt              0.9091
+    pr_auc                              0.9028
+    ks                                  0.6667
+    best_f                              0.8571
+    best_f_threshold                    0.3500
+    log_loss                            0.4800
+    brier                               0.1685
+    ece                                 0.3300
+    pr_auc_davis_goadrich               0.9041
+    adaptive_ece                        0.3300
+    equal_error_rate                    0.3333
+    equal_error_rate_threshold          0.6000
+    youden_j                            0.6667
+    youden_j_threshold                  0.8000
+    gini                                0.6667
+    min_cost                            0.2000
+    partial_roc_auc(0.5)                0.7778
+    precision_at(0.5)                   0.6667
+    recall_at(0.5)                      0.6667
+    f_at(0.5)                           0.6667
+    recall_at_precision(0.5)            1.0000
+    precision_at_recall(0.5)            1.0000
+    threshold_at_precision(0.5)         0.3500
+    tpr_at_fpr(0.5)                     1.0000
+    fpr_at_tpr(0.5)                     0.0000
+    sensitivity_at_specificity(0.5)     1.0000
+    specificity_at_sensitivity(0.5)     1.0000
+    threshold_at_fpr(0.5)               0.3500
+    threshold_at_specificity(0.5)       0.3500
+    threshold_at_sensitivity(0.5)       0.8000
+    precision_at_top(0.5)               0.8000
+    recall_at_top(0.5)                  0.6667
+    lift_at_top(0.5)                    1.3333
     """
 
     TABLE = CURVE_METRICS
     TASK = "binary"
     MADE_BY = "PRCurveSketch"
-    PICTURES = ("pr", "roc", "det", "reliability", "score")
+    PICTURES = PICTURES_BY_TASK["binary"]
 
     _table: CellTable
     _skipped: FixedPoint
@@ -240,7 +294,7 @@ class Curve(CalledMetrics):
         Bounded
             0.5 for chance and 1 for a perfect order; nan unless both classes occur.
         """
-        limit = _false_positive_rate(max_fpr)
+        limit = max_fpr_value(max_fpr)
         return envelope.of_sums(self._table, lambda points: curves.partial_roc_auc(points, limit))
 
     def precision_at(self, threshold: float) -> Bounded:
@@ -265,7 +319,7 @@ class Curve(CalledMetrics):
             At least 0; 1 weighs precision and recall alike.
         """
         threshold = threshold_value(threshold)
-        return thresholds.f_at(self._table, threshold, _beta_value(beta))
+        return thresholds.f_at(self._table, threshold, beta_value(beta))
 
     def at(self, thresholds: Any) -> ThresholdRates:
         """Compute precision, recall and the false positive rate at given thresholds.
@@ -293,7 +347,7 @@ class Curve(CalledMetrics):
         >>> np.asarray(rates.precision).tolist(), rates.fpr[1]
         ([0.5, 0.5, 0.0], 0.5)
         """
-        return rates_at(self._table, _threshold_values(thresholds))
+        return rates_at(self._table, threshold_values(thresholds))
 
     def recall_at_precision(self, p: float) -> Bounded:
         """Find the highest recall with a precision of at least `p`.
@@ -301,7 +355,7 @@ class Curve(CalledMetrics):
         0 where no threshold reaches `p`, and nan without a positive. Exact counts are compared with
         the simplest fraction that rounds to `p`: 9 of 10 reach 0.9.
         """
-        min_precision = _rate(p, name="p")
+        min_precision = rate_value(p, name="p")
         return envelope.of_shares(
             self._table, lambda points: curves.recall_at_precision(points, min_precision)
         )
@@ -311,7 +365,7 @@ class Curve(CalledMetrics):
 
         Recalls are compared as precisions are in `recall_at_precision`.
         """
-        min_recall = _rate(r, name="r")
+        min_recall = rate_value(r, name="r")
         return envelope.of_shares(
             self._table, lambda points: curves.precision_at_recall(points, min_recall)
         )
@@ -319,10 +373,10 @@ class Curve(CalledMetrics):
     def threshold_at_precision(self, p: float) -> Bounded:
         """Find the threshold of `recall_at_precision`.
 
-        Of several with the highest recall, the one of the highest precision; nan if no threshold
-        reaches `p`. The interval is the hull of the cells that can contain it.
+        If several have the highest recall, this is the one with the highest precision; nan if no
+        threshold reaches `p`. The interval is the hull of the cells that can contain it.
         """
-        return thresholds.threshold_at_precision(self._table, _rate(p, name="p"))
+        return thresholds.threshold_at_precision(self._table, rate_value(p, name="p"))
 
     def tpr_at_fpr(self, f: float) -> Bounded:
         """Find the highest true positive rate with a false positive rate of at most `f`.
@@ -330,49 +384,53 @@ class Curve(CalledMetrics):
         Rates are compared as precisions are in `recall_at_precision`. nan unless both classes
         occur.
         """
-        return operating_points.tpr_at_fpr(self._table, _rate(f, name="f"))
+        return operating_points.tpr_at_fpr(self._table, rate_value(f, name="f"))
 
     def fpr_at_tpr(self, t: float) -> Bounded:
         """Find the lowest false positive rate with a true positive rate of at least `t`, above 0.
 
         nan unless both classes occur.
         """
-        return operating_points.fpr_at_tpr(self._table, _positive_rate(t, name="t"))
+        return operating_points.fpr_at_tpr(self._table, positive_rate_value(t, name="t"))
 
     def sensitivity_at_specificity(self, s: float) -> Bounded:
         """Find the highest sensitivity (recall) with a specificity of at least `s`.
 
         nan unless both classes occur.
         """
-        return operating_points.sensitivity_at_specificity(self._table, _rate(s, name="s"))
+        return operating_points.sensitivity_at_specificity(self._table, rate_value(s, name="s"))
 
     def specificity_at_sensitivity(self, s: float) -> Bounded:
         """Find the highest specificity with a sensitivity (recall) of at least `s`, above 0.
 
         nan unless both classes occur.
         """
-        return operating_points.specificity_at_sensitivity(self._table, _positive_rate(s, name="s"))
+        return operating_points.specificity_at_sensitivity(
+            self._table, positive_rate_value(s, name="s")
+        )
 
     def threshold_at_fpr(self, f: float) -> Bounded:
         """Find the threshold of `tpr_at_fpr`, the highest of several.
 
         nan if no threshold that finds a positive is within it.
         """
-        return operating_points.threshold_at_fpr(self._table, _rate(f, name="f"))
+        return operating_points.threshold_at_fpr(self._table, rate_value(f, name="f"))
 
     def threshold_at_specificity(self, s: float) -> Bounded:
         """Find the threshold of `sensitivity_at_specificity`, the highest of several.
 
         nan if no threshold that finds a positive reaches it.
         """
-        return operating_points.threshold_at_specificity(self._table, _rate(s, name="s"))
+        return operating_points.threshold_at_specificity(self._table, rate_value(s, name="s"))
 
     def threshold_at_sensitivity(self, s: float) -> Bounded:
         """Find the highest threshold with a sensitivity (recall, TPR) of at least `s`, above 0.
 
         It is that of `specificity_at_sensitivity` and `fpr_at_tpr`; nan without a positive.
         """
-        return operating_points.threshold_at_sensitivity(self._table, _positive_rate(s, name="s"))
+        return operating_points.threshold_at_sensitivity(
+            self._table, positive_rate_value(s, name="s")
+        )
 
     @property
     def equal_error_rate(self) -> Bounded:
@@ -410,21 +468,23 @@ class Curve(CalledMetrics):
         Examples of one score are in any order, so it is the mean over all orders. nan without a
         positive.
         """
-        return operating_points.precision_at_top(self._table, _positive_rate(share, name="share"))
+        return operating_points.precision_at_top(
+            self._table, positive_rate_value(share, name="share")
+        )
 
     def recall_at_top(self, share: float) -> Bounded:
         """Compute the share of the positives among the highest `share` of the examples: the gain.
 
         Ties are as in `precision_at_top`; nan without a positive.
         """
-        return operating_points.recall_at_top(self._table, _positive_rate(share, name="share"))
+        return operating_points.recall_at_top(self._table, positive_rate_value(share, name="share"))
 
     def lift_at_top(self, share: float) -> Bounded:
         """Compute the precision of the highest `share` of the examples over that of all.
 
         1 is chance. Ties are as in `precision_at_top`; nan without a positive.
         """
-        return operating_points.lift_at_top(self._table, _positive_rate(share, name="share"))
+        return operating_points.lift_at_top(self._table, positive_rate_value(share, name="share"))
 
     def min_cost(
         self, fp_cost: float = 1.0, fn_cost: float = 1.0, prevalence: float | None = None
@@ -442,8 +502,8 @@ class Curve(CalledMetrics):
             The share of positives where the scores will be used, in [0, 1]; by default that of
             the examples.
         """
-        costs = _cost(fp_cost, name="fp_cost"), _cost(fn_cost, name="fn_cost")
-        share = None if prevalence is None else _rate(prevalence, name="prevalence")
+        costs = cost_value(fp_cost, name="fp_cost"), cost_value(fn_cost, name="fn_cost")
+        share = None if prevalence is None else rate_value(prevalence, name="prevalence")
         return operating_points.min_cost(self._table, *costs, share)
 
     def best_f(self, beta: float = 1.0) -> tuple[Bounded, Bounded]:
@@ -457,7 +517,7 @@ class Curve(CalledMetrics):
             The threshold at which it is reached, the highest of several. Its interval is the
             hull of the cells that can contain it.
         """
-        beta = _beta_value(beta)
+        beta = beta_value(beta)
         return self._best_f1 if beta == 1.0 else thresholds.best_f(self._table, beta)
 
     def confusion_at(
@@ -479,25 +539,7 @@ class Curve(CalledMetrics):
             When the threshold divides a cell and `bound` is left out; the message names the
             nearest thresholds whose counts are exact.
         """
-        threshold = threshold_value(threshold)
-        if bound is not None:
-            one_of(bound, ("low", "high"), name="bound")
-        table = self._table
-        outcome = outcome_at(table, threshold)
-        is_exact = outcome.min_tp == outcome.max_tp and outcome.min_fp == outcome.max_fp
-        if not is_exact and bound is None:
-            cell = int(np.searchsorted(-table.lo, -threshold, side="right"))
-            below, above = float(table.lo[cell]), float(table.lo[cell - 1]) if cell else math.inf
-            is_above = above > table.hi[cell]  # no threshold is above a score of infinity
-            nearest = f"ones are {below!r} and {above!r}" if is_above else f"one is {below!r}"
-            raise InvalidInputError(
-                f"must not divide a cell, got {threshold!r}",
-                argument="threshold",
-                remedy=f'The nearest exact {nearest}; bound="low" and bound="high" give the ends.',
-            )
-        if bound == "high":
-            return _confusion(table, threshold, outcome.max_tp, outcome.min_fp)
-        return _confusion(table, threshold, outcome.min_tp, outcome.max_fp)
+        return curve_confusion.confusion_at(self._table, threshold_value(threshold), bound)
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """List the points of the ROC curve.
@@ -505,9 +547,9 @@ class Curve(CalledMetrics):
         Returns
         -------
         fpr, tpr, thresholds : float64 arrays, shape (m + 1,)
-            At falling thresholds, from infinity on. Each point is exact. If the curve is exact,
-            these are all its points, equal to scikit-learn's with ``drop_intermediate=False``.
-            A rate of an absent class is nan.
+            The rates at falling thresholds, starting at infinity. Each point is exact. If the curve
+            is exact, these are all its points, equal to scikit-learn's with
+            ``drop_intermediate=False``. A rate of an absent class is nan.
         """
         return curves.roc_curve(self._table.estimate)
 
@@ -518,9 +560,8 @@ class Curve(CalledMetrics):
         -------
         fpr, fnr, thresholds : float64 arrays, shape (m,)
             The false positive and the false negative rate at rising thresholds. As in scikit-learn,
-            points beyond the ends are left out, where one rate is 0 and stays so. Each point is
-            exact; if the curve is exact, these are scikit-learn's. A rate of an absent class is
-            nan.
+            points beyond the ends, where one rate remains 0, are left out. Each point is exact; if
+            the curve is exact, these are scikit-learn's. A rate of an absent class is nan.
 
         Examples
         --------
@@ -533,7 +574,7 @@ class Curve(CalledMetrics):
         return curves.det_curve(self._table.estimate)
 
     def gain_curve(self) -> tuple[Floats, Floats, Floats]:
-        """List the points of the cumulative gain, which over `share` is the lift.
+        """List the points of the cumulative gain; the lift is the gain divided by `share`.
 
         Returns
         -------
@@ -556,7 +597,7 @@ class Curve(CalledMetrics):
         return curves.precision_recall_curve(self._table.estimate)
 
     def confidence(self, name: str, *args: Any, level: float = 0.95) -> tuple[float, float]:
-        """Compute the sampling interval of a metric: where the value of the population may lie.
+        """Compute the sampling interval of a metric, for its value in the population.
 
         It accounts for the size of the sample, whereas `Bounded` accounts for the width of the
         cells. If the metric is not exact, it covers the sampling intervals at both ends.
@@ -569,12 +610,13 @@ class Curve(CalledMetrics):
         *args
             The arguments of the metric, as in ``confidence("recall_at", 0.5)``.
         level : float
-            The probability of covering, in [0, 1).
+            The coverage probability, in [0, 1).
 
         Returns
         -------
         (low, high)
-            nan if there is no such interval: an AUC of 0 or 1, or fewer than two of a class.
+            nan if the interval does not exist: for an AUC of 0 or 1, or with fewer than two
+            examples of a class.
 
         Raises
         ------
@@ -616,7 +658,7 @@ class Curve(CalledMetrics):
         level : float
             The probability of the sampling interval, in [0, 1); 0 leaves it out.
         """
-        normal_quantile(level)  # refuses what is no level, even where no interval will be shown
+        normal_quantile(level)  # refuses an invalid level even if no interval is shown
         return self.text(level)
 
     def explain(self) -> str:
@@ -632,14 +674,9 @@ class Curve(CalledMetrics):
         Parameters
         ----------
         limits_only : bool
-            Whether to leave out that every number is exact.
+            Whether to leave out the sentence that every number is exact.
         """
-        if self.n:
-            yield from _about_classes(self._table)
-            yield from _about_scores(self._table)
-            yield from () if limits_only and self.exact else _about_cells(self._table)
-        else:
-            yield "Nothing has been counted yet."
+        return curve_findings.findings(self._table, limits_only=limits_only)
 
     def plot(
         self,
@@ -694,7 +731,7 @@ class Curve(CalledMetrics):
         self.plot(ax, kind=kind, label=label)
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: curves, metrics, distributions, and their limits."""
+        """Describe the result for a page: curves, metrics, distributions, and their limits."""
         numbers = self._numbers()
         has_both = bool(self.n_pos and self.n_neg)
         is_probability = self._table.scale == "probability" and bool(self.n)
@@ -769,71 +806,6 @@ class Curve(CalledMetrics):
         return self._table
 
 
-def _about_classes(table: CellTable) -> Iterator[str]:
-    for count, absent, lost in (
-        (table.n_pos, "positive", "Every metric but the losses"),
-        (table.n_neg, "negative", "ROC AUC and KS"),
-    ):
-        if not count:
-            yield f"No {absent} has been seen: one class only. {lost} cannot be computed."
-
-
-def _about_scores(table: CellTable) -> Iterator[str]:
-    low, high = float(table.lo[-1]), float(table.hi[0])
-    if low == high:
-        yield f"All scores are {low:.6g}: a constant ranks nothing."
-    pos, neg = table.pos.near_floats(), table.neg.near_floats()
-    if table.scale == "probability":
-        ends = ~table.is_wide & ((table.lo == 0.0) | (table.lo == 1.0))
-        share = math.fsum((pos + neg)[ends]) / table.n
-        if share >= _SATURATION_WORTH_SAYING:
-            yield (
-                f"{share:.1%} of the scores are exactly 0 or 1: the model is saturated, or its "
-                "scores were rounded, and their order is lost. Scores before the sigmoid keep it."
-            )
-    elif low < 0.0 or high > 1.0:
-        yield (
-            f"Scores reach from {low:.6g} to {high:.6g}: they look like logits or margins. "
-            "Ranking metrics do not mind; log loss, Brier and ECE need probabilities."
-        )
-    else:
-        yield (
-            'All scores lie in [0, 1]: scores="probability" would give log loss, Brier and ECE '
-            "too, and finer cells near 1."
-        )
-    pairs = _pairs(table)
-    tied = math.fsum((pos * neg)[~table.is_wide]) / pairs if pairs else 0.0
-    if tied >= _TIES_WORTH_SAYING and low < high:
-        yield f"{tied:.1%} of the pairs of a positive and a negative tie: each counts half."
-
-
-def _about_cells(table: CellTable) -> Iterator[str]:
-    if table.is_exact:
-        yield f"Every number is exact: each of {len(table.lo):,} distinct scores has its own cell."
-        return
-    wide = int(np.count_nonzero(table.is_wide))
-    yield (
-        f"{wide:,} of {len(table.lo):,} cells hold several scores; the widest spans "
-        f"{table.resolution:.3g}."
-    )
-    if _pairs(table):
-        auc = envelope.roc_auc(table)
-        yield (
-            f"The interval of ROC AUC is {auc.high - auc.low:.2g} wide: in that share of the "
-            "pairs, a positive and a negative are in one cell of several scores."
-        )
-    if table.level:
-        finer = table.cells.n_cells_at(table.level - 1)
-        yield (
-            f"budget={finer:,} would have kept these data one bit finer, which halves the "
-            "intervals if scores are spread evenly."
-        )
-
-
-def _pairs(table: CellTable) -> float:
-    return float(table.n_pos) * float(table.n_neg)
-
-
 def _plot_pr(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
     axes = {"across": "recall", "up": "precision"}
     return curve.pr_line(), axes | {"title": f"average precision {curve.average_precision:.4f}"}
@@ -851,70 +823,3 @@ def _plot_det(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
 
 _PLOTTED = {"pr": _plot_pr, "roc": _plot_roc, "det": _plot_det}
 """The line of a picture, and how it is drawn."""
-
-
-def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoint) -> Confusion:
-    every_tp, every_fp = (part[len(table.lo)] for part in table.cumulated)
-    cells = (every_fp - fp, fp, every_tp - tp, tp)
-    n, right = every_tp + every_fp, tp + cells[0]
-    limit = float(np.finfo(np.float64).max)
-    config = ConfusionConfig.of(
-        classes=2,
-        multilabel=False,
-        threshold=min(max(threshold, -limit), limit),
-        pos_label=1,
-        from_scores=True,
-        top_k=1,
-        ignore_label=None,
-        include_unseen=False,
-    )
-    matrix = FixedPoint.concatenate([cell.reshape(1) for cell in cells]).reshape(2, 2)
-    credit = FixedPoint.concatenate([right.reshape(1), FixedPoint.zeros(1)]).reshape(1, 2)
-    return Confusion(LabelCounts.of(config, MatrixCounts(n, matrix, credit)))
-
-
-def _threshold_values(value: Any) -> Floats:
-    """Check an array of thresholds: any numbers but nan."""
-    array = as_array(value, name="thresholds")
-    check_vector(array, rows=None, name="thresholds")
-    return as_scores(array, name="thresholds").copy()
-
-
-def _rate(value: Any, *, name: str) -> float:
-    """Check a share in [0, 1]."""
-    number = finite_number(value, name=name)
-    if not 0.0 <= number <= 1.0:
-        raise InvalidInputError(f"must lie in [0, 1], got {number!r}", argument=name)
-    return number
-
-
-def _positive_rate(value: Any, *, name: str) -> float:
-    """Check a share in (0, 1]."""
-    number = _rate(value, name=name)
-    if not number:
-        raise InvalidInputError("must be above 0", argument=name)
-    return number
-
-
-def _cost(value: Any, *, name: str) -> float:
-    """Check a cost, which is not negative."""
-    number = finite_number(value, name=name)
-    if number < 0.0:
-        raise InvalidInputError(f"must be at least 0, got {number!r}", argument=name)
-    return number
-
-
-def _false_positive_rate(value: Any) -> float:
-    """Check a rate above 0; for those below 2**-1000 the areas would underflow."""
-    number = finite_number(value, name="max_fpr")
-    if not 2.0**-1000 <= number <= 1.0:
-        raise InvalidInputError(f"must lie in [2**-1000, 1], got {number!r}", argument="max_fpr")
-    return number
-
-
-def _beta_value(value: Any) -> float:
-    """Check a beta; from 2**100 on, where F is recall to the last bit, it is clipped."""
-    number = real_number(value, name="beta")
-    if not number >= 0:
-        raise InvalidInputError(f"must be at least 0, got {number!r}", argument="beta")
-    return min(number, 2.0**100)

@@ -1,4 +1,4 @@
-"""The lines that a curve is drawn by, with the bands in which the exact ones lie."""
+"""The lines of a curve, with bands that contain the exact lines."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def roc_line(points: Points) -> Line:
 
 
 def pr_line(points: Points) -> Line:
-    """List recall and precision, from a recall of 0 on; nothing where there are no points."""
+    """List recall and precision from a recall of 0 on; empty if there are no points."""
     recall, precision = points.recall, points.precision
     return np.append(np.zeros_like(recall[:1]), recall), np.append(precision[:1], precision)
 
@@ -61,7 +61,7 @@ def pr_line(points: Points) -> Line:
 def pr_steps(points: Points) -> Line:
     """Trace precision in steps: each recall has the precision of the next point.
 
-    Between points precision rises along a concave line: above the straight one, but not above
+    Between points, precision rises along a concave line: above the straight line, but not above
     its own end.
     """
     recall, precision = pr_line(points)
@@ -83,7 +83,7 @@ def score_shares(table: CellTable) -> ScoreShares:
     finite = ends[np.isfinite(ends)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     halves = np.linspace(low / 2, high / 2 if high > low else low / 2 + 0.5, _HISTOGRAM_BINS + 1)
-    edges = 2 * halves  # the whole span might be infinite
+    edges = 2 * halves  # the whole span might overflow
     from_each = [*edges[:-1], np.nextafter(edges[-1], np.inf)]  # the last bin is closed
     outcomes = np.array([outcome_at(table, edge).estimate for edge in from_each], dtype=np.float64)
     totals = table.estimate.n_pos, table.estimate.n_neg

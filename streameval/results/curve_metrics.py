@@ -1,4 +1,4 @@
-"""The metrics of a curve: one row each, and the intervals and draws that they are read by."""
+"""The metrics of a curve: one row each, with the functions for their intervals and draws."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from streameval.configs.options import real_number
-from streameval.errors import InvalidInputError
 from streameval.metrics import curves
 from streameval.metrics.average_precision import average_precision_confidence
 from streameval.metrics.delong import auc_confidence, auc_variance
@@ -17,11 +15,12 @@ from streameval.metrics.intervals import hull, wilson
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Table, count_row
 from streameval.metrics.thresholds import outcome_at
+from streameval.results.curve_arguments import threshold_value
 
 if TYPE_CHECKING:
     from streameval.results.curve import Curve
 
-__all__ = ["CURVE_METRICS", "threshold_value"]
+__all__ = ["CURVE_METRICS"]
 
 _NO_INTERVAL = "an AUC of 0 or 1, a class of fewer than two and fractional weights have none"
 _NO_AREA_INTERVAL = "an area of 0 or 1, fewer than two positives and fractional weights have none"
@@ -72,7 +71,7 @@ def _draws(
     *,
     worth: int = 1,
 ) -> Share:
-    """Take hits and misses at a threshold, which may divide a cell."""
+    """Count hits and misses at a threshold, which may divide a cell."""
     table = _whole_table(curve)
     n_pos, outcome = table.pos.sum().to_fraction(), outcome_at(table, threshold_value(threshold))
     low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
@@ -82,14 +81,6 @@ def _draws(
 def _whole_table(curve: Curve) -> CellTable:
     refuse_fractions(curve._table.is_whole)
     return curve._table
-
-
-def threshold_value(value: Any) -> float:
-    """Check a threshold: any number but nan."""
-    number = real_number(value, name="threshold")
-    if math.isnan(number):
-        raise InvalidInputError("must be a number, got nan", argument="threshold")
-    return number
 
 
 def _metric(name: str, **row: Any) -> Metric:

@@ -28,12 +28,12 @@ _SHOWN = 10
 
 @attrs.frozen(repr=False, eq=False)
 class Evidence:
-    """Whether a metric has passed a limit, looked at after every pane.
+    """Whether a metric has passed a limit, checked after every pane.
 
     Made by `evidence`. The evidence is the mean of 32 Shiryaev-Roberts e-detectors. The alarm
-    fires when it first reaches `n_series * mean_panes`, and stays on as long as the panes up to
-    there are kept: evidence is computed anew from the panes that the `Windowed` holds. Once they
-    are rolled up, or lie before all panes, an alarm may be gone, so store `fired_at`.
+    fires when it first reaches `n_series * mean_panes`, and stays on while the panes up to that
+    point are kept: evidence is recomputed from the panes that the `Windowed` holds. Once these
+    panes are rolled up or dropped, the alarm may disappear, so store `fired_at`.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Evidence:
         mean_panes: float,
         n_series: int,
     ) -> Self:
-        """Read closed panes in order of time; None is a pane without the series.
+        """Read closed panes in order of time; None stands for a pane without the series.
 
         The total is read first, to refuse a metric that cannot be tested.
         """
@@ -98,12 +98,12 @@ class Evidence:
 
     @property
     def firing(self) -> bool:
-        """Whether the alarm has fired; it stays on while the panes up to there are kept."""
+        """Whether the alarm has fired; it stays on while the panes up to that point are kept."""
         return bool(self._fired.any())
 
     @property
     def fired_at(self) -> Any:
-        """The end of the pane at which the evidence first reached the threshold; else None."""
+        """The end of the pane in which the evidence first reached the threshold, or None."""
         return self._panes[int(self._fired.argmax())][1] if self.firing else None
 
     @property
@@ -123,7 +123,7 @@ class Evidence:
 
     @property
     def n_empty(self) -> int:
-        """The number of closed panes that do not define the metric; they change no evidence."""
+        """The number of closed panes without the metric; they do not change the evidence."""
         return int(np.count_nonzero(np.isnan(self._values)))
 
     def per_pane(self) -> dict[str, list[Any]]:

@@ -19,6 +19,7 @@ from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Row, Spread
 from streameval.render.text import plural
 from streameval.results.metric_values import MetricValue
+from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import SumsResult
 from streameval.results.tables import Row as TableRow
 from streameval.states.grouped import GroupTables
@@ -44,11 +45,27 @@ class GroupedCurves(SumsResult):
 
     Made by `GroupedAUC.compute`. Groups with one class have no AUC: `coverage` says how much
     of the data the mean is about.
+
+    Examples
+    --------
+    Every metric of five examples:
+
+    >>> import streameval as se
+    >>> acc = se.GroupedAUC().update([1, 0, 1, 0, 1], [0.9, 0.2, 0.1, 0.3, 0.7], [1, 1, 2, 2, 3])
+    >>> result = acc.compute()
+    >>> for name in result.readable():
+    ...     print(f"{name:14}{result.read(name).value:8.4f}")
+    n               5.0000
+    n_groups        3.0000
+    n_averaged      2.0000
+    cells           5.0000
+    gauc            0.5000
+    coverage        0.8000
     """
 
     TASK = "grouped"
     MADE_BY = "GroupedAUC"
-    PICTURES = ("groups",)
+    PICTURES = PICTURES_BY_TASK["grouped"]
 
     _state: GroupTables
     _config: GroupedConfig
@@ -93,7 +110,7 @@ class GroupedCurves(SumsResult):
         -------
         dict of arrays, shape (n_groups,)
             ``group``, ``n_pos``, ``n_neg``, ``roc_auc`` and its bounds ``roc_auc_low`` and
-            ``roc_auc_high``, nan where a group has one class only.
+            ``roc_auc_high``, nan if a group has only one class.
         """
         areas = self._areas
         return {
@@ -112,15 +129,15 @@ class GroupedCurves(SumsResult):
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw how the AUCs of the groups are spread; needs ``pip install streameval[plot]``.
 
-        How much of the weight each bin of the AUC holds, groups of one class left out, and the
-        mean with its certified interval.
+        The plot shows the share of the weight in each bin of the AUC, without groups of one class,
+        and the mean with its certified interval.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         label : str, optional
-            The name in a legend, where several share the axes.
+            The name in a legend if several results share the axes.
 
         Returns
         -------
@@ -141,7 +158,7 @@ class GroupedCurves(SumsResult):
         )
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: the mean, how the AUCs are spread, the largest groups."""
+        """Describe the result for a page: the mean, how the AUCs are spread, the largest groups."""
         areas = self._areas
         qualifiers = {"gauc": self._config.group_weight}
         defined = areas.auc[areas.is_defined]

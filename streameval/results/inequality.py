@@ -32,18 +32,18 @@ class Inequality:
     number: float
 
     def holds(self, value: float) -> bool:
-        """Tell whether the claim is true of one value."""
+        """Tell whether the claim is true for one value."""
         if self.sign[0] == "<":
             return value < self.number or (self.sign == "<=" and value == self.number)
         return value > self.number or (self.sign == ">=" and value == self.number)
 
     def holds_certainly(self, reading: Reading) -> bool:
-        """Tell whether the claim is true of the exact value, whatever is open."""
+        """Tell whether the claim is true for every value that the exact one can have."""
         return all(map(self.holds, reading.certified))
 
 
 def read_number(text: str) -> float | None:
-    """Read a finite number; None if the text is none."""
+    """Read a finite number; None if the text is not one."""
     try:
         number = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Metrics of labels as attributes: numbers that can be called, or indexed by class."""
+"""Metrics of labels as attributes: numbers that you can call, or index by class."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MetricValue(float):
 
 
 class _OfClasses(float):
-    """The usual average of a metric of classes, which can be indexed by class."""
+    """The default average of a metric over classes, which you can index by class."""
 
     __slots__ = ("_name", "_result")
 
@@ -45,15 +45,15 @@ class _OfClasses(float):
     _result: Confusion
 
     def __new__(cls, result: Confusion, name: str) -> Self:
-        """Compute the usual average of a metric of a result."""
+        """Compute the default average of a metric of a result."""
         number = super().__new__(cls, result.value(name))
         number._name, number._result = name, result
         return number
 
     def _averaged(self, *args: Any, average: Any, zero_division: Any, labels: Any) -> Any:
-        """Compute another average; the usual one, without arguments, is this number."""
-        is_usual = not args and labels is None and average == "default"
-        if is_usual and type(zero_division) is float and zero_division == 0.0:
+        """Compute another average; the default one, without arguments, is this number."""
+        is_default = not args and labels is None and average == "default"
+        if is_default and type(zero_division) is float and zero_division == 0.0:
             return float(self)
         options = {"average": average, "zero_division": zero_division, "labels": labels}
         return self._result.value(self._name, *args, **options)
@@ -72,7 +72,7 @@ class _OfClasses(float):
 
 
 class ClassMetric(_OfClasses):
-    """A metric of each class: a `float`, its usual average, that can be called and indexed.
+    """A metric of each class: a `float`, its default average, that you can call and index.
 
     For two listed classes it is the value of the positive class, otherwise the mean over the
     classes that occur.
@@ -118,8 +118,9 @@ class ClassMetric(_OfClasses):
         zero_division : float
             The value where the metric divides by zero: 0.0, 1.0 or nan. nan is left out of means.
         labels : sequence of labels, optional
-            The classes that enter a mean or a pool, as in scikit-learn: all but background, say.
-            By default those that occur. With labels, the default average is "macro".
+            The classes that enter a mean or a pool, as in scikit-learn: for example, all but the
+            background. By default, the classes that occur. With `labels`, the default average is
+            "macro".
 
         Returns
         -------

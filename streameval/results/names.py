@@ -11,13 +11,13 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 
 __all__ = ["METRIC", "OWN_METRIC", "MetricName", "parse_metric", "parse_metrics"]
 
-OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
+OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[(?s:.+)\])?"
 """Of a metric without a member, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``."""
 
 METRIC = rf"(?:[^\[\]<>]+/)?{OWN_METRIC}"
-"""Of any metric, as in ``curve/roc_auc``."""
+"""Matches any metric, as in ``curve/roc_auc``."""
 
-_PARTS = re.compile(r"(.*?)(?:\[(.+)\])?")
+_PARTS = re.compile(r"(.*?)(?:\[(.+)\])?", re.DOTALL)
 _CALL = re.compile(r"(\w+)\(([^()]+)\)")
 
 
@@ -28,9 +28,9 @@ class MetricName:
     Parameters
     ----------
     name : str
-        What JSON calls it.
+        Its name in JSON.
     of : str, optional
-        What stands in brackets: an average or a class.
+        The text in brackets: an average or a class.
     """
 
     name: str
@@ -38,7 +38,7 @@ class MetricName:
 
     @property
     def call(self) -> tuple[str, str] | None:
-        """What is called and its argument, of a name like ``recall_at(0.5)``."""
+        """The function and the argument of a name like ``recall_at(0.5)``."""
         match = _CALL.fullmatch(self.name)
         return None if match is None else (match[1], match[2])
 
@@ -48,7 +48,7 @@ class MetricName:
 
 
 def parse_metric(text: str) -> MetricName:
-    """Take the name of a metric and its brackets apart.
+    """Split the name of a metric from its brackets.
 
     >>> parse_metric("recall[macro]")
     MetricName(name='recall', of='macro')
@@ -73,7 +73,7 @@ def parse_metrics(metrics: Iterable[str | MetricName]) -> list[MetricName]:
     Raises
     ------
     InvalidInputError
-        If it is one text, or one of the names cannot be that of a metric.
+        If it is a single string, or one of the names cannot be the name of a metric.
     """
     if isinstance(metrics, str):
         raise InvalidInputError(f"must be a list of names, got {metrics!r}", argument="metrics")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Literal
 
@@ -24,20 +24,104 @@ from streameval.metrics.paired_decisions import Decisions
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
+from streameval.results.on_demand import OnDemand
 from streameval.results.result import Number, Result
 from streameval.states.paired import PairedCounts
 from streameval.states.paired_sums import LARGEST_LOSS, PairedSums
 
 __all__ = ["PairedResult"]
 
+_WHY_NONE = "fractional weights have none"
+_IS_TEST = "it is a test itself"
+_NO_TEST = "its test is for one look; accuracy has one that may be looked at any time"
+
 
 @attrs.frozen(repr=False, slots=False)
 class PairedResult(Result):
     """Two models on the same rows: both accuracies, and whether they differ.
 
-    Made by `Paired.compute`. The tests read the rows that exactly one model gets right, and are
-    nan where weights had fractions. If the models are equally good on each row, given all rows
-    before it, each is equally likely to be the one that is right.
+    Made by `Paired.compute`. The tests read the rows that exactly one model gets right, and are nan
+    where weights had fractions. If the models are equally good on each row, given all rows before
+    it, each model is equally likely to be the one that is right.
+
+    Examples
+    --------
+    Every metric of two models on five examples, and of two models of numbers:
+
+    >>> import streameval as se
+    >>> measures = ["precision", "recall", "specificity", "f_score", "balanced_accuracy"]
+    >>> measures += ["matthews_corrcoef", "cohen_kappa", "roc_auc", "log_loss", "brier"]
+    >>> acc = se.Paired(measures=measures)
+    >>> acc = acc.update([0, 0, 1, 1, 1], [0.1, 0.6, 0.35, 0.8, 0.9], [0.4, 0.3, 0.2, 0.7, 0.6])
+    >>> result = acc.compute()
+    >>> for name in result.readable():
+    ...     print(f"{name:30}{result.read(name).value:8.4f}")
+    n                               5.0000
+    n_both                          3.0000
+    n_only_a                        0.0000
+    n_only_b                        1.0000
+    n_neither                       1.0000
+    accuracy_a                      0.6000
+    accuracy_b                      0.8000
+    difference                     -0.2000
+    mcnemar_pvalue                  1.0000
+    log_evidence                    0.0000
+    anytime_pvalue                  1.0000
+    precision_a                     0.6667
+    precision_b                     1.0000
+    precision_difference           -0.3333
+    precision_pvalue                0.2207
+    recall_a                        0.6667
+    recall_b                        0.6667
+    recall_difference               0.0000
+    recall_pvalue                   1.0000
+    specificity_a                   0.5000
+    specificity_b                   1.0000
+    specificity_difference         -0.5000
+    specificity_pvalue              0.1573
+    f_score_a                       0.6667
+    f_score_b                       0.8000
+    f_score_difference             -0.1333
+    f_score_pvalue                  0.3018
+    balanced_accuracy_a             0.5833
+    balanced_accuracy_b             0.8333
+    balanced_accuracy_difference   -0.2500
+    balanced_accuracy_pvalue        0.1573
+    matthews_corrcoef_a             0.1667
+    matthews_corrcoef_b             0.6667
+    matthews_corrcoef_difference   -0.5000
+    matthews_corrcoef_pvalue        0.1643
+    cohen_kappa_a                   0.1667
+    cohen_kappa_b                   0.6154
+    cohen_kappa_difference         -0.4487
+    cohen_kappa_pvalue              0.2166
+    roc_auc_a                       0.8333
+    roc_auc_b                       0.6667
+    roc_auc_difference              0.1667
+    roc_auc_pvalue                  0.4795
+    log_loss_a                      0.4800
+    log_loss_b                      0.6689
+    log_loss_difference            -0.1889
+    log_loss_pvalue                 0.3433
+    brier_a                         0.1685
+    brier_b                         0.2280
+    brier_difference               -0.0595
+    brier_pvalue                    0.4921
+
+    >>> acc = se.Paired(None, measures=["mse", "mae"]).update([1, 2, 3], [1, 2, 4], [2, 2, 5])
+    >>> result = acc.compute()
+    >>> for name in ("mse_a", "mse_b", "mse_difference", "mse_pvalue"):
+    ...     print(f"{name:30}{result.read(name).value:8.4f}")
+    mse_a                           0.3333
+    mse_b                           1.6667
+    mse_difference                 -1.3333
+    mse_pvalue                      0.1306
+    >>> for name in ("mae_a", "mae_b", "mae_difference", "mae_pvalue"):
+    ...     print(f"{name:30}{result.read(name).value:8.4f}")
+    mae_a                           0.3333
+    mae_b                           1.0000
+    mae_difference                 -0.6667
+    mae_pvalue                      0.0455
     """
 
     TASK = "paired"
@@ -121,7 +205,7 @@ class PairedResult(Result):
         return pairs is None or not pairs.level
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
-        """Compute a metric by name; one that was not asked for is refused."""
+        """Compute a metric by name; refuse one that was not requested."""
         if name in self.TABLE and not self.TABLE[name].listed(self):
             measure = name.rpartition("_")[0]
             raise UnknownMetricError(
@@ -132,20 +216,21 @@ class PairedResult(Result):
     def confidence(self, name: str, *, level: float = 0.95) -> Interval:
         """Compute the sampling interval of a metric of a model, or of a difference.
 
-        Wilson's interval of accuracies; for their difference, with the number of draws that
-        matches its variance. DeLong's of areas, and that of a normal mean for losses.
+        Accuracies have Wilson's interval, and their difference has Wilson's interval with the
+        number of draws that matches its variance. Areas have DeLong's interval, and losses the
+        interval of a normal mean.
 
         Parameters
         ----------
         name : str
             Such as "accuracy_a", "difference" or "roc_auc_difference".
         level : float
-            The probability of covering, in [0, 1).
+            The coverage probability, in [0, 1).
 
         Returns
         -------
         (low, high)
-            nan without examples, and where nothing varies.
+            nan without examples, or if nothing varies.
 
         Raises
         ------
@@ -186,19 +271,20 @@ class PairedResult(Result):
         return [name for name in super().__dir__() if name not in self.TABLE or hasattr(self, name)]
 
     @cached_property
-    def _compared(self) -> Mapping[str, Areas | Decisions | Means]:
-        """What the measures that were asked for give, by name."""
+    def _compared(self) -> OnDemand[str, Areas | Decisions | Means]:
+        """The values of the requested measures, by name."""
+        return OnDemand(self._compare)
+
+    def _compare(self, name: str) -> Areas | Decisions | Means:
         config, state = self._config, self._state
         assert isinstance(state, PairedSums)  # noqa: S101 - tells the type checker
-        found: dict[str, Areas | Decisions | Means] = {
-            name: Decisions.of(name, state.n, state.joint, config.labels)
-            for name in config.decisions
-        }
-        if state.pairs is not None:
-            found["roc_auc"] = Areas.of(state.pairs, config.scale)
-        for name, sums in zip(config.losses, state.loss_sums(), strict=True):
-            found[name] = Means(sums, state.n, LARGEST_LOSS[name])
-        return found
+        if name in config.decisions:
+            return Decisions.of(name, state.n, state.joint, config.labels)
+        if name in config.losses:
+            sums = dict(zip(config.losses, state.loss_sums(), strict=True))
+            return Means(sums[name], state.n, LARGEST_LOSS[name])
+        assert state.pairs is not None  # noqa: S101 - for areas they are kept
+        return Areas.of(state.pairs, config.scale)
 
     def _attribute(self, name: str) -> Any:
         try:
@@ -215,6 +301,8 @@ class PairedResult(Result):
 
 
 def _of_accuracy(name: str) -> Any:
+    """Make Wilson's interval of one model's accuracy."""
+
     def sampling(result: PairedResult, z: float) -> Interval:
         return wilson(getattr(result, name), result.n, z)
 
@@ -256,9 +344,30 @@ def _draws(result: PairedResult, hits: Number) -> Share:
     return Share.of(hits, result.n - hits)
 
 
-_WHY_NONE = "fractional weights have none"
-_IS_TEST = "it is a test itself"
-_NO_TEST = "its test is for one look; accuracy has one that may be looked at any time"
+def _number(measure: str, attribute: str) -> Callable[[PairedResult], float]:
+    """Make the function that reads a number of a measure."""
+
+    def value(result: PairedResult) -> float:
+        found: float = getattr(result._compared[measure], attribute)
+        return found
+
+    return value
+
+
+def _pvalue(measure: str) -> Callable[[PairedResult], float]:
+    """Make the function that reads the p-value of a measure; nan for fractional weights."""
+    number = _number(measure, "pvalue")
+    return lambda result: number(result) if result._state.outcomes.is_whole else math.nan
+
+
+def _interval(measure: str, method: str) -> Callable[[PairedResult, float], Interval]:
+    """Make the function that computes a sampling interval of a measure."""
+
+    def sampling(result: PairedResult, z: float) -> Interval:
+        found: Interval = getattr(result._compared[measure], method)(z)
+        return found
+
+    return sampling
 
 
 def _rows_of(
@@ -272,25 +381,7 @@ def _rows_of(
     oracle: str,
     of_test: str,
 ) -> list[Metric]:
-    """Make the rows of a measure: of each model, the difference, and its test."""
-
-    def number(attribute: str) -> Callable[[PairedResult], float]:
-        def value(result: PairedResult) -> float:
-            found: float = getattr(result._compared[measure], attribute)
-            return found
-
-        return value
-
-    def interval(method: str) -> Callable[[PairedResult, float], Interval]:
-        def sampling(result: PairedResult, z: float) -> Interval:
-            found: Interval = getattr(result._compared[measure], method)(z)
-            return found
-
-        return sampling
-
-    def pvalue(result: PairedResult) -> float:
-        return number("pvalue")(result) if result._state.outcomes.is_whole else math.nan
-
+    """Make the rows of a measure: one for each model, the difference, and its test."""
     shared: dict[str, Any] = {
         "why_no_evidence": _NO_TEST,
         "listed": lambda result: measure in result._config.measures,
@@ -300,10 +391,10 @@ def _rows_of(
             name=f"{measure}_{model}",
             heading=f"{heading} of {model.upper()}",
             help=what.format(model.upper()),
-            value=number(model),
+            value=_number(measure, model),
             formula=formula,
             better=better,
-            sampling=interval(f"interval_{model}"),
+            sampling=_interval(measure, f"interval_{model}"),
             why_none=_WHY_NONE,
             oracle=oracle,
             **shared,
@@ -317,9 +408,9 @@ def _rows_of(
             heading=f"{heading}, A minus B",
             help=f"{measure}_a minus {measure}_b.",
             notes=test,
-            value=number("difference"),
+            value=_number(measure, "difference"),
             formula=rf"{formula}\Big|_A - \Big|_B",
-            sampling=interval("interval"),
+            sampling=_interval(measure, "interval"),
             why_none=_WHY_NONE,
             oracle=of_test,
             **shared,
@@ -329,7 +420,7 @@ def _rows_of(
             heading=f"{heading}, p-value",
             help=f"The two-sided p-value of {measure}_difference, for one look at a fixed n.",
             notes=test,
-            value=pvalue,
+            value=_pvalue(measure),
             formula=r"2 \Phi(-|d| / s)",
             oracle=of_test,
             **shared,

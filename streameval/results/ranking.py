@@ -13,11 +13,13 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.configs.cached import Cached
 from streameval.configs.measures import MEASURES, MeasureRow, measure
 from streameval.configs.options import finite_number
 from streameval.configs.query_quantiles import QueryQuantile, measured
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
+from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
 from streameval.metrics.bounded import Bounded, outward
@@ -30,6 +32,8 @@ from streameval.render import plots
 from streameval.render.blocks import Description, Dots, Row
 from streameval.render.text import plural
 from streameval.results.names import MetricName
+from streameval.results.on_demand import OnDemand
+from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result
 from streameval.results.tables import Row as TableRow
 from streameval.states.cells import Cells
@@ -44,20 +48,62 @@ __all__ = ["Ranking"]
 
 Interval = tuple[float, float]
 _CREDIT = {"zero": 0, "one": 1}
+_NOTHING = Fraction(0)
 _WHY_NONE = "it takes two queries"
 _WHY_FRACTIONS = "weights had fractions"
 
 
-@attrs.frozen
-class _Tally:
-    """The queries that enter a mean, by weight, and the sums of their values."""
+@attrs.frozen(slots=False)
+class _Tally(Cached):
+    """The queries that enter a mean, by weight, and the sums of their values.
+
+    Parameters
+    ----------
+    n : Fraction
+        The number of queries.
+    sums, squares_of_sums, lows, highs : ExactSum
+        The sums over queries with something to find: of values, of squares, and of bounds.
+    credit, credit_squares : Fraction
+        The contribution of the other queries to the sums, and to the sum of squares.
+    is_undefined : bool
+        Whether a query makes the mean undefined.
+    """
 
     n: Fraction
-    total: Fraction
-    squares: Fraction
-    low: Fraction
-    high: Fraction
+    sums: ExactSum
+    squares_of_sums: ExactSum
+    lows: ExactSum
+    highs: ExactSum
+    credit: Fraction
+    credit_squares: Fraction
     is_undefined: bool
+
+    @cached_property
+    def total(self) -> Fraction:
+        """The sum of the values."""
+        return self.credit + self.sums.to_fraction()
+
+    @cached_property
+    def squares(self) -> Fraction:
+        """The sum of their squares."""
+        return self.credit_squares + self.squares_of_sums.to_fraction()
+
+    @cached_property
+    def low(self) -> Fraction:
+        """The sum of their lower bounds."""
+        return self.credit + self.lows.to_fraction()
+
+    @cached_property
+    def high(self) -> Fraction:
+        """The sum of their upper bounds."""
+        return self.credit + self.highs.to_fraction()
+
+    @property
+    def value(self) -> float:
+        """The mean; nan without queries, or if it is undefined."""
+        if self.credit or not self.n or self.is_undefined:
+            return self.mean(self.total)
+        return self.sums.over(self.n)
 
     def mean(self, total: Fraction) -> float:
         """Divide a total by the number of queries; nan without any, or if the mean is undefined."""
@@ -92,12 +138,73 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     Where queries have weights, means and numbers of queries are weighted. Whole weights are
     repeats of a query; with fractions there are no sampling intervals.
+
+    Examples
+    --------
+    Every measure of two queries, ties broken by document as in trec_eval:
+
+    >>> import streameval as se
+    >>> names = ["map", "mrr", "ndcg", "dcg", "rprec", "lrap", "coverage_error"]
+    >>> names += ["label_ranking_loss", "map[median]", "unj@2"]
+    >>> names += ["p@2", "r@2", "hit@1", "f@2", "adaptive_p@2", "fall_out@2", "judged@2", "err@2"]
+    >>> names += ["query_auc", "rbp(p=0.8)", "rbp_resid", "bpref", "set_p", "set_r", "set_f"]
+    >>> names += ["gm_map", "gm_bpref", "iprec(recall=0.5)", "11pt_avg", "relative_p@2"]
+    >>> names += ["set_relative_p", "set_map", "utility", "bin_g", "g", "ndcg_rel", "rndcg"]
+    >>> names += ["rprec_mult(times=0.5)", "num_ret", "num_rel", "num_rel_ret"]
+    >>> names += ["num_nonrel_judged_ret"]
+    >>> acc = se.RankingAccumulator(names, ties="docid_desc")
+    >>> docs = [["a", "b", "c"], ["d", "e", "f"]]
+    >>> result = acc.update([[1, 0, 2], [0, 1, 0]], [[3, 2, 1], [2, 1, 3]], doc=docs).compute()
+    >>> for name in result:
+    ...     print(f"{name:24}{result[name]:8.4f}")
+    map                       0.5833
+    mrr                       0.6667
+    ndcg                      0.6301
+    dcg                       1.2500
+    rprec                     0.2500
+    lrap                      0.5833
+    coverage_error            3.0000
+    label_ranking_loss        0.7500
+    unj@2                     0.0000
+    p@2                       0.2500
+    r@2                       0.2500
+    hit@1                     0.5000
+    f@2                       0.2500
+    adaptive_p@2              0.2500
+    fall_out@2                1.0000
+    judged@2                  1.0000
+    err@2                     0.0312
+    query_auc                 0.2500
+    rbp(p=0.8)                0.2280
+    rbp_resid                 0.0000
+    bpref                     0.2500
+    set_p                     0.5000
+    set_r                     1.0000
+    set_f                     0.6500
+    gm_map                    0.5270
+    gm_bpref                  0.0022
+    iprec(recall=0.5)         0.6667
+    11pt_avg                  0.6212
+    relative_p@2              0.2500
+    set_relative_p            1.0000
+    set_map                   0.5000
+    utility                   0.0000
+    bin_g                     0.6577
+    g                         0.5655
+    ndcg_rel                  0.5650
+    rndcg                     0.3450
+    rprec_mult(times=0.5)     0.5000
+    num_ret                   3.0000
+    num_rel                   1.5000
+    num_rel_ret               1.5000
+    num_nonrel_judged_ret     1.5000
+    map[median]               0.5833
     """
 
     TASK = "ranking"
     MADE_BY = "RankingAccumulator"
     SIZE = "n_queries"
-    PICTURES = ("measures",)
+    PICTURES = PICTURES_BY_TASK["ranking"]
     TERMS = (
         "Measures are means over queries, where R is the number of relevant documents known, "
         "retrieved or not, and r_1 < r_2 < ... are the ranks of those retrieved."
@@ -122,12 +229,12 @@ class Ranking(Result, Mapping[str, Bounded]):
         )
 
     def __getitem__(self, name: str) -> Bounded:
-        """Look up the mean of a measure, or a quantile that was asked for."""
+        """Look up the mean of a measure, or a requested quantile."""
         asked = self._quantile_of(name)
         return self._values[self._index(name)] if asked is None else self._quantile(asked)
 
     def __iter__(self) -> Iterator[str]:
-        """List the names of the measures, then those of quantiles."""
+        """List the names of the measures, then the names of the quantiles."""
         return iter((*self._config.means, *self._config.quantiles))
 
     def __len__(self) -> int:
@@ -204,12 +311,13 @@ class Ranking(Result, Mapping[str, Bounded]):
     def stderr(self) -> dict[str, float]:
         """The standard error of each mean: the deviation of the queries over sqrt(n).
 
-        nan with fewer than two queries. Of geometric means, by the delta method. Weights with
-        fractions raise InvalidInputError.
+        nan with fewer than two queries. Geometric means use the delta method. Fractional weights
+        raise InvalidInputError.
         """
         self._refuse_fractions()
         errors = {}
-        for name, tally in zip(self._config.means, self._tallies, strict=True):
+        for index, name in enumerate(self._config.means):
+            tally = self._tallies[index]
             error = math.sqrt(max(tally.variance, 0.0) / tally.n) if tally.n > 1 else math.nan
             if measure(name).is_geometric:
                 error *= math.exp(tally.mean(tally.total))
@@ -219,10 +327,10 @@ class Ranking(Result, Mapping[str, Bounded]):
     def confidence(self, name: str, level: float = 0.95) -> Interval:
         """Compute the sampling interval of a mean over queries.
 
-        It says how far the mean of these queries may be from that of the population they are
-        drawn from, whereas the bounds of a value are about these queries alone. It is Wilson's
-        interval for the number of draws of 0 and 1 with this variance; for measures that are no
-        shares, such as "dcg", and for geometric means the normal interval.
+        It says how far the mean of these queries may be from the mean of their population, whereas
+        the bounds of a value are about these queries alone. It is Wilson's interval for the number
+        of draws of 0 and 1 with this variance. Measures that are not shares, such as "dcg", and
+        geometric means have the normal interval.
 
         Parameters
         ----------
@@ -234,14 +342,14 @@ class Ranking(Result, Mapping[str, Bounded]):
         Returns
         -------
         (low, high)
-            nan with fewer than two queries, and for quantiles. If the value has bounds, the hull
-            over both.
+            nan with fewer than two queries, and for quantiles. If the value has bounds, the
+            interval covers the intervals at both bounds.
 
         Raises
         ------
         InvalidInputError
-            For a level outside [0, 1), or weights with fractions: whole ones are repeats of a
-            query, but a fraction of one is not a draw.
+            For a level outside [0, 1), or weights with fractions: whole weights are repeats of a
+            query, but a fraction of a query is not a draw.
         """
         z = normal_quantile(level)
         self._refuse_fractions()
@@ -268,10 +376,10 @@ class Ranking(Result, Mapping[str, Bounded]):
     def quantile(self, name: str, q: float = 0.5) -> Bounded:
         """Compute a quantile over queries: 0 is the min, 0.5 the median, 1 the max.
 
-        Between two queries the value is interpolated, as by `numpy.quantile`. A query of weight 2
-        stands there twice. With fractional weights there is no next query to interpolate to: it
-        is the smallest value that a share q of the weight does not exceed, and the middle between
-        it and the next where the share is met exactly.
+        Between two queries the value is interpolated, as in `numpy.quantile`. A query of weight 2
+        counts as two queries. With fractional weights, there is no interpolation: the quantile is
+        the smallest value such that a share of at least `q` of the weight is at most that value.
+        If the share is exactly `q`, it is the middle between this value and the next.
 
         Parameters
         ----------
@@ -283,9 +391,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         Returns
         -------
         Bounded
-            nan where the mean is. Exact where the values of queries are kept; else with certified
-            bounds once a measure has more distinct values than the accumulator has a budget for,
-            or values with bounds of their own.
+            nan if the mean is nan. It is exact if the values of queries are kept. Otherwise it has
+            certified bounds once a measure has more distinct values than the budget of the
+            accumulator, or values that have bounds themselves.
 
         Raises
         ------
@@ -325,7 +433,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         return Bounded(quantile(column[counts], own, q, is_whole=self._is_whole))
 
     def _sketched(self, index: int, q: float) -> Bounded:
-        """Bound a quantile by the tables of a measure, and what empty and missing queries count."""
+        """Bound a quantile by the tables of a measure and the values of other queries."""
         item, state = self._config.parsed[index], self._state
         first = TABLES * self._config.sketched.index(index)
         known, low, high = state.sketches.tables[first : first + TABLES]
@@ -356,9 +464,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         return self.quantile(asked.measure, asked.q)
 
     def _quantile_of(self, name: Any) -> QueryQuantile | None:
-        """Read the name of a quantile of a measure; None if it is another name, or not to be had.
+        """Read the name of a quantile of a measure; None for another name, or if it is unavailable.
 
-        Where a sketch or the values of queries are kept, every quantile can be read.
+        Every quantile is available if a sketch or the values of queries are kept.
         """
         try:
             asked = QueryQuantile.of(name)
@@ -382,9 +490,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         Returns
         -------
         dict of arrays, shape (n,)
-            ``query``, ``query_weight`` where one is not 1, and each measure. A query in which a
-            measure has nothing to find counts as `empty` says: 0, 1, or nan if it is left out.
-            Missing queries are listed if `missing` counts them.
+            ``query``, ``query_weight`` if any weight is not 1, and each measure. A query in which a
+            measure has nothing to find has the value that `empty` sets: 0, 1, or nan if it is left
+            out. Missing queries are listed if `missing` counts them.
 
         Raises
         ------
@@ -402,7 +510,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         return of_queries | columns
 
     def _listed(self) -> tuple[npt.NDArray[Any], FixedPoint, dict[str, npt.NDArray[Any]]]:
-        """List the queries that are kept: ids, weights, and what each counts in each measure."""
+        """List the queries that are kept: ids, weights, and the value of each in each measure."""
         ids, weights = self._state.closed.values, self._state.closed_weights
         bits = self._state.values.values.reshape(len(ids), len(self._config.means))
         if not self.counts_missing:
@@ -446,7 +554,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     ) -> Axes:
         """Draw the mean of each measure; needs ``pip install streameval[plot]``.
 
-        Points with whiskers for the sampling intervals, and broad bars for the certified ones.
+        Points have whiskers for the sampling intervals, and broad bars for the certified ones.
 
         Parameters
         ----------
@@ -469,7 +577,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         )
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: all measures, and a picture of those that are shares."""
+        """Describe the result for a page: all measures, and a picture of those that are shares."""
         readings, measured = self.readings(level), self._measured(level)
         counts = {
             row.name: Row(row.heading, readings[row.name], is_rare=row.is_rare)
@@ -524,7 +632,7 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     @property
     def _is_whole(self) -> bool:
-        """Whether each query counts as a whole number of them."""
+        """Whether the weight of every query is whole."""
         return self._state.n.is_whole and self._state.missing.is_whole
 
     def _refuse_fractions(self) -> None:
@@ -568,7 +676,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         return entries | {"metrics": counts | entries["metrics"]}
 
     def _index(self, name: str) -> int:
-        with suppress(ValueError):  # no such measure, or not among these
+        with suppress(ValueError):  # an unknown measure, or none of these
             index = self._config.means.index(measure(name).name)
             if self._config.agrees_with(name):
                 return index
@@ -590,10 +698,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         return self[name]
 
     def _by_cutoff(self, family: str) -> Mapping[int, Bounded]:
-        parsed = zip(self._config.parsed, self._values, strict=True)
         return {
-            item.cutoff: value
-            for item, value in parsed
+            item.cutoff: self._values[index]
+            for index, item in enumerate(self._config.parsed)
             if item.family == family and item.cutoff is not None and item.level is None
         }
 
@@ -609,43 +716,61 @@ class Ranking(Result, Mapping[str, Bounded]):
         return wilson(mean, draws, z)
 
     @cached_property
-    def _values(self) -> list[Bounded]:
-        pairs = zip(self._tallies, self._config.means, strict=True)
-        return [self._bounded(tally, name) for tally, name in pairs]
+    def _values(self) -> OnDemand[int, Bounded]:
+        """The means, by index of the measure."""
+        return OnDemand(self._value_at)
 
-    @staticmethod
-    def _bounded(tally: _Tally, name: str) -> Bounded:
-        item = measure(name)
-        low, value, high = (tally.mean(total) for total in (tally.low, tally.total, tally.high))
+    def _value_at(self, index: int) -> Bounded:
+        tally, item = self._tallies[index], self._config.parsed[index]
+        value = tally.value
         if item.is_geometric:
-            low, value, high = math.exp(low), math.exp(value), math.exp(high)
-        if tally.low == tally.high or math.isnan(value):
+            value = math.exp(value)
+        if tally.lows == tally.highs or math.isnan(value):
             return Bounded(value)
+        low, high = tally.mean(tally.low), tally.mean(tally.high)
+        if item.is_geometric:
+            low, high = math.exp(low), math.exp(high)
         return outward(low, value, high, min_value=item.min_value, max_value=item.max_value)
 
     @cached_property
-    def _tallies(self) -> list[_Tally]:
-        return [self._tally(index) for index in range(len(self._config.means))]
+    def _tallies(self) -> OnDemand[int, _Tally]:
+        """The sums behind the means, by index of the measure."""
+        return OnDemand(self._tally)
+
+    @cached_property
+    def _counts(self) -> tuple[Fraction, Fraction, list[Fraction]]:
+        """The numbers of complete, of missing and, by measure, of empty queries."""
+        state = self._state
+        empty = [units * state.empty.unit for units in state.empty.units()]
+        return state.n.to_fraction(), state.missing.to_fraction(), empty
 
     def _tally(self, index: int) -> _Tally:
         """Add the credit of empty and missing queries to the sums."""
-        state, empty, missing = self._state, self._empty[index], self._missing[index]
-        is_log = self._config.parsed[index].is_geometric
-        n_empty = state.empty[index].to_fraction()
-        n, total, squares = state.n.to_fraction() - n_empty, Fraction(0), Fraction(0)
-        for count, policy in ((n_empty, empty), (state.missing.to_fraction(), missing)):
-            if policy in _CREDIT:
-                credit = _CREDIT[policy]
-                worth = Fraction(MIN_LOG * (1 - credit)) if is_log else Fraction(credit)
-                n, total, squares = n + count, total + count * worth, squares + count * worth**2
-        sums = (state.sums[index], state.lows[index], state.highs[index])
-        own, low, high = (total + part.to_fraction() for part in sums)
-        squares += state.squares[index].to_fraction()
-        return _Tally(n, own, squares, low, high, bool(n_empty) and empty == "nan")
+        state, is_log = self._state, self._config.parsed[index].is_geometric
+        n_complete, n_missing, n_empty = self._counts
+        n, credit, squares = n_complete - n_empty[index], _NOTHING, _NOTHING
+        words = self._empty[index], self._missing[index]
+        for count, policy in zip((n_empty[index], n_missing), words, strict=True):
+            if count and policy in _CREDIT:
+                n += count
+                share = _CREDIT[policy]
+                worth = Fraction(MIN_LOG * (1 - share)) if is_log else Fraction(share)
+                if worth:
+                    credit, squares = credit + count * worth, squares + count * worth**2
+        return _Tally(
+            n,
+            state.sums[index],
+            state.squares[index],
+            state.lows[index],
+            state.highs[index],
+            credit,
+            squares,
+            bool(n_empty[index]) and self._empty[index] == "nan",
+        )
 
 
 def _draws(ranking: Ranking, index: int) -> Statistic:
-    """Take the queries as draws: hits and misses, or numbers with their squares."""
+    """Treat the queries as draws: hits and misses, or numbers with their squares."""
     tally, item = ranking._tallies[index], ranking._config.parsed[index]
     n = float(tally.n)
     refuse_fractions(ranking._is_whole, argument="query_weight")
@@ -724,7 +849,7 @@ Ranking.TABLE = Table(
         formula=r"v_{(1 + q (n - 1))}",
         certified=True,
         value=lambda ranking, name, q=0.5: ranking.quantile(name, q),
-        why_no_evidence="a quantile is no mean of what queries count",
+        why_no_evidence="a quantile is not a mean over queries",
         arguments=("name", "q=0.5"),
         on_request=True,
         oracle="NumPy, quantile",

@@ -40,8 +40,52 @@ class Regression(RequestedIntervals, CalledMetrics):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
-    once; all are nan without examples. Units are those of the target, squared for `mse`. Measures
-    that the accumulator was asked for are attributes too; those with a parameter are methods.
+    once; all are nan without examples. Units are those of the target, squared for `mse`. The
+    measures requested from the accumulator are attributes too; those with a parameter are methods.
+
+    Examples
+    --------
+    Every metric of four examples:
+
+    >>> import streameval as se
+    >>> measures = ["mape", "smape", "wmape", "msle", "rmsle", "max_error", "poisson_deviance"]
+    >>> measures += ["tweedie_deviance(power=1.5)", "gamma_deviance", "huber", "log_cosh"]
+    >>> measures += ["pearson", "concordance", "nrmse_range", "median_absolute_error"]
+    >>> acc = se.RegressionAccumulator(measures).update([4, 0.5, 2, 8], [5, 1, 2, 7])
+    >>> result = acc.compute()
+    >>> names = [name for name in result.readable() if not name.endswith('(x)')]
+    >>> for name in names:
+    ...     print(f"{name:30}{result.read(name).value:8.4f}")
+    n                               4.0000
+    rmse                            0.7500
+    mse                             0.5625
+    mae                             0.6250
+    r2                              0.9290
+    bias                            0.1250
+    mape                            0.3438
+    smape                           0.2556
+    wmape                           0.1724
+    msle                            0.0325
+    rmsle                           0.1802
+    max_error                       1.0000
+    poisson_deviance                0.1646
+    tweedie_deviance(power=1.5)     0.1233
+    gamma_deviance                  0.1128
+    huber(delta=1)                  0.2812
+    log_cosh                        0.2469
+    pearson                         0.9730
+    concordance                     0.9587
+    nrmse_range                     0.1000
+    median_absolute_error           0.7500
+    explained_variance              0.9310
+    relative_squared_error          0.0710
+    nrmse_std                       0.2665
+    nrmse_mean                      0.2069
+
+    >>> round(result.adjusted_r2(1), 4), result.pinball_loss(0.5)
+    (0.8935, 0.3125)
+    >>> result.absolute_error_quantile(1)
+    1.0
     """
 
     TASK = "regression"
@@ -107,7 +151,7 @@ class Regression(RequestedIntervals, CalledMetrics):
         0.9229
         """
         number: Any = n_features
-        if isinstance(number, float) and number.is_integer():  # as read from a name
+        if isinstance(number, float) and number.is_integer():  # as parsed from a name
             number = int(number)
         size = natural_number(number, name="n_features")
         return metrics.adjusted_r2(self.r2, self._state.n, size)
@@ -137,23 +181,24 @@ class Regression(RequestedIntervals, CalledMetrics):
         return metrics.pinball_loss(state.absolute_error, state.error, state.n, level)
 
     def confidence(self, name: str, *, level: float = 0.95) -> Interval:
-        """Compute the sampling interval of a metric: where the value of the population may lie.
+        """Compute the sampling interval of a metric, for its value in the population.
 
         It needs an accumulator made with ``intervals=True``. It follows from the delta method, on
-        the logarithmic scale for errors and 1 - R2. With few examples and heavy tails it is too
-        narrow: of 30 with exponential errors, that of 95% covers the RMSE in 78% of samples.
+        the logarithmic scale for errors and 1 - R2. With few examples and heavy tails it is
+        too narrow: for 30 examples with exponential errors, the 95% interval covers the RMSE in
+        78% of samples.
 
         Parameters
         ----------
         name : str
             "rmse", "mse", "mae", "r2" or "bias".
         level : float
-            The probability of covering, in [0, 1).
+            The coverage probability, in [0, 1).
 
         Returns
         -------
         (low, high)
-            nan of fewer than two examples, or of errors that are all 0.
+            nan with fewer than two examples, or if all errors are 0.
 
         Raises
         ------
@@ -201,7 +246,7 @@ class Regression(RequestedIntervals, CalledMetrics):
         return self.text(0.95)
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: the errors."""
+        """Describe the result for a page: the errors."""
         rows = {
             name: Row(self._row(name).heading, reading)
             for name, reading in self.readings(level).items()
@@ -216,7 +261,7 @@ class Regression(RequestedIntervals, CalledMetrics):
         return super().value(name, *args, **options)
 
     def readable(self) -> list[str]:
-        """List what `read` takes."""
+        """List the names that `read` accepts."""
         return [name for name in super().readable() if not self._is_absent(name)]
 
     @property
@@ -225,7 +270,7 @@ class Regression(RequestedIntervals, CalledMetrics):
         return cast("MeasuredSums", self._state)
 
     def _is_absent(self, name: str) -> bool:
-        """Tell whether a name is of measures none of which was asked for."""
+        """Tell whether all measures of that name are absent because none was requested."""
         family = name.partition("(")[0]
         if family not in ERROR_MEASURES:
             return False
@@ -349,7 +394,7 @@ def _nrmse_range(result: Regression, measure: ErrorMeasure) -> float:  # noqa: A
 
 
 def _products(result: Regression, measure: ErrorMeasure) -> Iterator[Fraction]:
-    """Yield covariation, spreads, and the squared difference of the means times n."""
+    """Yield the covariation, the spreads, and n times the squared difference of the means."""
     state = result._measured
     total, squares, product = (state.term(result._config, term) for term in measure.terms)
     yield metrics.covariation(state.truth, total, product, state.n)
@@ -383,7 +428,7 @@ _READERS: dict[str, Callable[[Regression, ErrorMeasure], float]] = {
     "median_absolute_error": _quantile,
     "absolute_error_quantile": _quantile,
 }
-"""What reads a measure that is not the mean of a term."""
+"""The functions that read measures other than means of a term."""
 
 
 def _of_measure(row: ErrorMeasureRow) -> Metric:
@@ -410,7 +455,7 @@ def _of_measure(row: ErrorMeasureRow) -> Metric:
 
 
 def _read_measure(row: ErrorMeasureRow, result: Regression, *args: Any, **options: Any) -> float:
-    """Read a measure that was asked for, or a quantile that the sketch has."""
+    """Read a requested measure, or a quantile from the sketch."""
     one = ErrorMeasure.called(row, *args, **options)
     if one.name not in result._config.measures and not (
         row.has_sketch and result._config.has_sketch

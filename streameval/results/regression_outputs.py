@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, Self, overload
 
@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.options import one_of
-from streameval.configs.regression import RegressionConfig
+from streameval.configs.options import finite_number, one_of
+from streameval.configs.regression import AVERAGES, RegressionConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, mean_of
@@ -22,7 +22,7 @@ from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook
 from streameval.render.blocks import ByClass, Description, Row
 from streameval.render.sheets import Column, Grid, Sheet
-from streameval.render.text import numbers
+from streameval.render.text import intervals, numbers, plural
 from streameval.results.names import MetricName
 from streameval.results.regression import Regression
 from streameval.results.result import SumsResult
@@ -33,15 +33,14 @@ from streameval.states.regression_outputs import OutputSums
 __all__ = ["RegressionOutputs"]
 
 Average = Literal["uniform_average", "variance_weighted"]
-Multioutput = Literal["uniform_average", "variance_weighted", "raw_values"]
+Multioutput = Literal["uniform_average", "variance_weighted", "raw_values"] | Sequence[float]
 Floats = npt.NDArray[np.float64]
 
-_AVERAGES = ("uniform_average", "variance_weighted")
 _MAX_SHOWN = 50
 
 
 class OutputMetric(Bounded):
-    """A metric of several outputs: its mean over them, which can be called and indexed.
+    """The mean of a metric over the outputs; call it for other averages, index it by output.
 
     Examples
     --------
@@ -68,7 +67,7 @@ class OutputMetric(Bounded):
         return number
 
     @overload  # type: ignore[override]
-    def __call__(self, multioutput: Average = ...) -> float: ...
+    def __call__(self, multioutput: Average | Sequence[float] = ...) -> float: ...
     @overload
     def __call__(self, multioutput: Literal["raw_values"]) -> Floats: ...
     def __call__(self, multioutput: Multioutput = "uniform_average") -> Any:
@@ -76,14 +75,15 @@ class OutputMetric(Bounded):
 
         Parameters
         ----------
-        multioutput : {"uniform_average", "variance_weighted", "raw_values"}
-            As in scikit-learn: the mean over the outputs where it is defined; that mean weighted
-            by the variance of the truth of each; an array with one value an output.
+        multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
+            As in scikit-learn: the mean over the outputs where the metric is defined; the mean
+            weighted by the variance of the truth of each output, or by a weight for each output, at
+            least 0; or an array with one value per output.
         """
         return self._result.value(self._name, multioutput=multioutput)
 
-    def __getitem__(self, output: int) -> Any:
-        """Return the metric of one output."""
+    def __getitem__(self, output: int | str) -> Any:
+        """Return the metric of one output, by index or name."""
         return self._result[output].value(self._name)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -91,14 +91,15 @@ class OutputMetric(Bounded):
 
 
 @attrs.frozen(repr=False, eq=False)
-class RegressionOutputs(SumsResult, Mapping[int, Regression]):
+class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
     """Errors of rows that predict several numbers, and their averages.
 
-    Made by `RegressionAccumulator.compute` with ``outputs=d``. A mapping from the index of an
-    output to its `Regression`. Each metric of `Regression` is an attribute here too: its mean over
-    the outputs where it is defined, which is called with another average, ``multioutput=``
-    ``"raw_values"`` or ``"variance_weighted"`` as in scikit-learn, and indexed by output. Metrics
-    with an argument take `multioutput` besides. Of averages no sampling interval is known; those of
+    Made by `RegressionAccumulator.compute` with ``outputs=d``. A mapping from the name of an
+    output, or its index if it has none, to its `Regression`; the index always finds it. Each metric
+    of `Regression` is an attribute here too: its mean over the outputs where it is defined. Index
+    it by output, or call it for another average: `multioutput` is ``"raw_values"``,
+    ``"variance_weighted"`` or a weight for each output, as in scikit-learn. Metrics with an
+    argument take `multioutput` too. Averages have no known sampling interval; the intervals of
     outputs are in ``result[i].confidence``.
     """
 
@@ -111,19 +112,22 @@ class RegressionOutputs(SumsResult, Mapping[int, Regression]):
     _outputs: tuple[Regression, ...] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Take the outputs apart."""
+        """Split the state into outputs."""
         outputs = (Regression(one, self._config) for one in self._state.outputs())
         object.__setattr__(self, "_outputs", tuple(outputs))
 
-    def __getitem__(self, output: int) -> Regression:
-        """Look up the errors of an output."""
-        if output not in range(len(self)):
-            raise KeyError(output)
-        return self._outputs[output]
+    def __getitem__(self, output: int | str) -> Regression:
+        """Look up the errors of an output, by index or name."""
+        names, index = self._config.output_names, output
+        if isinstance(output, str) and output in names:
+            index = names.index(output)
+        if not isinstance(index, (int, np.integer)) or not 0 <= index < len(self):
+            raise KeyError(f"no output {output!r}: there are {self._listed}")
+        return self._outputs[int(index)]
 
-    def __iter__(self) -> Iterator[int]:
-        """List the outputs."""
-        return iter(range(len(self)))
+    def __iter__(self) -> Iterator[int | str]:
+        """List the outputs: their names, or their indices if they have none."""
+        return iter(self._config.output_names or range(len(self)))
 
     def __len__(self) -> int:
         """Count the outputs."""
@@ -173,7 +177,7 @@ class RegressionOutputs(SumsResult, Mapping[int, Regression]):
         ----------
         n_features : int
             At least 0.
-        multioutput : {"uniform_average", "variance_weighted", "raw_values"}
+        multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
             As for `value`.
         """
         found: float | Floats = self.value("adjusted_r2", n_features, multioutput=multioutput)
@@ -191,19 +195,19 @@ class RegressionOutputs(SumsResult, Mapping[int, Regression]):
         ----------
         alpha : float
             In [0, 1].
-        multioutput : {"uniform_average", "variance_weighted", "raw_values"}
+        multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
             As for `value`.
         """
         found: float | Floats = self.value("pinball_loss", alpha, multioutput=multioutput)
         return found
 
     def confidence(self, name: str, *, level: float = 0.95) -> Interval:  # noqa: ARG002
-        """Refuse: of averages over outputs no sampling interval is known.
+        """Refuse: no sampling interval is known for averages over outputs.
 
         Raises
         ------
         InvalidInputError
-            Always: those of an output are in ``result[i].confidence``.
+            Always; the interval of an output is in ``result[i].confidence``.
         """
         raise InvalidInputError(
             "is an average over outputs, of which no sampling interval is known",
@@ -220,15 +224,36 @@ class RegressionOutputs(SumsResult, Mapping[int, Regression]):
         ----------
         name : str
             As for `Regression`.
-        multioutput : {"uniform_average", "variance_weighted", "raw_values"}
-            What is made of the values of the outputs.
+        multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
+            How to average the outputs; numbers are their weights.
         """
-        one_of(multioutput, (*_AVERAGES, "raw_values"), name="multioutput")
+        how = self._checked(multioutput)
         values = [one.value(name, *args, **options) for one in self._outputs]
-        return np.array(values) if multioutput == "raw_values" else self._mean(values, multioutput)
+        return np.array(values) if how == "raw_values" else self._mean(values, how)
+
+    def _checked(self, multioutput: Any) -> str | list[float]:
+        """Check the name of an average, or the weights of the outputs."""
+        if isinstance(multioutput, str) or not isinstance(multioutput, Iterable):
+            word: str = one_of(multioutput, (*AVERAGES, "raw_values"), name="multioutput")
+            return word
+        if isinstance(multioutput, (set, frozenset, Mapping)):
+            raise InvalidInputError(
+                f"must be a sequence of weights, whose order counts, got "
+                f"{type(multioutput).__name__}",
+                argument="multioutput",
+            )
+        weights = [finite_number(one, name="multioutput") for one in multioutput]
+        if len(weights) != len(self) or min(weights) < 0.0 or not sum(weights):
+            raise InvalidInputError(
+                f"must be {' or '.join(AVERAGES)}, raw_values or a weight of at least 0 for each "
+                f"of {plural(len(self), 'output')}, not all 0, got {multioutput!r}",
+                argument="multioutput",
+            )
+        scale = -math.frexp(max(weights))[1]  # so that products with the largest numbers are finite
+        return [math.ldexp(weight, scale) for weight in weights]
 
     def readable(self) -> list[str]:
-        """List what `read` takes; an output or an average may follow in brackets."""
+        """List the names that `read` accepts; an output or an average may follow in brackets."""
         return self._outputs[0].readable()
 
     def report(self) -> str:
@@ -236,28 +261,32 @@ class RegressionOutputs(SumsResult, Mapping[int, Regression]):
         return self.text(0.95)
 
     def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
-        """Return what a text shows: the metrics of each output, and their averages."""
+        """Return the content of the report: the metrics of each output, and their averages."""
         hidden = len(self) - _MAX_SHOWN
-        names = [*map(str, range(len(self)))][:_MAX_SHOWN]
+        names = [*map(str, self)][:_MAX_SHOWN]
         more = [f"... and {hidden:,} more"] * (hidden > 0)
         columns = []
         for name in self._metric_names():
             values = self._raw(name)
-            cells = numbers([*values[:_MAX_SHOWN], *(self._mean(values, how) for how in _AVERAGES)])
-            cells[len(names) : len(names)] = [""] * len(more)
-            columns.append([Column([name, *cells])])
-        outputs = Column.of_names("output", [*names, *more, *_AVERAGES])
-        return [f"n = {self.n:,}, {len(self):,} outputs", Grid([outputs], columns)]
+            means = (self._mean(values, how) for how in AVERAGES)
+            readings = [Reading(value) for value in (*values[:_MAX_SHOWN], *means)]
+            cells = numbers([one.value for one in readings])
+            ends = intervals([one.certified if one.is_open else None for one in readings])
+            for column in (cells, ends):
+                column[len(names) : len(names)] = [""] * len(more)
+            columns.append([Column([name, *cells]), Column(["certified interval", *ends])])
+        outputs = Column.of_names("output", [*names, *more, *AVERAGES])
+        return [f"n = {self.n:,}, {plural(len(self), 'output')}", Grid([outputs], columns)]
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: averages, and the metrics of each output."""
+        """Describe the result for a page: averages, and the metrics of each output."""
         rows = {
             name: Row(self._row(name).heading, reading)
             for name, reading in self.readings(level).items()
         }
         names = self._metric_names()
         return Description(
-            heading=f"Regression of {len(self):,} outputs",
+            heading=f"Regression of {plural(len(self), 'output')}",
             common_heading="Regression of several outputs",
             title="Averages",
             rows=rows,
@@ -316,34 +345,38 @@ class RegressionOutputs(SumsResult, Mapping[int, Regression]):
         return Reading(number, is_count=row.is_count)
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find what reads an average, or a metric of one output."""
+        """Find the function that reads an average, or a metric of one output."""
         name, of = MetricName(metric.name), metric.of
-        if of is not None and of not in _AVERAGES:
+        if of is not None and of not in AVERAGES:
             return self._output(of)._find(name)
         readers = [one._find(name) for one in self._outputs]
 
         def read(level: float) -> Reading:  # noqa: ARG001 - averages have no sampling intervals
             first, *others = [reader(0.0) for reader in readers]
             values = [reading.value for reading in (first, *others)]
-            return first if first.is_count else Reading(self._mean(values, of or _AVERAGES[0]))
+            return first if first.is_count else Reading(self._mean(values, of or AVERAGES[0]))
 
         return read
 
     def _statistic(self, metric: MetricName) -> Statistic:
         of = metric.of
-        one = self._outputs[0] if of is None or of in _AVERAGES else self._output(of)
+        one = self._outputs[0] if of is None or of in AVERAGES else self._output(of)
         return one._statistic(MetricName(metric.name))
 
     def _output(self, name: str) -> Regression:
-        index = int(name) if name.isdecimal() else len(self)
-        if index not in self:
-            last = len(self) - 1
-            raise UnknownMetricError(f"no output {name!r}: there are 0 to {last}, and averages.")
-        return self[index]
+        output = int(name) if name.isdecimal() else name
+        if output not in self:
+            raise UnknownMetricError(f"no output {name!r}: there are {self._listed}, and averages.")
+        return self[output]
 
-    def _mean(self, values: Sequence[Any], how: str = "uniform_average") -> Any:
+    @property
+    def _listed(self) -> str:
+        """The outputs, in words."""
+        return ", ".join(self._config.output_names) or f"0 to {len(self) - 1}"
+
+    def _mean(self, values: Sequence[Any], how: str | list[float] = "uniform_average") -> Any:
         """Average the values of the outputs where they are defined."""
-        weights = [1.0] * len(self)
+        weights = [1.0] * len(self) if isinstance(how, str) else how
         if how == "variance_weighted":
             states = (one._state for one in self._outputs)
             spreads = [spread(one.truth, one.squared_truth, one.n) for one in states]
@@ -356,7 +389,7 @@ class RegressionOutputs(SumsResult, Mapping[int, Regression]):
         per_output = {}
         for index, one in self.items():
             entries = one.entries(level, bounds=bounds)
-            del entries["n"], entries["level"]  # those of all outputs
+            del entries["n"], entries["level"]  # equal for all outputs
             per_output[str(index)] = entries
         return {"per_output": per_output}
 

@@ -1,4 +1,4 @@
-"""Results whose sampling intervals are there only where the accumulator was asked for them."""
+"""Results that have sampling intervals only if the accumulator was asked for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RequestedIntervals(SumsResult):
     _config: Any
 
     def _deviations(self, name: str, level: float) -> float | None:
-        """Return how many deviations an interval reaches; None of fewer than two examples.
+        """Return how many deviations an interval extends; None with fewer than two examples.
 
         Raises
         ------
@@ -49,7 +49,7 @@ class RequestedIntervals(SumsResult):
     def _reading(
         self, row: Metric, number: Any, level: float, *args: Any, **options: Any
     ) -> Reading:
-        """Leave sampling intervals out where they were not asked for."""
+        """Leave out sampling intervals that were not requested."""
         if self._config.intervals or row.is_count:
             return super()._reading(row, number, level, *args, **options)
         return Reading(number)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from streameval.configs.cached import Cached
 from streameval.configs.names import closest, listed, nearest
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.labels import Label
@@ -27,44 +28,44 @@ __all__ = ["Number", "Result", "SumsResult"]
 Number = int | float
 
 
-class Result:
+class Result(Cached):
     """The base of every result.
 
-    Everything here reads `TABLE`, which has a row for each metric: a metric that has a row and no
-    attribute of its own is an attribute by that.
+    Everything here reads `TABLE`, which has a row for each metric. The row alone makes a metric an
+    attribute if the class does not define one.
     """
 
     __slots__ = ()
 
     TABLE: ClassVar[Table] = Table()
     TASK: ClassVar[str] = ""
-    """The task of the command line that gives such results."""
+    """The task of the command line that computes such results."""
     IS_TASK: ClassVar[bool] = True
     """Whether the command line counts files into such results."""
     MADE_BY: ClassVar[str] = ""
     """The class of the accumulators that compute such results."""
     SIZE: ClassVar[str] = "n"
-    """The attribute that says how many were counted."""
+    """The attribute with the number of examples or queries."""
     PICTURES: ClassVar[tuple[str, ...]] = ()
-    """What can be drawn, the usual one first."""
+    """The available pictures, the default first."""
     ALONE: ClassVar[str] = ""
-    """Why a picture shows one result only, if it does."""
+    """Why a picture shows only one result, if it does."""
     TERMS: ClassVar[str] = ""
-    """The words that the meanings of the metrics use."""
+    """Definitions of the words in the meanings of the metrics."""
 
     @property
     def _source(self) -> Any:
-        """What the functions of the table read."""
+        """The object that the functions of the table read."""
         return self
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
         """Compute a metric by name, with the arguments of the method of that name."""
-        if name not in self.TABLE:
+        if name not in self.TABLE or self._why_absent(name):
             raise self._unknown(name)
         return self.TABLE[name].value(self._source, *args, **options)
 
     def read(self, metric: str | MetricName, *, level: float = 0.95) -> Reading:
-        """Read a metric, a class or an average of it: the value, and how sure that is.
+        """Read a metric, or a class or an average of it: the value and its uncertainty.
 
         Parameters
         ----------
@@ -77,23 +78,23 @@ class Result:
         Raises
         ------
         InvalidInputError
-            If there is no such metric, class or average, or its argument is out of range.
+            If the metric, class or average does not exist, or its argument is out of range.
         """
         return self._find(parse_metric(metric) if isinstance(metric, str) else metric)(level)
 
     def statistic(self, metric: str | MetricName) -> Statistic:
-        """Return what a test of a metric reads that may look at any time; see `evidence`.
+        """Return the statistic for an anytime-valid test of a metric; see `evidence`.
 
         Raises
         ------
         InvalidInputError
-            If there is no such metric, class or average, or no such test of it; the message
-            says why.
+            If the metric, class or average does not exist or has no such test; the message says
+            why.
         """
         return self._statistic(parse_metric(metric) if isinstance(metric, str) else metric)
 
     def size_of(self, metric: MetricName) -> Number:
-        """Return how many examples, or queries, what has the metric has counted."""
+        """Return how many examples, or queries, the owner of the metric has counted."""
         self.check(metric)
         size: Number = getattr(self, self.SIZE)
         return size
@@ -101,9 +102,9 @@ class Result:
     def confidence_sequence(self, metric: str, *, level: float = 0.95) -> Interval:
         """Compute the interval that covers a metric of the source at all times at once.
 
-        However often it is looked at while the data grow, the value of a source that stays the
-        same lies in all these intervals with the probability `level`. A sampling interval promises
-        that of one look only, and is narrower.
+        If the source does not change, its value lies in all these intervals with the probability
+        `level`, however often you look while the data grow. A sampling interval promises this for
+        one look only, and is narrower.
 
         Parameters
         ----------
@@ -120,7 +121,7 @@ class Result:
         Raises
         ------
         InvalidInputError
-            If there is none; the message says why.
+            If the metric has no such interval; the message says why.
 
         Examples
         --------
@@ -133,7 +134,7 @@ class Result:
         return self.statistic(metric).interval(level)
 
     def check(self, metric: MetricName) -> None:
-        """Raise UnknownMetricError if there is no such metric; classes may still come."""
+        """Raise UnknownMetricError for an unknown metric; new classes may still appear."""
         self._find(metric)
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
@@ -144,7 +145,7 @@ class Result:
         }
 
     def meaning(self, name: str) -> str:
-        """Say what a metric means."""
+        """Explain what a metric means."""
         return self._row(name).meaning
 
     def as_dict(self, *, per_class: bool = False, bounds: bool = False) -> dict[str, int | float]:
@@ -153,9 +154,9 @@ class Result:
         Parameters
         ----------
         per_class : bool
-            Whether the numbers of each class follow, as ``recall[cat]``, where there are classes.
+            Whether to add the numbers of each class, as ``recall[cat]``.
         bounds : bool
-            Whether the ends of certified intervals stand beside the values, as ``roc_auc_low`` and
+            Whether to add the ends of certified intervals, as ``roc_auc_low`` and
             ``roc_auc_high``.
         """
         named: dict[str, int | float] = {}
@@ -172,16 +173,16 @@ class Result:
         Parameters
         ----------
         per : {"class", "group", "query"}, optional
-            What has a row: each class; each group of `GroupedCurves`; each query of a `Ranking`
-            with ``per_query=True``. By default each metric.
+            What each row holds: a class; a group of `GroupedCurves`; a query of a `Ranking` with
+            ``per_query=True``. By default, a metric.
         bounds : bool
-            Whether the ends of certified intervals stand beside the values.
+            Whether to add the ends of certified intervals.
 
         Returns
         -------
         dict of lists
-            The columns. In one of classes `class` holds what they are shown by, and `label` the
-            labels where these have names.
+            The columns. In a table of classes, `class` holds the display names, and `label` the
+            labels if they have names.
         """
         return in_columns(self.rows(per, bounds))
 
@@ -211,7 +212,7 @@ class Result:
         return parts[per](bounds)
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
-        """Build the JSON object of the result, with certified intervals if asked for."""
+        """Build the JSON object of the result, with certified intervals if requested."""
         readings = self.readings(level)
         sampling = {name: reading.sampling for name, reading in readings.items()}
         return {
@@ -224,7 +225,7 @@ class Result:
         }
 
     def subject(self) -> dict[str, Any]:
-        """Say what metrics are of, as entries of the JSON object: how much was counted."""
+        """Return the entries of the JSON object about the data: how much was counted."""
         return {"n": getattr(self, self.SIZE)}
 
     def headline(self) -> tuple[str, ...]:
@@ -234,22 +235,22 @@ class Result:
         return tuple(name for name in chosen if name in names) or tuple(names[:2])
 
     def scope_of(self, metrics: Iterable[MetricName]) -> str:  # noqa: ARG002 - for those with averages
-        """Say what metrics are of, where that was left open."""
+        """Name the default class or average of a metric."""
         return ""
 
     def sheet(self, level: float) -> Sheet:
-        """Return what a text shows: how much was counted, and the metrics with their intervals."""
+        """Return the content of the report: the size, and the metrics with their intervals."""
         readings = self.readings(level).items()
         shown = {name: reading for name, reading in readings if not reading.is_count}
         return [self._sizes, reading_grid(shown, level, caption=self._remark)]
 
     def text(self, level: float) -> str:
-        """Lay the result out as text, with intervals of a level if it has some."""
+        """Lay the result out as text, with intervals at a level if it has any."""
         return sheet_text(self.sheet(level))
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - often one only
         """Draw one of `PICTURES`; with a label, as one of several."""
-        picture: Any = self  # results that cannot be drawn have no such method
+        picture: Any = self  # results without pictures do not have this method
         picture.plot(ax, label=label)
 
     def __str__(self) -> str:
@@ -262,13 +263,13 @@ class Result:
     if TYPE_CHECKING:
 
         def described(self, level: float) -> Description:
-            """Describe the result to a page; a collection is described by its members."""
+            """Describe the result for a page; the members describe a collection."""
             raise NotImplementedError
 
-    else:  # to a type checker it would have any attribute
+    else:  # hidden from type checkers
 
         def __getattr__(self, name: str) -> Any:
-            """Compute a metric that has a row and no attribute."""
+            """Compute a metric that has a row but no attribute."""
             table = type(self).TABLE
             if name in table:
                 return self._attribute(name)
@@ -285,11 +286,11 @@ class Result:
         return sorted({*super().__dir__(), *table})
 
     def _why_absent(self, name: str) -> str:  # noqa: ARG002 - for results with such metrics
-        """Say why a metric is not here that the accumulator was not asked for; "" for others."""
+        """Explain why a metric is absent if the accumulator was not asked for it; "" for others."""
         return ""
 
     def _attribute(self, name: str) -> Any:
-        """Make an attribute: a method where the metric takes arguments, else its value."""
+        """Make an attribute: a method if the metric takes arguments, else its value."""
         why = self._why_absent(name)
         if why:
             raise AttributeError(why)
@@ -305,7 +306,7 @@ class Result:
 
     @property
     def _remark(self) -> str:
-        """What is said below the metrics."""
+        """The remark below the metrics."""
         return ""
 
     @property
@@ -318,16 +319,16 @@ class Result:
         )
 
     def _parts(self) -> dict[str, Callable[[bool], list[Row]]]:
-        """Name what may have a row in a table, and what lists the rows with bounds or without."""
+        """Map each possible `per` of a table to the function that lists its rows."""
         return {}
 
     def _per_class(self) -> Mapping[Label, Mapping[str, Any]]:
-        """List the numbers of each class, by what it is shown by."""
+        """List the numbers of each class by its display name."""
         return {}
 
     def _class_rows(self, bounds: bool) -> list[Row]:
-        """List the classes; their labels too, where they have names."""
-        counted: Any = self  # only results of classes have rows of them
+        """List the classes, with their labels if they have names."""
+        counted: Any = self  # only results with classes have rows for classes
         labels = counted.labels if counted.labels != counted.class_names else None
         rows = []
         for position, (of, numbers) in enumerate(self._per_class().items()):
@@ -338,28 +339,28 @@ class Result:
         return rows
 
     def _names(self) -> list[str]:
-        """List the metrics that are shown of this result without being asked for."""
+        """List the metrics that this result shows by default."""
         return [row.name for row in self.TABLE.listed(self._source)]
 
     def _applicable(self) -> list[str]:
-        """List the metrics that say something of this result and need no argument."""
+        """List the metrics that apply to this result and need no argument."""
         more = self.TABLE.listed(self._source, on_request=True)
         return [*self._names(), *(row.name for row in more)]
 
     def _number(self, name: str) -> Any:
-        """Compute one of these."""
+        """Compute one of these metrics."""
         return self.TABLE[name].value(self._source)
 
     def _numbers(self) -> dict[str, Any]:
-        """Compute all of these."""
+        """Compute all of these metrics."""
         return {name: self._number(name) for name in self._names()}
 
     def _row(self, name: str) -> Metric:
-        """Look up the row of one of these."""
+        """Look up the row of one of these metrics."""
         return self.TABLE[name]
 
     def _certainty(self, readings: dict[str, Reading], *, bounds: bool) -> dict[str, Any]:
-        """Say in JSON whether the metrics are exact, and between what they lie if asked to."""
+        """Build the JSON entries that say whether metrics are exact, with bounds if requested."""
         certified = {
             name: reading.certified
             for name, reading in readings.items()
@@ -371,11 +372,11 @@ class Result:
         return {**({"bounds": certified} if bounds else {}), "exact": is_exact}
 
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - of classes
-        """Build what else is in the JSON object."""
+        """Build the other entries of the JSON object."""
         return {}
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find what reads a metric at a level."""
+        """Find the function that reads a metric at a level."""
         self._check_name(metric)
         refuse_brackets(metric)
         row = self._row(metric.name)
@@ -386,9 +387,9 @@ class Result:
         return self._row(metric.name).statistic(self._source)
 
     def readable(self) -> list[str]:
-        """List what `read` takes: the metrics that are shown, those on request, those of arguments.
+        """List the names that `read` accepts: metrics shown, on request, and with arguments.
 
-        Where there are classes, a class or an average may follow in brackets.
+        With classes, a class or an average may follow in brackets.
         """
         return self._applicable()
 
@@ -398,7 +399,13 @@ class Result:
             raise self._unknown(metric.name)
 
     def _unknown(self, name: str) -> UnknownMetricError:
-        """Make the error that a metric is not known: what it is called here, or who has it."""
+        """Make the error about an unknown metric: suggest its name, or the result that has it.
+
+        A known one that was not requested is explained.
+        """
+        why = self._why_absent(name)
+        if why:
+            return UnknownMetricError(why)
         known, meant = self.readable(), self._meant(name)
         if name in self.TABLE and not meant:
             return UnknownMetricError(f"{name} is not defined here. {self.TABLE[name].meaning}")
@@ -407,7 +414,7 @@ class Result:
         return UnknownMetricError(f"no metric {name!r}: {hint}")
 
     def _meant(self, name: str) -> list[str]:
-        """Name the metrics here that a name or an alias is of."""
+        """Name the metrics here that match a name or an alias."""
         known, found = self.readable(), []
         for row in self.TABLE.called(name):
             starts = tuple(f"{row.name}{mark}" for mark in "_@(")
@@ -418,7 +425,7 @@ class Result:
     def _reading(
         self, row: Metric, number: Any, level: float, *args: Any, **options: Any
     ) -> Reading:
-        """Put a number and its sampling interval together; at the level 0 there is none."""
+        """Combine a number with its sampling interval; at the level 0 there is none."""
         if level == 0 or row.is_count:
             return Reading(number, is_count=row.is_count)
         return Reading(number, self._sampling(row, level, *args, **options), row.why_none)
@@ -427,7 +434,7 @@ class Result:
         """Compute the sampling interval, None if there is none."""
         if row.sampling is None:
             return None
-        sampled: Any = self  # results of which no metric has an interval have no such method
+        sampled: Any = self  # results without intervals do not have this method
         try:
             low, high = sampled.confidence(row.name, *args, level=level, **options)
         except InvalidInputError:  # weights had fractions
@@ -436,13 +443,13 @@ class Result:
 
 
 def _value(number: Any, *, bounds: bool) -> Row:
-    """Name a number as a float, and the ends of its interval."""
+    """Map the name to the number as a float, and add the ends of its interval."""
     low, high = Reading(number).certified
     return {"value": float(number), **({"low": float(low), "high": float(high)} if bounds else {})}
 
 
 class SumsResult(Result):
-    """The base of results that read a state of sums as it is."""
+    """The base of results that read a state of sums directly."""
 
     __slots__ = ()
 
@@ -456,18 +463,18 @@ class SumsResult(Result):
 
 
 def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[str, list[Label]]:
-    """List the labels in JSON, where classes are shown by names of their own."""
+    """List the labels in JSON if the classes have display names."""
     return {} if names == labels else {"labels": list(labels)}
 
 
 def refuse_brackets(metric: MetricName) -> None:
-    """Raise UnknownMetricError if an average or a class is asked for of a metric without any."""
+    """Raise UnknownMetricError for brackets after a metric without averages and classes."""
     if metric.of is not None:
         raise UnknownMetricError(f"'{metric}': {metric.name} has no averages and no classes.")
 
 
 def unknown_class(of: str, classes: Iterable[str], averages: Iterable[str]) -> UnknownMetricError:
-    """Make the error that there is no such class, nor average."""
+    """Make the error about an unknown class or average."""
     return UnknownMetricError(f"no class {of!r}: {nearest(of, [*classes, *averages])}")
 
 

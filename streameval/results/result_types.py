@@ -5,6 +5,7 @@ from __future__ import annotations
 from streameval.configs.names import nearest
 from streameval.errors import UnknownMetricError
 from streameval.results.calibration import Calibration
+from streameval.results.catalog import Catalog
 from streameval.results.class_curves import ClassCurves
 from streameval.results.collection import CollectionResult
 from streameval.results.confusion import Confusion
@@ -30,21 +31,22 @@ RESULTS: tuple[type[Result], ...] = (
     Regression,
     RegressionOutputs,
     PairedResult,
+    Catalog,
     CollectionResult,
     SlicedResult,
 )
 
 WITH_TABLES = tuple(result for result in RESULTS if result is not RegressionOutputs)
-"""Those with a table of metrics of their own: the metrics of outputs are those of one."""
+"""The types with their own table of metrics; outputs share the table of a single output."""
 
 
 def check_metric_of_task(metric: MetricName, task: str) -> None:
-    """Refuse the name of a metric that no result of a task has, whatever is counted.
+    """Refuse the name of a metric that no result of a task can have.
 
     Raises
     ------
     UnknownMetricError
-        If there is none; the message suggests a similar one.
+        If no result has it; the message suggests a similar metric.
     """
     rows = [row for result in WITH_TABLES if task == result.TASK for row in result.TABLE.values()]
     known = [row.name for row in rows]

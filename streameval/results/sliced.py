@@ -19,7 +19,7 @@ from streameval.results.tables import Row
 __all__ = ["OTHER", "SlicedResult"]
 
 OTHER = "other"
-"""The name of the slice of all values without their own."""
+"""The name of the slice of all values without their own slice."""
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -27,7 +27,7 @@ class SlicedResult(CollectionResult):
     """The results of the slices, by value.
 
     Made by `Sliced.compute`. It maps values to results; ``as_dict`` names a metric as
-    ``country=DE/roc_auc``, and ``other/roc_auc`` where some rows have no slice of their own.
+    ``country=DE/roc_auc``, and ``other/roc_auc`` if some rows have no slice of their own.
     `table` has the columns of the values first; one that has the name of a metric or of another
     column of the table is prefixed: ``slice_n`` for the column `n`.
 
@@ -56,7 +56,7 @@ class SlicedResult(CollectionResult):
         *,
         has_other: bool,
     ) -> Self:
-        """Name the results of the slices, and of their members."""
+        """List the results of the slices, and of their members, by name."""
         named = list(zip(slice_names(config, list(by_value)), by_value.values(), strict=True))
         if has_other:
             named.append((OTHER, other))
@@ -82,7 +82,7 @@ class SlicedResult(CollectionResult):
         return value in self._by_value
 
     def __iter__(self) -> Iterator[Value]:
-        """List the values that have a slice, the named ones first."""
+        """List the values that have a slice, the configured ones first."""
         return iter(self._by_value)
 
     def __len__(self) -> int:
@@ -135,7 +135,7 @@ def _name(config: SlicedConfig, value: Value, *, quoted: bool) -> str:
 
 
 def _apart(columns: tuple[str, ...], names: set[str]) -> list[str]:
-    """Name the columns of slices; those whose names others have are prefixed."""
+    """Name the columns of slices, with a prefix if another column has the name."""
     found: list[str] = []
     for column in columns:
         others = [other for other in columns if other != column]

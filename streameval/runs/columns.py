@@ -1,4 +1,4 @@
-"""Columns for arguments of `update`: what they hold, by configuration and first rows."""
+"""Columns for the arguments of `update`; configuration and first rows decide their types."""
 
 from __future__ import annotations
 
@@ -40,8 +40,16 @@ __all__ = [
     "with_gaps",
 ]
 
-_NUMBERS = {"y_score", "y_prob", "sample_weight", "query_weight", "score", "relevance"}
-_IDS = {"group", "query", "doc"}
+_NUMBERS = {
+    "popularity",
+    "y_score",
+    "y_prob",
+    "sample_weight",
+    "query_weight",
+    "score",
+    "relevance",
+}
+_IDS = {"group", "query", "doc", "item"}
 
 
 def columns_of(
@@ -54,7 +62,7 @@ def columns_of(
     members : iterable of Member
         What is counted.
     names : mapping from argument to column
-        Where the arrays of a batch are.
+        The columns of the arrays of a batch.
     rows : sequence of mapping
         The first rows.
     """
@@ -73,14 +81,14 @@ def columns_of(
 def group_columns(
     accumulator: Any, names: Mapping[str, str], columns: Iterable[Column]
 ) -> tuple[Column, ...]:
-    """Add the columns by which rows are split, and let the truth of panes be missing.
+    """Add the columns that split the rows, and allow a missing truth in panes.
 
     Parameters
     ----------
     accumulator : Sliced or Windowed
         What the rows are counted with.
     names : mapping from argument to column
-        Where the arrays of a batch are.
+        The columns of the arrays of a batch.
     columns : iterable of Column
         Those of the accumulator within.
     """
@@ -95,7 +103,7 @@ def group_columns(
 
 
 def with_gaps(column: Column) -> Column:
-    """Let the truth be missing: such rows count for the coverage by labels."""
+    """Allow a missing truth: rows without one still count towards label coverage."""
     if column.argument != "y_true" or len(column.names) > 1:
         return column
     own = column.field_type
@@ -130,14 +138,14 @@ def class_label_type(classes: Any, first: Any, hint: str = "") -> FieldType:
 
 
 def has_integer_labels(classes: Any, first: Any) -> bool:
-    """Tell whether labels are integers: by the classes, else by the first label."""
+    """Return whether labels are integers, judged by the classes or else by the first label."""
     if isinstance(classes, tuple):
         return isinstance(classes[0], int)
     return isinstance(classes, int) or not isinstance(first, (str, date, time))
 
 
 def says_truth(label: Any) -> bool:
-    """Tell whether a label of a text table says true or false."""
+    """Return whether a label of a text table is true or false."""
     return isinstance(label, str) and label.lower() in ("true", "false")
 
 
@@ -146,8 +154,8 @@ def id_type(
 ) -> FieldType:
     """Read identifiers: integers if the first ones are, else text.
 
-    Among identifiers of digits and letters are some of digits alone: those are text as well. Some
-    documents are named by their address.
+    Identifiers of digits and letters can include some that have only digits; those are text too.
+    Some documents are identified by their address.
     """
     numbers = (int, float, Decimal)
     integers = all(isinstance(value, numbers) and value == value // 1 for value in values)
@@ -156,7 +164,7 @@ def id_type(
 
 @attrs.frozen
 class _Values:
-    """The values of a column in the first rows, mostly looked at no further than the first one."""
+    """The values of a column in the first rows; usually only the first one is examined."""
 
     name: str
     rows: Sequence[Row]
@@ -167,7 +175,7 @@ class _Values:
 
 
 def _field_type(argument: str, config: Any, values: Iterable[Any]) -> FieldType:
-    """Choose what one value of an argument is."""
+    """Choose the type of one value of an argument."""
     first = next(iter(values), None)
     is_number = argument in _NUMBERS or isinstance(config, RegressionConfig)
     classes = getattr(config, "classes", None)
@@ -194,7 +202,7 @@ def _label_type(config: Any, first: Any) -> FieldType:
 
 
 def _are_scores(config: Any, values: Iterable[Any]) -> bool:
-    """Tell scores from labels where both are numbers; 1.0 may be an observed label."""
+    """Distinguish scores from labels if both are numbers; 1.0 may be an observed label."""
     if config.from_scores is not None:
         return bool(config.from_scores)
     fractions = (value for value in values if isinstance(value, float))
@@ -202,5 +210,5 @@ def _are_scores(config: Any, values: Iterable[Any]) -> bool:
 
 
 def _common(types: Sequence[FieldType]) -> FieldType:
-    """Choose the type that suits all members: what is read as labels serves as numbers too."""
+    """Choose a type that suits all members; integer labels also serve as numbers."""
     return next((held for held in types if not isinstance(held, Numbers)), types[0])

@@ -63,11 +63,11 @@ class Share:
     percent: Decimal
 
     def __str__(self) -> str:
-        """Write it with a percent sign."""
+        """Format the share with a percent sign."""
         return f"{self.percent}%"
 
     def is_below(self, part: int, whole: int) -> bool:
-        """Tell whether a part of the rows is a larger share of them."""
+        """Return whether some of the rows exceed this share of all of them."""
         return 100 * part > Fraction(self.percent) * whole
 
 
@@ -82,30 +82,30 @@ class Plan:
     columns : tuple of Column
         The columns that make the arguments of its `update`.
     max_bad : int or Share
-        How many bad rows, or which share of all rows, are tolerated in the whole run.
+        The number of bad rows, or the share of all rows, that the whole run tolerates.
     notes : tuple of str
-        What was chosen because the user left it open.
+        Choices made because the user did not specify them.
     update : callable
-        From an accumulator and a batch: counts it, all or nothing, and gives what is to be
-        printed of its rows.
+        Counts a batch with an accumulator, all or nothing, and returns the text to print for its
+        rows.
     unique : str, optional
-        The argument in which no two rows of the whole run may be equal.
+        The argument whose values must be unique in the whole run.
     finish : callable
-        From the accumulator of everything, and the judged queries that no file has: counts what
-        is left to count, and gives what is to be printed of it.
+        Takes the final accumulator and the judged queries that no file has; counts these, and
+        returns the text to print for them.
     text : callable, optional
-        From a result and its origin: what is printed instead of the report.
+        Returns the text to print instead of the report, given a result and its origin.
     words : callable, optional
-        What messages call an argument that is made of no column.
+        The name in messages of an argument that has no column.
     advice : str
-        What can be done about a last line that may still be being written, as the end of a
-        sentence.
+        The end of a sentence: what to do about a last line that a program may still be writing.
     where : RowFilter, optional
         Which rows are counted, by default all.
     is_buffered : bool
-        Whether the accumulator keeps many rows pending, so that one should count many blocks.
+        Whether the accumulator buffers many rows, so that a single one should count many blocks.
     is_bounded : bool
-        Whether the state of the accumulator stays small, so that one should count all blocks.
+        Whether the state of the accumulator stays small, so that a single one should count all
+        blocks.
     """
 
     make: Callable[[], Any]
@@ -134,14 +134,15 @@ class Plan:
 
 @attrs.frozen
 class BlockCounts:
-    """What one block comes to.
+    """The counts of one block.
 
     Parameters
     ----------
     source : str
         The name of the file.
-    accumulator : accumulator
-        The good rows, counted, perhaps after those of blocks before.
+    accumulator : accumulator or None
+        The good rows, possibly added to those of earlier blocks. None if it will come with a later
+        block; then it may hold those of blocks before alone.
     n_good : int
         How many there are.
     bad : list of BadRow
@@ -149,7 +150,7 @@ class BlockCounts:
     taken : int
         How many bytes of the file the block covers.
     text : str
-        What is to be printed of the rows.
+        The text to print for the rows.
     unique : list
         What no other row may hold.
     n_left_out : int
@@ -176,15 +177,15 @@ def count(
     block : Block
     plan : Plan
     accumulator : accumulator, optional
-        What counts them, by default a new one.
+        The accumulator that counts them, by default a new one.
     may_renew : bool, default False
-        Whether a new one counts them if that one does not take them all, so that what it counted
-        before does not matter to messages.
+        Whether to count with a new one if this one refuses some rows, so that messages do not
+        depend on what it counted before.
 
     Raises
     ------
     BadDataError
-        If the block as a whole cannot be read, or its rows do not fit together.
+        If the block as a whole cannot be read, or its rows are inconsistent.
     """
     parsed = block.parse(plan.columns, plan.where)
     batch, text = parsed.batch, None
@@ -214,14 +215,14 @@ def update_good(
     block: Block,
     plan: Plan,
 ) -> tuple[Mapping[str, Any], str, list[Fault]]:
-    """Count the rows that an accumulator takes.
+    """Count the rows that an accumulator accepts.
 
     Returns
     -------
     batch : mapping from argument to array
         These rows.
     text : str
-        What is to be printed of them.
+        The text to print for them.
     faults : list of Fault
         The others. If there are more than the plan tolerates, the search ends and nothing is
         counted.
@@ -229,7 +230,7 @@ def update_good(
     Raises
     ------
     BadDataError
-        If the rows do not fit together, or most of a block are refused.
+        If the rows are inconsistent, or most rows of a block are refused.
     """
     if not len(row_ids):
         return batch, "", []
@@ -246,7 +247,7 @@ def update_good(
 
 
 def bad_rows(block: Block, faults: Iterable[Fault], advice: str = "") -> list[BadRow]:
-    """Name the rows of a block that cannot be counted; one may still be being written."""
+    """List the rows of a block that cannot be counted; the last one may be incomplete."""
     more = f"; {block.unended}{MAYBE_PARTIAL}{advice}" if block.unended else ""
     return [
         BadRow(block.source, block.unit, row_id, f"{reason}{more}") for row_id, reason in faults
@@ -258,8 +259,8 @@ def _refused(
 ) -> list[tuple[Any, StreamevalError]]:
     """Find the rows that an accumulator refuses, by bisection.
 
-    A failed update leaves no trace, so halves can be tried on the accumulator itself. The
-    search ends after `limit` of them, where the run is lost anyway.
+    A failed update leaves no trace, so halves can be tried on the accumulator itself. The search
+    ends after `limit` of them, because the run fails anyway.
     """
     try:
         plan.update(accumulator, batch)
@@ -278,7 +279,7 @@ def _refused(
 
 
 def _max_refused(plan: Plan, n_rows: int) -> int:
-    """Say how many refused rows of a block are worth to be found."""
+    """Return how many refused rows of a block are worth finding."""
     return max(_MAX_REFUSED, n_rows // 2) if isinstance(plan.max_bad, Share) else plan.max_bad
 
 
@@ -288,7 +289,7 @@ def _mostly_refused(block: Block, plan: Plan, first: tuple[Any, StreamevalError]
     row = BadRow(block.source, block.unit, row_id, _reason(error, plan, block.unit))
     return BadDataError(
         str(row), " Most of the next rows are refused as well; ", Named("max_bad"),
-        f" {plan.max_bad} is for a few.",
+        f" {plan.max_bad} allows only a few.",
     )  # fmt: skip
 
 
@@ -298,7 +299,7 @@ def _without(batch: Mapping[str, Any], row_ids: Sequence[Any], bad: set[Any]) ->
 
 
 def _rest(accumulator: Any, batch: Mapping[str, Any], block: Block, plan: Plan) -> str:
-    """Count the rows that are good alone; they may not be so together."""
+    """Count the rows that are valid one by one; together they may not be."""
     if not any(map(len, batch.values())):
         return ""
     try:
@@ -310,8 +311,8 @@ def _rest(accumulator: Any, batch: Mapping[str, Any], block: Block, plan: Plan) 
 def _reason(error: StreamevalError, plan: Plan, unit: str) -> str:
     """Describe the fault, as the end of a sentence.
 
-    The position in a batch of one row says nothing, and that of a document of a run not either:
-    it is from another file.
+    The position is omitted: it means nothing in a batch of one row, and that of a document of a run
+    refers to another file.
     """
     position = error.position
     row = position[0] if isinstance(position, tuple) else position

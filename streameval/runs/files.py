@@ -1,4 +1,4 @@
-"""Files of folders, of patterns and of file systems, each with its format."""
+"""The files of folders, patterns and file systems, each with its format."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["files_of", "is_pattern"]
 
 
 def files_of(path: str) -> list[tuple[str, str | None]]:
-    """List the files of a folder, of a pattern, or the one file that a path is, with formats.
+    """List the files of a folder or pattern, or the single file at a path, with their formats.
 
-    Where the name of a file does not tell its format, that of the folder may, ``log.parquet``.
-    Files whose names begin with a dot or an underscore are left out, as engines leave marks in
-    such; a partition, ``_day=3``, is none of those.
+    If the name of a file does not show its format, that of its folder may, as in ``log.parquet``.
+    Files whose names begin with a dot or an underscore are left out, because engines write markers
+    under such names; partitions such as ``_day=3`` are kept.
 
     Raises
     ------
     BadDataError
-        If there is no file in a folder, or none that fits a pattern.
+        If a folder has no file, or no file matches a pattern.
     """
     found = store_of(path)
     if found is not None:
@@ -40,7 +40,7 @@ def files_of(path: str) -> list[tuple[str, str | None]]:
 
 
 def is_pattern(path: str) -> bool:
-    """Tell a pattern, ``logs/*.parquet``, from the path of something that exists."""
+    """Return whether a text is a pattern, such as ``logs/*.parquet``, and not an existing path."""
     return has_magic(path) and not Path(path).exists()
 
 
@@ -61,15 +61,15 @@ def _in_folder(folder: str, below: Iterable[str]) -> list[tuple[str, str | None]
 
 
 def _fitting(pattern: str, paths: Iterable[str]) -> list[tuple[str, str | None]]:
-    """List the files of the paths that a pattern fits, each once."""
+    """List the files of the paths that match a pattern, each once."""
     listed = dict(file for path in paths for file in files_of(path))
     if not listed:
-        raise BadDataError(f"{pattern}: no file fits this pattern.")
+        raise BadDataError(f"{pattern}: no file matches this pattern.")
     return list(listed.items())
 
 
 def _below(folder: Path) -> list[str] | None:
-    """List the files below a folder, relative to it; None if it is none."""
+    """List the files below a folder, relative to it; None if it is not a folder."""
     if not folder.is_dir():
         return None
     return [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
@@ -91,7 +91,7 @@ def _stored(address: str, store: Any, path: str) -> list[tuple[str, str | None]]
 
 
 def _stored_fitting(address: str, store: Any, pattern: str) -> list[str]:
-    """List the paths in a file system that a pattern fits, as messages have them."""
+    """List the paths in a file system that match a pattern, as messages show them."""
     from pyarrow import fs  # noqa: PLC0415 (a store is one of its own)
 
     parts = pattern.split("/")

@@ -1,4 +1,4 @@
-"""Rows of queries that go on in other blocks, for accumulators that count complete queries."""
+"""Queries that span several blocks, for accumulators that count complete queries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Gathered:
         self._batches.append(batch)
 
     def merge(self, other: Gathered) -> None:
-        """Add what another one holds."""
+        """Add the batches that another one holds."""
         self._batches += other._batches
 
     def counted(self, plan: Plan) -> Any:
@@ -50,7 +50,7 @@ class Gathered:
         Raises
         ------
         BadDataError
-            If the rows of a query do not fit together; the message names it.
+            If the rows of a query are inconsistent; the message names it.
         """
         accumulator, held = self._make(), self._batches
         if held:

@@ -16,9 +16,9 @@ _SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType)
 
 
 def bytes_held(*objects: Any) -> int:
-    """Add up the bytes of objects and of everything that they refer to, each thing once.
+    """Add up the bytes of objects and of everything that they reference, counting each object once.
 
-    It takes about a microsecond for each thing. Buffers count in full, filled or not.
+    It takes about a microsecond per object. Buffers count in full, filled or not.
 
     >>> row = np.zeros(1000)
     >>> bytes_held([row, row[:500]]) - bytes_held([row]) < 200

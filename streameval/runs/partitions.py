@@ -26,7 +26,7 @@ _FIRST_ROWS = 100
 
 
 def partitions_of(files: Sequence[str]) -> list[Partition]:
-    """Read the partitions of files from their paths, as Hive and most engines write them.
+    """Read the partitions of files from their paths, in the style of Hive and most engines.
 
     The values of a column are integers if all of them are written as such, else text, so that
     007 keeps its zeros.
@@ -63,7 +63,7 @@ def _named(file: str) -> Iterator[tuple[str, str | None]]:
 def with_partition(
     blocks: Iterator[Block], partition: Partition, names: Container[str] | None = None
 ) -> Iterator[Block]:
-    """Add the columns of a partition to the blocks of a file; a column of its own comes first.
+    """Add the columns of a partition to the blocks of a file; its own columns take precedence.
 
     Parameters
     ----------
@@ -92,21 +92,21 @@ def _with_values(blocks: Iterator[Block], wanted: Sequence[tuple[str, Any]]) -> 
 
 @attrs.frozen
 class PartitionBlock:
-    """A block whose rows all have some more values.
+    """A block whose rows share some additional values.
 
     Parameters
     ----------
     block : Block
         A part of a file.
     values : Partition
-        What its folders say.
+        The values that its folders name.
     """
 
     block: Any
     values: Partition
 
     def __getattr__(self, name: str) -> Any:
-        """Be the block in all else."""
+        """Delegate everything else to the block."""
         return getattr(self.block, name)
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Slices: rows counted by the values of a column, each value for itself."""
+"""Slices: rows counted separately for each value of a column."""
 
 from __future__ import annotations
 
@@ -62,9 +62,10 @@ class Slices:
     column : str or tuple of str
         The name of the column, or the names of several.
     by_value : dict from str, None or tuple
-        That of each value; None is a missing one, and a tuple holds those of several columns.
+        The slice of each value; None stands for a missing value, a tuple for the values of several
+        columns.
     other : object
-        That of the rows with any other value; None if there is no such row.
+        The slice of the rows with any other value; None if there is no such row.
     """
 
     column: str | tuple[str, ...]
@@ -96,8 +97,7 @@ class RowsByValue:
     column : str or tuple of str
         The name of the column, or the names of several.
     values : tuple, optional
-        The values that have a slice of their own, the others share one; by default every
-        value has its own.
+        The values with their own slices; the others share one. By default every value has its own.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class RowsByValue:
         self._n_rows.update(_numbers_of(columns))
 
     def merge(self, other: RowsByValue) -> None:
-        """Add what another one has counted."""
+        """Add the counts of another one."""
         self._sliced.merge(other._sliced)
         self._n_rows.update(other._n_rows)
 
@@ -131,7 +131,7 @@ class RowsByValue:
         return self._values is None
 
     def measured(self) -> int:
-        """Find out about how many bytes the slices hold, in 0.1 ms each."""
+        """Estimate the bytes that the slices hold, in 0.1 ms each."""
         return _bytes_of(self._sliced._everything(self._sliced._held).accumulators)
 
     def keep_most_frequent(self, number: int) -> None:
@@ -143,7 +143,7 @@ class RowsByValue:
         return self._sliced.total()
 
     def slices(self) -> Slices:
-        """Return the accumulators of values, empty ones too if they were named, and of the rest."""
+        """Return the accumulators of the values, also of named empty ones, and of the rest."""
         named = self._values
         shown = _ranked(self._n_rows)[: self._number] if named is None else list(named)
         has_other = not self._n_rows.keys() <= set(shown)
@@ -153,7 +153,7 @@ class RowsByValue:
         return Slices(column=self._column, by_value=by_value, other=other)
 
     def _named(self, number: int, column: Any) -> CodedTexts:
-        """Code a column of values; all that have no name are one, which takes no memory."""
+        """Encode a column of values; values without a name share one code and no memory."""
         coded: CodedTexts = (
             column if isinstance(column, CodedTexts) else CodedTexts.of(column.tolist())
         )
@@ -164,15 +164,15 @@ class RowsByValue:
         return coded.mapped(lambda text: text if text in known else _UNNAMED)
 
     def _slice(self, value: Value) -> Any:
-        """Copy a slice; rows of weight 0 alone make none."""
+        """Copy a slice; if all its rows have weight 0, there is none."""
         return self._sliced[value] if value in self._sliced else self._sliced.options["accumulator"]
 
 
 class PartsByValue:
     """An accumulator for each observed value of a column, and perhaps one for the rest.
 
-    Unlike `RowsByValue`, it can count anything in any way: rows of queries that go on in other
-    batches, windows, what an engine is given.
+    Unlike `RowsByValue`, it can count anything: queries that span several batches, windows, and the
+    batches of an engine.
 
     Parameters
     ----------
@@ -181,10 +181,10 @@ class PartsByValue:
     column : str or tuple of str
         The name of the column, or the names of several.
     values : tuple, optional
-        The values that have an accumulator of their own, the others share one; by default every
-        value has its own.
+        The values with their own accumulators; the others share one. By default every value has its
+        own.
     max_values : int, optional
-        How many values there may be where they are not listed; by default any number.
+        The max number of values if they are not listed; by default there is no limit.
 
     Raises
     ------
@@ -214,14 +214,14 @@ class PartsByValue:
         rows_of: Callable[[npt.NDArray[np.intp]], Any],
         update: Callable[[Any, Any], object],
     ) -> None:
-        """Count each row where it belongs, all or nothing.
+        """Count each row with the accumulator of its value, all or nothing.
 
         Parameters
         ----------
         values : sequence
             The value of each row.
         rows_of : callable
-            Takes the rows at some positions.
+            Selects the rows at given positions.
         update : callable
             Counts rows with one accumulator.
         """
@@ -235,7 +235,7 @@ class PartsByValue:
         self._n_rows.update(n_rows)
 
     def merge(self, other: PartsByValue) -> None:
-        """Add what another one has counted; the other may not be updated after that."""
+        """Add the counts of another one, which must not be updated afterwards."""
         self._check(other._parts)
         for value, part in other._parts.items():
             if value in self._parts:
@@ -250,7 +250,7 @@ class PartsByValue:
         return self._codes is None
 
     def measured(self) -> int:
-        """Find out about how many bytes the accumulators hold, in 0.1 ms each."""
+        """Estimate the bytes that the accumulators hold, in 0.1 ms each."""
         return _bytes_of(self._parts.values())
 
     def keep_most_frequent(self, number: int) -> None:
@@ -262,11 +262,11 @@ class PartsByValue:
             self._parts[_Other] = merge(rest)
 
     def total(self) -> Any:
-        """Merge the parts: that is what all rows would have come to at once."""
+        """Merge the parts, which equals counting all rows at once."""
         return merge([self._make(), *self._parts.values()])
 
     def slices(self) -> Slices:
-        """Return the accumulators of values, empty ones too if they were named, and of the rest."""
+        """Return the accumulators of the values, also of named empty ones, and of the rest."""
         named = {value: self._make() for value in self._codes or ()}
         observed = {value: part for value, part in self._parts.items() if value is not _Other}
         return Slices(column=self._column, by_value=named | observed, other=self._parts.get(_Other))
@@ -310,16 +310,16 @@ class _Other:
 def rows_by_value(
     plan: Plan, column: str | tuple[str, ...], values: tuple[Value, ...] | None = None
 ) -> Plan:
-    """Change a plan for rows into one that counts each value of a column for itself.
+    """Change a plan for rows into one that counts each value of a column separately.
 
     Parameters
     ----------
     plan : Plan
-        How the rows of one slice are counted, by a plain update.
+        How one `update` counts the rows of a slice.
     column : str or tuple of str
         The column of the values, or several, whose values are tuples.
     values : tuple, optional
-        The values that have a slice of their own; by default all.
+        The values with their own slices; by default all.
     """
     pairs = zip(_arguments(column), _names(column), strict=True)
     return attrs.evolve(
@@ -338,7 +338,7 @@ def parts_by_value(
     field_type: FieldType | None = None,
     max_values: int | None = None,
 ) -> Plan:
-    """Change a plan into one that counts each value of a column for itself.
+    """Change a plan into one that counts each value of a column separately.
 
     Parameters
     ----------
@@ -347,11 +347,11 @@ def parts_by_value(
     column : str or tuple of str
         The column of the values, or several, whose values are tuples.
     values : tuple, optional
-        The values that have a slice of their own; by default all.
+        The values with their own slices; by default all.
     field_type : FieldType, optional
         How the values are read, by default as text.
     max_values : int, optional
-        As `PartsByValue` has it.
+        See `PartsByValue`.
     """
     return attrs.evolve(
         plan,
@@ -371,7 +371,7 @@ def _names(column: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _arguments(column: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Name the columns of values in a batch, which may read the same column for itself."""
+    """Name the columns of values in a batch, which may also use the same column."""
     return tuple(f"{ARGUMENT} {name}" for name in _names(column))
 
 
@@ -396,13 +396,13 @@ def _update(
 class ValueCounts:
     """Count values in bounded memory, after Misra and Gries.
 
-    While there are at most `held` different ones, every count is exact. Past that, those counted
-    least are forgotten, and every count is too low by at most `missed`.
+    With at most `held` different values, every count is exact. Beyond that, the least frequent ones
+    are dropped, and every count is too low by at most `missed`.
 
     Parameters
     ----------
     held : int
-        How many counts are kept.
+        The number of counts kept.
 
     References
     ----------
@@ -420,7 +420,7 @@ class ValueCounts:
         self._forget()
 
     def merge(self, other: ValueCounts) -> None:
-        """Add what another one has counted."""
+        """Add the counts of another one."""
         self._counts.update(other._counts)
         self._missed += other._missed
         self._forget()
@@ -436,7 +436,7 @@ class ValueCounts:
     def top(self, number: int) -> tuple[tuple[str | None, ...], bool]:
         """Return the most frequent values in order, and whether the choice is certain.
 
-        Of equally frequent values, the one that comes first as text is taken.
+        Among equally frequent values, the first one as text wins.
         """
         ranked = sorted(self._counts.items(), key=_by_frequency)
         chosen, rest = ranked[:number], ranked[number:]
@@ -446,7 +446,7 @@ class ValueCounts:
 
 
 def counting_plan(column: str | tuple[str, ...], max_bad: int | Share) -> Plan:
-    """Plan to count how often each value of a column comes."""
+    """Plan to count how often each value of a column occurs."""
     return Plan(ValueCounts, (_value_column(column),), max_bad, update=_count_values)
 
 
@@ -460,32 +460,33 @@ def _numbers_of(columns: Sequence[CodedTexts]) -> dict[Value, int]:
 
 
 def _bytes_of(accumulators: Iterable[Any]) -> int:
-    """Find out about how many bytes accumulators hold, with the buffers that they will have."""
+    """Estimate the bytes that accumulators hold, including the buffers they will allocate."""
     return sum(bytes_held(part.copy()) + _BUFFERS for part in accumulators)
 
 
 def _ranked(counts: Mapping[Value, int]) -> list[Value]:
-    """List the values by falling frequency."""
+    """List the values by decreasing frequency."""
     return [value for value, _ in sorted(counts.items(), key=_by_frequency)]
 
 
 def _by_frequency(item: tuple[Value, int]) -> tuple[int, list[tuple[bool, str]]]:
-    """Order values by falling frequency, equally frequent ones as text, after a missing one."""
+    """Order values by decreasing frequency; among equals, a missing value first, then as text."""
     value, count = item
     texts = value if isinstance(value, tuple) else (value,)
     return -count, [(text is not None, text or "") for text in texts]
 
 
 class SizeLimit:
-    """Notice that the states of slices hold more bytes than they may.
+    """Detect that the states of slices exceed a number of bytes.
 
-    States grow no faster than the rows that they count. So they are measured again only when
-    there are enough rows to reach the limit, and the time for that does not grow with the blocks.
+    States grow no faster than the rows that they count. So they are measured again only after
+    enough rows to reach the limit, and the time for measuring does not grow with the number of
+    blocks.
 
     Parameters
     ----------
     max_bytes : int
-        How many bytes they may hold.
+        The limit.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -493,7 +494,7 @@ class SizeLimit:
         self._next = 0.0
 
     def is_passed_by(self, tally: Tally) -> bool:
-        """Measure the slices of a tally, if it is time to."""
+        """Measure the slices of a tally, if a measurement is due."""
         n_rows = tally.n_good.total()
         if n_rows < self._next:
             return False

@@ -1,4 +1,4 @@
-"""Sources: files of rows, TREC runs beside their judgements, and a look at their first rows."""
+"""Sources: files of rows, TREC runs with their judgements, and a look at their first rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError
-from streameval.inputs.paths import Fields
+from streameval.inputs.paths import Fields, is_path
 from streameval.io import name_of, read_blocks, read_qrels
 from streameval.io.run_blocks import RunBlock
 from streameval.io.streams import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from streameval.io import Block, Dialect, RowFilter, Run
 
-__all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "look_ahead", "typical_row"]
+__all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "look_ahead", "named_in", "typical_row"]
 
 Row = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ _MAX_SEEN = 64  # blocks that are held while the first rows are looked for
 
 
 class Source(ABC):
-    """The blocks of the sources, and the notes about them once all are read."""
+    """The blocks of the sources, and the notes about them after all have been read."""
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
@@ -51,14 +51,14 @@ class Source(ABC):
         """Prepare to read everything again, after scattered queries."""
 
     def close(self) -> None:  # noqa: B027 - most sources keep nothing
-        """Forget what has been kept to be read again."""
+        """Delete the copies that were kept for a second reading."""
 
     def left(self) -> list[str]:
-        """Say what was left for next time."""
+        """Describe what was left for next time."""
         return []
 
     def missing(self) -> list[str]:
-        """List what should have been there."""
+        """List what is missing."""
         return []
 
     def remarks(self) -> list[str]:
@@ -71,20 +71,21 @@ class Source(ABC):
 
 
 class RowFiles(Source):
-    """Files of rows, each for itself, with the columns that their folders name.
+    """Independent files of rows, with the columns that their folders name.
 
     Parameters
     ----------
     files : sequence of str
         Their names.
     form : str, optional
-        Their format, by default told by the name or the first bytes of each.
+        Their format; by default, the name or the first bytes of each file decide.
     dialect : Dialect, optional
-        How tables of text are written.
+        The dialect of text tables.
     skips : bool
-        Whether a last line without its newline, or a gzip file cut short, is left for next time.
+        Whether a last line without a newline, or the end of a truncated gzip file, is left for next
+        time.
     advice : str
-        What can be done about these, as the end of a sentence.
+        The end of a sentence: what to do about these.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class RowFiles(Source):
 
 
 class JudgedRuns(Source):
-    """The parts of one TREC run, beside its judgements.
+    """The parts of one TREC run, with its judgements.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ class JudgedRuns(Source):
     Raises
     ------
     BadDataError
-        If the judgements cannot be read, or there are none.
+        If the judgements are missing or cannot be read.
     """
 
     def __init__(
@@ -174,12 +175,12 @@ class JudgedRuns(Source):
         self._open = ExitStack()
 
     def blocks(self) -> Iterator[Block]:
-        """Cut the run between queries, and put its judgements to each part.
+        """Split the run between queries, and attach the judgements of each part.
 
         Raises
         ------
         ScatteredQueryError
-            If a query comes back after another; after `gather` it may.
+            If a query continues after another one; after `gather` it may.
         BadDataError
             If two files have the same query; the message names it.
         """
@@ -206,7 +207,7 @@ class JudgedRuns(Source):
         return sized_runs(file, _ROWS, copy=copy)
 
     def gather(self) -> None:
-        """Look from now on whether the queries of a file stand together; if not, hold it whole."""
+        """Check from now on whether queries are contiguous in each file; if not, hold the file."""
         self._gathers = True
 
     def close(self) -> None:
@@ -214,7 +215,7 @@ class JudgedRuns(Source):
         self._open.close()
 
     def missing(self) -> list[str]:
-        """List the judged queries that no file has, unless other parts of the run may."""
+        """List the judged queries that no file has, unless other parts of the run may have them."""
         if not self._count_missing:
             return []
         return [query for query in self._qrels if query not in self._seen]
@@ -230,7 +231,7 @@ class JudgedRuns(Source):
         if not self._n_judged:
             raise BadDataError(f"{name_of(self._path)}: none of the queries of the run is judged.")
         remarks = [
-            f"{name}: was read again and held in memory, since its queries do not stand together."
+            f"{name}: was read again and held in memory: the rows of a query are not together."
             for name in self._scattered
         ]
         if self._n_unjudged:
@@ -245,7 +246,7 @@ class JudgedRuns(Source):
 
 
 def _copy(file: str, copy: BinaryIO) -> None:
-    """Keep what can be read only once, should it have to be read again."""
+    """Copy a source that can be read only once, in case it is read again."""
     with opened(file) as stream:
         while piece := stream.read(_COPIED):
             with writing_temporary_file():
@@ -258,36 +259,36 @@ def look_ahead(
     names: Iterable[str] | None = None,
     advice: str = "",
     where: RowFilter | None = None,
-) -> tuple[Sequence[Row], Iterator[Block]]:
-    """Return the first rows that can be read, none if none can, and all of the blocks.
+) -> tuple[Sequence[Fields], Iterator[Block]]:
+    """Return the first readable rows, possibly none, and all of the blocks.
 
-    They are the first that the filter keeps, unless these are far behind others.
+    They are the first rows that the filter keeps, unless these come very late.
 
     Parameters
     ----------
     blocks : iterator of Block
-        What is to be read.
+        The blocks to read.
     max_bad : int or Share
-        How many rows that cannot be read may come before them; for a share, as many as are held.
+        The max number of unreadable rows before them; for a share, as many as are held.
     names : iterable of str, optional
         The columns that are looked at; others may be left out as None.
     advice : str
-        What can be done about a last line that may still be being written.
+        The end of a sentence: what to do about a last line that a program may still be writing.
     where : RowFilter, optional
         Which rows are counted.
 
     Raises
     ------
     BadDataError
-        If more than `max_bad` rows come before them that cannot be read, or there are no others.
+        If more than `max_bad` unreadable rows come before them, or all rows are unreadable.
     """
     bad = BadRows(max_bad)
     seen: list[Block] = []
-    others: list[Row] = []
+    others: list[Fields] = []
     for block in blocks:
         seen.append(block)
         read = map(Fields, block.rows(names))
-        rows: list[Row] = list(
+        rows: list[Fields] = list(
             islice(read if where is None else filter(where.keeps, read), _FIRST_ROWS)
         )
         if rows:
@@ -305,10 +306,20 @@ def look_ahead(
     return others, chain(seen, blocks)
 
 
+def named_in(rows: Sequence[Fields], columns: Iterable[str]) -> list[str]:
+    """List the columns that a row has, by name or as a path into one of its fields."""
+    fields = set().union(*(row.row for row in rows))
+    return [
+        column
+        for column in columns
+        if column in fields or (is_path(column) and any(column in row for row in rows))
+    ]
+
+
 def typical_row(rows: Sequence[Row], names: Iterable[str]) -> Row:
     """Choose the first row in which none of the columns is missing.
 
-    If there is none, the first value of each column makes one.
+    If there is none, combine the first value of each column.
     """
     needed = list(names)
     whole = (row for row in rows if all(row.get(name) is not None for name in needed))

@@ -1,4 +1,4 @@
-"""The total of a run: states merged in a tree, good rows counted, bad ones set apart."""
+"""The total of a run: states merged in a tree, good rows counted, bad rows listed."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _SHOWN = 5
 
 
 class Tally:
-    """Fold counted blocks, as they come, into one accumulator.
+    """Fold counted blocks into one accumulator as they arrive.
 
-    Parts of like size are merged, so that each block takes part in a merge log2(blocks) times:
-    states that grow with the data would make one merge after the other quadratic.
+    Parts of similar size are merged, so each block takes part in log2(blocks) merges. With states
+    that grow with the data, merging one after the other would take quadratic time.
 
     Parameters
     ----------
@@ -52,31 +52,34 @@ class Tally:
         Raises
         ------
         BadDataError
-            If there are more bad rows than are tolerated, or blocks that do not fit together, or
-            a row comes again that may not.
+            If there are too many bad rows, inconsistent blocks, or a repeated row that must be
+            unique.
         """
         self.bad.add(counted.bad)
         self._seen.add(counted.unique, counted.source)
         self.n_good[counted.source] += counted.n_good
         self.n_left_out += counted.n_left_out
-        if counted.accumulator is not self._parts[-1][1]:  # else it has counted this block too
+        held = counted.accumulator
+        if (
+            held is not None and held is not self._parts[-1][1]
+        ):  # else it has counted this block too
             while len(self._parts) > 1 and self._parts[-2][0] <= self._parts[-1][0]:
                 self._merge_last()
-            self._parts.append((1, counted.accumulator))
+            self._parts.append((1, held))
         self._source = counted.source
 
     @property
     def accumulators(self) -> list[Any]:
-        """The accumulators that are to be merged; the caller must not change them."""
+        """The accumulators to be merged; the caller must not change them."""
         return [accumulator for _, accumulator in self._parts]
 
     def total(self) -> Any:
-        """Merge what is left, and return the accumulator of all blocks.
+        """Merge the remaining parts, and return the accumulator of all blocks.
 
         Raises
         ------
         BadDataError
-            If there are blocks that do not fit together, or too large a share of bad rows.
+            If blocks are inconsistent, or the share of bad rows is too large.
         """
         self.bad.check(self.n_good.total() + self.n_left_out + self.bad.n)
         while len(self._parts) > 1:
@@ -99,7 +102,7 @@ class BadRows:
     Parameters
     ----------
     limit : int or Share
-        How many are tolerated, or which share of all rows.
+        The number that is tolerated, or the share of all rows.
     """
 
     def __init__(self, limit: int | Share) -> None:
@@ -108,7 +111,7 @@ class BadRows:
         self.n = 0
 
     def add(self, rows: Iterable[BadRow]) -> None:
-        """Count more of them.
+        """Count more bad rows.
 
         Raises
         ------
@@ -128,19 +131,19 @@ class BadRows:
                 self.first.append(row)
 
     def check(self, n_rows: int) -> None:
-        """Compare them with all rows.
+        """Compare their number with that of all rows.
 
         Raises
         ------
         BadDataError
-            If they are a larger share than is tolerated; the message names the first.
+            If their share is larger than tolerated; the message names the first one.
         """
         if isinstance(self._limit, Share) and self._limit.is_below(self.n, n_rows):
             found = f" {self.n:,} of {n_rows:,} rows are bad; "
             raise BadDataError(str(self.first[0]), found, Named("max_bad"), f" is {self._limit}.")
 
     def refuse_all(self) -> None:
-        """Name the first of them where no row is good.
+        """Raise an error for the first one, because no row is good.
 
         Raises
         ------
@@ -158,7 +161,7 @@ class Seen:
         self._sources: dict[Any, str] = {}
 
     def add(self, queries: Iterable[Any], source: str) -> None:
-        """Meet more of them.
+        """Add more queries.
 
         Raises
         ------

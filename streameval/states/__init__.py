@@ -1,4 +1,4 @@
-"""What accumulators keep: states, and the exact numbers and columns that they are made of."""
+"""The states of accumulators, and the exact numbers and columns in them."""
 
 from streameval.errors import require
 from streameval.exact.exact_sum import ExactSum

@@ -1,4 +1,4 @@
-"""Exact sums of probabilities, of what they were worth, and of what happened."""
+"""Exact sums of probabilities, losses and outcomes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import numpy.typing as npt
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import require
 from streameval.exact.cell_sums import cell_sums, single_sum
-from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
+from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log_of_either
 from streameval.exact.power_sums import square_sum, value_sum
+from streameval.exact.scratch import ROWS, borrowed
 from streameval.states.fields import fields_of
 from streameval.states.stack import SummableState
 from streameval.states.state import check_numbers
@@ -28,17 +29,16 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 _EPSILON = 2.0**-52
-_CHUNK = 2**13  # its temporaries stay in the cache
-_SCALE = 1074  # exact sums count in units of 2**-1074
+_MAX_BYTE = 2**8
 
 
 @attrs.frozen
 class CalibrationSums(SummableState):
-    """What the metrics of probabilities need, weighted and exact.
+    """The weighted, exact sums behind the metrics of probabilities.
 
-    Of two classes, the prediction is the probability of the positive one and a hit is a
-    positive. Of K classes, the prediction is the highest probability, and a hit is a row where
-    the first class that has it is the true one.
+    For two classes, the prediction is the probability of the positive class, and a hit is a
+    positive. For K classes, the prediction is the highest probability, and a hit is a row in which
+    the first class with this probability is the true one.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class CalibrationSums(SummableState):
     class_weight : FixedPoint, shape (K,); (0,) for two classes
         The weight of the rows of each true class.
     log_loss, brier : ExactSum
-        Of the rows.
+        The sums of the losses of rows.
     prediction : tuple of B ExactSum
         Predictions by bin.
     class_prediction : tuple of K ExactSum; empty for two classes
@@ -69,12 +69,12 @@ class CalibrationSums(SummableState):
 
     @classmethod
     def zero(cls, config: CalibrationConfig) -> Self:
-        """Sum nothing."""
+        """Return the empty sums."""
         return cls(**cls._nothing(config))
 
     @classmethod
     def _nothing(cls, config: CalibrationConfig) -> dict[str, Any]:
-        """Return the fields of the state that sums nothing."""
+        """Return the fields of the empty sums."""
         nothing, one, classes = ExactSum(), FixedPoint.zeros(()), config.n_classes
         bins = FixedPoint.zeros(config.bins)
         return {
@@ -99,17 +99,19 @@ class CalibrationSums(SummableState):
     ) -> Self:
         """Sum a batch of truths 0 and 1 and of probabilities of 1, both of shape (n,)."""
         is_positive = truth == 1
-        kept = clip_probabilities(probability)
+        logs = clip_probabilities(probability)
+        is_clipped = logs != probability
+        log_of_either(logs, is_positive, out=logs)
         index = bin_indices(probability, config.bins)
         weight, hits = _tallies(index, is_positive, config.bins, weights)
         return cls(
             n=_total(weights, len(truth)),
-            clipped=_total_where(kept != probability, weights),
+            clipped=_total_where(is_clipped, weights),
             weight=weight,
             hits=hits,
             class_weight=FixedPoint.zeros(0),
-            log_loss=value_sum(-log_of_either(kept, is_positive), weights),
-            brier=square_sum(probability, weights, less=is_positive.astype(np.float64)),
+            log_loss=ExactSum() - value_sum(logs, weights),
+            brier=square_sum(probability, weights, less=is_positive),
             prediction=cell_sums(probability, weights, index, config.bins),
             class_prediction=(),
         )
@@ -154,7 +156,7 @@ class CalibrationSums(SummableState):
         return type(self)(**self._added(other))
 
     def _added(self, other: CalibrationSums) -> dict[str, Any]:
-        """Add the fields; the total comes first, so that it is what overflows."""
+        """Add the fields; the total comes first, so that it overflows first."""
         return {
             "n": self.n + other.n,
             "clipped": self.clipped + other.clipped,
@@ -196,15 +198,17 @@ class CalibrationSums(SummableState):
     def _check_predictions(self, config: CalibrationConfig) -> None:
         """Check that the mean prediction of each bin lies in it."""
         edges = [Fraction(i / config.bins) for i in range(config.bins + 1)]
-        sums = zip(pairwise(edges), self.prediction, _in_units_each(self.weight), strict=True)
+        sums = zip(
+            pairwise(edges), self.prediction, self.weight.units_of(UNITS_OF_ONE), strict=True
+        )
         within = (low * w <= total.units <= high * w for (low, high), total, w in sums)
         require(all(within), "prediction is outside its bin")
 
     def _check_classes(self, scale: int) -> None:
-        """Check what holds row by row: probabilities in [0, 1] that sum to 1 or nearly so.
+        """Check what follows if each row has probabilities in [0, 1] that nearly sum to 1.
 
         Rows of the coarsest dtype may be off by less than a tenth. The squared errors of a row
-        are no more than that of its true class, 1, plus the sum of the other probabilities.
+        are at most 1, for its true class, plus the sum of the other probabilities.
         """
         require(self.class_weight.total() == self.n, "class_weight does not add up to n")
         totals = [total.units for total in self.class_prediction]
@@ -223,9 +227,9 @@ class CalibrationMoments(CalibrationSums):
     Parameters
     ----------
     row_brier : ExactSum
-        Of the squared errors of rows, each rounded to a float.
+        The sum of the squared errors of rows, each rounded to a float.
     squared_log_loss, squared_brier : ExactSum
-        Of the squares of the losses of rows.
+        The sums of the squares of the losses of rows.
     """
 
     row_brier: ExactSum
@@ -264,7 +268,7 @@ class CalibrationMoments(CalibrationSums):
         rows, error = np.arange(len(truth)), probability.copy()
         error[rows, truth] -= 1.0
         loss = -log(clip_probabilities(probability[rows, truth]))
-        # a running sum has one order of adding, whatever the layout in memory
+        # a running sum has one order, whatever the layout in memory
         return cls._of(sums, loss, np.add.accumulate(error * error, axis=1)[:, -1], weights)
 
     @classmethod
@@ -283,7 +287,7 @@ class CalibrationMoments(CalibrationSums):
         return super()._added(other) | moments
 
     def check(self, config: CalibrationConfig) -> None:
-        """Check the moments too: squares are no less than means demand, and no more than ranges."""
+        """Check the moments too: squares lie between the bounds that means and ranges imply."""
         super().check(config)
         n = self.n.to_fraction()
         rounding = (n + 1) / 2**40  # of the squared errors of rows
@@ -310,24 +314,30 @@ def clip_probabilities(probability: Floats) -> Floats:
 def bin_indices(probability: Floats, bins: int) -> npt.NDArray[np.intp]:
     """Find the bin ``[i / bins, (i + 1) / bins)`` of each probability; the last is closed.
 
-    Edges are the floats nearest to i / bins, so that 0.6 belongs to the bin from 9 / 15 on:
-    it is less than three fifths by a rounding that nobody sees, and ``floor(p * bins)`` rounds
-    once more.
+    Edges are the floats nearest to i / bins, so that 0.6 belongs to the bin that begins at 9 / 15.
+    The float 0.6 is slightly less than three fifths, and ``floor(p * bins)`` would round again.
     """
-    index = np.empty(len(probability), dtype=np.intp)
-    for start in range(0, len(probability), _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        index[rows] = _bin_numbers(probability[rows], bins)
+    # bytes: fresh pages for wider integers take longer than casts
+    index: npt.NDArray[Any] = np.empty(
+        len(probability), dtype=np.uint8 if bins <= _MAX_BYTE else np.intp
+    )
+    with borrowed(2) as scratch:
+        for start in range(0, len(probability), ROWS):
+            rows = slice(start, start + ROWS)
+            part = probability[rows]
+            index[rows] = _bin_numbers(part, bins, *scratch[:, : len(part)])
     return index
 
 
-def _bin_numbers(probability: Floats, bins: int) -> Floats:
+def _bin_numbers(probability: Floats, bins: int, found: Floats, edge: Floats) -> Floats:
     """Find bins as floats; quotients are the edges, and rarely does one correct the guess."""
-    found = np.floor(probability * bins)
-    is_below = probability < found / bins
+    np.multiply(probability, bins, out=found)
+    np.floor(found, out=found)
+    is_below = probability < np.divide(found, bins, out=edge)
     if is_below.any():
         found -= is_below
-    is_past = probability >= (found + 1.0) / bins
+    np.add(found, 1.0, out=edge)
+    is_past = probability >= np.divide(edge, bins, out=edge)
     if is_past.any():
         found += is_past
     return np.minimum(found, bins - 1.0, out=found)
@@ -352,22 +362,22 @@ def _tally(index: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -
 def _tallies(
     index: npt.NDArray[np.intp], is_hit: Mask, size: int, weights: FixedPoint | None
 ) -> tuple[FixedPoint, FixedPoint]:
-    """Count all rows by bin, and hits alone."""
+    """Count all rows by bin, and hits separately."""
     if weights is None:
-        misses, hits = np.bincount(index + size * is_hit, minlength=2 * size).reshape(2, size)
+        counts = np.zeros(2 * size, dtype=np.int64)
+        for start in range(0, len(index), ROWS):
+            rows = slice(start, start + ROWS)
+            cells = np.multiply(is_hit[rows], size, dtype=np.intp)
+            cells += index[rows]
+            counts += np.bincount(cells, minlength=2 * size)
+        misses, hits = counts.reshape(2, size)
         return FixedPoint(misses + hits), FixedPoint(hits)
     return _tally(index, size, weights), _tally(index[is_hit], size, weights.select(is_hit))
 
 
 def _in_units(number: FixedPoint) -> int:
-    (units,) = _in_units_each(number)
+    (units,) = number.units_of(UNITS_OF_ONE)
     return units
-
-
-def _in_units_each(numbers: FixedPoint) -> list[int]:
-    """Return fixed-point numbers in the unit of exact sums."""
-    unit = int(numbers.unit * (1 << _SCALE))
-    return [units * unit for units in numbers.units()]
 
 
 def _check_part(part: FixedPoint, whole: FixedPoint, name: str, of: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
@@ -23,10 +22,10 @@ Floats = npt.NDArray[np.floating[Any]]
 
 _LARGEST_KEY = np.uint64(2**64 - 1)
 _CHUNK = 2**15  # its temporaries stay in the cache
-_ITEMS_A_PREFIX = 0.25  # from so many for each prefix in range, a table is faster than a sort
+_ITEMS_A_PREFIX = 0.25  # items per prefix from which a table is faster than a sort
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Cells:
     """Cells in the order of their keys.
 
@@ -51,13 +50,13 @@ class Cells:
 
     @classmethod
     def none(cls) -> Self:
-        """Hold nothing."""
+        """Return no cells."""
         nothing = np.zeros(0, dtype=np.uint64)
         return cls(nothing, nothing, FixedPoint.zeros(0), FixedPoint.zeros(0))
 
     @classmethod
     def concatenated(cls, parts: Sequence[Self]) -> Self:
-        """List the cells of parts one after the other; a single part is not copied."""
+        """Concatenate the cells of parts; a single part is not copied."""
         if len(parts) == 1:
             return parts[0]
         groups = [part.group for part in parts if part.group is not None]
@@ -82,9 +81,12 @@ class Cells:
         group: Indices | None = None,
     ) -> Self:
         """Put the rows of a batch into cells of a level."""
-        pos, neg = split_by_class(positive, weights)
-        rows = cls(keys, keys, pos, neg, group)
-        return rows[rows._order(level)]._merged(level)
+        order = _order(keys, group, level)
+        positive, keys = positive[order], keys[order]  # one column at a time, to save memory
+        weights = None if weights is None else weights[order]
+        group = None if group is None else group[order]
+        del order
+        return cls(keys, keys, *split_by_class(positive, weights), group)._merged(level)
 
     @classmethod
     def of_sorted(cls, rows: SortedRows) -> Self:
@@ -125,15 +127,15 @@ class Cells:
 
     def _joined(self, other: Self, level: int) -> Self:
         both = self.concatenated([self, other])
-        order = both._order(level)
+        order = _order(both.lo, both.group, level)
         group = None if both.group is None else both.group[order]
         starts = _starts(prefixes(both.lo[order], level), group)
-        # a cell has come from one list or from both
+        # a cell is from one list or from both
         return both._paired(order[starts], order[_ends(starts, len(order))], level)
 
     def joined_within(self, other: Self, level: int, budget: int | None) -> tuple[int, Self]:
         """Join two canonical lists as `joined` does and fit them as `fitted` does, in one pass."""
-        if level and len(self) and len(other) and self._are_plain and other._are_plain:
+        if level and len(self) and len(other) and self._are_counts and other._are_counts:
             first, span = _prefix_range(level, self.lo, other.lo)
             if len(self) + len(other) >= _ITEMS_A_PREFIX * span:
                 return self._overlaid(other, level, budget, first, span)
@@ -174,27 +176,12 @@ class Cells:
         )
 
     @property
-    def _are_plain(self) -> bool:
-        """Whether there are no groups, and no weights with fractions."""
+    def _are_counts(self) -> bool:
+        """Whether the table has neither groups nor fractional weights."""
         return self.group is None and self.pos.is_whole and self.neg.is_whole
 
-    def _order(self, level: int) -> npt.NDArray[np.intp]:
-        """Find the order of cells, down to what tells them apart at a level."""
-        if self.group is None:
-            # runs that are in order already are merged, not sorted again
-            return np.argsort(self.lo, kind="stable")
-        shift = max(level, _n_zeros(self.lo))
-        if int(self.group.max(initial=0)).bit_length() + 64 - shift <= 64:
-            packed = self.group.astype(np.uint64) << np.uint64(64 - shift)
-            return np.argsort(packed | prefixes(self.lo, shift), kind="stable")
-        by_key = np.argsort(self.lo)
-        packed = self.group[by_key].astype(np.uint64) << np.uint64(32)
-        packed |= np.arange(len(by_key), dtype=np.uint64)
-        packed.sort()
-        return by_key[(packed & np.uint64(2**32 - 1)).astype(np.intp)]
-
     def _merged(self, level: int) -> Self:
-        """Merge neighbours that share a cell at a level; the order is right already."""
+        """Merge neighbours that share a cell at a level; they are already in order."""
         is_start = _is_start(prefixes(self.lo, level), self.group)
         if is_start.all():
             return self
@@ -205,7 +192,7 @@ class Cells:
         lo = hi = self.lo[starts]
         if level:
             hi = np.maximum.reduceat(self.hi, starts)
-        if level and self.group is not None:  # within a cell the order may be any
+        if level and self.group is not None:  # any order is fine within a cell
             lo = np.minimum.reduceat(self.lo, starts)
         group = None if self.group is None else self.group[starts]
         return type(self)(lo, hi, self.pos.sum_runs(starts), self.neg.sum_runs(starts), group)
@@ -213,7 +200,7 @@ class Cells:
     def _paired(
         self, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp], level: int
     ) -> Self:
-        """Merge cells two by two, half the work of any runs; a pair of the same is one cell."""
+        """Merge cells in pairs, half the work of runs; a pair of the same cell is one cell."""
         one, two, are_two = self[first], self[second], first != second
         lo = hi = one.lo
         if level:
@@ -267,13 +254,14 @@ class Cells:
         held = _indices(prefixes(self.lo, level) - first)
         lo, hi = np.full(span, _LARGEST_KEY), np.zeros(span, dtype=np.uint64)
         lo[held], hi[held] = self.lo, self.hi
-        counts = np.zeros((span, 2), dtype=np.int64)  # of negatives and positives
+        counts = np.zeros((span, 2), dtype=np.int64)  # the counts of negatives and positives
         counts[held, 0], counts[held, 1] = self.neg.whole, self.pos.whole
         for start in range(0, len(scores), _CHUNK):
             part = keys_of(scores[start : start + _CHUNK], scale)
             prefix = prefixes(part, level)
             at = _indices(np.subtract(prefix, first, out=prefix))
-            # nearly all rows of a long stream lie within their cell: a read is cheaper than a write
+            # nearly all rows of a long stream are within known cells: a read is cheaper than a
+            # write
             is_outside = (part < lo.take(at)) | (part > hi.take(at))
             ends, cells_of_ends = np.compress(is_outside, part), np.compress(is_outside, at)
             np.minimum.at(lo, cells_of_ends, ends)
@@ -293,9 +281,9 @@ def _ends(starts: npt.NDArray[np.intp], size: int) -> npt.NDArray[np.intp]:
 
 
 def _bounds(ordered: Keys, level: int) -> Keys:
-    """Choose where to cut sorted keys so that each piece, and no cell, has its own prefixes."""
+    """Choose where to cut sorted keys so that no cell is cut."""
     inner = prefixes(ordered[_CHUNK::_CHUNK], level)
-    return inner << np.uint64(min(level, 63))  # of 64 bits nothing is left to shift
+    return inner << np.uint64(min(level, 63))  # a shift by 64 bits is undefined
 
 
 def _pieces(ordered: Keys, bounds: Keys) -> Iterator[slice]:
@@ -307,27 +295,48 @@ def _pieces(ordered: Keys, bounds: Keys) -> Iterator[slice]:
 def _lowest_level(gaps: Keys, n_groups: int, budget: int | None) -> int:
     """Find the lowest level at which cells fit a budget, from the xor of neighbouring keys.
 
-    Cells part at a level if the xor of their keys reaches above it.
+    Cells are separate at a level if the xor of their keys has a bit above it.
     """
     if budget is None or len(gaps) <= budget - n_groups:
         return 0
 
+    from bisect import bisect_left  # noqa: PLC0415 (for cells beyond a budget alone)
+
     def fits(level: int) -> bool:
         return int(np.count_nonzero(gaps >= np.uint64(1 << level))) <= budget - n_groups
 
-    return bisect.bisect_left(range(64), True, key=fits)
+    return bisect_left(range(64), True, key=fits)
 
 
 def _prefix_range(level: int, *ordered: Keys) -> tuple[np.uint64, int]:
-    """Find the min prefix of sorted keys, and how many there are from there to the max."""
+    """Find the min prefix of sorted keys, and the number of prefixes up to the max."""
     ends = np.concatenate([keys[[0, -1]] for keys in ordered if len(keys)])
     first, last = prefixes(np.array([ends.min(), ends.max()]), level).tolist()
     return np.uint64(first), last - first + 1
 
 
 def _indices(numbers: Keys) -> npt.NDArray[np.intp]:
-    """Take small numbers as indices, without a copy where indices have 64 bits."""
+    """Cast small numbers to indices, without a copy if indices have 64 bits."""
     return numbers.view(np.int64).astype(np.intp, copy=False)
+
+
+def _order(lo: Keys, group: Indices | None, level: int) -> npt.NDArray[np.intp]:
+    """Find the order of cells at a level."""
+    if group is None:
+        # runs that are already in order are merged, not sorted again
+        return np.argsort(lo, kind="stable")
+    shift = max(level, _n_zeros(lo))
+    if int(group.max(initial=0)).bit_length() + 64 - shift <= 64:
+        packed = group.astype(np.uint64)
+        packed <<= np.uint64(64 - shift)
+        packed |= prefixes(lo, shift)
+        return np.argsort(packed, kind="stable")
+    by_key = np.argsort(lo)
+    packed = group[by_key].astype(np.uint64)
+    packed <<= np.uint64(32)
+    packed |= np.arange(len(by_key), dtype=np.uint64)
+    packed.sort()
+    return by_key[(packed & np.uint64(2**32 - 1)).astype(np.intp)]
 
 
 def _n_zeros(keys: Keys) -> int:
@@ -357,7 +366,7 @@ def _with_fractions(
     occupied: npt.NDArray[np.intp],
     held: npt.NDArray[np.intp],
 ) -> FixedPoint:
-    """Give new counts the fractions of earlier cells, at `held`: whole counts add none."""
+    """Copy the fractions of earlier cells, at `held`, to new counts: whole counts add none."""
     if earlier.fraction is None:
         return FixedPoint(whole)
     fraction = np.zeros(len(occupied), dtype=np.int64)

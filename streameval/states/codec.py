@@ -13,20 +13,21 @@ offset size    meaning
 ...    payload integers of 1, 2, 4 or 8 bytes, and text
 ====== ======= =============================================
 
-All integers are little-endian. Those of an array are as narrow as the widest of them needs. The
-prefix is the same forever, and version 1, where all have 8 bytes, is read forever. The checksum
-finds accidents, not forgery; what it lets through is still checked as a state by the reader.
+All integers are little-endian. Those of an array are as narrow as the widest of them allows. The
+prefix never changes, and version 1, with 8 bytes for all integers, stays readable forever. The
+checksum detects accidents, not forgery, so the reader checks the state as well.
 """
 
 from __future__ import annotations
 
 import base64
 import functools
+import io
 import json
 import struct
 import zlib
-from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
@@ -49,7 +50,6 @@ __all__ = [
     "MAGIC",
     "PREFIX",
     "VERSION",
-    "Above",
     "Nested",
     "Parts",
     "Prefix",
@@ -62,6 +62,7 @@ __all__ = [
     "encode_header",
     "from_json",
     "from_state_dict",
+    "is_kept",
     "read_prefix",
     "split",
     "to_json",
@@ -77,13 +78,14 @@ MAX_DIMENSIONS = 3
 MAX_DIGITS = 1024
 MAX_SIZE = 2**40
 _WORD = 8
-_TEXT_WIDTHS = 4, 8  # of lengths: a string in memory is many times as large as a short text here
+_TEXT_WIDTHS = 4, 8  # lengths: a string in memory is many times as large as a short text here
 _PIECES = 2**12
 _NO_BASES: Mapping[str, str] = {}
 _IN_THE_HEADER = {"exact_sum", "float64"}
 _LITTLE = {f"{letter}{width}": np.dtype(f"<{letter}{width}") for letter in "iu" for width in WIDTHS}
-_WORDS, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)  # in less time than their classes
+_WORDS, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)  # faster than their classes
 _SHORT_HEADER = 2**12
+_LARGE = 2**16  # bytes
 _CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
@@ -105,7 +107,7 @@ class Prefix:
 
 @attrs.frozen
 class Parts:
-    """The checked parts of encoded bytes; the type is one of ours, or has a name in the header."""
+    """The checked parts of encoded bytes; the type is built in, or has a name in the header."""
 
     version: int
     type_id: int
@@ -115,14 +117,24 @@ class Parts:
 
     @property
     def type_name(self) -> str:
-        """The name of the type: that of one of our classes, or the one in the header."""
+        """The name of the type, from a built-in class or from the header."""
         name: str = OWN_TYPES.get(self.type_id) or self.header["type"]
         return name
 
-    def check_header(self, config: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
-        """Check that the header is the one that would be written of what was read.
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options in the header, by name."""
+        return {name: from_json(value) for name, value in self.header["config"].items()}
 
-        Descriptions of what stands in the payload were checked when that was read.
+    def fields(self, names: Iterable[str], above: Mapping[str, str] = _NO_BASES) -> dict[str, Any]:
+        """Read the fields of the state, which were written in the order of these names."""
+        described = {name: self.header["state"][name] for name in names}
+        return decode_fields(described, self.payload, self.version, above=above)
+
+    def check_header(self, config: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+        """Check that writing what was read would give the same header.
+
+        The descriptions of the payload were checked while it was read.
         """
         described = {
             name: self.header["state"][name]
@@ -141,42 +153,68 @@ class Nested:
     items: tuple[bytes | memoryview, ...]
 
 
-@attrs.frozen
-class Above:
-    """A column of uint64 that is written as what it adds to an earlier one of its length.
-
-    Where they are equal, or nearly so, that takes a byte an item.
-    """
-
-    column: Column
-    base: str
-    start: Column
+_IN_THE_PAYLOAD = FixedPoint, Column, Nested
 
 
-_IN_THE_PAYLOAD = FixedPoint, Column, Above, Nested
-
-
-def encode(type_id: int, name: str, config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
+def encode(
+    type_id: int,
+    name: str,
+    config: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    above: Mapping[str, str] = _NO_BASES,
+) -> bytes:
     """Write one state.
 
     Parameters
     ----------
     type_id, name : int and str
-        Those of the class of the accumulator; the name is written for ids open to others.
+        Those of the class of the accumulator; the name is written for ids of user-defined
+        classes.
     config : mapping
         The configuration: booleans, integers, floats, strings, None and tuples of these.
     fields : mapping
         The state: `FixedPoint` arrays, `Column`s and `Nested` states, which fill the payload,
-        and `ExactSum` numbers, labels, and tuples of these, which stand in the header.
+        and `ExactSum` numbers, labels, and tuples of these, which are in the header.
+    above : mapping of names
+        The uint64 columns that are written as the difference from an earlier column of equal
+        length, and that column. If both are equal, or nearly so, this takes a byte per item.
     """
-    described, payload = _described(fields)
+    described, payload = _described(fields, above)
     header = encode_header(type_id, name, config, described)
-    size = sum([memoryview(part).nbytes for part in payload])
+    size = sum([_size(part) for part in payload])
     prefix = PREFIX.pack(MAGIC, VERSION, type_id, len(header), size, 0)[:-4]
+    narrow = [part for part in payload if not isinstance(part, _Wide)]
+    if len(narrow) < len(payload):
+        return _encoded_in_place(prefix, header, payload)
     checksum = zlib.crc32(header, zlib.crc32(prefix))
-    for part in payload:
+    for part in narrow:
         checksum = zlib.crc32(part, checksum)
-    return b"".join((prefix, _CHECKSUM.pack(checksum), header, *payload))
+    return b"".join((prefix, _CHECKSUM.pack(checksum), header, *narrow))
+
+
+def _encoded_in_place(prefix: bytes, header: bytes, payload: Sequence[_Piece]) -> bytes:
+    """Finish bytes whose payload is narrowed as it is written."""
+    written = _written(prefix + bytes(_CHECKSUM.size) + header, payload)
+    with written.getbuffer() as view:
+        checksum = zlib.crc32(view[PREFIX.size :], zlib.crc32(prefix))
+        _CHECKSUM.pack_into(view, len(prefix), checksum)
+    return written.getvalue()  # no copy
+
+
+def _written(head: bytes, payload: Sequence[_Piece]) -> io.BytesIO:
+    """Write pieces one after the other into new memory."""
+    written = io.BytesIO()
+    written.write(head)
+    for piece in payload:
+        if not isinstance(piece, _Wide):
+            written.write(piece)
+            continue
+        start = written.tell()
+        written.seek(start + piece.nbytes - 1)
+        written.write(b"\0")
+        with written.getbuffer() as view:
+            piece.write(view[start:])
+    return written
 
 
 def encode_header(
@@ -191,14 +229,14 @@ def encode_header(
 
 
 def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefix:
-    """Read the prefix, and compare what it declares with the size of the bytes.
+    """Read the prefix, and compare the declared size with the actual one.
 
     Parameters
     ----------
     head : bytes
         The first 28 bytes, or more of them.
     size : int or None
-        How many bytes there are altogether; None if that shows only at their end.
+        The total number of bytes; None if it is not yet known.
 
     Raises
     ------
@@ -226,12 +264,12 @@ def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefi
 
 
 def split(data: Any) -> Parts:
-    """Check prefix and checksum, and take the bytes apart without copying the payload.
+    """Check prefix and checksum, and split the bytes without copying the payload.
 
     Raises
     ------
     CorruptStateError
-        When the bytes are damaged, cut, or never were a state.
+        When the bytes are damaged or truncated, or never were a state.
     UnsupportedVersionError
         When a newer release wrote them.
     """
@@ -266,15 +304,15 @@ def decode_fields(
     Parameters
     ----------
     described : mapping
-        What the header says of each field, in the order in which they were written.
+        The descriptions of the fields in the header, in the order of writing.
     payload : memoryview
-        Theirs, to its end.
+        Their payload, to its end.
     version : int
-        Of the format.
+        The version of the format.
     above : mapping of names
-        The columns that were written as `Above`, and their bases. In version 1 none was.
+        The columns that were written as differences, and from which; none in version 1.
     widen : bool
-        Whether columns have 8 bytes an item in memory, rather than what they have here.
+        Whether columns have 8 bytes per item in memory, not their stored width.
     """
     fields: dict[str, Any] = {}
     source = _Source(payload, version, widen)
@@ -297,15 +335,14 @@ def decode_named(names: Sequence[str], parts: Parts) -> dict[str, Any]:
     """Read the fields of a state that must have these names, in this order."""
     described = parts.header["state"]
     require(described.keys() == {*names}, "the fields are not those of this version")
-    ordered = {name: described[name] for name in names}
-    return decode_fields(ordered, parts.payload, parts.version)
+    return parts.fields(names)
 
 
 def encode_block(fields: Mapping[str, Any]) -> bytes:
-    """Write fields that stand within a state: the length of a header, it, and their payload."""
+    """Write fields within a state: the length of a header, the header, and the payload."""
     described, payload = _described(fields)
     header = canonical_json(described).encode("ascii")
-    return b"".join((struct.pack("<Q", len(header)), header, *payload))
+    return _written(struct.pack("<Q", len(header)) + header, payload).getvalue()
 
 
 def decode_block(
@@ -329,12 +366,12 @@ def decode_block(
 
 
 def canonical_json(value: Any) -> str:
-    """Write a value of JSON: one text for one value."""
+    """Write canonical JSON: equal values give equal text."""
     return _CANONICAL_JSON.encode(value)
 
 
 def to_json(value: Any) -> Any:
-    """Return an option, or a value that stands in the header, as a value of JSON."""
+    """Convert an option, or another value of the header, to JSON."""
     if isinstance(value, ExactSum):
         return {"exact_sum": f"{value.units:x}"}
     if isinstance(value, tuple):
@@ -353,8 +390,16 @@ def from_json(value: Any) -> Any:
     return value
 
 
+def is_kept(value: Any) -> bool:
+    """Return whether an option would be read as it was written."""
+    try:
+        return bool(from_json(json.loads(canonical_json(to_json(value)))) == value)
+    except (TypeError, ValueError):
+        return False
+
+
 def to_state_dict(data: bytes) -> dict[str, str]:
-    """Write bytes as text: the one form that every checkpoint, metadata and JSON can hold."""
+    """Write bytes as text, the only form that every checkpoint, metadata and JSON can hold."""
     return {"state": base64.b64encode(data).decode("ascii")}
 
 
@@ -390,18 +435,25 @@ def _to_sum(value: dict[str, Any]) -> ExactSum:
         raise CorruptStateError("state is corrupt: an exact sum.") from None
 
 
-def _described(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes | memoryview]]:
+def _described(
+    fields: Mapping[str, Any], above: Mapping[str, str] = _NO_BASES
+) -> tuple[dict[str, Any], list[_Piece]]:
     """Describe fields for the header, and return the payload in pieces."""
     described: dict[str, Any] = {}
-    payload: list[bytes | memoryview] = []
+    payload: list[_Piece] = []
     for name, value in fields.items():
-        described[name], parts = _lay_out(value)
+        base = above.get(name)
+        if base is None:
+            described[name], parts = _lay_out(value)
+        else:
+            description, parts = _lay_out(Column(value.values - fields[base].values))
+            described[name] = description | {"above": base}
         payload += parts
     return described, payload
 
 
-def _lay_out(value: Any) -> tuple[Any, Sequence[bytes | memoryview]]:
-    """Describe a field for the header, and return what stands in the payload, in pieces."""
+def _lay_out(value: Any) -> tuple[Any, Sequence[_Piece]]:
+    """Describe a field for the header, and return its payload in pieces."""
     if not isinstance(value, _IN_THE_PAYLOAD):
         return to_json(value), ()
     if isinstance(value, FixedPoint):
@@ -409,10 +461,6 @@ def _lay_out(value: Any) -> tuple[Any, Sequence[bytes | memoryview]]:
         parts = [_packed(array.astype(_WORDS, copy=False).view(_UNSIGNED)) for array in arrays]
         widths = [part.itemsize for part in parts]
         return {"shape": [*value.whole.shape], "widths": widths}, parts
-    if isinstance(value, Above):
-        difference = Column(value.column.values - value.start.values)
-        description, pieces = _lay_out(difference)
-        return description | {"above": value.base}, pieces
     if isinstance(value, Column) and value.kind == "text":
         return _lay_out_pieces("text", [text.encode("utf-8") for text in value.values])
     if isinstance(value, Nested):
@@ -424,22 +472,57 @@ def _lay_out(value: Any) -> tuple[Any, Sequence[bytes | memoryview]]:
 
 def _lay_out_pieces(
     item_type: str, pieces: Sequence[bytes | memoryview]
-) -> tuple[Any, Sequence[bytes | memoryview]]:
+) -> tuple[Any, Sequence[_Piece]]:
     """Lay out pieces of any length: the length of each, then all of them."""
     lengths = _packed(np.array([len(piece) for piece in pieces], dtype=np.uint64), _TEXT_WIDTHS)
     description = {"column": item_type, "length": len(pieces), "width": lengths.itemsize}
     return description, [lengths, *pieces]
 
 
-def _packed(array: npt.NDArray[Any], widths: Sequence[int] = WIDTHS) -> memoryview:
-    """Return the narrowest little-endian integers; where an array holds these, they are its own."""
+def _packed(array: npt.NDArray[Any], widths: Sequence[int] = WIDTHS) -> memoryview | _Wide:
+    """Return the narrowest little-endian integers, without a copy if the array holds them."""
     dtype = _LITTLE[f"{array.dtype.kind}{narrowest_width(array, widths)}"]
+    if array.size * dtype.itemsize >= _LARGE and array.dtype != dtype:
+        return _Wide(array, dtype)
     return np.ascontiguousarray(array, dtype).data
+
+
+@attrs.frozen(eq=False)
+class _Wide:
+    """A large array that is narrowed while it is written.
+
+    Touching new memory takes longer than narrowing, so there should be no intermediate copy.
+    """
+
+    array: npt.NDArray[Any]
+    dtype: np.dtype[Any]
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an item after narrowing."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all items after narrowing."""
+        return self.array.size * self.dtype.itemsize
+
+    def write(self, view: memoryview) -> None:
+        """Write the items."""
+        narrow = np.frombuffer(view, self.dtype).reshape(self.array.shape)
+        np.copyto(narrow, self.array, casting="unsafe")
+
+
+_Piece: TypeAlias = bytes | memoryview | _Wide
+
+
+def _size(piece: _Piece) -> int:
+    return piece.nbytes if isinstance(piece, _Wide) else memoryview(piece).nbytes
 
 
 @attrs.define
 class _Source:
-    """What is left of a payload, and the field that is being read."""
+    """The unread rest of a payload, and the current field."""
 
     payload: memoryview
     version: int
@@ -449,7 +532,7 @@ class _Source:
     def take_column(
         self, description: dict[str, Any], above: str | None, base: Any
     ) -> Column | Nested:
-        """Read a column that is described; one above another is added to that."""
+        """Read a described column; add it to its base if it was written as a difference."""
         keys = {"column", "length", "width"} if self.version > 1 else {"column", "length"}
         width: Any = description.get("width", _WORD)
         item_type, length = description["column"], description.get("length", -1)
@@ -472,7 +555,7 @@ class _Source:
         return Column(numbers)
 
     def take_numbers(self, description: dict[str, Any]) -> FixedPoint:
-        """Read numbers that are described."""
+        """Read described numbers."""
         keys, widths = {"shape", "widths"}, description.get("widths")
         if self.version == 1:
             has_fraction = description.get("fraction")
@@ -503,7 +586,7 @@ class _Source:
     def _take(
         self, length: int, width: int, letter: str, widths: Sequence[int]
     ) -> npt.NDArray[Any]:
-        """Look at integers without a copy; they must be as narrow as they can be."""
+        """View integers without a copy; they must be as narrow as possible."""
         require(width in widths, self.name)
         size = length * width
         self._require_there(size)
@@ -520,7 +603,7 @@ class _Source:
             self._require_there(shortest)
             self._require_there(int(lengths.max()))
             require(item_type == "text" or shortest >= PREFIX.size, f"{self.name} holds no states")
-        # none is longer than the payload, so that a sum too large for int64 shows as negative
+        # none is longer than the payload, so a sum too large for int64 is negative
         ends = np.cumsum(lengths, dtype=np.int64)
         self._require_there(int(ends.min(initial=0)))
         total = int(ends[-1]) if length else 0
@@ -571,9 +654,9 @@ def _parse_json(header: bytes) -> Any:
         raise CorruptStateError("state is corrupt: the header is not JSON.") from None
 
 
-@functools.lru_cache(maxsize=64)  # most states of a process share their options
+@functools.lru_cache(maxsize=64)  # most states in a process share their options
 def _parse_short(header: bytes, type_id: int) -> dict[str, Any]:
-    """Parse a header, which nobody may change."""
+    """Parse a header; callers must not change it."""
     return _parse(header, type_id)
 
 

@@ -1,4 +1,4 @@
-"""Columns of a state: what identifies a row of it, as plain arrays."""
+"""Columns of a state: plain arrays that identify its rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Column"]
 class Column:
     """A vector of int64, uint64, or strings.
 
-    Counts are `FixedPoint`; what is counted, such as keys, levels and names, stands in columns.
+    Counts are `FixedPoint`; keys, levels and names are columns.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Column:
         return "text" if self.values.dtype == object else self.values.dtype.name
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether type and items are the same."""
+        """Return whether type and items are equal."""
         if not isinstance(other, Column):
             return NotImplemented
         return self.kind == other.kind and bool(np.array_equal(self.values, other.values))

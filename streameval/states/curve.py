@@ -30,10 +30,10 @@ Mask = npt.NDArray[np.bool_]
 
 _MAX_LEVEL = 64
 _MANY = 2.0**62
-_ROUNDING = 2.0**-40  # far above that of a sum over curves
+_ROUNDING = 2.0**-40  # far above the rounding error of a sum over curves
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class ScoredRows:
     """Rows that have been read: a score and a class for each curve.
 
@@ -50,7 +50,7 @@ class ScoredRows:
     has_gaps : bool
         Whether a row may count for some curves only: its score is NaN for the others.
     has_pairs : bool
-        Whether each class has a curve against each other one besides.
+        Whether each class also has a curve against each other class.
     """
 
     scores: Floats
@@ -93,7 +93,7 @@ class ScoredRows:
 
 
 @final
-@attrs.frozen
+@attrs.frozen(repr=False)
 class ScoreTables(StackableState, SummableState):
     """The cells of K curves, one after the other.
 
@@ -104,7 +104,7 @@ class ScoreTables(StackableState, SummableState):
     skipped : FixedPoint, shape ()
         The weight of the rows left out for a score that is NaN.
     negative_label : tuple of labels
-        The label of the negatives, where a label was asked for and one was observed.
+        The label of the negatives, if it was requested and observed.
     levels, sizes : Column of int64, shape (K,)
         How many low bits the keys in a cell of each curve may differ in, and its number of
         cells.
@@ -125,7 +125,7 @@ class ScoreTables(StackableState, SummableState):
 
     @classmethod
     def zero(cls, config: CurveConfig) -> Self:
-        """Hold no cells."""
+        """Return tables without cells."""
         nothing = FixedPoint.zeros(())
         return cls._of(nothing, nothing, (), [(0, Cells.none())] * config.n_curves)
 
@@ -179,7 +179,7 @@ class ScoreTables(StackableState, SummableState):
         )
 
     def noting(self, skipped: FixedPoint | None, negative_label: tuple[Label, ...]) -> Self:
-        """Count what a batch left out, and remember the label of its negatives."""
+        """Count the rows that a batch left out, and remember the label of its negatives."""
         if skipped is None and negative_label in ((), self.negative_label):
             return self
         return attrs.evolve(
@@ -189,7 +189,7 @@ class ScoreTables(StackableState, SummableState):
         )
 
     def with_rows(self, rows: ScoredRows) -> Self:
-        """Count the rows of a batch, once they are noted; `fitted` keeps the budget."""
+        """Count the rows of a batch after `noting` it; `fitted` keeps the budget."""
         tables = (
             (level, cells.with_rows(scores, rows.scale, positive, weights, level))
             for (level, cells), (scores, positive, weights) in zip(
@@ -199,10 +199,10 @@ class ScoreTables(StackableState, SummableState):
         return self._of(self.n + rows.n, self.skipped, self.negative_label, tables)
 
     def to_rows(self, scale: Scale, limit: int) -> ScoredRows | None:
-        """List the rows that this state counts; None if they are over `limit`, or not known.
+        """List the rows that this state counts; None if they exceed `limit` or are unknown.
 
-        They are known while every cell is one score, and no weight has a fraction. A curve that
-        counts fewer rows has scores of NaN behind its own.
+        They are known while every cell is one score and no weight has a fraction. A curve that
+        counts fewer rows has NaN scores after its own.
         """
         if not (self.n.is_whole and self.n.whole <= limit) or self.levels.values.any():
             return None
@@ -350,7 +350,7 @@ def _check_negative_labels(labels: Stack, neg: Stack, config: CurveConfig) -> No
     require(np.array_equal(counts, is_named), "negative_label")
     for label in itertools.chain.from_iterable(labels.forms):
         require(type(label) is type(positive) and label != positive, "negative_label")
-        canonical_label(label, name="negative_label")  # refuses what no batch could hold
+        canonical_label(label, name="negative_label")  # refuses states that no batch could produce
 
 
 def check_cells(lo: Stack, hi: Stack, pos: Stack, neg: Stack, scale: Scale) -> None:
@@ -372,7 +372,7 @@ def check_cells(lo: Stack, hi: Stack, pos: Stack, neg: Stack, scale: Scale) -> N
     require((lo.items <= hi.items).all(), "lo passes hi")
     pos_items, neg_items = pos.items, neg.items
     require((pos_items.is_positive() | neg_items.is_positive()).all(), "an empty cell")
-    several = pos_items.whole + neg_items.whole >= 2  # an example at either end weighs 1, or 2**-62
+    several = pos_items.whole + neg_items.whole >= 2  # each end weighs at least 1, or 2**-62
     is_split = pos.has_fraction | neg.has_fraction
     if is_split.any():
         parts = [part.fraction for part in (pos_items, neg_items) if part.fraction is not None]
@@ -406,7 +406,7 @@ def check_canonical(
     require(not len(outside), f"level {outside[:1].sum()}")
     starts = np.cumsum(sizes) - sizes
     is_first = np.zeros(len(lo) + 1, dtype=bool)
-    is_first[starts] = True  # that of an empty table is the start of the next one
+    is_first[starts] = True  # an empty table starts where the next one starts
     if group is not None:
         is_first[1:-1] |= group[1:] != group[:-1]
     low, high = _prefixes(lo, levels, sizes), _prefixes(hi, levels, sizes)
@@ -425,7 +425,7 @@ def check_canonical(
 
 
 def _prefixes(keys: Keys, levels: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Keys:
-    """Drop the lowest bits of keys, as many as the level of the table of each."""
+    """Drop as many of the lowest bits of each key as the level of its table."""
     if (levels == levels[0]).all():
         return prefixes(keys, int(levels[0])) if levels[0] else keys
     shift = np.repeat(levels.astype(np.uint64), sizes)
@@ -443,7 +443,7 @@ def _one_label(mine: tuple[Label, ...], theirs: tuple[Label, ...]) -> tuple[Labe
 
 
 def _one_label_of_runs(labels: Stack, starts: npt.NDArray[np.int64]) -> Stack:
-    """Find the label of each run of states that begins at `starts`, among which none differs."""
+    """Find the label of each run of states that begins at `starts`; labels must agree in a run."""
     if not any(labels.forms):
         return Stack(((),), np.zeros(len(starts), dtype=np.intp), None)
     forms = [labels.forms[code] for code in labels.codes.tolist()]

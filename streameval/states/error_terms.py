@@ -1,7 +1,7 @@
-"""What each row adds to the sums of regression measures, and the numbers that these accept.
+"""The terms that a row adds to regression measures, and the numbers that the measures accept.
 
-Only operations that IEEE 754 defines to the last bit are used, element by element, so the terms
-of a row are the same on every CPU.
+The terms use only operations that IEEE 754 defines to the last bit, element by element, so they are
+the same on every CPU.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["NONNEGATIVE", "ErrorRows", "Range", "ranges_of"]
 Floats = npt.NDArray[np.float64]
 Terms = tuple[Floats, ...]
 
-_EPSILON = 2.0**-52  # what scikit-learn divides by instead of a truth of 0
+_EPSILON = 2.0**-52  # scikit-learn divides by this instead of by a truth of 0
 _LOG_2 = 0.6931471805599453
 _LARGE = 20.0  # from here on log(cosh(x)) is x - log(2)
 _MAX_EXPONENT = 400
-_MAX_TERM = 480  # the exponent of two that no term of a deviance passes
+_MAX_TERM = 480  # no term of a deviance exceeds two to this power
 _MIN_LOG = -700.0
 _NEAR = 0.5
 _SMALL_RATIO = 2.0**-1000
@@ -50,7 +50,7 @@ class ErrorRows:
     error: Floats
 
     def taken(self, indices: npt.NDArray[np.intp]) -> ErrorRows:
-        """Take some rows."""
+        """Select some rows."""
         return ErrorRows(self.truth[indices], self.prediction[indices], self.error[indices])
 
     def terms(self, term: Term) -> Terms:
@@ -58,7 +58,7 @@ class ErrorRows:
         return _TERMS[term.name](self, term.parameter)
 
     def extreme(self, name: str) -> Floats:
-        """Compute what the maximum is kept of."""
+        """Compute the values whose maximum is kept."""
         return EXTREMES[name](self)
 
 
@@ -109,7 +109,7 @@ def _log_cosh(rows: ErrorRows) -> Floats:
 
 
 def _tweedie(rows: ErrorRows, power: float) -> Terms:
-    """Compute the deviance with ``r = y / p``, which it is 0 for at 1.
+    """Compute the deviance as a function of ``r = y / p``, which is 0 at 1.
 
     ``2 p (r log(r) - (r - 1))`` for Poisson, ``2 ((r - 1) - log(r))`` for gamma, else
     ``2 p**b (r**b - 1 - b (r - 1)) / ((1 - power) b)`` with ``b = 2 - power``.
@@ -126,7 +126,7 @@ def _tweedie(rows: ErrorRows, power: float) -> Terms:
     else:
         growth = expm1(np.maximum(b * logarithm, _MIN_LOG))
         half = exp(b * log(prediction)) * ((growth - b * excess) / ((1.0 - power) * b))
-    return (2.0 * np.maximum(half, 0.0),)  # below 0 by rounding alone
+    return (2.0 * np.maximum(half, 0.0),)  # negative only by rounding
 
 
 def _products(a: Terms, b: Terms) -> Terms:
@@ -143,7 +143,7 @@ def _squared_truth(rows: ErrorRows) -> Terms:
 
 
 def _log_ratio(ratio: Floats, excess: Floats) -> Floats:
-    """Take the logarithm of a ratio, given what it exceeds 1 by; of 0 and below, a low number."""
+    """Compute the logarithm of a ratio from its excess over 1; a low number for ratios up to 0."""
     is_near = np.abs(excess) < _NEAR
     near = log1p(np.where(is_near, excess, 0.0))
     return np.where(is_near, near, log(np.maximum(ratio, _SMALL_RATIO)))
@@ -173,11 +173,11 @@ _TERMS: dict[str, Callable[[ErrorRows, float], Terms]] = {
 NONNEGATIVE = _TERMS.keys() - {
     *("prediction", "product", "squared_error_by_truth", "third_truth"),
 }
-"""The terms that are at least 0 in each row."""
+"""The terms that are nonnegative in each row."""
 
 EXTREMES: dict[str, Callable[[ErrorRows], Floats]] = {
     "absolute_error": lambda rows: np.abs(rows.error),
     "truth": lambda rows: rows.truth,
     "negated_truth": lambda rows: -rows.truth,
 }
-"""What maxima are kept of."""
+"""The values whose maxima are kept."""

@@ -9,7 +9,6 @@ import attrs
 
 from streameval.errors import corrupt, require
 from streameval.exact.fixed_point import FixedPoint
-from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.state import check_numbers
 
@@ -20,7 +19,6 @@ __all__ = [
     "fields_of",
     "make_state",
     "omitted_defaults",
-    "written_fields",
     "written_values",
 ]
 
@@ -33,11 +31,11 @@ def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
 
 
 def written_values(value: attrs.AttrsInstance) -> dict[str, Any]:
-    """Return the fields that stand in bytes, by name: all but omitted defaults.
+    """Return the fields that the bytes hold, by name: all except omitted defaults.
 
-    A field declared ``attrs.field(default=..., metadata={"omit_default": True})`` is written
-    only where it differs from its default, so that bytes from before it was added are those
-    that its default gives.
+    A field declared ``attrs.field(default=..., metadata={"omit_default": True})`` is written only
+    if it differs from its default, so that bytes from releases without the field
+    equal the bytes of its default.
     """
     defaults = omitted_defaults(type(value))
     return {
@@ -57,25 +55,12 @@ def omitted_defaults(owner: Any) -> dict[str, Any]:
     }
 
 
-def written_fields(state: attrs.AttrsInstance) -> dict[str, Any]:
-    """Return the fields of a state in written form, but for omitted defaults.
-
-    A column declared ``attrs.field(metadata={"above": "lo"})`` is written as its difference
-    from the column `lo` before it.
-    """
-    fields = written_values(state)
-    for name, base in bases(type(state)).items():
-        if name in fields:
-            fields[name] = codec.Above(fields[name], base, fields[base])
-    return fields
-
-
 @functools.lru_cache(maxsize=256)
 def _names(cls: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in attrs.fields(cls))
 
 
-@functools.lru_cache(maxsize=256)  # called whenever bytes are read or written
+@functools.lru_cache(maxsize=256)  # called for all bytes read or written
 def field_types(state_type: type[Any]) -> dict[str, str]:
     """Name the type of each field, however its annotation is written."""
     return {field.name: _type_name(field.type) for field in attrs.fields(state_type)}
@@ -83,13 +68,16 @@ def field_types(state_type: type[Any]) -> dict[str, str]:
 
 @functools.lru_cache(maxsize=256)
 def bases(state_type: type[Any]) -> dict[str, str]:
-    """Name the base of each column that is declared with one."""
+    """Map each column that is written as its difference from an earlier one to that one.
+
+    It is declared ``attrs.field(metadata={"above": "lo"})``.
+    """
     fields = attrs.fields(state_type)
     return {field.name: field.metadata["above"] for field in fields if "above" in field.metadata}
 
 
 def make_state(state_type: type[Any], fields: dict[str, Any]) -> Any:
-    """Make a state from fields that were read; its class must keep them as they are."""
+    """Make a state from fields that were read; its class must keep them unchanged."""
     state = state_type(**fields)
     for name, value in fields.items():
         kept = getattr(state, name)

@@ -38,7 +38,7 @@ Add = Callable[[Sequence[Any]], Any]
 """Adds up several states of one configuration."""
 
 _ARRAYS = {"FixedPoint": ("whole", "fraction"), "Column": ("int64", "uint64", "text")}
-_CHUNK = 2**16  # items checked at once: more would take memory, and leave the cache
+_CHUNK = 2**16  # items checked at once: more would need memory and exceed the cache
 _SUMMED = 2**19  # items added up at once
 _LETTERS = {"whole": "u", "fraction": "u", "int64": "i", "uint64": "u"}
 _EMPTY = {array: np.zeros(0, dtype=f"{letter}1") for array, letter in _LETTERS.items()}
@@ -71,7 +71,7 @@ class _Field:
 
     @classmethod
     def of_stack(cls, name: str, type_name: str, stack: Stack, base: Stack | None) -> Self:
-        """Make the field of a stack; `base` is that of the column that it is an offset from."""
+        """Make the field of a stack; `base` is the stack of the column that offsets refer to."""
         arrays = {array: _EMPTY[array] for array in _ARRAYS.get(type_name, ())}
         if type_name == "FixedPoint":
             numbers = stack.items
@@ -92,7 +92,7 @@ class _Field:
         return cls(name, type_name, forms, np.zeros(size, dtype=np.uint8), arrays)
 
     def is_default(self, default: Any) -> bool:
-        """Tell whether every state has an empty default, so that bytes omit the field."""
+        """Return whether every state has the empty default, so that bytes omit the field."""
         counts = np.bincount(self.codes, minlength=len(self.forms)).tolist()
         own = form_of(default)
         return all(form == own for form, count in zip(self.forms, counts, strict=True) if count)
@@ -101,7 +101,7 @@ class _Field:
     def concatenated(cls, fields: Sequence[Self]) -> Self:
         """List the states of several fields of one name."""
         first = fields[0]
-        # 1 and True are equal, but not the same value
+        # 1 and True are equal, but different values
         key = _itself if first.type_name in _ARRAYS else id
         forms = {key(form): form for field in fields for form in field.forms}
         code_by_key = {own: code for code, own in enumerate(forms)}
@@ -158,7 +158,7 @@ class _Field:
         return np.array([form[1] for form in self.forms], dtype=np.int64)[self.codes]
 
     def value(self, index: int, base: Any) -> Any:
-        """Make the field of one state; `base` is the column that it is an offset from."""
+        """Make the field of one state; `base` is the column that offsets refer to."""
         form = self.forms[self.codes[index]]
         if not self.arrays:
             return form
@@ -223,7 +223,7 @@ class _Field:
 class FlatStates:
     """States of one class and one configuration, field after field.
 
-    Memory holds the numbers alone, in the narrowest type that fits the widest of a field.
+    Memory holds only the numbers, in the narrowest type that fits the widest number of a field.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class FlatStates:
     def of(
         cls, config: Any, states: Sequence[State], state_type: type[State] | None = None
     ) -> Self:
-        """Hold states, in their order; without states, their class must be passed."""
+        """Store states in their order; without states, the class must be passed."""
         state_type = type(states[0]) if state_type is None else state_type
         made = []
         base = bases(state_type)
@@ -253,7 +253,7 @@ class FlatStates:
 
     @classmethod
     def of_stacks(cls, config: Any, stacks: Mapping[str, Stack], state_type: type[State]) -> Self:
-        """Hold states, given by their fields."""
+        """Store states, given by their fields."""
         base = bases(state_type)
         made = (
             _Field.of_stack(name, type_name, stacks[name], stacks.get(base.get(name, "")))
@@ -277,7 +277,7 @@ class FlatStates:
         return self._with(field.taken(indices) for field in self._fields)
 
     def summed(self, groups: Indices, n_groups: int, add: Add) -> Self:
-        """Add up the states of each group, of which none is empty.
+        """Add up the states of each group; no group is empty.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class FlatStates:
         n_groups : int
             The number of groups.
         add : callable
-            Adds up states that can only be added as objects: those that are not `SummableState`.
+            Adds up states that are not a `SummableState`, as objects.
 
         Raises
         ------
@@ -305,7 +305,7 @@ class FlatStates:
         return ordered._added(sizes, add)
 
     def _sum_runs(self, sizes: Indices) -> Self:
-        """Add up runs of states in columns, a few at a time: temporaries are wide."""
+        """Add up runs of states in columns, a few at a time, because temporaries are wide."""
         step = max(2, self._n_states_of(_SUMMED))
         if len(self) <= step:
             return self._sum_of(range(len(self)), sizes)
@@ -337,7 +337,7 @@ class FlatStates:
         return limit * len(self) // max(1, items)
 
     def _added(self, sizes: Indices, add: Add) -> Self:
-        """Add up runs of states as objects; a state alone stays where it is."""
+        """Add up runs of states as objects; a single state is kept."""
         ends = np.cumsum(sizes)
         alone = ends[sizes == 1] - 1
         runs = zip((ends - sizes)[sizes > 1].tolist(), ends[sizes > 1].tolist(), strict=True)
@@ -352,7 +352,7 @@ class FlatStates:
         return len(self._fields[0].codes)
 
     def __iter__(self) -> Iterator[State]:
-        """Make one state after the other."""
+        """Yield the states one by one."""
         return map(self.state, range(len(self)))
 
     def state(self, index: int) -> State:
@@ -364,6 +364,11 @@ class FlatStates:
             values[field.name] = field.value(index, start)
         made: State = make_state(self.state_type, values)
         return made
+
+    def total(self, index: int) -> FixedPoint:
+        """Return the `n` of one state."""
+        total: FixedPoint = self._fields[0].value(index, None)
+        return total
 
     def totals(self) -> FixedPoint:
         """Return the `n` of every state, as a vector."""
@@ -428,7 +433,7 @@ class FlatStates:
         written : mapping
             The `fields` of the states.
         errors : tuple of exceptions
-            What the check of a hostile state may raise; for a user's class, anything.
+            The errors that the check of a hostile state can raise; for a user's class, any error.
 
         Raises
         ------
@@ -468,7 +473,7 @@ class FlatStates:
             try:
                 self.state_type.check_all(self.config, self._stacks(chunk))
             except errors:
-                self._check_each(chunk, errors)  # which says where
+                self._check_each(chunk, errors)  # raises with the position
                 raise
 
     def _check_each(self, chunk: range, errors: tuple[type[Exception], ...]) -> None:

@@ -56,7 +56,7 @@ class GroupTables(State):
 
     @classmethod
     def zero(cls, config: GroupedConfig) -> Self:  # noqa: ARG003 - one signature for all
-        """Hold no group."""
+        """Return tables without groups."""
         return cls._of(FixedPoint.zeros(()), 0, np.zeros(0, dtype=np.int64), Cells.none())
 
     @classmethod
@@ -70,10 +70,11 @@ class GroupTables(State):
         index : int64 array, shape (n,)
             The index among them of the group of each row.
         rows : ScoredRows
-            Of one curve.
+            The rows of one curve.
         """
-        keys = keys_of(rows.scores[0], rows.scale)
-        cells = Cells.of_rows(keys, rows.positive[0], rows.weights, 0, index)
+        cells = Cells.of_rows(
+            keys_of(rows.scores[0], rows.scale), rows.positive[0], rows.weights, 0, index
+        )
         return cls._of(rows.n, 0, groups, cells)
 
     @classmethod
@@ -91,7 +92,7 @@ class GroupTables(State):
         )
 
     def cells(self, index: Indices | None = None) -> Cells:
-        """List the cells, each with the index of its group, or what `index` has for that group."""
+        """List the cells, each with the index of its group, mapped by `index` if given."""
         own = np.arange(len(self.groups)) if index is None else index
         of_cell = np.repeat(own, self.sizes.values)
         return Cells(self.lo.values, self.hi.values, self.pos, self.neg, of_cell)

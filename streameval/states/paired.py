@@ -33,7 +33,7 @@ class PairedCounts(SummableState):
 
     @classmethod
     def zero(cls, config: Any) -> Self:  # noqa: ARG003 - one signature for all
-        """Count nothing."""
+        """Return empty counts."""
         return cls(FixedPoint.zeros(()), FixedPoint.zeros((2, 2)))
 
     @classmethod
@@ -47,7 +47,7 @@ class PairedCounts(SummableState):
         return cls(n, outcomes.reshape(2, 2))
 
     def __add__(self, other: Self) -> Self:
-        """Add cell by cell; the total comes first, so that it is what overflows."""
+        """Add cell by cell; the total comes first, so that it overflows first."""
         return type(self)(self.n + other.n, self.outcomes + other.outcomes)
 
     def check(self, config: Any) -> None:  # noqa: ARG002 - one signature for all

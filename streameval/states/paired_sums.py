@@ -1,4 +1,4 @@
-"""What the measures of two models on the same rows need, besides which of them is right."""
+"""The sums behind measures of two models on the same rows, besides which model is right."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 LARGEST_NUMBER = 2.0**200
-"""The largest truth or prediction that errors are taken of: their fourth power is finite."""
+"""The largest truth or prediction: the fourth power of its error is finite."""
 
 LARGEST_LOSS = {
     "log_loss": 36.05,
@@ -53,7 +53,7 @@ _FIELDS_OF_LOSS = 5
 
 
 def losses_of(name: str, positive: Mask, probability: Floats) -> Floats:
-    """Compute one of the losses of each row, rounded once."""
+    """Compute a loss for each row, rounded once."""
     if name == "log_loss":
         return -log_of_either(clip_probabilities(probability), positive)
     error = probability - positive
@@ -61,7 +61,7 @@ def losses_of(name: str, positive: Mask, probability: Floats) -> Floats:
 
 
 def errors_of(name: str, error: Floats) -> Floats:
-    """Compute one of the measures of an error of each row, rounded once."""
+    """Compute an error measure for each row, rounded once."""
     return error * error if name == "mse" else np.abs(error)
 
 
@@ -69,8 +69,8 @@ def errors_of(name: str, error: Floats) -> Floats:
 class LossSums:
     """The exact sums of the losses of two models, of their squares, and of their products.
 
-    They give the mean and the variance of either loss, and of the difference row by row, with
-    nothing rounded on the way.
+    They give the mean and the variance of either loss, and of the row-by-row difference, without
+    intermediate rounding.
     """
 
     a: ExactSum
@@ -96,7 +96,7 @@ class LossSums:
         return self.aa - self.ab - self.ab + self.bb
 
     def check(self, n: Fraction, largest: Fraction, name: str) -> None:
-        """Check ranges, and that squares are no less than their means demand."""
+        """Check ranges, and that squares are at least what their means imply."""
         spare = (n + 1) / 2**1000  # products below 2**-968 are rounded
         sums = (("a", self.a, self.aa), ("b", self.b, self.bb))
         for model, total, squares in (
@@ -115,23 +115,23 @@ class LossSums:
 @final
 @attrs.frozen
 class PairedSums(State):
-    """Which of two models is right, and what the other measures need.
+    """Which of two models is right, and the sums behind the other measures.
 
     Parameters
     ----------
     n : FixedPoint, shape ()
         The sum of the weights.
     outcomes : FixedPoint, shape (2, 2)
-        As those of `PairedCounts`.
+        As in `PairedCounts`.
     joint : FixedPoint, shape (K, K, K) or (0,)
         By truth, decision of A, and decision of B.
     losses : tuple of ExactSum
         The five `LossSums` of each loss.
     levels, sizes : Column of int64, shape (3,) or (0,)
-        Of the cells of A, of those of B, and of the pairs of scores: the bits by which keys
-        within one may differ, and their number.
+        For the cells of A, the cells of B, and the pairs of scores: the number of low bits in which
+        the keys in a cell may differ, and the number of cells.
     lo, hi : Column of uint64, shape (m,)
-        The ends of the cells of A, then of B; there are none while each pair is exact.
+        The ends of the cells of A, then of B; empty while each pair is exact.
     pair_a, pair_b : Column of uint64, shape (p,)
         The keys of the pairs, without the bits of their level.
     pos, neg : FixedPoint, shape (m + p,)
@@ -152,7 +152,7 @@ class PairedSums(State):
 
     @classmethod
     def zero(cls, config: PairedConfig) -> Self:
-        """Count nothing."""
+        """Return empty counts."""
         return cls.made(
             PairedCounts.zero(config),
             FixedPoint.zeros(cls._joint_shape(config)),
@@ -168,7 +168,7 @@ class PairedSums(State):
         losses: tuple[ExactSum, ...],
         pairs: ScorePairs | None,
     ) -> Self:
-        """Put the parts together."""
+        """Assemble the parts."""
         margins = () if pairs is None else pairs.margins
         kept = ScorePairs.none() if pairs is None else pairs
         levels = [level for level, _ in margins] + ([] if pairs is None else [pairs.level])
@@ -233,7 +233,7 @@ class PairedSums(State):
         return self.made(counts, self.joint + other.joint, losses, pairs)
 
     def check(self, config: PairedConfig) -> None:
-        """Check the parts, and that they are of the same rows."""
+        """Check the parts, and that they count the same rows."""
         self.counts.check(config)
         self._check_joint(config)
         n, names = self.n.to_fraction(), config.losses
@@ -266,7 +266,7 @@ class PairedSums(State):
         truth, a, b = np.indices((k, k, k)).reshape(3, -1)
         codes = 2 * (truth == a) + (truth == b)
         flat = self.joint.reshape(-1)
-        flat.total()  # refuses what no sum of weights can be
+        flat.total()  # refuses numbers that no sum of weights can be
         expected = flat.scatter(codes, 4).reshape(2, 2)
         require(expected == self.outcomes, "joint differs from outcomes")
 
@@ -294,7 +294,7 @@ class PairedSums(State):
             require(not levels.any() and not len(self.lo), "cells of pairs that are exact")
 
     def _check_margins(self, pairs: ScorePairs, config: PairedConfig) -> None:
-        """Check the cells of each model, and that they hold the rows of the pairs."""
+        """Check the cells of each model, and that they count the rows of the pairs."""
         sizes, levels = self.sizes.values[:2], self.levels.values[:2]
         require(bool((levels <= pairs.level).all()), "cells are coarser than pairs")
         end = len(self.lo)

@@ -15,7 +15,7 @@ from streameval.states.sealed import detached
 __all__ = ["MergeAll", "Pane", "Panes", "Span", "newest_end"]
 
 MergeAll = Callable[[Sequence[Sequence[Any]]], Sequence[Any]]
-"""Merges groups of accumulators, each with one at least, into one for each group."""
+"""Merges each group of one or more accumulators into one."""
 
 
 @attrs.frozen
@@ -60,7 +60,7 @@ class Span:
 
 @attrs.frozen
 class Panes:
-    """Panes by tier and number, both determined by the times of the rows alone.
+    """Panes by tier and number, which depend only on the times of the rows.
 
     The accumulators never change: an update changes forks. A row's own time and the newest time
     decide its pane. The newest time only grows, so a pane that has moved on for some of the
@@ -75,7 +75,7 @@ class Panes:
     before : Pane or None
         The rows older than the last tier; None while there are none.
     total : accumulator or None
-        The accumulator of all rows, where it is known.
+        The accumulator of all rows, if it is known.
     """
 
     newest: int | None
@@ -169,7 +169,7 @@ class Panes:
         return attrs.evolve(self, newest=newest, tiers=tuple(tiers), before=before)
 
     def with_panes(self, other: Self, config: Any, merge_all: MergeAll) -> Self:
-        """Add the panes of another state, which has some; all others are shared, not copied."""
+        """Add the panes of another state, which is not empty; share all other panes."""
         newest = max(time for time in (self.newest, other.newest) if time is not None)
         mine, more = (one.aged(newest, config, merge_all) for one in (self, other))
         tiers = tuple(

@@ -39,7 +39,7 @@ Keys = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 
 MAX_ROWS = 2**24
-"""The max number of rows of a query: products of two counts stay exact in float64."""
+"""The max number of rows of a query, so that products of two counts are exact in float64."""
 
 
 @attrs.frozen(eq=False)
@@ -56,7 +56,7 @@ class _Cells:
     count: Ints
 
     _KEYS: ClassVar[tuple[str, ...]]
-    """The columns that tell cells apart, in the order in which they are sorted."""
+    """The columns that distinguish cells, in sorting order."""
     _COUNTS: ClassVar[tuple[str, ...]]
     """The columns that add up when equal cells are joined."""
 
@@ -66,7 +66,7 @@ class _Cells:
 
     @property
     def columns(self) -> list[npt.NDArray[Any]]:
-        """The columns that tell cells apart."""
+        """The columns that identify a cell."""
         columns = (getattr(self, name) for name in self._KEYS)
         return [column for column in columns if column is not None]
 
@@ -95,16 +95,16 @@ class _Cells:
         return type(self)(**found)
 
     def per_query(self, n_queries: int, counts: Ints | None = None) -> Ints:
-        """Add up by query the counts of the cells, or others."""
+        """Add up the counts of the cells, or other counts, by query."""
         return counts_of(self.query, self.count if counts is None else counts, n_queries)
 
 
 @attrs.frozen(eq=False)
 class Ranked(_Cells):
-    """Retrieved documents, those of one query, score and grade counted together.
+    """Retrieved documents; equal ones of a query, by score and grade, are counted together.
 
-    In ranking order: by query, then by falling score, then by falling document where documents
-    break ties, then by falling grade.
+    They are in ranking order: by query, then by falling score, then by falling document if
+    documents break ties, then by falling grade.
 
     Parameters
     ----------
@@ -113,11 +113,11 @@ class Ranked(_Cells):
     key : uint64 array, shape (m,)
         The key of the score, 0 for NaN, which ranks last; or any key of the same order.
     document : int64 or object array, shape (m,), optional
-        The id of the document where documents break ties.
+        The id of the document, if documents break ties.
     grade : uint64 array, shape (m,)
         The key of the relevance, 0 for a document that no measure uses.
     above, size : int64 array, shape (m,), optional
-        The numbers of documents above the tie level of each cell and in it, where the cells of
+        The numbers of documents above the tie level of each cell and in it, if the cells of
         grade 0 have been dropped.
     """
 
@@ -156,8 +156,8 @@ class Ranked(_Cells):
     def of_complete(cls, query: Ints, above: Ints, size: Ints, grades: Keys, code: Ints) -> Self:
         """Count together the documents of complete queries with equal grades and tie levels.
 
-        Once each document knows how many stand above it, those of grade 0 are not needed, and
-        tie levels sort by that number as they would by score.
+        Once the number of documents above each document is known, grade 0 is not needed, and tie
+        levels sort by this number instead of the score.
 
         Parameters
         ----------
@@ -200,9 +200,9 @@ class Ranked(_Cells):
 
 @attrs.frozen(eq=False)
 class Gained(_Cells):
-    """Judged documents with a gain, those of one query and gain counted together.
+    """Judged documents with a gain; those with equal query and gain are counted together.
 
-    By query, then by falling gain.
+    They are sorted by query, then by falling gain.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class Gained(_Cells):
         return cls(queries, counts, gains[turned((codes, gained[1]))[0]], founds)
 
     def trimmed(self, config: RankingConfig) -> Self:
-        """Keep the highest gains, as many as an ideal ranking needs."""
+        """Keep as many of the highest gains as an ideal ranking needs."""
         if config.kept_gains is None:
             return self
         kept = runs_above(self.count, self.query) < config.kept_gains
@@ -265,20 +265,20 @@ class Queries:
     Parameters
     ----------
     ids : int64 or object array, shape (Q,), optional
-        Sorted; None where queries have no ids.
+        Sorted; None if queries have no ids.
     rows : int64 array, shape (Q,)
         The number of retrieved documents.
     relevant, found : int64 array, shape (Q, L)
         The number of judged documents that reach each relevance level, and how many of them
         were retrieved.
     declared : int64 array, shape (Q,)
-        The declared number of relevant documents, -1 if there is none.
+        The declared number of relevant documents, -1 without one.
     ranked : Ranked
         The retrieved documents.
     gained : Gained
         The judged documents with a gain, if a measure uses gains.
     weights : FixedPoint, shape (Q,)
-        What each query counts; without items if all count 1.
+        The weight of each query; empty if all weights are 1.
     """
 
     ids: npt.NDArray[Any] | None
@@ -292,7 +292,7 @@ class Queries:
 
     @classmethod
     def none(cls, config: RankingConfig) -> Self:
-        """Make no query."""
+        """Return no queries."""
         nothing, keys = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
         levels = np.zeros((0, len(config.levels)), dtype=np.int64)
         document = nothing if config.keeps_documents else None
@@ -305,7 +305,7 @@ class Queries:
         return len(self.rows)
 
     def joined(self, other: Self, ids: npt.NDArray[Any], mine: Ints, theirs: Ints) -> Self:
-        """Join the rows of each query, given all ids and the index among them of each side's."""
+        """Join the rows of each query, given all ids and the indices of each side's ids."""
         size, levels = len(ids), self.relevant.shape[1]
         rows = np.zeros(size, dtype=np.int64)
         relevant, found = np.zeros((2, size, levels), dtype=np.int64)
@@ -336,7 +336,7 @@ class Queries:
         )
 
     def between(self, first: int, last: int) -> Self:
-        """Keep the queries from `first` to before `last`; only indices of queries are copied."""
+        """Keep the queries from `first` up to but not including `last`; copy only their indices."""
         ranked = slice(*np.searchsorted(self.ranked.query, (first, last)))
         gained = slice(*np.searchsorted(self.gained.query, (first, last)))
         return self._part(
@@ -385,7 +385,7 @@ class Queries:
         CountOverflowError
             When a query has more than `MAX_ROWS` rows.
         InvalidInputError
-            When more rows of a query are relevant than declared, or it has a document twice.
+            When a query has more relevant rows than declared, or has a document twice.
         """
         largest = self.largest
         known = self.relevant[:, -1]  # a declared number implies a single level
@@ -414,7 +414,7 @@ class Queries:
 
 
 def check_documents(query: Ints, codes: Ints, known: npt.NDArray[Any]) -> None:
-    """Refuse a document that a query has twice, given the index of each in `known`."""
+    """Refuse a document that occurs twice in a query, given the index of each in `known`."""
     (_, code), counts = distinct_rows([_column(query), (codes, len(known).bit_length())])
     if len(counts) < len(codes):
         twice = canonical_label(known[code[int((counts > 1).argmax())]], name="doc")
@@ -424,7 +424,7 @@ def check_documents(query: Ints, codes: Ints, known: npt.NDArray[Any]) -> None:
 
 
 def _declare(declared: Ints, side: Queries, index: Ints, ids: npt.NDArray[Any]) -> None:
-    """Enter the declared numbers of one side; two for one query must be equal."""
+    """Set the declared numbers of one side; two numbers for one query must be equal."""
     before, given = declared[index], side.declared
     differ = (before >= 0) & (given >= 0) & (before != given)
     if differ.any():

@@ -30,7 +30,7 @@ class QuerySketches:
 
     @classmethod
     def none(cls, n_measures: int) -> Self:
-        """Hold nothing of some measures."""
+        """Return empty tables for some measures."""
         size = TABLES * n_measures
         return cls((0,) * size, (Cells.none(),) * size)
 
@@ -47,7 +47,7 @@ class QuerySketches:
 
     @classmethod
     def read(cls, columns: Sequence[Any]) -> Self:
-        """Take the columns of a state apart, which `columns` gave."""
+        """Split the columns of a state, as returned by `columns`."""
         levels, sizes, lo, hi, weight = columns
         ends = np.cumsum(sizes.values).tolist()
         nothing = FixedPoint.zeros(len(lo))
@@ -57,7 +57,7 @@ class QuerySketches:
         return cls(tuple(levels.values.tolist()), tuple(tables))
 
     def columns(self) -> Iterator[Any]:
-        """Lay the tables out as columns: levels, sizes, both ends of cells, and their weights."""
+        """Convert the tables to columns: levels, sizes, both ends of cells, and their weights."""
         cells = _canonical(Cells.concatenated([Cells.none(), *self.tables]))
         yield Column(np.array(self.levels, dtype=np.int64))
         yield Column(np.array([len(table) for table in self.tables], dtype=np.int64))

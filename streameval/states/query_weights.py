@@ -1,4 +1,4 @@
-"""The weights of queries; none are kept where every query counts once."""
+"""The weights of queries; none are kept if every query counts once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 Ints = npt.NDArray[np.int64]
 
 NO_WEIGHTS = FixedPoint.zeros(0)
-"""The weights of queries that all count once."""
+"""The weights if every query counts once."""
 
 
 def canonical_weights(weights: FixedPoint) -> FixedPoint:
@@ -35,12 +35,12 @@ def canonical_weights(weights: FixedPoint) -> FixedPoint:
 
 
 def listed_weights(weights: FixedPoint, size: int) -> FixedPoint:
-    """List the weight of each of some queries."""
+    """List the weights of some queries."""
     return weights if weights.whole.size else FixedPoint(np.ones(size, dtype=np.int64))
 
 
 def weights_of(weights: FixedPoint, kept: Any) -> FixedPoint:
-    """Take the weights of some queries, given their indices, a slice or a mask."""
+    """Select the weights of some queries by indices, a slice or a mask."""
     return canonical_weights(weights[kept]) if weights.whole.size else weights
 
 
@@ -60,7 +60,7 @@ def joined_weights(one: FixedPoint, other: FixedPoint, mine: Ints, theirs: Ints)
 def check_same_weights(
     one: FixedPoint, other: FixedPoint, ids: npt.NDArray[Any], among: str
 ) -> None:
-    """Refuse a query that has two weights, given its id in each item, among rows or batches."""
+    """Refuse a query with two different weights, in rows or batches, given the id of each item."""
     apart = one - other
     differ = apart.whole != 0
     if apart.fraction is not None:

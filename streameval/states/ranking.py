@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, cast, final
 
 import attrs
 import numpy as np
@@ -16,7 +16,13 @@ import numpy.typing as npt
 from streameval.configs.gains import gains_of
 from streameval.configs.measures import Measure
 from streameval.configs.ranking import RankingConfig
-from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
+from streameval.errors import (
+    CountOverflowError,
+    IncompatibleStateError,
+    InvalidInputError,
+    Named,
+    require,
+)
 from streameval.exact.cell_sums import cell_sums, single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
@@ -43,7 +49,7 @@ Ints = npt.NDArray[np.int64]
 Sums = tuple[ExactSum, ...]
 
 ABSENT = np.uint64(2**64 - 1)
-"""The value of a missing query: the bits of a NaN that nothing computes."""
+"""The value of a missing query: the bits of a NaN that no computation returns."""
 
 _FEW = 2**11  # values
 _MIN_LOG = Fraction(-1152, 100)  # below the logarithm of 1e-5
@@ -58,6 +64,24 @@ _SUMS = ("sums", "squares", "lows", "highs")
 _KEPT = ("closed", "values", "closed_weights")
 
 
+CallT = TypeVar("CallT", bound=Callable[..., Any])
+
+
+def _of_queries(function: CallT) -> CallT:
+    """Name the weights of queries in the error about a total that is too large."""
+
+    @functools.wraps(function)
+    def named(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except CountOverflowError as error:
+            if error.argument != "sample_weight":
+                raise
+            raise error.renamed("sample_weight", "query_weight") from None
+
+    return cast("CallT", named)
+
+
 @attrs.frozen(eq=False)
 class QueryValues:
     """The measures of complete queries.
@@ -67,9 +91,9 @@ class QueryValues:
     low, value, high : float64 array, shape (M, Q)
         The value of each measure and its bounds.
     is_empty : bool array, shape (M, Q)
-        Where a measure has nothing to find, so its value does not count.
+        Whether a measure has nothing to find, so that its value does not count.
     has_nothing : bool array, shape (Q,)
-        Where nothing is relevant at the level of the configuration.
+        Whether nothing is relevant at the level of the configuration.
     """
 
     low: Floats
@@ -102,15 +126,15 @@ class RankingState(State):
     empty : FixedPoint, shape (M,)
         The number of queries in which a measure had nothing to find.
     sums, squares, lows, highs : tuple of M ExactSum
-        Of the values of the other queries, of their squares, and of their bounds.
+        The sums over the other queries: of values, of squares, and of bounds.
     closed : Column of int64 or text
-        The complete and the missing queries, sorted, where ids are kept.
+        The complete and the missing queries, sorted, if ids are kept.
     values : Column of uint64, shape (len(closed) * M,)
-        The bits of their values where these are kept.
+        The bits of their values, if these are kept.
     ids : Column of int64 or text, shape (Q,)
         The open queries, sorted.
     rows, declared : Column of int64, shape (Q,)
-        How many rows were retrieved, and the number of relevant documents if given, else -1.
+        The number of retrieved rows, and the number of relevant documents, -1 if not given.
     relevant, found : Column of int64, shape (Q * L,)
         The judged documents that reach each relevance level, and those retrieved.
     ranked_sizes, ranked_key, ranked_document, ranked_grade, ranked_count : Column
@@ -118,7 +142,7 @@ class RankingState(State):
     gained_sizes, gained_gain, gained_count, gained_found : Column
         The number of cells of each query, and `Gained`.
     weights, closed_weights : FixedPoint, shape (Q,) and (len(closed),)
-        Of the open queries, and of those whose ids are kept; without items if all are 1.
+        The weights of the open queries, and of those whose ids are kept; empty if all are 1.
     sketch_level, sketch_sizes : Column of int64, shape (3 S,)
         The level and the number of cells of each of the `QuerySketches` of S measures.
     sketch_lo, sketch_hi, sketch_weight : Column of uint64 and FixedPoint, shape (c,)
@@ -160,7 +184,12 @@ class RankingState(State):
 
     @classmethod
     def zero(cls, config: RankingConfig) -> Self:
-        """Make a state of no query."""
+        """Return the state without queries, the same object for equal options."""
+        return cls._zero(config)
+
+    @classmethod
+    @functools.lru_cache(maxsize=64)
+    def _zero(cls, config: RankingConfig) -> Self:
         size = len(config.means)
         return cls._of_open(
             Queries.none(config),
@@ -178,6 +207,7 @@ class RankingState(State):
         return cls._of_open(queries, **cls.zero(config)._closed_fields())
 
     @classmethod
+    @_of_queries
     def of_complete(
         cls,
         values: QueryValues,
@@ -210,6 +240,7 @@ class RankingState(State):
         )
 
     @classmethod
+    @_of_queries
     def of_missing(
         cls, ids: npt.NDArray[Any], config: RankingConfig, weights: FixedPoint = NO_WEIGHTS
     ) -> Self:
@@ -253,6 +284,7 @@ class RankingState(State):
             self.weights,
         )
 
+    @_of_queries
     def __add__(self, other: Self) -> Self:
         """Add sums, and join the rows of open queries; `fitted` drops what no measure needs."""
         sums: dict[str, Any] = _joined_ids(self, other)
@@ -287,11 +319,11 @@ class RankingState(State):
         return max(*own, int(cells.max(initial=0)) * int(count.max(initial=0)))
 
     def without_open(self, kept: Ints) -> Self:
-        """Drop all open queries but some, given their sorted indices."""
+        """Drop all open queries except some, given the sorted indices of these."""
         return self._of_open(self.open.select(kept), **self._closed_fields())
 
     def fitted(self, config: RankingConfig) -> Self:
-        """Drop the rows of open queries that no measure needs; too many queries raise."""
+        """Drop rows of open queries that no measure needs; raise if there are too many queries."""
         limit = config.max_open_queries
         if limit is not None and len(self.ids) > limit:
             raise InvalidInputError(
@@ -334,8 +366,11 @@ class RankingState(State):
         _check(self, config)
 
 
+@_of_queries
 def added(a: RankingState, b: RankingState, config: RankingConfig) -> RankingState:
     """Add two states, and drop what no measure needs: rows of open queries, cells over budget."""
+    if not config.keeps_ids and a is RankingState.zero(config):
+        return b
     total = a + b
     if config.sketched:
         total = attrs.evolve(total, **_columns(total.sketches.fitted(config.budget)))
@@ -346,8 +381,8 @@ def added(a: RankingState, b: RankingState, config: RankingConfig) -> RankingSta
 class RankingParts:
     """One or more states of falling size that add up to a ranking state.
 
-    A small batch is not added to the whole state, so a row is added about log2(n) times, and only
-    the few updates that close a gap take time proportional to all rows.
+    A small batch is not added to the whole state, so a row is added about log2(n) times. Only a few
+    updates take time proportional to all rows.
     """
 
     states: tuple[RankingState, ...]
@@ -362,9 +397,9 @@ class RankingParts:
         return functools.reduce(lambda a, b: added(a, b, config), reversed(self.states))
 
     def with_batch(self, batch: RankingState, config: RankingConfig) -> Self:
-        """Add a batch to the parts that are not much larger than it.
+        """Add a batch to the parts that are not much larger than the batch.
 
-        The caller has checked the ids: an addition is only deferred if it cannot fail.
+        The caller has checked the ids: an addition may only be deferred if it cannot fail.
         """
         total = [*self.states, batch]
         may_defer = batch.size > 0 and _cannot_fail(total, config)
@@ -383,7 +418,7 @@ def _cannot_fail(parts: list[RankingState], config: RankingConfig) -> bool:
 
 
 def _joined_ids(a: RankingState, b: RankingState) -> dict[str, Any]:
-    """Join the ids that are kept; none may be on both sides, closed or open."""
+    """Merge the kept ids; none can be on both sides, closed or open."""
     if not len(a.closed) or not len(b.closed):
         only = b if len(b.closed) else a
         closed, values, weights = only.closed, only.values, only.closed_weights
@@ -421,9 +456,9 @@ def _columns(sketches: QuerySketches) -> dict[str, Any]:
 
 
 def _sketched(values: QueryValues, weights: FixedPoint, config: RankingConfig) -> QuerySketches:
-    """Put the values of measures that have quantiles into tables: those known exactly, and bounds.
+    """Put the values of measures with quantiles into tables: exact values, and bounds.
 
-    Logarithms stay what they are, as in the sums.
+    Logarithms are kept, as in the sums.
     """
     counts, is_known = ~values.is_empty, values.low == values.high
     terms: list[tuple[Floats, FixedPoint | None]] = []
@@ -435,7 +470,7 @@ def _sketched(values: QueryValues, weights: FixedPoint, config: RankingConfig) -
 
 
 def _bits(values: QueryValues) -> npt.NDArray[np.uint64]:
-    """Lay out the bits of the values, query by query; nan where there is nothing to find."""
+    """Lay out the bits of the values, query by query; nan if there is nothing to find."""
     return np.where(values.is_empty, np.nan, values.value).T.copy().view(np.uint64).ravel()
 
 
@@ -444,8 +479,8 @@ def _moments(
 ) -> tuple[Sums, Sums]:
     """Sum the values of each measure that count, and their squares.
 
-    For 32 queries, taking all sums at once takes a third of the time of one by one; for 3000 it
-    would take twice as long.
+    For 32 queries, computing all sums at once takes a third of the time of computing them one by
+    one; for 3000 queries, it takes twice as long.
     """
     if values.size > _FEW or weights.whole.size:
         terms = list(_terms(values, counts, weights))
@@ -466,7 +501,7 @@ def _sums(values: Floats, counts: npt.NDArray[np.bool_], weights: FixedPoint) ->
 def _terms(
     values: Floats, counts: npt.NDArray[np.bool_], weights: FixedPoint
 ) -> Iterator[tuple[Floats, FixedPoint | None]]:
-    """Take the values of each measure that count, with their weights."""
+    """Select the values of each measure that count, with their weights."""
     for row, kept in zip(values, counts, strict=True):
         yield row[kept], weights[kept] if weights.whole.size else None
 
@@ -514,7 +549,7 @@ def _check_sums(state: RankingState, index: int, item: Measure) -> None:
 
 
 def _range(item: Measure) -> tuple[Fraction, Fraction]:
-    """Find the min and max value of a measure: of logarithms, shares, gains, or counts."""
+    """Find the range of a measure, by its unit: logarithms, shares, gains or counts."""
     if item.is_geometric:
         return _MIN_LOG, Fraction(0)
     count = _MAX_GAIN if item.uses_gains else Fraction(2 * MAX_ROWS)  # retrieved and not
@@ -582,7 +617,7 @@ def _check_sketches(state: RankingState, config: RankingConfig) -> None:
 
 
 def _check_weights(weights: FixedPoint, size: int) -> None:
-    """Check that queries count, and that weights that are all 1 have been left out."""
+    """Check that weights are positive, and left out if all are 1."""
     n_items = weights.whole.size
     check_numbers(weights, (size,) if n_items else (0,), "weights")
     require(bool(weights.is_positive().all()), "a query that does not count")

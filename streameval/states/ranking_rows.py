@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 
-_BLOCK = 2**17  # rows in use: temporaries of this size mostly stay in the cache
+_BLOCK = 2**17  # rows in use: temporaries of this size mostly fit in the cache
 _MAX_ROWS = 2**20
 
 
@@ -39,7 +39,7 @@ class Documents:
     Parameters
     ----------
     ids : int64 or object array, shape (Q,), optional
-        Sorted; None where queries have no ids.
+        Sorted; None if queries have no ids.
     sizes, declared : int64 array, shape (Q,)
         The number of documents of each query, and the declared number of relevant ones, -1 if
         there is none.
@@ -52,7 +52,7 @@ class Documents:
     document : int64 or object array, shape (n,), optional
         The id of each.
     weights : FixedPoint, shape (Q,)
-        What each query counts; without items if all count 1.
+        The weight of each query; empty if all weights are 1.
     """
 
     ids: Array | None
@@ -66,7 +66,7 @@ class Documents:
 
     @classmethod
     def of_queries(cls, query: Ints, relevance: Array, score: Array) -> Self:
-        """Take documents of queries without ids, whose numbers rise."""
+        """Make documents of queries without ids; the query numbers rise."""
         sizes = np.bincount(query - query[0])
         return cls(None, sizes, np.full_like(sizes, -1), relevance, score, None, None)
 
@@ -76,7 +76,7 @@ class Documents:
 
     @property
     def is_minimal(self) -> bool:
-        """Whether there are only relevances and scores, and at least one document per query."""
+        """Whether rows have nothing but relevances and scores, and each query has a document."""
         optional = self.ids, self.is_retrieved, self.document
         if any(column is not None for column in optional) or (self.declared >= 0).any():
             return False
@@ -88,7 +88,7 @@ class Documents:
         return self._part(np.flatnonzero(kept), rows, self.sizes[kept])
 
     def select(self, kept: Mask) -> Self:
-        """Keep some documents; the queries stay."""
+        """Keep some documents and all queries."""
         rows = np.flatnonzero(kept)
         return self._part(slice(None), rows, self.counts(rows))
 
@@ -194,7 +194,7 @@ class _Asked:
         return relevant, found
 
     def _having(self, kept: Mask) -> Any:
-        """Find the rows that have one of some relevances; no copy is made if all have."""
+        """Find the rows with one of some relevances; do not copy if all rows match."""
         return slice(None) if kept.all() else np.flatnonzero(kept[self.code])
 
     def gained(self) -> Gained:
@@ -207,7 +207,7 @@ class _Asked:
 
 
 def complete_queries(rows: Documents, config: RankingConfig) -> Iterator[Queries]:
-    """Count documents of complete queries, block by block; only rows in use are kept."""
+    """Count documents of complete queries, block by block, and keep only rows in use."""
     for block in rows.blocks(_block_size(rows, config)):
         yield queries_of(block, config, goes_on=False)
 
@@ -215,7 +215,7 @@ def complete_queries(rows: Documents, config: RankingConfig) -> Iterator[Queries
 def _block_size(rows: Documents, config: RankingConfig) -> int:
     """Choose the number of rows of a block by the share of a sample that is in use.
 
-    Smaller blocks take more calls, and larger ones leave the cache. If a tenth is in use,
+    Smaller blocks need more calls, and larger ones exceed the cache. If a tenth is in use,
     blocks of 2**20 rows take 0.8 of the time of 2**18; if all are, blocks of 2**17 do.
     """
     if len(rows.score) <= _BLOCK:
@@ -233,7 +233,7 @@ def queries_of(rows: Documents, config: RankingConfig, *, goes_on: bool = True) 
     rows : Documents
         The documents.
     config : RankingConfig
-        What is counted.
+        The options.
     goes_on : bool
         Whether more rows of these queries may follow; if not, only rows in use are kept.
     """
@@ -281,7 +281,7 @@ def _keys(score: Array) -> Keys:
 
 
 def _is_asked(relevance: Array, config: RankingConfig) -> Mask:
-    """Check which relevances reach a level or have a gain; NaN does neither."""
+    """Check which relevances reach a level or have a gain; NaN has neither."""
     lowest = config.levels[0]
     if config.uses_gains and isinstance(config.gain, tuple):
         return (relevance >= lowest) | (gains_of(relevance, config) > 0.0)

@@ -1,4 +1,4 @@
-"""Exact sums of errors and of the truth, and what measures ask for besides."""
+"""Exact sums of errors and of the truth, and the additional sums of measures."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _UNITS = ExactSum.of(np.ones(1)).units
 _FIELDS = operator.attrgetter(
     "n", "error", "absolute_error", "squared_error", "truth", "squared_truth"
 )
-_LARGEST_SUM = _UNITS << 1000  # sums of numbers that are let in stay far below
+_LARGEST_SUM = _UNITS << 1000  # sums of accepted numbers stay far below
 _NO_EXTREME = np.uint64(0)  # below the keys of all numbers
 _ZERO_ERROR = np.uint64(1 << 63)  # the key of 0.0
 
 
 @attrs.frozen
 class ErrorSums(SummableState):
-    """What the usual metrics of numbers need, weighted and exact.
+    """The weighted, exact sums behind the usual metrics of numbers.
 
     The error is the prediction minus the truth, rounded once to float64; its square and those
     of the truth are kept without rounding.
@@ -53,9 +53,9 @@ class ErrorSums(SummableState):
     n : FixedPoint, shape ()
         The sum of the weights.
     error, absolute_error, squared_error : ExactSum
-        Of the errors.
+        The sums of the errors.
     truth, squared_truth : ExactSum
-        Of the true values.
+        The sums of the true values.
     """
 
     error: ExactSum
@@ -72,7 +72,7 @@ class ErrorSums(SummableState):
         """Sum a batch."""
 
     def check(self, config: RegressionConfig) -> None:
-        """Check ranges, and that squares are no less than their means demand."""
+        """Check ranges, and that squares are at least what their means imply."""
         check_numbers(self.n, (), "n")
         self._check_squares("error", self.error, self.squared_error)
         self._check_squares("absolute_error", self.absolute_error, self.squared_error)
@@ -98,7 +98,7 @@ def _summed(truth: Floats, prediction: Floats, weights: FixedPoint | None) -> tu
 @final
 @attrs.frozen
 class RegressionSums(ErrorSums):
-    """The sums alone, where no measure asks for more."""
+    """The sums, if no measure needs more."""
 
     @classmethod
     def zero(cls, config: RegressionConfig) -> Self:  # noqa: ARG003 - one signature for all
@@ -130,7 +130,7 @@ class RegressionSums(ErrorSums):
 
     @classmethod
     def sum_of(cls, states: Iterable[Self]) -> Self:
-        """Add up one state or more: five columns of integers, not five sums for each state."""
+        """Add up one or more states: as five columns of integers, not as five sums per state."""
         counts, *sums = zip(*map(_FIELDS, states), strict=True)
         totals = (ExactSum(sum(one.units for one in part)) for part in sums)
         return cls(FixedPoint.total_of(counts), *totals)
@@ -139,14 +139,14 @@ class RegressionSums(ErrorSums):
 @final
 @attrs.frozen
 class MeasuredSums(ErrorSums):
-    """The sums, and what measures ask for.
+    """The sums, and the additional counts that measures need.
 
     Parameters
     ----------
     terms : tuple of ExactSum
         The sum of each term of the configuration.
     extremes : Column of uint64, shape (E,)
-        The key of the maximum of each extreme of the configuration; 0 of nothing.
+        The key of the maximum of each extreme of the configuration; 0 without rows.
     level : Column of int64, shape (1,); (0,) without a sketch
         How many low bits the keys in a cell of the sketch may differ in.
     lo, hi : Column of uint64, shape (m,)
@@ -271,8 +271,8 @@ class MeasuredSums(ErrorSums):
         is_sum = all(isinstance(total, ExactSum) for total in self.terms)
         require(is_sum and len(self.terms) == len(config.terms), "terms")
         for term, total in terms:
-            least = 0 if term.name in NONNEGATIVE else -_LARGEST_SUM
-            require(least <= total.units < _LARGEST_SUM, f"term {term.name} is out of range")
+            smallest = 0 if term.name in NONNEGATIVE else -_LARGEST_SUM
+            require(smallest <= total.units < _LARGEST_SUM, f"term {term.name} is out of range")
         self._check_extremes(config)
         self._check_sketch(config)
         super().check(config)
@@ -312,7 +312,7 @@ class MeasuredSums(ErrorSums):
 
 
 def _of_weights(lo: Keys, hi: Keys, weight: FixedPoint) -> Cells:
-    """Make cells of one class, as those of positives."""
+    """Make cells of one class, which count as positives."""
     return Cells(lo, hi, weight, FixedPoint.zeros(len(lo)))
 
 
@@ -325,5 +325,5 @@ def _sketch(
 
 
 def _largest(values: Floats) -> np.uint64:
-    """Return the key of the largest value, that of nothing without values."""
+    """Return the key of the largest value, or a special key without values."""
     return keys_of(values.max(keepdims=True), "real")[0] if len(values) else _NO_EXTREME

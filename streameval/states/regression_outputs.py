@@ -1,4 +1,4 @@
-"""Exact sums of errors of several outputs a row."""
+"""Exact sums of errors of rows with several outputs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SUMS = ("error", "absolute_error", "squared_error", "truth", "squared_truth")
 @final
 @attrs.frozen
 class OutputSums(State):
-    """What `MeasuredSums` keeps, for each of d outputs, one after the other.
+    """The fields of `MeasuredSums` for each of d outputs, one after the other.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class OutputSums(State):
         return cls(*fields)
 
     def outputs(self) -> list[MeasuredSums]:
-        """Take the sums of the outputs apart."""
+        """Split the sums of the outputs."""
         n_outputs = len(self.error)
         n_terms, n_extremes = len(self.terms) // n_outputs, len(self.extremes) // n_outputs
         sizes = self.sizes.values.tolist() or [0] * n_outputs
@@ -124,7 +124,7 @@ class OutputSums(State):
         return self._of([mine.joined(theirs, budget) for mine, theirs in pairs])
 
     def check(self, config: RegressionConfig) -> None:
-        """Check that each output has its share of the fields, and then the outputs."""
+        """Check that each output has its share of the fields, then check the outputs."""
         n_outputs, n_sketches = config.n_outputs, config.n_outputs * config.has_sketch
         for name in _SUMS:
             sums = getattr(self, name)

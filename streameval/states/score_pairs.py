@@ -1,4 +1,4 @@
-"""Pairs of scores: what two models give the same rows, by class, in bounded memory."""
+"""Pairs of the scores that two models give the same rows, by class, in bounded memory."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MAX_LEVEL = 64
 class ScorePairs:
     """The distinct pairs of scores, and the weight of the positives and the negatives of each.
 
-    While they fit the budget they are exact, and all that is kept. Beyond it the keys of both
-    scores lose their lowest bits, as many as it takes: the level is the lowest at which the
-    pairs fit, so it is a function of the rows alone. The scores of each model are then kept in
-    cells of their own, which are far finer than pairs can be.
+    While they fit the budget, they are exact, and nothing else is kept. Beyond the budget, the keys
+    of both scores lose their lowest bits. The level is the lowest at which the pairs fit, so it
+    depends only on the rows. The scores of each model are then also kept in separate cells, which
+    are much finer than the pairs.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class ScorePairs:
 
     @classmethod
     def none(cls) -> Self:
-        """Hold nothing."""
+        """Return no pairs."""
         nothing = np.zeros(0, dtype=np.uint64)
         return cls._exact(nothing, nothing, FixedPoint.zeros(0), FixedPoint.zeros(0))
 
@@ -76,7 +76,7 @@ class ScorePairs:
         return len(self.a)
 
     def margin(self, model: int, budget: int | None = None) -> Margin:
-        """Return the cells of the first model, 0, or of the second, 1."""
+        """Return the cells of model 0 or 1."""
         if self.level:
             return self.margins[model]
         keys = (self.a, self.b)[model]

@@ -16,7 +16,7 @@ class Sealed:
     Parameters
     ----------
     columns : object
-        An object whose method `part` makes the accumulator at an index.
+        An object whose method `part` makes the accumulator at an index, and `weight` weighs it.
     index : int
     """
 
@@ -29,8 +29,14 @@ class Sealed:
 
     _fork = copy
 
+    @property
+    def weight(self) -> int | float:
+        """The weight of its rows, read without making the accumulator."""
+        weight: int | float = self.columns.weight(self.index)
+        return weight
+
     def __eq__(self, other: object) -> bool:
-        """Tell whether the accumulators are equal."""
+        """Return whether the accumulators are equal."""
         if isinstance(other, Sealed):
             is_same = self.columns is other.columns and self.index == other.index
             return is_same or self.copy() == other.copy()
@@ -45,5 +51,5 @@ def live(part: Any) -> Any:
 
 
 def detached(part: Any) -> Any:
-    """Copy an accumulator, so that later updates change one of the two; sealed ones never do."""
+    """Copy an accumulator, unless it is sealed: sealed ones never change."""
     return part if isinstance(part, Sealed) else part.copy()

@@ -17,7 +17,7 @@ MergeAll = Callable[[Sequence[Sequence[Any]]], Sequence[Any]]
 
 @attrs.frozen
 class Slices:
-    """The slices of the observed values that come first in a fixed order.
+    """The slices of the observed values that are first in a fixed order.
 
     The accumulators never change: an update makes new slices from forks. The rows alone decide
     which values are kept: a value among the first of all rows was among the first of every
@@ -30,7 +30,7 @@ class Slices:
     other : accumulator, Sealed or None
         None while every value has a slice.
     total : accumulator or None
-        The accumulator of all rows, where it is known.
+        The accumulator of all rows, if it is known.
     """
 
     parts: dict[Value, Any]
@@ -71,7 +71,7 @@ class Slices:
         kept : callable
             Chooses which of the observed values have a slice.
         merge_all : callable
-            Merges groups of accumulators, each with one at least, into one for each group.
+            Merges each group of one or more accumulators into one.
         """
         groups: dict[Value, list[Any]] = {}
         for state in states:

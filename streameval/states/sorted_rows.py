@@ -23,7 +23,7 @@ _CHUNK = 2**15  # temporaries stay in the cache
 _SIGN = np.uint64(1 << 63)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class SortedRows:
     """Rows without weights, each packed into one integer: its score, then its class.
 

@@ -1,4 +1,4 @@
-"""Fields of several states side by side, so that one rule checks all at once."""
+"""Fields of several states as columns, so that one rule checks all of them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def form_of(value: Any) -> Form:
     return value
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Stack:
     """One field of S states.
 
@@ -135,7 +135,7 @@ class Stack:
         return have
 
     def fractions_are(self, claim: Callable[[Any, Any], Any], other: Stack) -> bool:
-        """Compare `has_fraction` with that of another field, state by state."""
+        """Compare `has_fraction` with another field's, state by state."""
         if len(self.forms) == len(other.forms) == 1:
             return bool(claim(self.forms[0][0], other.forms[0][0]))
         return bool(claim(self.has_fraction, other.has_fraction).all())
@@ -172,14 +172,15 @@ class Stack:
         return stacked
 
 
-@attrs.frozen
 class SummableState(State):
-    """A state that many groups add up at once, from columns that hold all of them.
+    """A state that is added up for many groups at once, from common columns.
 
-    By default it adds field by field, so that its fields are numbers of one shape, exact sums,
-    or tuples of these. A state of any other class is made of the columns, added with ``+``,
-    and put back, one after the other.
+    By default it adds field by field, so that its fields are numbers of one shape, exact sums, or
+    tuples of these. States of any other class are created from the columns, added with ``+``, and
+    put back, one by one.
     """
+
+    __slots__ = ()
 
     @classmethod
     def sum_all(
@@ -202,9 +203,10 @@ class SummableState(State):
         return {name: stack.summed(sizes) for name, stack in fields.items()}
 
 
-@attrs.frozen
 class StackableState(State):
     """A state whose rules check many states at once; a single one is a stack of one."""
+
+    __slots__ = ()
 
     @classmethod
     @abstractmethod
@@ -218,7 +220,7 @@ class StackableState(State):
 
 
 def are_same(one: FixedPoint, other: FixedPoint) -> bool:
-    """Tell whether numbers are equal; fractions that are all zero do not matter."""
+    """Return whether numbers are equal; fractions that are all zero do not matter."""
     is_same = not np.count_nonzero(one.whole != other.whole)
     if one.is_whole and other.is_whole:
         return is_same

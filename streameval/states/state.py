@@ -1,4 +1,4 @@
-"""What every state is: named fields, their sum, and the check of what was read from bytes."""
+"""The base of all states: named fields, their sum, and the check after reading bytes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class State(ABC):
 
     @property
     def has_counted(self) -> bool:
-        """Whether this may be any other state than zero."""
+        """Whether this can be a state other than zero."""
         return self.n.fraction is not None or bool(self.n.whole)
 
     @classmethod
@@ -49,8 +49,8 @@ class State(ABC):
     def check(self, config: Any) -> None:  # noqa: B027 - not every state has more to check
         """Raise `CorruptStateError` unless examples could have built this state.
 
-        It is called of what was read from bytes: the fields have their types, and numbers are
-        not negative. What they must be together is for the class to say.
+        It is called after reading bytes: the fields have their types, and numbers are not negative.
+        The class checks their consistency.
         """
 
 
@@ -68,7 +68,7 @@ def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> int
 
 
 def as_corrupt(error: Exception) -> CorruptStateError:
-    """Say of bytes that they are corrupt, for the reason of an error."""
+    """Report bytes as corrupt, with the reason of an error."""
     if isinstance(error, CorruptStateError):
         return error
     reason = str(error).rstrip(".") or type(error).__name__

@@ -1,4 +1,4 @@
-"""Cells of many tables at once: the union of lists of cells, table by table."""
+"""Cells of many tables at once: the union of cell lists, table by table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 _CHUNK = 2**15  # cells whose temporaries stay in the cache
 _BITS = 64
-_MANY = 0.2  # the share of cells from which adding them up run by run is faster
+_MANY = 0.2  # from this share of the cells on, adding up run by run is faster
 
 
 def joined_tables(
@@ -39,7 +39,7 @@ def joined_tables(
     Returns
     -------
     levels, sizes : int64 arrays, shape (T,)
-        Of the tables.
+        The level and the number of cells of each table.
     cells : Cells
         The cells of all tables, one after the other.
     """
@@ -83,7 +83,7 @@ def _joined(cells: Cells, sizes: Ints, level: Ints, budget: int | None) -> tuple
     order, is_start = _ordered(cells.lo, table, level)
     starts = np.flatnonzero(is_start)
     made = _merged(cells, order, starts, int(level.max(initial=0)))
-    table = table[starts]  # cells are in order of their tables before and after
+    table = table[starts]  # cells are in the order of their tables, before and after
     n_cells = np.bincount(table, minlength=len(sizes))
     if budget is None or int(n_cells.max(initial=0)) <= budget:
         return level, n_cells, made
@@ -91,7 +91,7 @@ def _joined(cells: Cells, sizes: Ints, level: Ints, budget: int | None) -> tuple
 
 
 def _ordered(lo: Keys, table: Ints, level: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Sort cells by table and prefix, and tell where a new cell begins."""
+    """Sort cells by table and prefix, and find where a new cell begins."""
     is_start = np.ones(len(lo), dtype=bool)
     if not len(lo):
         return table, is_start
@@ -127,7 +127,7 @@ def _fitted(
     is_inner = table[1:] == table[:-1]
     of_bits = (table[1:] * (_BITS + 1) + bits)[is_inner]
     counts = np.bincount(of_bits, minlength=len(sizes) * (_BITS + 1)).reshape(len(sizes), -1)
-    above = sizes[:, None] - 1 - np.cumsum(counts, axis=1)  # the gaps that a level leaves open
+    above = sizes[:, None] - 1 - np.cumsum(counts, axis=1)  # the gaps that remain at a level
     raised = np.maximum(level, (above > budget - 1).sum(axis=1))
     is_start = np.ones(len(cells), dtype=bool)
     is_start[1:] = ~is_inner | (bits > raised[table[1:]])
@@ -156,7 +156,7 @@ def _merged(cells: Cells, order: Ints, starts: npt.NDArray[np.intp], level: int)
             )
         return Cells(lo, hi, ordered.pos.sum_runs(starts), ordered.neg.sum_runs(starts))
     made = cells._paired(order[starts], order[starts + sizes - 1], level)
-    if n_inner:  # most runs are one cell or two: the rest is added to these
+    if n_inner:  # most runs have one or two cells: add the rest to these
         long = np.flatnonzero(sizes > 2)
         run = np.repeat(long, sizes[long] - 2)
         inner = order[run_indices(starts[long] + 1, sizes[long] - 2)]

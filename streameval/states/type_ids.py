@@ -1,4 +1,4 @@
-"""Type ids: the numbers by which bytes say what class of accumulator they hold."""
+"""Type ids: the numbers that identify the class of the accumulator in bytes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ OWN_TYPES = {
     9: "Windowed",
     10: "Paired",
     11: "Parts",
+    12: "CatalogAccumulator",
 }
-"""The class that each id of this library belongs to; an id is never given twice."""
+"""The class of each id of this library; an id is never reused."""
 
 FIRST_OPEN_ID = 0x8000
-"""From here on, ids are for classes of others, whose bytes carry the name of the type too."""
+"""Ids from here on are for user-defined classes, whose bytes also hold the name of the type."""
 
 _MAX_NAME = 128
 
 
 def is_type_name(value: Any) -> bool:
-    """Tell whether a value can be the name of a type: printable text, not too long to show."""
+    """Return whether a value can be the name of a type: printable text of limited length."""
     return isinstance(value, str) and 0 < len(value) <= _MAX_NAME and value.isprintable()

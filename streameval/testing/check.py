@@ -57,7 +57,7 @@ def check_accumulator(
     batches : iterable
         Batches for `update`: mappings or tuples of arrays.
     cut : callable or None, optional
-        From a batch and a number n to n batches that together hold the same examples. By default
+        ``cut(batch, n)`` gives n batches that together hold the same examples. By default
         rows are dealt out in turn; None if batches cannot be cut.
     refused : sequence, optional
         Batches that `update` must refuse. Batches with an array missing, too short or invalid

@@ -49,7 +49,7 @@ class Trial:
     batches : sequence
         Batches for `update`: mappings or tuples of arrays.
     cut : callable or None
-        From a batch and a number n to n batches that together hold the same examples. None if
+        ``cut(batch, n)`` gives n batches that together hold the same examples. None if
         batches cannot be cut.
     refused : sequence
         Batches that `update` must refuse.
@@ -58,7 +58,7 @@ class Trial:
     update : callable
         Counts a batch in an accumulator, and returns what `update` returned.
     numbers : callable
-        From an accumulator to all its numbers, as text.
+        Returns all numbers of an accumulator, as text.
     """
 
     make: Make
@@ -163,7 +163,7 @@ def _no_rows(array: Any) -> Any:
 
 
 def copied(batch: Any) -> Any:
-    """Copy a batch and its arrays, so that changes of them reach no other law."""
+    """Copy a batch and its arrays, so that changes to them do not affect other laws."""
     return _mapped(batch, _copy)
 
 

@@ -290,9 +290,11 @@ def _die(*_):
 
 
 def test_eval_says_that_a_worker_died(call, labels, monkeypatch):
-    monkeypatch.setattr("streameval.runs.workers._serve", _die)
-    monkeypatch.setattr("streameval.runs.workers._until_started", lambda *_: iter(()))
-    found = error_of(call("eval", labels, "--jobs", 2))
+    monkeypatch.setattr("streameval.runs.processes._serve", _die)
+    monkeypatch.setattr("streameval.runs.workers._LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("streameval.runs.workers._WORTH_SECONDS", 1e-9)
+    monkeypatch.setattr("streameval.runs.processes.Worker.n_ahead", lambda _: 0)
+    found = error_of(call("eval", *[labels] * 3, "--jobs", 2))
     assert found == "a worker process died, perhaps for lack of memory; try fewer --jobs."
 
 
@@ -361,7 +363,7 @@ def test_max_bad_as_a_share_gives_up_where_most_rows_are_refused(folder, call):
     done = call("eval", "a.jsonl", "--task", "binary", "--max-bad", "99%")
     assert done.code == 3
     assert "a.jsonl, line 2: `y_score` must lie in [0, 1], got 2.0." in done.err
-    assert "Most of the next rows are refused as well; --max-bad 99% is for a few.\n" in done.err
+    assert "next rows are refused as well; --max-bad 99% allows only a few.\n" in done.err
 
 
 @pytest.mark.parametrize("limit", ["101%", "-1%", "nan%", "%", "x%"])

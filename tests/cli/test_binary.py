@@ -376,7 +376,7 @@ def test_binary_states_list_their_curves(call, evaluate):
     done = call("plot", "a.state", "--curve", "prc", "-o", "a.svg")
     assert done.err == (
         "streameval: error: no curve 'prc' of a.state: did you mean 'pr'? "
-        "There are pr, roc, det, reliability, score.\n"
+        "Choose from pr, roc, det, reliability, score.\n"
     )
 
 
@@ -397,7 +397,7 @@ def test_binary_states_merge_and_show(call, evaluate):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--fail-under", "roc_uac>1"], "no metric 'roc_uac': did you mean 'roc_auc'? There are"),
+        (["--fail-under", "roc_uac>1"], "no metric 'roc_uac': did you mean 'roc_auc'? Choose from"),
         (["--fail-under", "ks[1]>1"], "'ks[1]': ks has no averages and no classes."),
         (
             ["--label", "label"],
@@ -416,7 +416,7 @@ def test_binary_states_merge_and_show(call, evaluate):
         ),
         (
             ["--score", "y_score,id", "--pos-label", "malignant", "--label", "label"],
-            "`y_score,id` holds 2 values a row, and which is of 'malignant' is not said; name the",
+            "`y_score,id` holds 2 values a row, and it is not clear which is of 'malignant'; name",
         ),
         (["--score", "y_scor"], "no column 'y_scor' in the first rows: did you mean 'y_score'?"),
     ],
@@ -431,10 +431,13 @@ def test_binary_says_what_does_not_fit(options, message, evaluate):
 @pytest.mark.parametrize(
     ("gate", "message"),
     [
-        ("roc_auc>1", "no metric 'roc_auc': did you mean 'roc_auc_macro'? There are n, n_averaged"),
-        ("roc_auc[7]>1", "no class '7': there are 0, 1, 2, macro, micro, weighted."),
-        ("ks[macro]>1", "no metric 'ks': there are roc_auc, average_precision."),
-        ("roc_uac[1]>1", "no metric 'roc_uac': did you mean 'roc_auc'? There are n, n_pos"),
+        (
+            "roc_auc>1",
+            "no metric 'roc_auc': did you mean 'roc_auc_macro'? Choose from n, n_averaged",
+        ),
+        ("roc_auc[7]>1", "no class '7': choose from 0, 1, 2, macro, micro, weighted."),
+        ("ks[macro]>1", "no metric 'ks': choose from roc_auc, average_precision."),
+        ("roc_uac[1]>1", "no metric 'roc_uac': did you mean 'roc_auc'? Choose from n, n_pos"),
     ],
 )
 def test_binary_names_the_gates_of_classes(gate, message, call, three):

@@ -282,7 +282,7 @@ def test_folder_may_be_there_already(call, write, folder):
             "--by names values of every column or of none; --where COLUMN=A,B,C picks rows.",
         ),
         (["--by", "country", "-o", ""], 2, "argument -o/--output: must be a path, got ''"),
-        (["--by", "country", "--metrics", "recall[7]"], 2, "no class '7': there are 0, 1, 2"),
+        (["--by", "country", "--metrics", "recall[7]"], 2, "no class '7': choose from 0, 1, 2"),
         (["--by", "country", "--top", "0"], 2, "must be an integer of at least 1, got '0'"),
         (["--by", "country", "-o", "log.jsonl"], 3, "log.jsonl: is not a folder, and --by saves"),
         (["--by", "country", "-o", "no/by"], 3, "no/by: its parent folder does not exist."),
@@ -400,7 +400,7 @@ class Measured:
 def test_slices_are_those_of_their_rows_wherever_blocks_end(
     task, limit, call, write, folder, small_buffers, monkeypatch
 ):
-    monkeypatch.setattr("streameval.runs.workers._BUFFERED_ROWS", limit)
+    monkeypatch.setattr("streameval.runs.counter._BUFFERED_ROWS", limit)
     rows = [{"y_true": n % 2, "y_pred": n % 7 % 2, "v": f"v{n % 5}"} for n in range(3000)]
     options = ["--by", "v", "--top", "2", "-o", "states"]
     assert call("eval", write("log.jsonl", rows), *task, *options).code == 0
@@ -559,7 +559,7 @@ def test_note_says_that_the_top_values_may_be_others(call, write, small_buffers,
     monkeypatch.setattr(eval_command, "_MAX_BYTES", 2**16)
     done = call("eval", write("log.jsonl", rows), "--by", "id")
     assert done.code == 0
-    assert "`id` has so many values that the most frequent ones may be others" in done.err
+    assert "`id` has so many values that others may be more frequent than those shown" in done.err
 
 
 @pytest.mark.slow
@@ -624,8 +624,8 @@ def test_states_from_before_are_told(n, more, call, write, folder):
     assert (done.code, done.err) == (
         0,
         (
-            f"streameval: warning: by: holds old0.state{more} as well, from before: "
-            "no slice of this run.\n"
+            f"streameval: warning: by: also holds old0.state{more}, from before: "
+            "not a slice of this run.\n"
         ),
     )
 
@@ -745,7 +745,7 @@ def test_by_several_columns_notes_that_the_choice_is_unsure(call, write, monkeyp
     monkeypatch.setattr(eval_command, "_MAX_BYTES", 1)
     rows = [*PAIRS, {"y_true": 1, "y_pred": 1, "at": {"country": "US"}, "device": "ios"}]
     done = call("eval", write("log.jsonl", rows), *BY_PAIRS, "--top", "4")
-    assert "note: `at.country, device` has so many values that the most frequent" in done.err
+    assert "note: `at.country, device` has so many values that others may be" in done.err
 
 
 def test_parts_of_workers_are_merged_by_value():

@@ -151,7 +151,10 @@ def test_calibration_count_is_its_own_interval(gate, code, evaluate):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--fail-under", "ecce<1"], "no metric 'ecce': did you mean 'ece'? There are n, log_loss"),
+        (
+            ["--fail-under", "ecce<1"],
+            "no metric 'ecce': did you mean 'ece'? Choose from n, log_loss",
+        ),
         (["--fail-under", "ece[1]<1"], "'ece[1]': ece has no averages and no classes."),
         (["--label", "y_true,y_pred"], "--label takes one column."),
         (["--classes", "3"], "`y_score` holds one value a row, but there are 3 classes."),

@@ -11,20 +11,32 @@ BINARY = ("--task", "binary")
 
 MISNAMED = [
     (LABELS, ["--label", "y_treu"], "no column 'y_treu' in the first rows: did you mean 'y_true'?"),
-    (LABELS.upper(), [], "no column 'y_true' in the first rows: did you mean 'Y_TRUE'? There are"),
+    (
+        LABELS.upper(),
+        [],
+        "no column 'y_true' in the first rows: did you mean 'Y_TRUE'? Choose from",
+    ),
     ("y_true, y_pred\n1, 1\n", [], "no column 'y_pred' in the first rows: did you mean ' y_pred'?"),
-    (",a\n0,1\n", [], "no column 'y_true' in the first rows: there are '', a."),
+    (",a\n0,1\n", [], "no column 'y_true' in the first rows: choose from '', a."),
     (
         "clicked,p\n1,1\n",
         [],
-        "no column 'y_true' in the first rows: there are clicked, p. --label names the column.",
+        "no column 'y_true' in the first rows: choose from clicked, p. --label names the column.",
     ),
     (LABELS, BINARY, "no column 'y_score' in the first rows: did you mean"),
     (SCORES, ["--task", "regression"], "no column 'y_pred' in the first rows: did you mean"),
-    (SCORES, ["--task", "ranking"], "no column 'relevance' in the first rows: there are y_true, y"),
+    (
+        SCORES,
+        ["--task", "ranking"],
+        "no column 'relevance' in the first rows: choose from y_true, y",
+    ),
     (SCORES.replace("1,", "yes,"), BINARY, "`y_true` holds text, 'yes'; name the positive one"),
-    ("y_true,y_pred\n1,0.75\n", [], "`y_pred` holds fractions, 0.75, which are no labels; --task"),
-    ("y_true,y_pred\n0.5,0.75\n", [], "`y_true` holds fractions, 0.5, which are no labels; --task"),
+    ("y_true,y_pred\n1,0.75\n", [], "`y_pred` holds fractions, 0.75, which are not labels; --task"),
+    (
+        "y_true,y_pred\n0.5,0.75\n",
+        [],
+        "`y_true` holds fractions, 0.5, which are not labels; --task",
+    ),
 ]
 BAD = [
     (SCORES.replace("0.75", "high"), [], "line 2: `y_score` must be a number, got 'high'."),
@@ -123,11 +135,20 @@ def test_groups_may_look_like_fractions(call, folder):
     assert done.json["metrics"]["n_groups"] == 2
 
 
-def test_measure_that_was_perhaps_meant_is_named(call, folder):
+@pytest.mark.parametrize("typed", ["ndgc", "ngcd"])
+def test_measure_that_was_perhaps_meant_is_named(call, folder, typed):
     (folder / "a.csv").write_text("query,relevance,score\n1,1,1\n")
-    done = call("eval", "a.csv", "--task", "ranking", "--measures", "ndgc@5")
+    done = call("eval", "a.csv", "--task", "ranking", "--measures", f"{typed}@5")
     assert done.code == 2
-    assert done.err.endswith("got 'ndgc@5', perhaps for 'ndcg@5'.\n")
+    assert f"--measures has no '{typed}@5': did you mean 'ndcg@5'? Choose from map, " in done.err
+    assert done.err.endswith(", ... Some take a cutoff, as in p@10.\n")
+
+
+def test_areas_of_two_models_are_named_when_their_curves_cannot_be_compared(call, folder):
+    (folder / "a.csv").write_text("y_true,y_score,other\n1,0.5,0.5\n")
+    done = call("eval", "a.csv", "--task", "binary", "--versus", "other")
+    assert done.code == 2
+    assert done.err.endswith(". To compare areas, use --measures roc_auc without --task.\n")
 
 
 def test_file_that_is_given_twice_is_noticed(call, folder):

@@ -381,7 +381,7 @@ def test_diff_says_which_state_lacks_a_metric(call, save):
     a = save("a.state", se.RankingAccumulator(["map", "p@5"]))
     b = save("b.state", se.RankingAccumulator(["map", "p@1"]))
     found = error_of(call("diff", a, b, "--metrics", "p@5"), 2)
-    assert found.startswith("b.state: no metric 'p@5': did you mean 'p@1'? There are map, p@1, ")
+    assert found.startswith("b.state: no metric 'p@5': did you mean 'p@1'? Choose from map, p@1, ")
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_explain_says_what_the_meanings_of_measures_are_about(explained):
     assert se.Ranking.TERMS in text
 
 
-def test_explain_shows_usual_options_without_their_meaning(explained):
+def test_explain_shows_default_options_without_their_meaning(explained):
     assert sections(explained(KINDS["regression"]()))["Options"] == (
         "  measures   ()\n  budget     65536\n  intervals  False\n  outputs    None\n\n"
     )
@@ -293,8 +293,8 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
                 ),
                 ("Few groups of both classes, 1: another sample may give quite different numbers."),
                 (
-                    "Half of the groups with an AUC hold at most 3 examples: the "
-                    "AUC of one of them says little where that is few."
+                    "Half of the groups with an AUC hold at most 3 examples: if "
+                    "that is few, the AUC of one of them says little."
                 ),
                 "Every number is exact: each of 4 scores of a group has its own cell.",
                 "GAUC has no sampling interval.",
@@ -318,8 +318,8 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
                 "Every label is 1: one class only.",
                 (
                     "Examples whose true class has a probability of 0 or 1: 1 "
-                    "(50.0%). Log loss keeps 2**-52 away from both, so that each of 0 "
-                    "costs 36.04."
+                    "(50.0%). Log loss clips probabilities to 2**-52 from 0 and 1, so "
+                    "each 0 costs 36.04."
                 ),
                 "Bins with fewer than 30 examples: 2 of 2. With few examples, ECE is too high.",
                 "ECE depends on the bins, here 15; no metric has a sampling interval.",
@@ -361,7 +361,7 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
             se.RankingAccumulator(empty="skip").update([[1, 0], [0, 0]], [[1, 2], [1, 2]]),
             [
                 "Few queries, 2: another sample may give quite different numbers.",
-                "Queries with nothing to find: 1. They count what empty=skip says.",
+                "Queries with nothing to find: 1. They count as empty=skip says.",
                 "Every number is exact: nothing was approximated.",
             ],
         ),
@@ -400,7 +400,7 @@ def test_limits_of_classes_are_those_of_the_widest():
     assert found[0] == (
         "Classes that never occur in the truth, 2 of 5: d, e; means leave them out."
     )
-    assert found[1] == "The curves have cells of several scores: budget=16 is for each of them."
+    assert found[1] == "The curves have cells of several scores: each curve has budget=16 cells."
     named = list(dict.fromkeys(re.findall(r"^Class (\S+):", "\n".join(found), re.MULTILINE)))
     width = {label: curve.roc_auc.high - curve.roc_auc.low for label, curve in result.items()}
     by_width = sorted(["a", "b", "c\x1b"], key=lambda label: -width[label])
@@ -468,7 +468,7 @@ def test_limits_of_rankings_name_open_missing_and_cut_queries():
         "Queries that are open, and count only once they are closed: 1.",
         "Few queries, 1: another sample may give quite different numbers.",
         (
-            "Queries that were judged but are missing from the run: 1. They count what "
+            "Queries that were judged but are missing from the run: 1. They count as "
             "missing=skip, zero says."
         ),
         (

@@ -139,12 +139,12 @@ def test_grouped_decides_a_gate_by_the_certified_interval(gate, options, verdict
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--group", "usr"], "no column 'usr' in the first rows: did you mean 'user'? There are"),
+        (["--group", "usr"], "no column 'usr' in the first rows: did you mean 'user'? Choose from"),
         (["--budget", "none"], "--budget none is for curves; groups share a number of cells."),
         (["--score", "y_score,y_true"], "--score takes one column."),
         (["--label", "y_score,y_true"], "--label takes one column."),
         (["--label", "user"], "`user` holds text, 'u"),
-        (["--fail-under", "gacu>0"], "no metric 'gacu': did you mean 'gauc'? There are n, n_gr"),
+        (["--fail-under", "gacu>0"], "no metric 'gacu': did you mean 'gauc'? Choose from n, n_gr"),
         (["--fail-under", "gauc[1]>0"], "'gauc[1]': gauc has no averages and no classes."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -231,12 +231,12 @@ def test_level_0_leaves_intervals_out_of_json_too(call, labels):
 @pytest.mark.parametrize(
     ("typed", "suggestion"),
     [
-        ("f1", "did you mean 'f_score'? There are"),
-        ("MCC", "did you mean 'matthews_corrcoef'? There are"),
+        ("f1", "did you mean 'f_score'? Choose from"),
+        ("MCC", "did you mean 'matthews_corrcoef'? Choose from"),
         ("auc", "roc_auc is a metric of --task binary (PRCurveSketch), gauc is a metric of"),
-        ("roc_auc", "roc_auc is a metric of --task binary (PRCurveSketch). There are n, "),
-        ("rmse", "rmse is a metric of --task regression (RegressionAccumulator). There are n, "),
-        ("ndcg@10", "ndcg is a metric of --task ranking (RankingAccumulator). There are n, "),
+        ("roc_auc", "roc_auc is a metric of --task binary (PRCurveSketch). Choose from n, "),
+        ("rmse", "rmse is a metric of --task regression (RegressionAccumulator). Choose from n, "),
+        ("ndcg@10", "ndcg is a metric of --task ranking (RankingAccumulator). Choose from n, "),
     ],
 )
 def test_name_of_another_tool_or_task_is_suggested_to_classification(
@@ -250,9 +250,9 @@ def test_name_of_another_tool_or_task_is_suggested_to_classification(
 @pytest.mark.parametrize(
     ("typed", "suggestion"),
     [
-        ("auc", "did you mean 'roc_auc'? There are"),
-        ("f1", "did you mean 'best_f' or 'f_at(x)'? There are"),
-        ("precision", "did you mean 'precision_at(x)'? There are"),
+        ("auc", "did you mean 'roc_auc'? Choose from"),
+        ("f1", "did you mean 'best_f' or 'f_at(x)'? Choose from"),
+        ("precision", "did you mean 'precision_at(x)'? Choose from"),
         ("accuracy", "accuracy is a metric of --task classification (ConfusionAccumulator). "),
     ],
 )
@@ -267,10 +267,10 @@ def test_name_of_another_tool_is_suggested_to_a_collection_with_its_member(call,
     members = {"counts": se.ConfusionAccumulator(), "curve": se.PRCurveSketch()}
     se.save(se.Collection(members), folder / "a.state")
     done = call("show", "a.state", "--metrics", "f1")
-    assert "did you mean 'counts/f_score' or 'curve/best_f' or 'curve/f_at(x)'? There" in done.err
+    assert "did you mean 'counts/f_score' or 'curve/best_f' or 'curve/f_at(x)'? Choose" in done.err
 
 
 def test_name_of_a_mean_is_suggested_to_curves_of_classes(call, folder):
     se.save(se.PRCurveSketch(classes=3), folder / "a.state")
     done = call("show", "a.state", "--metrics", "auc")
-    assert "no metric 'auc': did you mean 'roc_auc_macro'? There are n, " in done.err
+    assert "no metric 'auc': did you mean 'roc_auc_macro'? Choose from n, " in done.err

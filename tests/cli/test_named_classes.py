@@ -6,7 +6,7 @@ import pytest
 
 import streameval as se
 
-OF_TWO = "--classes with names is for more classes here: a curve of two shows no labels"
+OF_TWO = "--classes with names needs more than two classes here: a curve of two shows no labels"
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_names_of_scored_classes_are_shown(task, make, scores, call, folder):
     [
         (
             ["--classes", "1=pos,0=neg"],
-            "--classes with names lists numbers in rising order, as in 0=neg,1=pos.",
+            "--classes with names lists numbers in ascending order, as in 0=neg,1=pos.",
         ),
         (["--classes", "0=neg,1=neg"], "--classes must be distinct, got 'neg' twice."),
         (

@@ -84,6 +84,7 @@ def test_plot_draws_every_kind(kind, call, texts):
     assert "a.state" not in texts("a.svg")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", STATES)
 def test_plot_draws_several_states_in_one_picture(kind, call, texts):
     for name in ("a", "b", "c"):
@@ -153,7 +154,7 @@ def test_plot_refuses_several_states_that_would_hide_each_other(accumulator, mes
 def test_plot_names_the_state_that_has_no_such_curve(call, state):
     se.save(curve(), "b.state")
     found = error_of(call("plot", "b.state", state, "--curve", "roc", "-o", "a.png"))
-    assert found == "no curve 'roc' of a.state: there are matrix."
+    assert found == "no curve 'roc' of a.state: choose from matrix."
 
 
 def test_plot_names_the_state_of_several_that_cannot_be_drawn(call, folder):
@@ -183,10 +184,10 @@ def test_plot_draws_one_member_of_several_states(call, texts):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "c.state holds a Collection; choose a --member: there are curve, in/cm, sums."),
+        ([], "c.state holds a Collection; choose a --member: choose from curve, in/cm, sums."),
         (
             ["--member", "curv"],
-            "no member 'curv' of c.state: did you mean 'curve'? There are curve, in/cm, sums.",
+            "no member 'curv' of c.state: did you mean 'curve'? Choose from curve, in/cm, sums.",
         ),
         (["--member", "in"], "no member 'in' of c.state: "),
         (
@@ -268,7 +269,7 @@ def test_plot_never_overwrites_the_state(name, call, state, folder):
 
 def test_plot_lists_the_curves_that_the_state_has(call, state):
     found = error_of(call("plot", state, "--curve", "matrx", "-o", "a.png"))
-    assert found == "no curve 'matrx' of a.state: did you mean 'matrix'? There are matrix."
+    assert found == "no curve 'matrx' of a.state: did you mean 'matrix'? Choose from matrix."
 
 
 def test_plot_says_that_sums_have_no_picture(call, folder):

@@ -6,15 +6,15 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
-from multiprocessing import Pipe
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from cli.memory import peak_of
 
-from streameval.runs import workers
+from streameval.cli import eval as eval_command
+from streameval.runs import processes
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +53,18 @@ def test_script_reports(labels):
     done = run("eval", labels)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("200 rows of 1 file\n\nclass ")
+
+
+def test_workers_are_ended_before_the_report(labels, call, monkeypatch):
+    done, computed = [], eval_command._computed
+    worker = Mock(n_ahead=lambda: processes.AHEAD, end=lambda: done.append("end"))
+    monkeypatch.setattr(processes, "Worker", lambda _: worker)
+    monkeypatch.setattr(processes, "_WORTH_BYTES", 1)
+    monkeypatch.setattr(
+        eval_command, "_computed", lambda *held: done.append("report") or computed(*held)
+    )
+    assert call("eval", labels, "--jobs", 2).code == 0
+    assert done == ["end", "report"]
 
 
 @pytest.mark.slow
@@ -140,7 +152,7 @@ def wait_until(holds):
 def busy(write):
     """An evaluation whose workers are all in the middle of their blocks."""
     rows = [{"y_true": n % 7, "y_pred": n % 5, "note": "x" * 900} for n in range(4000)]
-    command = [*SCRIPT, "eval", *[write("a.jsonl", rows)] * 2000, "--jobs", "2", "--quiet"]
+    command = [*SCRIPT, "eval", *[write("a.jsonl", rows)] * 2000, "--jobs", "3", "--quiet"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(command, **pipes, start_new_session=True)
     # Two of its children count; the third one only tracks what they share.
@@ -157,9 +169,10 @@ def stopped(write):
     """An evaluation that is stopped, and its workers, each in the middle of a long answer."""
     draw = random.Random(1)
     rows = [{"y_true": int(draw.random() < 0.3), "y_score": draw.random()} for _ in range(50_000)]
-    command = [*SCRIPT, "eval", *[write("a.jsonl", rows)] * 400, "--task", "binary", "--jobs", "2"]
+    command = [*SCRIPT, "eval", *[write("a.jsonl", rows)] * 400, "--task", "binary", "--jobs", "3"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen([*command, "--quiet"], **pipes, start_new_session=True)
+    exact = ["--budget", "none", "--quiet"]  # every block comes back as its scores
+    process = subprocess.Popen([*command, *exact], **pipes, start_new_session=True)
 
     def busy():
         return [child for child in children(process.pid) if seconds(child) > 1]
@@ -219,8 +232,12 @@ def never_up(folder, write):
     )
     log = write("a.jsonl", [{"y_true": 1, "y_pred": 1}])
     os.mkfifo("pipe.jsonl")  # there is more to read, or it would be done without them
+    code = (
+        "from streameval.runs import workers; workers._LOOK_SECONDS = 0; "
+        "workers._WORTH_SECONDS = 1e-9; from streameval.cli import run; run()"
+    )
     process = subprocess.Popen(
-        [*SCRIPT, "eval", log, "pipe.jsonl", "--jobs", "2"],
+        [sys.executable, "-c", code, "eval", *[log] * 3, "pipe.jsonl", "--jobs", "3"],
         env=os.environ | {"PYTHONPATH": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -276,7 +293,7 @@ def test_handler_of_a_signal_waits_until_a_process_is_started():
     seen = []
     before = signal.signal(signal.SIGTERM, lambda *_: seen.append("handled"))
     try:
-        with workers._signals_held():
+        with processes._signals_held():
             signal.raise_signal(signal.SIGTERM)
             seen.append("started")
     finally:
@@ -321,19 +338,6 @@ def test_script_ends_at_once_on_a_second_signal():
         "app.main = main\napp.run()\n"
     )
     assert subprocess.run([sys.executable, "-c", body], check=False).returncode == -signal.SIGTERM
-
-
-def test_worker_exits_when_its_parent_lets_go(monkeypatch):
-    codes = []
-    monkeypatch.setattr(workers.os, "_exit", codes.append)
-    leash, held = Pipe(duplex=False)
-    with leash:
-        thread = threading.Thread(target=workers._end_with, args=(leash,))
-        thread.start()
-        assert codes == []
-        held.close()
-        thread.join(HANGS)
-    assert codes == [1]
 
 
 @pytest.mark.slow

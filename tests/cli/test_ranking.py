@@ -55,6 +55,7 @@ def parts(folder):
 
 
 WEIGHTS = dict(zip(JUDGED, [2, 0.5, 1, 0, 3, 1, 2], strict=True))
+RUN_WEIGHTS = WEIGHTS | {"t98": 4, "t99": 0.25}
 
 
 def weighted():
@@ -103,10 +104,57 @@ def test_ranking_quantile_is_printed_and_checked_by_name(call, run):
     assert "map[median]" in done.err
 
 
-def test_ranking_weight_refuses_a_run(call, run):
-    done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--weight", "w")
-    assert done.code == 2
-    assert "--weight names a column, and cannot be used with --qrels." in done.err
+def write_weights(text=None, name="w.txt"):
+    lines = (f"{query}\t{weight:g}\n" for query, weight in RUN_WEIGHTS.items())
+    Path(name).write_text("# weights\n\n" + "".join(lines) if text is None else text)
+    return "--weight", name
+
+
+@pytest.mark.parametrize("rows", [1, 10**6])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_ranking_weights_of_a_run_are_those_of_a_program(jobs, rows, call, run, monkeypatch):
+    monkeypatch.setattr(sources, "_ROWS", rows)
+    done = call(
+        *("eval", run, *RANKING, "--qrels", "a.qrels", *write_weights(), "--jobs", jobs),
+        *("--measures", "map,p@5", "-o", "a.state"),
+    )
+    assert (done.code, done.err) == (
+        0,
+        "streameval: note: left out 1 query of the run without judgements.\n",
+    )
+    acc = se.RankingAccumulator(["map", "p@5"]).update_run(RUN, QRELS, query_weight=RUN_WEIGHTS)
+    assert se.load("a.state") == acc
+    assert acc.compute().n_missing == RUN_WEIGHTS["t98"] + RUN_WEIGHTS["t99"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("t3 1\n", "w.txt: has no weight for query 't"),
+        ("t3 1\n\nt3 2\n", "w.txt, line 3: query 't3' has a weight already."),
+        ("t3\n", "w.txt, line 1: weights have 2 fields (qid weight), and this row has 1."),
+        ("t3 -1\n", "w.txt, line 1: `weight` must be a finite number of at least 0, got '-1'."),
+        ("t3 inf\n", "w.txt, line 1: `weight` must be a finite number of at least 0, got 'inf'."),
+        ("t3 x\n", "w.txt, line 1: `weight` must be a finite number of at least 0, got 'x'."),
+    ],
+)
+def test_ranking_weights_that_do_not_fit_are_named(text, message, call, run):
+    done = call("eval", run, *RANKING, "--qrels", "a.qrels", *write_weights(text))
+    assert done.code == 3
+    assert message in done.err
+
+
+def test_ranking_weights_that_are_not_text_are_named(call, run):
+    Path("w.txt").write_bytes(b"t3 1\nt\xff 1\n")
+    done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--weight", "w.txt")
+    assert done.code == 3
+    assert "w.txt, line 2: not UTF-8." in done.err
+
+
+def test_ranking_weights_that_are_missing_are_named(call, run):
+    done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--weight", "none.txt")
+    assert done.code == 3
+    assert "none.txt" in done.err
 
 
 @pytest.mark.parametrize("rows", [1, 40, 10**6])
@@ -163,7 +211,7 @@ def test_ranking_says_that_a_run_of_scattered_queries_is_held(call, run, folder)
     (folder / second).write_text(scattered((folder / second).read_text()))
     done = call("eval", first, second, *RANKING, "--qrels", "a.qrels", "-o", "a.state")
     assert se.load("a.state") == of_run()
-    why = "was read again and held in memory, since its queries do not stand together."
+    why = "was read again and held in memory: the rows of a query are not together."
     assert done.err.splitlines()[0] == f"streameval: note: {second}: {why}"
     assert done.err.count("was read again") == 1
 

@@ -38,9 +38,15 @@ def error_of(done, code):
         (["--score", "s"], "--score cannot be used with --qrels: TREC files have no header."),
         (["--num-relevant", "n"], "--num-relevant cannot be used with --qrels: TREC files have no"),
         (["--format", "csv"], "--format cannot be used with --qrels: both are TREC files."),
-        (["--max-bad", "1"], "--max-bad cannot be used with --qrels: a run has no rows to spare."),
+        (
+            ["--max-bad", "1"],
+            "--max-bad cannot be used with --qrels: every row of a run must be valid.",
+        ),
         (["--trec", "--json"], "--trec cannot be used with --json."),
-        (["--measures", "mpa"], "--measures must hold map, mrr, "),
+        (
+            ["--measures", "mpa"],
+            "--measures has no 'mpa': did you mean 'map'? Choose from map, mrr, ",
+        ),
         (["--measures", "p"], "--measures needs a cutoff for 'p', as in p@10."),
         (["--measures", "map,AP"], "--measures must be distinct, got 'map' twice."),
         (["--empty", "ndcg@7=one"], "--empty must name measures among map, mrr,"),
@@ -65,11 +71,15 @@ def test_ranking_of_a_run_says_what_does_not_fit(options, message, call, run):
         (
             ONE,
             ["--relevance", "rel"],
-            "no column 'rel' in the first rows: there are query, relevance",
+            "no column 'rel' in the first rows: choose from query, relevance",
         ),
         (ONE, ["--query", "querry"], "no column 'querry' in the first rows: did you mean 'query'?"),
-        (LIST, ["--doc", "dok"], "no column 'dok' in the first rows: there are query, relevance,"),
-        ({"relevance": 1, "score": 1}, [], "no column 'query' in the first rows: there are"),
+        (
+            LIST,
+            ["--doc", "dok"],
+            "no column 'dok' in the first rows: choose from query, relevance,",
+        ),
+        ({"relevance": 1, "score": 1}, [], "no column 'query' in the first rows: choose from"),
         (ONE, ["--score", "a,b"], "--score takes one column."),
         (ONE, ["--no-count-missing"], "--no-count-missing needs --qrels."),
         (ONE, ["--ties", "docid_desc"], "--doc is missing: --ties docid_desc needs the documents."),
@@ -89,7 +99,7 @@ def test_ranking_of_a_run_says_what_does_not_fit(options, message, call, run):
             ["--track-queries"],
             "--track-queries needs the queries: a column `query`, or the one that --query",
         ),
-        (ONE, ["--fail-under", "ndgc@10>0"], "no metric 'ndgc@10': did you mean 'ndcg@10'? There"),
+        (ONE, ["--fail-under", "ndgc@10>0"], "no metric 'ndgc@10': did you mean 'ndcg@10'? Choose"),
     ],
 )
 def test_ranking_of_rows_says_what_does_not_fit(row, options, message, call, write):
@@ -116,13 +126,21 @@ def test_ranking_asks_for_the_judgements_of_a_run(name, space, call, stdin, fold
     text = run_text().replace(" ", space)
     (folder / "a.run").write_text(text)
     stdin(text.encode())
-    message = "the file looks like a TREC run, which needs --qrels, its judgements."
+    message = "the file looks like a TREC run; pass its judgements with --qrels."
     assert error_of(call("eval", name, *RANKING), 2) == message
 
 
-def test_ranking_reads_standard_input_once(call):
-    found = error_of(call("eval", "-", *RANKING, "--qrels", "-"), 2)
-    assert found == "standard input cannot be the run and its --qrels."
+@pytest.mark.parametrize(
+    ("names", "what"),
+    [
+        (["-", "--qrels", "-"], "the run and its --qrels"),
+        (["-", "--qrels", "q", "--weight", "-"], "the run and its --weight"),
+        (["a.run", "--qrels", "-", "--weight", "-"], "its --qrels and its --weight"),
+    ],
+)
+def test_ranking_reads_standard_input_once(names, what, call):
+    found = error_of(call("eval", *names, *RANKING), 2)
+    assert found == f"standard input cannot be {what}."
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])

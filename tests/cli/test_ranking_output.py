@@ -328,8 +328,8 @@ def test_ranking_gate_is_decided_by_the_certified_interval_at_level_0(call, writ
 @pytest.mark.parametrize(
     ("gate", "message"),
     [
-        ("mpa>0", "no metric 'mpa': did you mean 'map'? There are map, mrr, ndcg@10, p@10,"),
-        ("ndcg@5>0", "no metric 'ndcg@5': did you mean 'ndcg@10'? There are map,"),
+        ("mpa>0", "no metric 'mpa': did you mean 'map'? Choose from map, mrr, ndcg@10, p@10,"),
+        ("ndcg@5>0", "no metric 'ndcg@5': did you mean 'ndcg@10'? Choose from map,"),
         ("map[1]>0", "'map[1]': map has no averages and no classes."),
     ],
 )

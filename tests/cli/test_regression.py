@@ -123,7 +123,7 @@ def test_regression_count_is_its_own_interval(evaluate):
     [
         (
             ["--fail-under", "rsme<1"],
-            "no metric 'rsme': did you mean 'rmse'? There are n, rmse, mse, mae, r2, bias, ",
+            "no metric 'rsme': did you mean 'rmse'? Choose from n, rmse, mse, mae, r2, bias, ",
         ),
         (["--fail-under", "mae[1]<1"], "'mae[1]': mae has no averages and no classes."),
         (
@@ -136,7 +136,7 @@ def test_regression_count_is_its_own_interval(evaluate):
         ),
         (
             ["--pred", "y_prde"],
-            "no column 'y_prde' in the first rows: did you mean 'y_pred'? There are id, y_true, ",
+            "no column 'y_prde' in the first rows: did you mean 'y_pred'? Choose from id, y_true, ",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -236,3 +236,20 @@ def test_an_empty_list_of_outputs_is_refused(call, write):
     assert done.err == (
         "streameval: error: `y_true` holds an empty list, which predicts nothing.\n"
     )
+
+
+def test_regression_names_its_outputs(call, write):
+    path = write("o.jsonl", OUTPUTS)
+    options = ("--label", "y", "--pred", "p", "--outputs", "lat,lon", "--metrics", "mse[lon]")
+    assert call("eval", path, *REGRESSION, *options, "--json").json["metrics"] == {"mse[lon]": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"), [(("y", "p"), "2 numbers"), (("y0", "p0"), "no list of numbers")]
+)
+def test_regression_refuses_names_of_other_outputs(columns, found, call, write):
+    label, pred = columns
+    options = ("--label", label, "--pred", pred, "--outputs", "lat")
+    done = call("eval", write("o.jsonl", OUTPUTS), *REGRESSION, *options)
+    assert done.code == 2
+    assert done.err == f"streameval: error: --outputs names 1 output, but a row predicts {found}.\n"

@@ -22,13 +22,14 @@ def error_of(done):
 @pytest.mark.parametrize("option", ["--label", "--pred", "--score", "--weight"])
 def test_eval_names_the_nearest_column(option, call, labels):
     assert error_of(call("eval", labels, option, "y_ture")) == (
-        "no column 'y_ture' in the first rows: did you mean 'y_true'? There are id, y_true, y_pred."
+        "no column 'y_ture' in the first rows: did you mean 'y_true'? "
+        "Choose from id, y_true, y_pred."
     )
 
 
 def test_eval_lists_the_columns_when_none_is_near(call, labels):
     assert error_of(call("eval", labels, "--label", "zzz")) == (
-        "no column 'zzz' in the first rows: there are id, y_true, y_pred."
+        "no column 'zzz' in the first rows: choose from id, y_true, y_pred."
     )
 
 
@@ -40,7 +41,7 @@ def test_eval_lists_some_of_many_columns(call, write):
 def test_eval_lists_columns_on_one_line_whatever_they_hold(call, write):
     log = write("a.jsonl", [{"\x1b[31m\nred": 1}])
     assert error_of(call("eval", log)).endswith(
-        r"there are '\x1b[31m\nred'. --label names the column."
+        r"choose from '\x1b[31m\nred'. --label names the column."
     )
 
 
@@ -136,7 +137,7 @@ def test_eval_asks_for_predictions(call, write):
         (
             ONE,
             ["--fail-under", "acuracy>=1"],
-            "no metric 'acuracy': did you mean 'accuracy'? There are n, tp,",
+            "no metric 'acuracy': did you mean 'accuracy'? Choose from n, tp,",
         ),
         (
             ONE,
@@ -147,7 +148,7 @@ def test_eval_asks_for_predictions(call, write):
         (
             ONE,
             ["--fail-under", "recall[7]>=1"],
-            "no class '7': there are 0, 1, macro, micro, weighted.",
+            "no class '7': choose from 0, 1, macro, micro, weighted.",
         ),
     ],
     ids=lambda value: " ".join(value) if value and isinstance(value[0], str) else "",
@@ -212,6 +213,11 @@ OPTIONS = {
     "--doc": "d",
     "--retrieved": "t",
     "--num-relevant": "n",
+    "--outputs": "a,b",
+    "--item": "i",
+    "--rank": "r",
+    "--popularity": "p",
+    "--n-items": "9",
 }
 TAKEN = {
     "classification": {
@@ -225,7 +231,7 @@ TAKEN = {
     },
     "regression": {
         *("--label", "--weight", "--pred", "--measures", "--budget", "--intervals"),
-        "--versus",
+        *("--versus", "--outputs"),
     },
     "binary": {
         *("--label", "--weight", "--score", "--classes", "--multilabel", "--pos-label"),
@@ -236,6 +242,7 @@ TAKEN = {
         *("--group", "--group-weight", "--max-groups"),
     },
     "calibration": {"--label", "--weight", "--score", "--classes", "--bins", "--intervals"},
+    "catalog": {"--item", "--rank", "--popularity", "--n-items", "--top-k", "--weight"},
     "ranking": {
         *("--qrels", "--no-count-missing", "--like", "--measures", "--relevance-level", "--gain"),
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),
@@ -252,7 +259,10 @@ def test_eval_refuses_each_option_of_another_task(task, call):
         given = [option] if OPTIONS[option] is None else [option, OPTIONS[option]]
         others = ", ".join(other for other in TAKEN if option in TAKEN[other])
         found = error_of(call("eval", "absent.csv", "--task", task, *given))
-        assert found == f"{option} cannot be used with --task {task}; it is for {others}."
+        stated = f"{option} cannot be used with --task {task}; it is for {others}."
+        is_of_curves = (option, task) == ("--versus", "binary")
+        hint = " To compare areas, use --measures roc_auc without --task." if is_of_curves else ""
+        assert found == stated + hint
 
 
 @pytest.mark.parametrize("output", ["link.state", "folder/../labels.jsonl"])
@@ -264,7 +274,7 @@ def test_eval_never_overwrites_an_input(output, call, labels, folder):
 
 def test_eval_names_a_class_that_was_not_met(call, labels):
     found = error_of(call("eval", labels, "--fail-under", "recall[9]>=0.5"))
-    assert found == "no class '9': there are 0, 1, 2, macro, micro, weighted."
+    assert found == "no class '9': choose from 0, 1, 2, macro, micro, weighted."
 
 
 @pytest.mark.parametrize(
@@ -312,7 +322,7 @@ def test_arguments_are_refused_with_a_reason(arguments, message, call):
             "no option --metric here: it is for plot; did you mean --metrics? See streameval eval ",
         ),
         ("eval a --curve x", "no option --curve here: it is for plot; see streameval eval "),
-        ("evl a", "argument COMMAND: invalid choice: 'evl'; did you mean 'eval'? There are "),
+        ("evl a", "argument COMMAND: invalid choice: 'evl'; did you mean 'eval'? Choose from "),
         ("eval a --format jsn", "argument --format: invalid choice: 'jsn'; did you mean 'jsonl'?"),
         ("eval a --fail_under=x", "no option --fail_under: did you mean --fail-under? See str"),
         ("merge a --ouput b", "no option --ouput: did you mean --output? See streameval merge "),

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import sys
 import threading
 import urllib.request
@@ -237,6 +238,30 @@ def test_lines_out_are_those_of_closed_panes(watch, log):
     )
 
 
+def test_lines_out_have_the_rows_of_each_slice(watch, folder):
+    truths = [1, None, 1, None]
+    rows = [row(0, truth, country="DE") for truth in (*truths, None)]
+    rows += [row(0, truth, country=value) for value in "ABC" for truth in truths]
+    path = write(folder / "log.jsonl", [*rows, row(90, country="DE")])
+    watch(path, "--once", "--out", "w.jsonl", "--by", "country=DE")
+    (line,) = map(json.loads, LINES.read_text().splitlines())
+    (of_de,) = line["slices"]
+    assert (of_de["value"], of_de["rows"], of_de["labelled"]) == ("DE", 5, 2)
+    assert (line["other"]["rows"], line["other"]["labelled"]) == (12, 6)
+
+
+def test_lines_out_lack_the_rows_of_slices_that_an_older_release_has_counted(watch, log):
+    watch(log, "--once", "--out", "w.jsonl", "--by", "country")
+    with sqlite3.connect("ck.db") as base:  # as version 1 was
+        base.execute("DROP TABLE unlabelled")
+        base.execute("PRAGMA user_version = 1")
+    write(log, [row(200, country="DE")], "a")
+    watch(log, "--once", "--out", "w.jsonl", "--by", "country")
+    lines = [json.loads(line) for line in LINES.read_text().splitlines()]
+    has_rows = [["rows" in one for one in line["slices"]] for line in lines]
+    assert has_rows == [[True, True], [True, True], [False, False]]
+
+
 def test_lines_out_that_were_not_committed_are_cut_off(watch, log):
     watch(log, "--once", "--out", "w.jsonl")
     committed = LINES.read_text()
@@ -263,7 +288,8 @@ def test_lines_out_before_the_first_commit_are_cut_off(watch, log, monkeypatch):
 def test_file_out_of_something_else_is_refused(watch, log, folder):
     (folder / "w.jsonl").write_text("mine\n")
     done = watch(log, "--once", "--out", "w.jsonl")
-    assert (done.code, "w.jsonl: exists and is not of this checkpoint" in done.err) == (3, True)
+    assert done.code == 3
+    assert "w.jsonl: exists and does not belong to this checkpoint" in done.err
     assert (folder / "w.jsonl").read_text() == "mine\n"
 
 
@@ -369,6 +395,14 @@ def test_where_picks_rows(watch, log):
     done = watch(log, "--once", "--where", "country=DE")
     assert "100 rows" in done.out
     assert watch(log, "--once", "--where", "country=FR").code == 4
+
+
+@pytest.mark.parametrize("changed", ["--rollup 5m:1d", "--out-of-order 2s"])
+def test_changed_option_is_named_as_it_is_typed(watch, log, changed):
+    watch(log, "--once")
+    done = watch(log, "--once", *changed.split())
+    assert done.code == 4
+    assert f"ck.db: cannot continue: {changed.split()[0]} differs" in done.err
 
 
 def test_where_that_leaves_out_all_rows_is_told(watch, log):
@@ -569,7 +603,7 @@ def test_output_that_cannot_be_written_ends_the_watch(
     [
         (("--by", "country", "--top", "3"), "no option --top here: it is for eval"),
         (("--allow-host", "page.example"), "--allow-host needs --serve."),
-        (("--serve",), "--serve has no meaning with --once, which ends at once."),
+        (("--serve",), "--serve cannot be used with --once, which ends at once."),
         (("--join", "id"), "--join needs --labels."),
         (("--wait", "1h"), "--wait needs --labels."),
         (("--max-pending", "5"), "--max-pending needs --labels."),

@@ -49,7 +49,7 @@ def test_where_counts_the_rows_that_fit(name, conditions, keeps, write, call):
     expected = [row for row in rows if keeps(row)]
     if not expected:
         assert (done.code, done.err) == (
-            3, f"streameval: error: {name}: holds no rows that fit --where.\n",
+            3, f"streameval: error: {name}: holds no rows that match --where.\n",
         )  # fmt: skip
         return
     assert (done.code, done.json["rows"], done.json["left_out"]) == (

@@ -176,8 +176,18 @@ def test_earlier_windows_are_not_computed_for_the_table(write, call, monkeypatch
 
 @pytest.mark.parametrize(
     "command",
-    [("show", "a.state"), ("show", "a.state", "--json"), ("report", "a.state", "-o", "a.html")]
-    + [("plot", "a.state", "-o", "a.svg", *window) for window in ((), ("--window", "4h"))],
+    [
+        ("show", "a.state"),
+        *(
+            pytest.param(command, marks=pytest.mark.slow)
+            for command in (
+                ("show", "a.state", "--json"),
+                ("report", "a.state", "-o", "a.html"),
+                ("plot", "a.state", "-o", "a.svg"),
+                ("plot", "a.state", "-o", "a.svg", "--window", "4h"),
+            )
+        ),
+    ],
     ids=" ".join,
 )
 def test_panes_are_sorted_equally_often_however_many_there_are(command, call, monkeypatch):
@@ -362,11 +372,11 @@ def test_windows_of_collections_are_shown_and_drawn(call):
         ),
         (
             ["--time", "y_pred", "--pane", "5", "--by", "y_pred"],
-            "`y_pred` cannot be what is evaluated and the time or value as well.",
+            "`y_pred` cannot be both evaluated and the column of --time or --by.",
         ),
         (
             [*HOURS, "--by", "ts"],
-            "`ts` cannot be what is evaluated and the time or value as well.",
+            "`ts` cannot be both evaluated and the column of --time or --by.",
         ),
         (
             ["--time", "ts", "--pane", "1h"],
@@ -398,8 +408,8 @@ def test_column_that_weights_may_have_cannot_be_the_time(call, write):
     done = call("eval", name, "--time", "sample_weight", "--pane", "5")
     assert (done.code, done.err) == (
         2,
-        "streameval: error: `sample_weight` cannot be what is evaluated and the time or value as "  # noqa: ISC004
-        "well.\n",
+        "streameval: error: `sample_weight` cannot be both evaluated and the column of --time or "  # noqa: ISC004
+        "--by.\n",
     )
 
 
@@ -522,7 +532,7 @@ def test_numbers_of_relevant_documents_have_no_panes(call, write):
     assert (done.code, done.err) == (
         2,
         "streameval: error: --time cannot be used with `num_relevant`, a number for each query; "  # noqa: ISC004
-        "rows with retrieved=false say which documents are relevant.\n",
+        "give the relevant documents as rows with retrieved=false.\n",
     )
 
 
@@ -747,7 +757,7 @@ def test_sliding_windows_without_rows_are_not_drawn(call):
     [
         (
             ["a.state", "a.state"],
-            "a metric over time is of one state: draw each in its own figure.",
+            "a metric over time shows one state: draw each in its own figure.",
         ),
         (
             ["a.state", "--curve", "roc"],

@@ -18,7 +18,9 @@ import polars as pl
 import pytest
 import report
 import scaling
-from speed import far, merge_tree, results, tables
+import watching
+from speed import clusters, far, merge_tree, results, tables
+from speed import contest as contest_module
 from speed.contest import Contest, Peer, Ready, Side
 from speed.results import Row
 from speed.timing import Effort, Spread, race
@@ -53,6 +55,14 @@ GOALS = [
     ("checks", "share of memory read bandwidth", 10_000_000, "numpy", 0.2),
     ("merge", "2 sketches", 2_000_000, "numpy", 1 / 2),
     ("compute", "ROC AUC after a million", 1_000_000, "numpy", 1 / 4),
+    ("reading", "JSON lines", 200_000, "polars", 0.5),
+    ("formats", "JSON lines, gzip", 500_000, "streameval", 0.61),
+    ("formats", "JSON lines, lists of 10 scores", 500_000, "streameval", 0.22),
+    ("formats", "JSON lines, text labels", 500_000, "streameval", 0.61),
+    ("formats", "CSV, by pyarrow", 500_000, "streameval", 2.4),
+    ("formats", "CSV, by NumPy alone", 500_000, "streameval", 0.82),
+    ("formats", "Parquet", 18_600_000, "polars", 0.47),
+    ("commands", "JSON lines", 6_000_000, "streameval", 1.6),
 ]
 """What speed was promised; each of them has to be a row of the report."""
 
@@ -70,6 +80,41 @@ def test_page_shows_the_saved_scaling() -> None:
     assert between_marks("scaling") == scaling.block(found)
 
 
+def test_readme_shows_the_seconds_of_the_table_of_clusters() -> None:
+    page, readme = (path.read_text(encoding="utf-8") for path in (clusters.PAGE, clusters.README))
+    full, short = (
+        text.partition("<!-- clusters -->\n")[2].partition("\n<!-- end of clusters -->")[0]
+        for text in (page, readme)
+    )
+    assert short == clusters.seconds(full)
+    assert "| curve | " in full
+
+
+def test_table_of_clusters_is_put_into_page_and_readme_at_once(tmp_path: Path) -> None:
+    page, readme = tmp_path / "page.md", tmp_path / "readme.md"
+    for path in (page, readme):
+        path.write_text("# A\n<!-- clusters -->\nold\n<!-- end of clusters -->\nB\n")
+    head = "| work | rows | way | seconds | times | start s |\n|---|---|---|---|---|---|\n"
+    clusters.put(
+        f"On a day.\n\n{head}"
+        "| by | 2,000 | one process | 4.00 | 1.00 | 0.1 |\n"
+        "| by | 2,000 | Dask | 2.50 | 1.60 | 3.0 |\n"
+        "| tiny | 10 | gathered | 1.00 | 4.00 | 3.5 |",
+        page,
+        readme,
+    )
+    assert "| by | 2,000 | Dask | 2.50 | 1.60 | 3.0 |\n" in page.read_text()
+    assert readme.read_text() == (
+        "# A\n<!-- clusters -->\nOn a day.\n\n"
+        "| work | rows | one process | Dask | gathered, scikit-learn | start of Dask |\n"
+        "|---|---|---|---|---|---|\n"
+        "| a curve for each of 200 values | 2,000 | 4.00 s | 2.50 s | not measured | 3.0 s |\n"
+        "| a curve, from 5,000 small files | 10 | not measured | not measured | 1.00 s "
+        "| not measured |\n"
+        "<!-- end of clusters -->\nB\n"
+    )
+
+
 def test_saved_results_are_of_the_contests_as_they_are() -> None:
     now = [Row.of(one, peer, one.size) for one in CONTESTS for peer in one.peers]
     saved = [attrs.evolve(row, ratio=None, ours=None, rounds=0) for row in results.load().rows]
@@ -80,7 +125,8 @@ def test_rows_measured_again_replace_those_that_were_saved() -> None:
     first, second = (Row.of(one, one.peers[0], one.size) for one in CONTESTS[:2])
     again = attrs.evolve(second, rounds=3)
     gone = attrs.evolve(first, work="no contest any more")
-    assert report.together([second, gone, first], [again]) == [first, again]
+    old = attrs.evolve(first, why="no reason any more")
+    assert report.together([second, gone, old], [again]) == [first, again]
 
 
 @pytest.mark.parametrize(("verb", "work", "size", "library", "goal"), GOALS)
@@ -165,6 +211,44 @@ def test_ratio_below_its_goal_is_bold() -> None:
     assert tables.summary([row]).startswith("0 of 1 goals are met")
 
 
+def missed(*, goal: float = 12.0, why: str = "It rounds.", **found: Any) -> Row:
+    found = {"ratio": Spread(1.0, 2.0, 3.0), "rounds": 3, **found}
+    return Row.of(contest(), peer(goal=goal, why=why), 10, **found)
+
+
+def test_missed_goal_is_listed_with_its_reason_and_the_yardsticks_of_the_contest() -> None:
+    part = contest_module.yardstick("`np.sort`", lambda _: lambda: None)
+    sorting = Row.of(contest(), part, 10, ratio=Spread(0.5, 0.6, 0.7), rounds=3)
+    of_others = attrs.evolve(sorting, work="other work")
+    (line,) = tables.reasons([missed(), missed(goal=1.0), sorting, of_others])
+    assert line == (
+        "| `Nothing` | work | 10 | numpy peer | 12 | **2** | "
+        "It rounds. Of our time: `np.sort` 0.6. |"
+    )
+
+
+def test_report_lists_no_reasons_where_every_goal_is_met() -> None:
+    about = results.load().about
+    titles = [
+        "### Missed goals" in tables.report_block(results.Report(about, [missed(goal=goal)]))
+        for goal in (12.0, 1.0)
+    ]
+    assert titles == [True, False]
+
+
+def test_every_saved_miss_has_a_reason() -> None:
+    rows = [row for row in results.load().rows if row.is_missed and not row.why]
+    assert [
+        row for row in rows if row.ratio and row.goal and row.ratio.median < 0.9 * row.goal
+    ] == []
+
+
+def test_part_of_ours_is_timed_beside_it() -> None:
+    part = contest_module.yardstick("nothing", lambda _: lambda: None)
+    (row,) = report.rows_of(contest(part), BRIEF, shrink=1)
+    assert (row.is_yardstick, row.is_missed) == (True, False)
+
+
 def test_sides_take_turns() -> None:
     calls: list[str] = []
     sides = [Side(partial(calls.append, name)) for name in ("ours", "a", "b")]
@@ -218,6 +302,23 @@ def test_pending_rows_are_printed(
     monkeypatch.setattr(sys, "argv", ["pending_rows.py", "--pending=2000"])
     pending_rows.main()
     assert capsys.readouterr().out.startswith("2,000 pending: put ")
+
+
+@pytest.mark.slow
+def test_costs_of_watching_are_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes = {"VALUES": 3, "UPDATES": 1, "READERS": 2, "FEW": 10, "PANES": 2, "PER_SECOND": 10}
+    for name, size in sizes.items():
+        monkeypatch.setattr(watching, name, size)
+    monkeypatch.setattr(sys, "argv", ["watching.py", "--rows=2000", "--rounds=1"])
+    watching.main()
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "watch --by of 3 values",
+        "join --by of 3 values",
+        "render a page of 3 series",
+        "render for 2 readers a page of 3 series",
+    ]
 
 
 def test_page_shows_the_saved_cost_of_many_states() -> None:

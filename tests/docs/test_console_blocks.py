@@ -17,7 +17,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
 TYPED = [name for name, text in TEXTS.items() if "```console" in text]
 ADAPTER = re.compile(
-    r"^(?:>>> )?(?:from streameval\.(?:engines|loops)\.|import (?=jax$)"
+    r"^(?:>>> )?(?:from streameval\.(?:engines|loops)\.|import (?=jax$)|from (?=torch import\b)"
     r"|(?:from|import) (?=(?:keras|river|torcheval|torchmetrics)\b))(\w+)",
     re.MULTILINE,
 )

@@ -8,6 +8,7 @@ import pkgutil
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
 ERRORS = {name for name in streameval.__all__ if name.endswith("Error")}
 """They are documented together, by the module that they are in."""
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
@@ -28,7 +30,13 @@ MODULES = sorted(
 )
 
 
-@pytest.mark.parametrize("module", MODULES)
+def marked(module: str) -> Any:
+    """Leave most examples to CI: the inner loop runs those of accumulators."""
+    marks = () if module.startswith("streameval.accumulators.") else pytest.mark.slow
+    return pytest.param(module, marks=marks)
+
+
+@pytest.mark.parametrize("module", [marked(module) for module in MODULES])
 def test_doc_examples_run(module: str) -> None:
     if module.startswith(("streameval.engines.", "streameval.loops.")):
         pytest.importorskip(module, reason="it needs what is missing", exc_type=ImportError)
@@ -103,6 +111,14 @@ def test_ranking_reference_gives_names_that_mean_the_same() -> None:
                 kind = kinds[place if len(kinds) > 1 else 0]
                 measure = f"{kind}@10" if "10" in name else kind
                 assert name in streameval.RankingAccumulator([measure]).compute()
+
+
+def test_glossary_is_one_list_of_definitions_in_the_order_of_the_alphabet() -> None:
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    _, *entries = page.split("\n\n")
+    assert all(re.match(r"\*\*.+\*\*\n: \S", entry) for entry in entries)
+    terms = [entry.split("**")[1].casefold() for entry in entries]
+    assert terms == sorted(terms)
 
 
 def test_logs_are_small() -> None:

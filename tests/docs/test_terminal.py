@@ -10,10 +10,10 @@ import pytest
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 SCRIPT = runpy.run_path(str(FIGURES / "terminal.py"))
-NAMES = ["eval", pytest.param("watch", marks=pytest.mark.slow)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCRIPT["RECORDINGS"])
 def test_recording_shows_what_the_command_prints_today(name: str) -> None:
     assert SCRIPT["recorded"](name) == (FIGURES / f"{name}.svg").read_text(encoding="utf-8")
 

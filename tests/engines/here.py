@@ -38,8 +38,11 @@ def item(results: Any, number: int) -> Any:
 class Here(Engine):
     """Tasks finish in any order, and all values pickle."""
 
-    def __init__(self, n_slots: int = 2, seed: int | None = None) -> None:
+    def __init__(
+        self, n_slots: int = 2, seed: int | None = None, at_once: int | None = None
+    ) -> None:
         self.n_slots = n_slots
+        self.at_once = at_once
         self.seed = seed
         self.started: list[Handle] = []
         self.n_merged: list[int] = []
@@ -66,10 +69,12 @@ class Here(Engine):
         return self.merges[-1]
 
     def finished(self, handles: Any) -> Any:
+        if self.at_once is not None:
+            return ((handle, handle.result()) for handle in handles)
         order = list(handles)
         if self.seed is not None:
             random.Random(self.seed).shuffle(order)
-        return iter(order)
+        return ((handle, handle.result()) for handle in order)
 
     def ready(self, handles: Any) -> list[Handle]:
         return [handle for handle in handles if handle in self.early]

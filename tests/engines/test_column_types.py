@@ -51,6 +51,10 @@ TYPES = {
     "bytes": pa.array([b"a", b"b", b"a"]),
     "durations": pa.array([1, 0, 1], pa.duration("s")),
 }
+every_form = pytest.mark.parametrize(
+    "form",
+    ["parquet", *(pytest.param(form, marks=pytest.mark.slow) for form in ("csv", "jsonl"))],
+)
 IN_TEXT = set(TYPES) - {"half", "lists", "bytes", "durations", "nanoseconds", "time of nanoseconds"}
 """What tables of text can hold."""
 
@@ -136,7 +140,7 @@ def subject(told):
     return told.partition(" as the first")[0].partition(", got")[0]
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+@every_form
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", TYPES)
 def test_column_is_counted_or_refused_alike(name, role, form, capsys):
@@ -156,7 +160,7 @@ def test_column_is_counted_or_refused_alike(name, role, form, capsys):
         assert subject(by_engine) == subject(by_hand)
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+@every_form
 @pytest.mark.parametrize("name", TYPES)
 def test_slices_of_a_column_are_alike(name, form, capsys):
     if form != "parquet" and name not in IN_TEXT:
@@ -176,7 +180,7 @@ def test_slices_of_a_column_are_alike(name, form, capsys):
         assert {as_text(value): held.n for value, held in by_engine.items()} == by_hand
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+@every_form
 @pytest.mark.parametrize(
     ("name", "values"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ import streameval as se
 dask = pytest.importorskip("dask", reason="dask is not installed")
 pytest.importorskip("distributed", reason="distributed is not installed")
 
-from distributed import Client, LocalCluster  # noqa: E402
+from distributed import Client, LocalCluster, wait  # noqa: E402
 
 from streameval.engines import dask as adapter  # noqa: E402
 from streameval.engines._counting import SourceCounter  # noqa: E402
@@ -146,6 +147,48 @@ def test_workers_merge_in_turn(client):
     client.gather(merges)
     holders = [workers for (workers,) in client.who_has(merges).values()]
     assert sorted(map(holders.count, holders)) == [2, 2, 2, 2]
+
+
+def test_of_two_results_the_second_stays_with_the_first(client):
+    cluster = adapter._Cluster(client)
+    ((done, state),) = cluster.start_several(_numbers_and_state, [(3,)], 2)
+    assert cluster.result(done) == 3
+    assert cluster.result(state) == {3: b"state"}
+    assert client.who_has([state])[state.key] == client.who_has([done])[done.key]
+    assert state.key[0].startswith("_numbers_and_state-"), "a task took it out"
+
+
+def _numbers_and_state(number):
+    return number, {number: b"state"}
+
+
+def test_results_beside_a_failure_are_told_before_it(client, monkeypatch):
+    class Together:
+        """Futures that finish at the same moment."""
+
+        def __init__(self, futures):
+            self.futures = futures
+
+        def batches(self):
+            return [self.futures]
+
+    good, bad = client.submit(len, "ab"), client.submit(len, 1)
+    wait([good, bad])
+    monkeypatch.setattr(adapter, "as_completed", Together)
+    found = adapter._Cluster(client).finished([bad, good])
+    assert next(found) == (good, 2)
+    with pytest.raises(TypeError):
+        next(found)
+
+
+def test_workers_may_come_later():
+    cluster = LocalCluster(n_workers=0, processes=False, dashboard_address=":0")
+    with cluster, Client(cluster) as client:
+        later = threading.Timer(0.2, cluster.scale, [1])
+        later.start()
+        counted = evaluate(client, [TABLE, TABLE], se.PRCurveSketch)
+        later.join()
+    assert counted.n == 2 * TABLE.num_rows
 
 
 def test_killed_worker_changes_nothing(client, tmp_path):

@@ -47,7 +47,7 @@ def confusion(*batches):
 @every_case
 @pytest.mark.parametrize(
     "options",
-    [{}, {"target_bytes": 1}, pytest.param({"target_bytes": 20_000}, marks=pytest.mark.slow)],
+    [{}, *(pytest.param({"target_bytes": size}, marks=pytest.mark.slow) for size in (1, 20_000))],
 )
 def test_bytes_are_those_of_one_process(case, options, tmp_path):
     paths, expected = write_parts(tmp_path), case.serial().to_bytes()
@@ -66,6 +66,23 @@ def test_any_order_and_tree_give_the_same_bytes(fan_in, tmp_path):
     assert max(engine.n_merged) == fan_in
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 7, 20])
+@pytest.mark.parametrize("by", [None, "country"])
+def test_tasks_started_one_after_another_give_the_same_bytes(by, at_once, tmp_path):
+    paths = write_parts(tmp_path, n_parts=20)
+    case, engine = CASES["coarsened curve"], Here(at_once=at_once)
+    options = {"by": by, "target_bytes": 1, "fan_in": 3}
+    counted = evaluate(paths, case.make, engine=engine, **options)
+    assert len(engine.n_results) > 20
+    assert max(engine.n_merged) == 3
+    whole = evaluate(paths, case.make, **options)
+    if by is None:
+        whole, counted = {None: whole}, {None: counted}
+    assert {value: acc.to_bytes() for value, acc in counted.items()} == {
+        value: acc.to_bytes() for value, acc in whole.items()
+    }
+
+
 def test_files_are_grouped_by_size_in_order(tmp_path):
     paths = [tmp_path / f"{number:02}.csv" for number in range(10)]
     for path in paths:
@@ -76,13 +93,22 @@ def test_files_are_grouped_by_size_in_order(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("n_files", "size", "n_tasks"), [(100, 2**16, 6), (100, 2**10, 1), (10, 2**28, 10)]
+    ("n_files", "size", "n_tasks"),
+    [(100, 2**20, 4), (1000, 2**10, 4), (5, 2**10, 1), (10, 2**28, 10), (100, 2**24, 14)],
 )
 def test_tasks_fill_the_slots_but_are_neither_tiny_nor_huge(n_files, size, n_tasks, tmp_path):
     for number in range(n_files):
         with (tmp_path / f"{number:03}.csv").open("wb") as file:
             file.truncate(size)
     assert len(plan_tasks([tmp_path], Cut(None, 2, False, ""), {})) == n_tasks
+
+
+def test_the_first_tasks_of_each_slot_are_larger_than_the_last(tmp_path):
+    for number in range(100):
+        with (tmp_path / f"{number:03}.csv").open("wb") as file:
+            file.truncate(2**20)
+    tasks = plan_tasks([tmp_path], Cut(None, 2, False, ""), {})
+    assert [len(task.pieces) for task in tasks] == [40, 40, 10, 10]
 
 
 def test_row_groups_of_a_large_file_are_counted_by_several_tasks(tmp_path):
@@ -113,7 +139,7 @@ def test_values_are_dealt_out_to_several_merges(tmp_path):
 
 @pytest.mark.parametrize(
     ("n_slots", "n_tasks", "fan_in", "n_shares"),
-    [(1, 1, 8, 2), (2, 2, 8, 4), (2, 7, 8, 7), (2, 9, 8, 8), (2, 9, 20, 9), (9, 1, 8, 16)],
+    [(1, 1, 8, 4), (1, 7, 8, 7), (1, 9, 8, 8), (2, 2, 8, 8), (2, 9, 20, 9), (9, 1, 8, 16)],
 )
 def test_values_are_shared_by_as_many_merges_as_pay(n_slots, n_tasks, fan_in, n_shares):
     engine = Here(n_slots)
@@ -136,7 +162,7 @@ def test_progress_says_all_only_when_it_is_all(tmp_path):
     ]
 
     def progress(done, total):
-        told.append((done, total, bool(engine.n_merged)))
+        told.append((done, total, all(merge.is_done for merge in engine.merges)))
 
     evaluate(paths, se.PRCurveSketch, progress=progress, target_bytes=1, engine=engine)
     assert told == [(n + 1, 7, n == 6) for n in range(7)]
@@ -158,7 +184,46 @@ def test_the_first_failure_stops_the_run(tmp_path):
     with pytest.raises(se.io.BadDataError, match=r"00\.csv, line 3: "):
         evaluate(tmp_path, se.ConfusionAccumulator, target_bytes=1, engine=engine)
     assert sum(handle.is_done for handle in engine.started) == 1
-    assert len(engine.cancelled) == 2 * 19
+    assert engine.cancelled[-1] is engine.merges[-1]
+    assert len(engine.cancelled) == 20 + 1
+
+
+def test_no_task_starts_after_a_failure_where_few_are_started_at_once(tmp_path):
+    paths = [write(tmp_path / f"{n:02}.csv", ROWS) for n in range(20)]
+    paths[5].write_text("y_true,y_pred\n1,5\n")
+    engine = Here(at_once=4)
+    with pytest.raises(se.io.BadDataError, match=r"05\.csv, line 2: "):
+        evaluate(tmp_path, se.ConfusionAccumulator, target_bytes=1, engine=engine)
+    assert len(engine.n_results) == 8
+    assert [len(group) for group in (engine.merges, engine.cancelled)] == [2, 8]
+
+
+def test_states_are_merged_before_the_last_tasks_start(tmp_path):
+    paths = [write(tmp_path / f"{n:02}.csv", ROWS) for n in range(20)]
+    paths[13].write_text("y_true,y_pred\n1,5\n")
+    engine = Here(at_once=1)
+    with pytest.raises(se.io.BadDataError, match=r"13\.csv, line 2: "):
+        evaluate(tmp_path, se.ConfusionAccumulator, target_bytes=1, fan_in=3, engine=engine)
+    assert len(engine.n_results) == 14  # in threes: 9 + 3 + 1 + 1, as many as may wait
+    assert engine.n_merged == [3] * 5
+
+
+def test_results_are_given_up_when_a_later_task_fails(tmp_path):
+    for n in range(3):
+        write(tmp_path / f"{n}.csv", ROWS)
+    write(tmp_path / "3.csv", {"y_true": [1], "y_pred": [5]})
+    engine = Here()
+    with pytest.raises(se.io.BadDataError, match=r"3\.csv"):
+        evaluate(tmp_path, se.ConfusionAccumulator, target_bytes=1, engine=engine)
+    assert len(engine.cancelled) == 4 + 1
+
+
+def test_results_are_given_up_when_every_source_is_left_out(tmp_path):
+    path = write(tmp_path / "0.csv", {"y_true": [1], "y_pred": [5]})
+    engine = Here()
+    with pytest.raises(se.io.BadDataError, match=r"0\.csv"):
+        evaluate(path, se.ConfusionAccumulator, on_error="skip", engine=engine)
+    assert len(engine.cancelled) == 2
 
 
 def test_a_batch_that_fails_is_named():
@@ -309,8 +374,9 @@ def test_resume_keeps_tasks_that_finished_beside_the_one_that_failed(tmp_path):
         """The last task has finished before the first is asked for."""
 
         def finished(self, handles):
-            self.early = handles[-1:]
-            return iter(handles)
+            started = list(handles)
+            self.early = started[-1:]
+            return super().finished(started)
 
     paths = [write(tmp_path / f"{n}.csv", ROWS) for n in range(3)]
     paths[0].write_text("y_true,y_pred\n1,5\n")
@@ -357,7 +423,7 @@ def test_values_are_read_back(value):
         ({"target_bytes": 0}, "`target_bytes` must be an integer of at least 1, got 0."),
         ({"on_error": "warn"}, "`on_error` must be 'raise', 'skip' or callable, got 'warn'."),
         ({"missing_columns": None}, "`missing_columns` must be 'raise' or 'default', got None."),
-        ({"resume": "parts.se"}, "`resume` is for files, which can be told again."),
+        ({"resume": "parts.se"}, "`resume` needs files, which a later run can recognise."),
     ],
 )
 def test_argument_that_breaks_a_rule_is_named(options, message):
@@ -450,7 +516,8 @@ def test_a_file_may_be_named_like_a_pattern(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("*.csv", "no file fits this pattern"), ("", "there is no file in this")]
+    ("name", "message"),
+    [("*.csv", "no file matches this pattern"), ("", "there is no file in this")],
 )
 def test_sources_without_files_are_refused(name, message, tmp_path):
     with pytest.raises(se.io.BadDataError, match=message):

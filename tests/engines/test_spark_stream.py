@@ -155,10 +155,10 @@ def test_batch_that_is_refused_ends_the_query(spark, folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"time": "ts"}, "`pane` is needed beside the other"),
-        ({"pane": "1m"}, "`time` is needed beside the other"),
-        ({"keep": "1h"}, "`keep` has no meaning without time"),
-        ({"unit": "s"}, "`unit` has no meaning without time"),
+        ({"time": "ts"}, "`pane` is missing: `time` and `pane` go together"),
+        ({"pane": "1m"}, "`time` is missing: `time` and `pane` go together"),
+        ({"keep": "1h"}, "`keep` needs `time`"),
+        ({"unit": "s"}, "`unit` needs `time`"),
         ({"compact_after": 0}, "`compact_after`"),
         ({"time": "when", "pane": "1m"}, "`when` is missing"),
     ],

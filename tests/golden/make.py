@@ -59,6 +59,11 @@ def accumulators() -> dict[str, Any]:
             [1, 0, 1, 0, 1], [0.9, 0.2, 1e-300, 0.4, 1.0], sample_weight=[0.1, 3, 2**40, 1, 0.5]
         ),
         "calibration-classes": classes.update(["日本", "a"], [[0.25, 0.75], [0.1, 0.9]]),
+        "catalog": se.CatalogAccumulator(9, k=2).update([[7, -(2**63), 3], [7, 2**62, 5]]),
+        "catalog-empty": se.CatalogAccumulator(3),
+        "catalog-popularity": se.CatalogAccumulator(4, k=None, popularity=True).update(
+            ["日本", "", "日本"], popularity=[0.5, 1.0, 1e-300], sample_weight=[0.1, 2, 2**40]
+        ),
         "collection": se.Collection(members, columns={"curve": {"y_score": "p"}}).update(
             {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "p": [0.1, 0.9, 0.4]}
         ),

@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("version-*/*.se"))
 OLD = sorted(FOLDER.glob("version-1/*.se"))
 PICKLES = sorted(FOLDER.glob("pickles/*.pickle"))
+STATES = accumulators()
 
 
 every_file = pytest.mark.parametrize(
@@ -30,25 +31,25 @@ def test_a_golden_file_is_read_and_written_as_the_newest_version(path: Path) -> 
 
 @every_file
 def test_a_golden_file_is_the_state_of_the_same_rows(path: Path) -> None:
-    assert se.load(path) == accumulators()[path.stem]
+    assert se.load(path) == STATES[path.stem]
 
 
 @pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
 def test_a_state_dict_of_an_older_version_loads(path: Path) -> None:
-    accumulator = accumulators()[path.stem].reset()
+    accumulator = STATES[path.stem].copy().reset()
     accumulator.load_state_dict({"state": base64.b64encode(path.read_bytes()).decode()})
-    assert accumulator == accumulators()[path.stem]
+    assert accumulator == STATES[path.stem]
 
 
-@pytest.mark.parametrize("name", sorted(accumulators()))
+@pytest.mark.parametrize("name", sorted(STATES))
 def test_the_same_rows_give_the_golden_bytes(name: str) -> None:
     golden = FOLDER / "version-2" / f"{name}.se"
-    assert accumulators()[name].to_bytes() == golden.read_bytes()
+    assert STATES[name].to_bytes() == golden.read_bytes()
 
 
 def test_every_golden_state_has_its_file() -> None:
     newest = {path.stem for path in FILES if path not in OLD}
-    assert newest == set(accumulators())
+    assert newest == set(STATES)
     assert {path.stem for path in OLD} <= newest
 
 
@@ -56,4 +57,4 @@ def test_every_golden_state_has_its_file() -> None:
 def test_pickles_of_a_release_load(path: Path) -> None:
     loaded = pickle.loads(path.read_bytes())
     assert loaded.keys() == {path.stem for path in OLD}
-    assert loaded == {name: accumulators()[name] for name in loaded}
+    assert loaded == {name: STATES[name] for name in loaded}

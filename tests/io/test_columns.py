@@ -146,10 +146,10 @@ def test_integer_or_text_leaves_thousands_of_digits():
         (Numbers(gaps=True), None, None),
         (Numbers(gaps=True), "x", "`p` must be a number, got 'x'"),
         (Labels(False, longest=2), "abc", "`p` must be text of at most 2 characters, got 'abc'"),
-        (Labels(False), "\udc80", "`p` must be text that UTF-8 can say, got '\\udc80'"),
+        (Labels(False), "\udc80", "`p` must be text that UTF-8 can encode, got '\\udc80'"),
         (Texts(), ["x"], "`p` must be a single value, got ['x']"),
         (Texts(longest=2), "abc", "`p` must be text of at most 2 characters, got 'abc'"),
-        (Texts(), "\udc80", "`p` must be text that UTF-8 can say, got '\\udc80'"),
+        (Texts(), "\udc80", "`p` must be text that UTF-8 can encode, got '\\udc80'"),
         (Flags(), None, "`p` is missing"),
         (Flags(), 2, "`p` must be true or false, or 1 or 0, got 2"),
         (

@@ -95,13 +95,16 @@ def test_many_mutated_rows_are_read_by_column_as_row_by_row():
 
 @pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize("columns", COLUMN_SETS.values(), ids=COLUMN_SETS)
-@pytest.mark.parametrize("token", TOKENS, ids=lambda token: repr(token[:20]))
-def test_cell_is_read_by_column_as_row_by_row(token, columns):
-    for name in {name for column in columns for name in column.names}:
-        cells = row(1).split(b",")
-        cells[HEADER.index(name)] = token
-        fast, slow = both(block(b"\n".join([row(0), b",".join(cells), row(2)])), columns)
-        assert fast == slow
+def test_cells_are_read_by_column_as_row_by_row(columns):
+    differ = []
+    for name in sorted({name for column in columns for name in column.names}):
+        for token in TOKENS:
+            cells = row(1).split(b",")
+            cells[HEADER.index(name)] = token
+            fast, slow = both(block(b"\n".join([row(0), b",".join(cells), row(2)])), columns)
+            if fast != slow:
+                differ.append((name, token[:20], fast, slow))
+    assert differ == []
 
 
 @pytest.mark.usefixtures("reader")

@@ -111,13 +111,17 @@ def test_many_mutated_rows_are_read_as_without_msgspec():
 
 
 @pytest.mark.parametrize("columns", COLUMN_SETS.values(), ids=COLUMN_SETS)
-@pytest.mark.parametrize("token", TOKENS, ids=lambda token: repr(token[:20]))
-def test_value_is_read_as_without_msgspec(token, columns):
-    names = [name for column in columns for name in column.names]
-    lines = [b'{"%b": %b}' % (name.partition(".")[0].encode(), token) for name in names]
-    data = b"\n".join([*lines, row(1), b'{"unread": %b}' % token, b"{%b}" % token.rstrip(b",")])
-    fast, slow = both(JsonBlock("log", 1, data, len(data)), columns)
-    assert fast == slow
+def test_values_are_read_as_without_msgspec(columns):
+    names = [name.partition(".")[0].encode() for column in columns for name in column.names]
+    differ = []
+    for token in TOKENS:
+        lines = [b'{"%b": %b}' % (name, token) for name in names]
+        lines += [row(1), b'{"unread": %b}' % token, b"{%b}" % token.rstrip(b",")]
+        data = b"\n".join(lines)
+        fast, slow = both(JsonBlock("log", 1, data, len(data)), columns)
+        if fast != slow:
+            differ.append((token[:20], fast, slow))
+    assert differ == []
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,11 @@ from streameval.io.parquet import values_of
 INTEGER = Labels(integers=True)
 
 
+@pytest.fixture(autouse=True, params=[2**20, 0], ids=["small", "large"])
+def file_size(request, monkeypatch):
+    monkeypatch.setattr("streameval.io.parquet._SMALL", request.param)
+
+
 @pytest.fixture
 def write(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -182,7 +187,7 @@ def test_blocks_look_at_both_ends_of_a_file_before_pyarrow_does(data, tmp_path, 
     (tmp_path / "log.parquet").write_bytes(data)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     needed = data.endswith((b"PAR1", b"PARE"))
-    message = "Parquet needs pyarrow" if needed else r"not a sound Parquet file \(the last bytes"
+    message = "Parquet needs pyarrow" if needed else r"not a sound Parquet file \(it does not end"
     with pytest.raises(StreamevalError, match=rf"^log\.parquet: {message}"):
         list(read_blocks("log.parquet"))
 
@@ -227,7 +232,48 @@ def test_file_is_opened_once_while_its_blocks_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "ParquetFile", lambda name: made.append(name) or opened(name))
     labels = Column("y_true", ("y_true",), Labels(integers=True))
     read = [block.parse([labels]).batch["y_true"].tolist() for block in read_blocks(path)]
-    assert (read, made) == ([[0], [1], [0], [1]], [path])
+    assert (read, len(made)) == ([[0], [1], [0], [1]], 1)
+
+
+@pytest.mark.parametrize("n_rows", [0, 3, 300])
+def test_rows_without_a_readable_column_are_as_many(n_rows, tmp_path):
+    path = str(tmp_path / "log.parquet")
+    parquet.write_table(pa.table({"blob": [b"1"] * n_rows}), path, row_group_size=200)
+    assert [row for block in read_blocks(path) for row in block.rows()] == [{"blob": None}] * n_rows
+
+
+@pytest.fixture
+def columns_read(monkeypatch):
+    """List the columns of each row group that is read at once."""
+    read, read_row_group = [], parquet.ParquetFile.read_row_group
+    monkeypatch.setattr("streameval.io.parquet._SMALL", 2**20)
+    monkeypatch.setattr(
+        parquet.ParquetFile,
+        "read_row_group",
+        lambda *group, **how: read.append(how["columns"]) or read_row_group(*group, **how),
+    )
+    return read
+
+
+def test_small_row_group_is_read_once_for_its_first_rows_and_for_all(tmp_path, columns_read):
+    path = str(tmp_path / "log.parquet")
+    parquet.write_table(pa.table({"y_true": [0, 1, 0], "other": [1, 2, 3]}), path)
+    for block in read_blocks(path):
+        assert [row["y_true"] for row in block.rows(["y_true"])] == [0, 1, 0]
+        assert values([block], INTEGER, "y_true")[0].tolist() == [0, 1, 0]
+        assert values([block], INTEGER, "other")[0].tolist() == [1, 2, 3]
+    assert columns_read == [["y_true"], ["other"]]
+
+
+@pytest.mark.parametrize(("n_rows", "n_read"), [(2**16 - 1, 1), (2**16, 0)])
+def test_first_rows_of_many_equal_ones_are_read_without_the_others(
+    n_rows, n_read, tmp_path, columns_read
+):
+    path = str(tmp_path / "log.parquet")
+    parquet.write_table(pa.table({"y_true": [0] * n_rows}), path)
+    for block in read_blocks(path):
+        assert next(iter(block.rows())) == {"y_true": 0}
+    assert len(columns_read) == n_read
 
 
 def test_file_is_opened_again_for_a_block_that_outlives_it(tmp_path):

@@ -441,6 +441,40 @@ def _large_windowed() -> Case:
     return Case(se.Windowed, *group_cases.large_windowed_rows())
 
 
+@st.composite
+def _catalog(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    labels = draw(st.sampled_from([STRINGS, NUMBERS]))
+    rows = {"item": labels[random.integers(0, len(labels), size)]}
+    options: dict[str, Any] = {"n_items": draw(st.sampled_from([6, 7, 2**40]))}
+    options["k"] = draw(st.sampled_from([None, 1, 3]))
+    if options["k"] is not None or draw(st.booleans()):
+        rows["rank"] = random.integers(1, 6, size)
+    if draw(st.booleans()):
+        options["popularity"] = True
+        rows["popularity"] = 10.0 ** -random.uniform(0, draw(st.sampled_from([1, 320])), size)
+        rows["popularity"] = np.maximum(rows["popularity"], 5e-324)
+    return Case(se.CatalogAccumulator, options, rows | _weights(draw, size, random))
+
+
+def _large_catalog() -> Case:
+    random = np.random.default_rng(13)
+    size = 40_000
+    rows = {
+        "item": random.zipf(1.5, size) % 5000,
+        "rank": random.integers(1, 6, size),
+        "popularity": random.random(size).clip(1e-9),
+        "sample_weight": random.random(size),
+    }
+    return Case(se.CatalogAccumulator, {"n_items": 5000, "k": 3, "popularity": True}, rows)
+
+
+def _good_recommendation(options: dict[str, Any]) -> dict[str, Any]:
+    good: dict[str, Any] = {"item": [1, 2], "rank": [1, 2]}
+    return good | ({"popularity": [0.5, 1.0]} if options.get("popularity") else {})
+
+
 LAWS: dict[str, Laws] = {
     "Sliced": Laws(
         cases=_sliced(),
@@ -469,6 +503,41 @@ LAWS: dict[str, Laws] = {
         bad_batches=ranking_cases.BAD_BATCHES,
         good_batch=ranking_cases.good_batch,
         large=_large_ranking,
+    ),
+    "CatalogAccumulator": Laws(
+        cases=_catalog(),
+        changed_options={
+            "n_items": ({"n_items": 3}, {"n_items": 4}),
+            "k": ({"n_items": 3}, {"n_items": 3, "k": None}),
+            "popularity": ({"n_items": 3}, {"n_items": 3, "popularity": True}),
+        },
+        bad_batches={
+            "more items than there are": ({"n_items": 2}, {"item": [3, 4], "rank": [1, 1]}),
+            "a rank of 0": ({"n_items": 3}, {"item": [1, 2], "rank": [1, 0]}),
+            "no rank": ({"n_items": 3}, {"item": [1, 2]}),
+            "ranks that are strings": ({"n_items": 3}, {"item": [1], "rank": ["1"]}),
+            "items of another type": ({"n_items": 3}, {"item": ["a"], "rank": [1]}),
+            "an item that is missing": ({"n_items": 3}, {"item": [1.0, None], "rank": [1, 2]}),
+            "lengths that differ": ({"n_items": 3}, {"item": [1, 2], "rank": [1]}),
+            "a popularity of 0": (
+                {"n_items": 3, "popularity": True},
+                {"item": [1, 2], "rank": [1, 2], "popularity": [0.5, 0.0]},
+            ),
+            "no popularity": (
+                {"n_items": 3, "popularity": True},
+                {"item": [1, 2], "rank": [1, 2]},
+            ),
+            "a negative weight": (
+                {"n_items": 3},
+                {"item": [1, 2], "rank": [1, 2], "sample_weight": [1, -1]},
+            ),
+            "a total past 2**63": (
+                {"n_items": 3},
+                {"item": [1], "rank": [1], "sample_weight": [2**63 - 1]},
+            ),
+        },
+        good_batch=_good_recommendation,
+        large=_large_catalog,
     ),
     "GroupedAUC": Laws(
         cases=_grouped(),

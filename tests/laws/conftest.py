@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import pytest
 from laws.ranking_cases import RANKING_BLOCKS, USUAL_BLOCKS
 
+import streameval.accumulators.catalog
 import streameval.accumulators.curve
 import streameval.accumulators.grouped
 import streameval.accumulators.grouping
 import streameval.metrics.ranking
 
 BLOCKS = [
+    (streameval.accumulators.catalog, "_CAPACITY", 12),
     (streameval.accumulators.curve, "_ENTRIES", 12),
     (streameval.accumulators.curve, "_MIN_ROWS", 4),
     (streameval.accumulators.curve, "_MAX_ENTRIES", 30),

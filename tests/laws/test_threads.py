@@ -9,12 +9,19 @@ import numpy as np
 import pytest
 from laws.beside import read_beside
 from laws.cases import LARGE
-from profiles import quick_cases
+from profiles import cases, quick_cases
 
 import streameval as se
 
+QUICK = ("Collection", "ConfusionAccumulator", "RankingAccumulator")
+"""In the inner loop: what their updates share is the same for all."""
+every = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in sorted(LARGE)],
+)
 
-@pytest.mark.parametrize("name", sorted(LARGE))
+
+@every
 @pytest.mark.usefixtures("long_blocks")
 def test_one_accumulator_per_thread_merges_to_one_answer(name: str) -> None:
     case = LARGE[name]()
@@ -24,11 +31,11 @@ def test_one_accumulator_per_thread_merges_to_one_answer(name: str) -> None:
     assert se.merge(parts).to_bytes() == case.of().to_bytes()
 
 
-@pytest.mark.parametrize("name", sorted(LARGE))
+@every
 @pytest.mark.usefixtures("long_blocks")
 def test_a_reader_never_sees_a_torn_state(name: str) -> None:
     case = LARGE[name]()
-    pieces = np.array_split(np.arange(case.size), quick_cases(200, least=10))
+    pieces = np.array_split(np.arange(case.size), quick_cases(cases(200, least=60), least=10))
     whole = {case.empty().to_bytes()}
     running = case.empty()
     for piece in pieces:

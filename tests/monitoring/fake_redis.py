@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -58,7 +59,9 @@ class Redis:
     answer: Exception | None = None  # of XINFO
     is_old: bool = False
     options: dict = attrs.field(factory=dict)
+    wait: Callable[[], None] = lambda: None  # what passes before every answer
     n_pings: int = 0
+    n_reads: int = 0
     n_closed: int = 0
     exceptions = exceptions
 
@@ -98,6 +101,7 @@ class Client:
     connection_pool: SimpleNamespace
 
     def _answer(self):
+        self.server.wait()
         if self.server.failure is not None:
             raise self.server.failure
 
@@ -131,8 +135,9 @@ class Pipeline:
         self.after, self.count = min, count
 
     def execute(self, raise_on_error):
-        self.client._answer()
         server = self.client.server
+        server.n_reads += 1
+        self.client._answer()
         if server.entries is None:
             return [ResponseError("no such key"), []]
         if server.answer is not None:

@@ -47,6 +47,13 @@ def counters(path):
     return own | saved.state["join"]["counters"] | {"rows": saved.state["monitor"]["rows"]}
 
 
+def unlabelled(path):
+    """Return the rows without a label by slice, which are in no state."""
+    held = read_checkpoint(path).unlabelled
+    assert held.n > 0
+    return held.to_bytes()
+
+
 def killed_often(folder, sources, logs, rng, n_kills, disturb=None):
     """Follow logs that grow while the process is killed, until all rows have been counted.
 
@@ -106,6 +113,7 @@ def check(folder, sources, joined):
     ended(streameval("eval", "joined.jsonl", *COUNTING, "-o", "all.state", "--quiet", cwd=folder))
     state = read_checkpoint(folder / "ck.db").windowed.to_bytes()
     assert state == (folder / "all.state").read_bytes()
+    assert unlabelled(folder / "ck.db") == unlabelled(folder / "whole.db")
     again, once = counters(folder / "ck.db"), counters(folder / "whole.db")
     assert again == once, (again, once)
     lines = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]

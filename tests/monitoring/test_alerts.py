@@ -18,6 +18,7 @@ from win_rate import WinRate
 import streameval as se
 from streameval.errors import CorruptStateError, InvalidInputError, UnknownMetricError
 from streameval.monitoring.alerts import Alerts, AlertState, Event
+from streameval.monitoring.unlabelled import empty_beside, note_rows
 
 PANE = 10
 PROMISE = 30.0
@@ -319,7 +320,7 @@ def test_series_of_all_rules_and_slices_share_the_promise() -> None:
     rules = ["recall < 0.9", "accuracy{all} < 0.9", "recall < 1 for 1 pane", "coverage < 0.5"]
     alerts = Alerts(rules, windowed(), false_alarms=50)
     thresholds = [state.log_threshold for state in alerts.states()]
-    assert thresholds == [math.log(200.0)] * 4 + [None] * 4
+    assert thresholds == [math.log(200.0)] * 4 + [None] * 6
     by_time = windowed(pane="1m", unit="s")
     [state] = Alerts(["recall{all} < 0.9"], by_time).states()
     assert state.log_threshold == math.log(30 * 1440)
@@ -413,6 +414,32 @@ def test_coverage_is_the_share_of_rows_with_a_label() -> None:
     ]
     assert {event.metric for event in run.events} == {"coverage"}
     assert run.events[0].interval is None
+
+
+def test_coverage_of_each_named_slice_is_watched() -> None:
+    w = windowed()
+    beside = empty_beside(w)
+    assert beside is not None
+    for country, labelled, blank in (("DE", 9, 1), ("FR", 1, 9), ("IT", 0, 9)):
+        batch = rows(0, labelled, 0, country, blank=blank)
+        note_rows(beside, w, {**batch, "time": np.array(batch["time"])})
+        w.update(batch)
+    of_all = Alerts(["coverage < 0.5 for 1 pane"], w)
+    events = of_all.step(w, PANE, beside=beside)
+    assert [(event.slice, event.value, event.n) for event in events] == [
+        (None, 10 / 29, 29),
+        ({"country": "FR"}, 0.1, 10),
+    ]
+    one = Alerts(["coverage{country=DE} < 0.95 for 1 pane"], w)
+    assert [event.value for event in one.step(w, PANE, beside=beside)] == [0.9]
+
+
+def test_coverage_of_a_slice_that_is_not_known_changes_nothing() -> None:
+    w = windowed().update(rows(0, 1, 0, "FR", blank=9))
+    for beside in (None, empty_beside(w)):
+        alerts = Alerts(["coverage < 0.5 for 1 pane"], w)
+        assert [event.slice for event in alerts.step(w, PANE, beside=beside)] == [None]
+        assert [state.state for state in alerts.states()] == ["firing", "inactive", "inactive"]
 
 
 def test_panes_that_are_not_mature_do_not_count() -> None:
@@ -599,12 +626,15 @@ def test_labels_are_stalled_only_while_predictions_wait() -> None:
             "cohen_kappa < 0.5",
             "'cohen_kappa < 0.5': `cohen_kappa` has no evidence that stays valid however often",
         ),
-        ("recall{city=DE} < 1", "'recall{city=DE} < 1': no slices by 'city': there are country."),
+        ("recall{city=DE} < 1", "'recall{city=DE} < 1': no slices by 'city': choose from country."),
         (
             "recall{country=ES} < 1",
             "'recall{country=ES} < 1': no named slice {country=ES}: did you mean '{country=DE}'?",
         ),
-        ("recall < 1 for 1h", "'recall < 1 for 1h': must be in panes, of which each is some steps"),
+        (
+            "recall < 1 for 1h",
+            "'recall < 1 for 1h': must be in panes, because a pane is a number of steps",
+        ),
     ],
 )
 def test_rule_about_what_is_not_there_is_refused(rule: str, message: str) -> None:

@@ -30,7 +30,7 @@ def test_released_rows_are_in_order_of_time_and_partition() -> None:
     released = side.release()
     assert released is not None
     assert released["time"].tolist() == [1, 2, 2]
-    assert side.n_waiting == 1
+    assert side.n_pending == 1
 
 
 def test_rows_that_wait_long_are_written_few_times(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,19 @@
 import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import streameval as se
 from streameval.monitoring.checkpoint import (
+    Addition,
     Changes,
     Checkpoint,
     is_checkpoint,
     read_checkpoint,
     read_numbers,
 )
+from streameval.monitoring.unlabelled import SliceRows, Weights, empty_beside, note_rows
 
 EMPTY = se.Windowed(se.ConfusionAccumulator(), pane=10)
 
@@ -37,7 +40,8 @@ class Writer:
         self.number += 1
         data = b"" if rows.newest is None else rows.to_bytes()
         given = {"state": {}, "positions": {}} | changes
-        self.checkpoint.commit(self.number, Changes(rows=data, whole=lambda: self.total, **given))
+        rows = Addition(data, lambda: self.total)
+        self.checkpoint.commit(self.number, Changes(rows=rows, **given))
 
 
 @pytest.fixture
@@ -146,7 +150,10 @@ def test_second_monitor_is_refused(writer, path):
 
 def test_closed_checkpoint_can_be_held_again(path):
     Checkpoint(path).close()
-    Checkpoint(path).close()
+    again = Checkpoint(path)
+    with pytest.raises(se.BadDataError, match="another monitor holds this checkpoint"):
+        Checkpoint(path)
+    again.close()
 
 
 @pytest.mark.parametrize("text", ["rows, and more of them", "SQLite format 3"])
@@ -194,6 +201,67 @@ def test_checkpoint_of_a_newer_release_is_refused(path, read):
         base.execute("PRAGMA user_version = 9")
     with pytest.raises(se.UnsupportedVersionError, match=r"ck\.db: a newer release .* version 9"):
         read(path)
+
+
+SLICED = se.Windowed(se.Sliced(se.ConfusionAccumulator(), "country", values=["DE"]), pane=10)
+
+
+def sliced_rows(time, *truths):
+    batch = {"y_true": truths, "y_pred": [1] * len(truths), "country": ["DE"] * len(truths)}
+    batch = batch | {"time": np.full(len(truths), time)}
+    beside = empty_beside(SLICED)
+    note_rows(beside, SLICED, batch)
+    return SLICED.copy().update(batch), beside
+
+
+def commit_sliced(held, number, time, *truths, with_beside=True):
+    """Commit rows, and return what a monitor would hold then."""
+    saved, (rows, beside) = held.load(), sliced_rows(time, *truths)
+    total, whole = saved.windowed.merge(rows), saved.unlabelled.merge(beside)
+    unlabelled = Addition(beside.to_bytes(), lambda: whole) if with_beside else None
+    given = {"state": {}, "positions": {}, "unlabelled": unlabelled}
+    held.commit(number, Changes(rows=Addition(rows.to_bytes(), lambda: total), **given))
+    return total, whole
+
+
+def of_slices(saved):
+    state = saved.windowed._everything(saved.windowed._held)
+    found = [
+        SliceRows.of_pane(span, saved.unlabelled) for span in state.spans(saved.windowed._config)
+    ]
+    return [None if one is None else one.of("DE") for one in found]
+
+
+def test_rows_without_a_label_are_committed_by_slice(path):
+    held = Checkpoint(path)
+    held.begin({}, SLICED)
+    for number in range(40):
+        total, whole = commit_sliced(held, number + 1, 10 * (number % 20), 1, None, None)
+    saved = held.load()
+    held.close()
+    assert (saved.windowed, saved.unlabelled) == (total, whole)
+    assert of_slices(saved) == [Weights(2, 6)] * 20
+    assert read_checkpoint(path).unlabelled == whole
+
+
+def test_checkpoint_of_an_older_release_goes_on(path):
+    held = Checkpoint(path)
+    held.begin({}, SLICED)
+    commit_sliced(held, 1, 0, 1, None, with_beside=False)
+    held.close()
+    with sqlite3.connect(path) as base:  # as version 1 was
+        base.execute("DROP TABLE unlabelled")
+        base.execute("PRAGMA user_version = 1")
+    assert of_slices(read_checkpoint(path)) == [None]
+    held = Checkpoint(path)
+    commit_sliced(held, 2, 10, 1, None)
+    assert of_slices(held.load()) == [None, Weights(1, 2)]
+    commit_sliced(held, 3, 0, 1)
+    assert of_slices(held.load()) == [None, Weights(1, 2)]
+    held.close()
+    with sqlite3.connect(path) as base:
+        assert base.execute("PRAGMA user_version").fetchone() == (2,)
+    assert of_slices(read_checkpoint(path)) == [None, Weights(1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +339,7 @@ def test_changed_accumulator_is_named(path):
     committed(path)
     again = Checkpoint(path)
     other = se.Windowed(se.ConfusionAccumulator(), pane=20)
-    with pytest.raises(se.IncompatibleStateError, match="cannot go on: `pane` differs"):
+    with pytest.raises(se.IncompatibleStateError, match="cannot continue: `pane` differs"):
         again.begin({"key": "id"}, other)
     again.close()
 

@@ -155,6 +155,7 @@ def test_join_counts_what_its_rules_say_however_it_is_read(seed: int) -> None:
         options, sides = history(random)
         reading = Reading(options, {side: list(sides[side]) for side in sides})
         read_at_random(random, reading, sides, restarts=case % 2 == 0)
+        assert reading.read == sides
 
 
 @pytest.mark.usefixtures("small_runs")

@@ -199,7 +199,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
         lambda s, r, d: d.update({_first(s, "labels"): b""}),
         "a bitmap is not used",
     ),
-    "no bytes": (lambda s, r, d: r.update({_first(s, "rows"): "x"}), "is no bytes"),
+    "no bytes": (lambda s, r, d: r.update({_first(s, "rows"): "x"}), "is not bytes"),
     "unsorted ids": (
         lambda s, r, d: r.update({_first(s, "rows"): swapped(r[_first(s, "rows")])}),
         "a run is not sorted",

@@ -223,14 +223,14 @@ def test_offsets_that_are_deleted_while_it_reads_are_counted_and_said(kafka):
 def test_partition_that_ends_before_the_position_is_refused(kafka):
     _, position = drained(source())
     kafka.logs[0].values[:] = []
-    with pytest.raises(BadDataError, match="partition 0: ends at offset 0, before 3, where"):
+    with pytest.raises(BadDataError, match="partition 0: ends at offset 0, before offset 3, where"):
         source(position).read(100)
 
 
 def test_position_in_another_cluster_is_refused(kafka):
     _, position = drained(source())
     kafka.cluster_id = "two"
-    message = "^kafka:clicks: belongs to another cluster than the position, 'two' and not 'one'"
+    message = "^kafka:clicks: is in the cluster 'two', but the position is of 'one'"
     with pytest.raises(BadDataError, match=message):
         source(position).read(100)
     kafka.cluster_id = None  # of brokers that do not tell
@@ -338,7 +338,7 @@ def test_topic_that_is_not_there_is_an_error_at_the_start_alone(kafka, now):
     kafka.sent = [Error("UNKNOWN_TOPIC_OR_PART", "unknown topic")]
     assert one.read(100) is None
     (said,) = one.warnings()
-    assert said.startswith("kafka:clicks: is away: unknown topic; it is asked again")
+    assert said.startswith("kafka:clicks: does not answer: unknown topic; it is asked again")
 
 
 def test_errors_of_groups_do_not_matter(kafka):
@@ -367,7 +367,7 @@ def test_brokers_that_go_away_are_asked_after_longer_and_longer_pauses(kafka, no
     now[0] += 31
     assert drained(one)[0] == {"1": [5]}
     assert one.warnings() == [
-        "kafka:clicks: is away: reset; it is asked again until it answers.",
+        "kafka:clicks: does not answer: reset; it is asked again until it does.",
         "kafka:clicks: answers again.",
     ]
     assert one.counts() == {"disconnected": 1}

@@ -9,6 +9,7 @@ import pytest
 from monitoring.histories import History
 from monitoring.killing import check, drawn_share, killed_often
 from monitoring.prometheus_server import wait_until
+from monitoring.silence import check_interruption, silent_listener
 
 import streameval as se
 from streameval.errors import BadDataError
@@ -118,7 +119,7 @@ def test_broker_that_goes_away_is_asked_until_it_answers(cluster, topic, source)
     cluster.down()
     try:
         (said,) = wait_until(lambda: source.read(100) or source.warnings())
-        assert said.startswith(f"kafka:{topic}: is away: ")
+        assert said.startswith(f"kafka:{topic}: does not answer: ")
         assert not source.is_caught_up
         assert source.counts() == {"disconnected": 1}
     finally:
@@ -166,7 +167,7 @@ def test_topic_that_was_made_again_is_refused(cluster, topic, source):
     position["offsets"]["0"] = 100
     with closing(se.Kafka(cluster.servers, topic)) as one:
         one.seek(position)
-        with pytest.raises(BadDataError, match="partition 0: ends at offset 3, before 100, where"):
+        with pytest.raises(BadDataError, match="partition 0: ends at offset 3, before offset 100, where"):
             one.read(100)
 
 
@@ -184,6 +185,11 @@ def test_unreachable_broker_is_refused_at_the_start():
         pytest.raises(BadDataError, match=r"^kafka:nothing: cannot be reached: .*refused"),
     ):
         one.read(100)
+
+
+def test_interruption_ends_the_wait_for_a_broker_that_accepts_and_is_silent():
+    with silent_listener() as port:
+        check_interruption(se.Kafka(f"127.0.0.1:{port}", "rows", timeout=3600))
 
 
 def test_option_that_the_client_does_not_know_is_refused():

@@ -23,13 +23,15 @@ import streameval as se
 from streameval.accumulators.windowed import Windowed
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
-from streameval.monitoring.live_page import LivePage, _Readers
+from streameval.monitoring.live_page import LivePage
+from streameval.monitoring.live_view import ViewBuilder
 from streameval.monitoring.series import AlertState
 from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status
-from streameval.render.live import View, document, fragment
+from streameval.monitoring.unlabelled import empty_beside, note_rows
+from streameval.render.live import Card, View, document, fragment
 from streameval.render.sparklines import Strip, sparkline
-from streameval.render.time_pictures import Pane
+from streameval.render.wording import DASH
 from streameval.results.names import parse_metric
 
 RULE = "accuracy < 0.8"
@@ -69,10 +71,8 @@ class Page(html.parser.HTMLParser):
         ]
 
 
-def windowed(
-    rights: Mapping[Any, Sequence[int | None]], *, per: int = 50, values: Sequence[Any] = ()
-) -> Windowed:
-    """Count panes of a minute: of each slice, how many of the rows are right; None is no row."""
+def batch_of(rights: Mapping[Any, Sequence[int | None]], per: int = 50) -> dict[str, list[Any]]:
+    """Make rows of panes of a minute: of each slice, how many are right; None is no row."""
     batch: dict[str, list[Any]] = {"y_true": [], "y_pred": [], "ts": [], "country": []}
     for value, panes in rights.items():
         for number, n_right in enumerate(panes):
@@ -81,11 +81,42 @@ def windowed(
                 batch["y_pred"].append(row % 2 if row < (n_right or 0) else 1 - row % 2)
                 batch["ts"].append(number * 60)
                 batch["country"].append(value)
+    return batch
+
+
+def unlabelled(minute: int, **sizes: int) -> dict[str, list[Any]]:
+    """Make rows of a pane without a label, so many of each slice."""
+    countries = [value for value, size in sizes.items() for _ in range(size)]
+    size = len(countries)
+    return {
+        "y_true": [None] * size,
+        "y_pred": [1] * size,
+        "ts": [minute * 60] * size,
+        "country": countries,
+    }
+
+
+def windowed(
+    rights: Mapping[Any, Sequence[int | None]], *, per: int = 50, values: Sequence[Any] = ()
+) -> Windowed:
     sliced = se.Sliced(
         se.ConfusionAccumulator(), "country", values=values, max_values=max(3, len(values))
     )
     made = se.Windowed(sliced, pane="1m", time="ts", unit="s")
+    batch = batch_of(rights, per)
     return made.update(batch) if batch["ts"] else made
+
+
+def covered(rights: Mapping[Any, Sequence[int | None]], *blanks: dict[str, list[Any]]) -> Snapshot:
+    """Count rows as a monitor does, and some without a label; all panes are mature."""
+    held = windowed({})
+    beside = empty_beside(held)
+    assert beside is not None
+    for batch in (batch_of(rights), *blanks):
+        held.update(batch)
+        times = np.array(batch["ts"]).astype("M8[s]")
+        note_rows(beside, held, {**batch, "ts": times})
+    return snapshot(held, n_open=0, unlabelled=beside)
 
 
 def snapshot(
@@ -94,6 +125,7 @@ def snapshot(
     number: int = 1,
     n_open: int = 1,
     alerts: Sequence[AlertState] = (),
+    unlabelled: Windowed | None = None,
     **changes: Any,
 ) -> Snapshot:
     newest = None if held is None else held.newest
@@ -115,7 +147,7 @@ def snapshot(
     }
     status = Status(**(known | changes))
     shown: Any = held
-    return Snapshot(windowed=shown, status=status, alerts=tuple(alerts))
+    return Snapshot(windowed=shown, status=status, alerts=tuple(alerts), unlabelled=unlabelled)
 
 
 def alert(state: Any, country: Any = None, rule: str = RULE, **changes: Any) -> AlertState:
@@ -131,11 +163,15 @@ def alert(state: Any, country: Any = None, rule: str = RULE, **changes: Any) -> 
 
 
 def view(shown: Snapshot, metrics: Sequence[str] = ("accuracy",), level: float = 0.95) -> View:
-    return _Readers([parse_metric(one) for one in metrics], level).view("ck.db", shown)
+    return ViewBuilder([parse_metric(one) for one in metrics], level).build("ck.db", shown)
 
 
 def page(shown: View) -> Page:
     return Page(document(shown, fragment(shown)))
+
+
+def coverage(card: Card) -> list[float]:
+    return [point.coverage for point in card.points]
 
 
 def order(shown: Snapshot) -> list[str]:
@@ -144,7 +180,7 @@ def order(shown: Snapshot) -> list[str]:
 
 def test_page_shows_every_series_with_value_interval_and_coverage() -> None:
     rights = {"DE": [40, 45], "FR": [30, 35]}
-    text = fragment(view(snapshot(windowed(rights), n_open=0)))
+    text = fragment(view(covered(rights)))
     for name, value in (("DE", "0.9000"), ("FR", "0.7000"), ("All rows", "0.8000")):
         assert name in text
         assert f'class="big">{value}<' in text
@@ -154,12 +190,56 @@ def test_page_shows_every_series_with_value_interval_and_coverage() -> None:
     assert "50 labelled rows · coverage 100%" in text
 
 
-def test_page_shows_coverage_of_panes_with_unlabelled_rows() -> None:
-    held = windowed({"DE": [40, 45]})
-    blank = {"y_true": [None] * 50, "y_pred": [1] * 50, "ts": [60] * 50, "country": ["DE"] * 50}
-    held.update(blank)
-    text = fragment(view(snapshot(held, n_open=0)))
-    assert "coverage 50.0%" in text
+def test_page_shows_the_coverage_of_each_slice() -> None:
+    made = view(covered({"DE": [40, 45], "FR": [40, 45]}, unlabelled(1, DE=50, FR=150)))
+    assert made.whole is not None
+    assert coverage(made.whole) == [1.0, 1 / 3]
+    shown = {card.name: coverage(card) for card in made.slices}
+    assert shown == {"country=DE": [1.0, 0.5], "country=FR": [1.0, 0.25]}
+    text = fragment(made)
+    assert "50 labelled rows · coverage 50.0%" in text
+    assert "50 labelled rows · coverage 25.0%" in text
+    assert "<td>50</td><td>25.0%</td></tr>" in text
+
+
+def test_slice_whose_labels_never_come_has_a_card() -> None:
+    made = view(covered({"DE": [40, 45]}, unlabelled(1, FR=9)))
+    of = {card.name: coverage(card) for card in made.slices}
+    assert of["country=DE"] == [1.0, 1.0]
+    assert math.isnan(of["country=FR"][0])
+    assert of["country=FR"][1] == 0.0
+    assert "0 labelled rows · coverage 0%" in fragment(made)
+
+
+def test_other_rows_have_a_coverage() -> None:
+    values = {value: [40] for value in "ABCDEF"}
+    made = view(covered(values, unlabelled(0, A=50, B=50, C=50, D=50, E=50, F=50)))
+    assert [coverage(card) for card in made.slices] == [[0.5]] * 4
+
+
+def test_alert_about_the_coverage_of_a_slice_is_on_its_card() -> None:
+    rule = "coverage < 0.9 for 1 pane"
+    states = [
+        AlertState(rule, "coverage", of, "firing", "2023-11-14T22:14:00Z", "a")
+        for of in (None, {"country": "DE"})
+    ]
+    shown = attrs.evolve(covered({"DE": [40], "FR": [40]}), alerts=tuple(states))
+    made = view(shown, metrics=())
+    assert made.whole is not None
+    assert [one.rule for one in made.others] == [rule]
+    assert {card.name: card.state for card in made.slices} == {
+        "country=DE": "firing",
+        "country=FR": "inactive",
+    }
+    assert "coverage" not in [one.metric for one in made.whole.series]
+
+
+def test_coverage_that_is_not_known_is_a_dash() -> None:
+    made = view(snapshot(windowed({"DE": [40, 45]}), n_open=0))
+    assert made.whole is not None
+    assert coverage(made.whole) == [1.0, 1.0]
+    (text,) = [text for text in page(made).text if text.startswith("50 labelled rows")]
+    assert text == f"50 labelled rows · coverage {DASH}"
 
 
 def test_page_shows_the_newest_mature_pane_and_hatches_open_ones() -> None:
@@ -175,9 +255,7 @@ def test_page_shows_the_newest_mature_pane_and_hatches_open_ones() -> None:
 
 
 def test_pane_without_labels_leaves_metrics_undefined() -> None:
-    held = windowed({"DE": [40, 45]})
-    held.update({"y_true": [None], "y_pred": [1], "ts": [120], "country": ["DE"]})
-    made = view(snapshot(held, n_open=0))
+    made = view(covered({"DE": [40, 45]}, unlabelled(2, DE=1)))
     text = fragment(made)
     assert made.slices[0].state == "silent"
     assert "undefined in the newest mature pane; between 0.8000 and 0.9000 in 2 panes." in text
@@ -367,8 +445,8 @@ def test_page_shows_panes_of_steps() -> None:
             alerts=(),
         )
     )
-    assert made.whole is not None
-    assert [(pane.start, pane.end) for pane in made.whole.series[0].panes] == [(0, 10), (10, 20)]
+    assert made.times is not None
+    assert (made.times.starts, made.times.ends) == ([0, 10], [10, 20])
 
 
 def test_page_shows_what_alerts_are_about_and_the_headline_by_default() -> None:
@@ -412,7 +490,7 @@ def test_page_shows_the_headline_of_every_task(accumulator: Any, shown: list[str
     made = view(snapshot(held, n_labelled=90), metrics=())
     assert made.whole is not None
     assert [series.metric for series in made.whole.series] == shown
-    assert all(math.isfinite(series.panes[0].reading.value) for series in made.whole.series)
+    assert all(math.isfinite(series.readings[0].value) for series in made.whole.series)
     assert len(page(made).all("svg", class_="spark")) == 3 * len(shown)
 
 
@@ -422,7 +500,7 @@ def test_rate_of_nothing_is_undefined() -> None:
     made = view(snapshot(held, n_open=0), ["recall[1]", "recall[2]"])
     assert made.whole is not None
     first, second = (
-        [float(pane.reading.value) for pane in series.panes] for series in made.whole.series
+        [float(reading.value) for reading in series.readings] for series in made.whole.series
     )
     assert math.isnan(first[0])
     assert first[1] == 1.0
@@ -471,45 +549,46 @@ def test_page_is_complete_without_script_and_names_only_relative_addresses() -> 
 
 def test_panes_that_have_not_changed_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     held = windowed({"DE": [40, 45, 50]})
-    readers = _Readers([parse_metric("accuracy")], 0.95)
+    builder = ViewBuilder([parse_metric("accuracy")], 0.95)
     read: list[int] = []
-    usual = _Readers._counted
+    usual = ViewBuilder._counted
 
-    def counted(self: _Readers, span: Any) -> Any:
+    def counted(self: ViewBuilder, span: Any, *others: Any) -> Any:
         read.append(span.start)
-        return usual(self, span)
+        return usual(self, span, *others)
 
-    monkeypatch.setattr(_Readers, "_counted", counted)
-    readers.view("ck", snapshot(held))
+    monkeypatch.setattr(ViewBuilder, "_counted", counted)
+    builder.build("ck", snapshot(held))
     assert sorted(read) == [0, 60_000_000, 120_000_000]
     read.clear()
     held.update({"y_true": [1], "y_pred": [1], "ts": [120], "country": ["DE"]})
     state = held._everything(held._held)
-    made = readers.view("ck", snapshot(Windowed._make(held._config, state)))
+    made = builder.build("ck", snapshot(Windowed._make(held._config, state)))
     assert read == [120_000_000]
     assert made.whole is not None
-    assert made.whole.series[0].panes[-1].labelled == 51
+    assert made.whole.points[-1].labelled == 51
 
 
 def test_older_panes_are_read_later_where_it_takes_long() -> None:
     shown = snapshot(windowed({"DE": [40, 45, 50]}), n_open=0)
-    readers = _Readers([parse_metric("accuracy")], 0.95, patience=-1.0)
+    builder = ViewBuilder([parse_metric("accuracy")], 0.95, patience=-1.0)
     versions = []
     for _ in range(3):
-        made = readers.view("ck", shown)
+        made = builder.build("ck", shown)
         assert made.whole is not None
-        versions.append((made.version, len(made.whole.coverage)))
+        versions.append((made.version, len(made.whole.points)))
     assert versions == [("1-1", 1), ("1-2", 2), ("1", 3)]
     assert made.whole is not None
-    assert made.whole.series[0].panes[-1].reading.value == 1.0
+    assert made.whole.series[0].readings[-1].value == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", [se.ConfusionAccumulator(), se.PRCurveSketch(4)])
 def test_page_of_changed_panes_is_that_of_who_sees_them_first(inner: Any) -> None:
     metric = parse_metric("accuracy" if isinstance(inner, se.ConfusionAccumulator) else "roc_auc")
     held = se.Windowed(se.Sliced(inner, "c"), pane="1m", time="t", unit="s")
     rng = np.random.default_rng(5)
-    readers = _Readers([metric], 0.95, patience=1e9)
+    builder = ViewBuilder([metric], 0.95, patience=1e9)
     texts = []
     steps = [(0, 4, 4, 1), (3, 4, 4, 1), (3, 4, 4, 0), (1, 2, 4, 0), (4, 6, 5, 2), (5, 64, 6, 1)]
     for number, (first, last, n_values, n_open) in enumerate(steps):
@@ -525,9 +604,9 @@ def test_page_of_changed_panes_is_that_of_who_sees_them_first(inner: Any) -> Non
             snapshot(state, number=number, n_open=n_open),
             snapshot(state, number=number, n_open=n_open + 1),
         ):
-            texts.append(fragment(readers.view("ck", shown)))
-            fresh = _Readers([metric], 0.95, patience=1e9)
-            assert texts[-1] == fragment(fresh.view("ck", shown))
+            texts.append(fragment(builder.build("ck", shown)))
+            fresh = ViewBuilder([metric], 0.95, patience=1e9)
+            assert texts[-1] == fragment(fresh.build("ck", shown))
     assert len(set(texts)) == 2 * len(steps)
 
 
@@ -701,22 +780,18 @@ def test_page_takes_metrics_of_members_and_of_classes_that_may_come() -> None:
     members = se.Collection({"cm": se.ConfusionAccumulator(3), "curve": se.PRCurveSketch()})
     held = se.Windowed(members, pane="1m", time="ts", unit="s")
     page = LivePage("ck.db", snapshot(held), metrics=["cm/recall[2]", "curve/roc_auc"])
-    assert len(page._readers.metrics) == 2
+    assert len(page._builder._metrics) == 2
     assert LivePage("ck.db", snapshot(None), metrics=["accuracy"])
 
 
 # sparklines
 
 
-def pane(at: int, reading: Reading, *, is_open: bool = False) -> Pane:
-    return Pane(at, at + 1, 1, 1, reading, is_open)
-
-
 def drawn(values: Sequence[float | Reading], n_open: int = 0, limits: Sequence[float] = ()) -> str:
     readings = [one if isinstance(one, Reading) else Reading(one) for one in values]
     n_mature = len(values) - n_open
-    panes = [pane(at, one, is_open=at >= n_mature) for at, one in enumerate(readings)]
-    return sparkline(Strip.of(panes), readings, n_mature, limits, "spoken")
+    strip = Strip.of(range(len(values)), range(1, len(values) + 1), n_mature)
+    return sparkline(strip, readings, n_mature, limits, "spoken")
 
 
 def test_sparkline_breaks_where_the_metric_is_undefined() -> None:
@@ -813,7 +888,7 @@ def test_page_of_a_hundred_series_is_rendered_in_time() -> None:
             "c": rng.integers(0, 100, n),
         }
     )
-    made = _Readers([parse_metric("accuracy")], 0.95, patience=1e9).view("ck", snapshot(held))
+    made = ViewBuilder([parse_metric("accuracy")], 0.95, patience=1e9).build("ck", snapshot(held))
     times = []
     for _ in range(7):
         began = time.process_time()

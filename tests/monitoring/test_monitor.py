@@ -15,6 +15,7 @@ from monitoring.memory import Clock, Rows, ServedRows
 
 import streameval as se
 from streameval.monitoring.reader import row_to_json
+from streameval.monitoring.unlabelled import Weights
 from streameval.runs.counting import Share
 
 START = 1_699_999_980
@@ -109,6 +110,37 @@ def test_panes_are_closed_once_the_watermark_has_passed_them(start):
         assert (pane.n_rows, pane.n_labelled, pane.coverage, pane.is_revised) == (1, 1, 1.0, False)
         assert pane.accumulator.compute().accuracy == 0.0
         assert monitor.step().closed == ()
+
+
+def test_rows_without_a_label_are_known_by_slice(start):
+    sliced = se.Windowed(
+        se.Sliced(se.ConfusionAccumulator(), "country", values=["DE"]), pane="1m", unit="s"
+    )
+    truths = [("DE", 1), ("DE", None), ("FR", None), ("FR", None)]
+    given = [
+        {"ts": START, "y_true": truth, "y_pred": 1, "country": country} for country, truth in truths
+    ]
+    last = {"ts": START + 90, "y_true": 1, "y_pred": 1, "country": "DE"}
+    monitor = start(Rows(a=[*given, last]), sliced)
+    assert monitor.snapshot().unlabelled is None
+    with monitor:
+        (pane,) = monitor.step().closed
+        assert pane.by_slice.of("DE") == Weights(1, 2)
+        assert pane.by_slice.of("FR") == Weights(0, 2)
+        unlabelled = monitor.snapshot().unlabelled
+        assert (unlabelled.n, unlabelled.n_rows()) == (3, 5)
+    assert monitor.snapshot().unlabelled == unlabelled
+    with start(Rows(a=[*given, last]), sliced) as again:
+        assert again.snapshot().unlabelled == unlabelled
+        assert again.snapshot().unlabelled is not again.snapshot().unlabelled
+
+
+def test_panes_without_slices_have_no_rows_by_slice(start):
+    rows = [{"ts": START + at, "y_true": None, "y_pred": 1} for at in (0, 90)]
+    with start(Rows(a=rows)) as monitor:
+        (pane,) = monitor.step().closed
+        assert pane.by_slice is None
+        assert monitor.snapshot().unlabelled is None
 
 
 def test_pane_of_unlabelled_rows_is_closed_too(start):
@@ -467,7 +499,7 @@ def test_second_monitor_is_refused(start):
         ({"allowed_lateness": "1s"}, "`allowed_lateness` differs"),
         ({"columns": {"y_pred": "y_true"}}, "`columns` differs"),
         ({"source": Rows("others")}, '`predictions` differs .*"rows" then, "others" now'),
-        ({"accumulator": windowed(pane="2m")}, "cannot go on: `pane` differs"),
+        ({"accumulator": windowed(pane="2m")}, "cannot continue: `pane` differs"),
     ],
 )
 def test_changed_options_are_refused(start, options, named):
@@ -491,11 +523,11 @@ def test_changed_options_are_refused(start, options, named):
         ({"columns": {"x": "y"}}, "`columns` must be for y_true, y_pred, .*got 'x'"),
         ({"out_of_order": "-1s"}, "`out_of_order` must be at least 0s"),
         ({"max_ahead": "soon"}, "`max_ahead` must be a duration"),
-        ({"key": "id"}, "`key` has no meaning without labels"),
-        ({"wait": "1h"}, "`wait` has no meaning without labels"),
-        ({"settle": "1h"}, "`settle` has no meaning without labels"),
-        ({"unlabelled": 0}, "`unlabelled` has no meaning without labels"),
-        ({"label_time": "t"}, "`label_time` has no meaning without labels"),
+        ({"key": "id"}, "`key` cannot be used without labels"),
+        ({"wait": "1h"}, "`wait` cannot be used without labels"),
+        ({"settle": "1h"}, "`settle` cannot be used without labels"),
+        ({"unlabelled": 0}, "`unlabelled` cannot be used without labels"),
+        ({"label_time": "t"}, "`label_time` cannot be used without labels"),
         ({"labels": Rows(), "wait": "1h"}, "`key` is needed to join labels"),
         ({"labels": Rows(), "key": "id"}, "`wait` is needed to join labels"),
         ({"labels": Rows(), "key": "id", "wait": "0s"}, "`wait` must be longer than zero"),
@@ -703,6 +735,7 @@ def test_checkpoint_among_the_files_that_are_read_is_refused(start, tmp_path, so
 @pytest.mark.parametrize("source", ["-", "*.jsonl", "other/*"])
 def test_checkpoint_beside_the_files_that_are_read_is_taken(start, tmp_path, source):
     start(str(tmp_path / source) if source != "-" else source).close()
+    assert (tmp_path / "ck.db").is_file()
 
 
 def many_panes(n_panes):

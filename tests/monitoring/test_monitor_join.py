@@ -391,9 +391,7 @@ def test_labels_that_meet_no_prediction_at_all_are_warned_of_once(start, name, i
         while not (step := monitor.step()).is_idle:
             notes += step.notes
     assert len(notes) == is_said
-    pattern = (
-        "no label has met its prediction by `id`: [0-9]+ labels .* 'order-[0-9]+', and 10[0-9]"
-    )
+    pattern = "no label matches a prediction by `id`: [0-9]+ labels .* 'order-[0-9]+', and 10[0-9]"
     assert all(re.match(pattern, note) for note in notes)
 
 

@@ -317,6 +317,31 @@ def test_result_of_a_class_of_ones_own_has_no_values(exported):
     assert every(found, "streameval_value") == {}
 
 
+def test_coverage_of_each_slice_is_exported(exported):
+    inner = se.Sliced(se.ConfusionAccumulator(), "country", values=["DE"], max_values=2)
+    known = [("DE", 1), ("DE", None), ("FR", 1), ("FR", None), ("FR", None), ("FR", None)]
+    last = (90, 1, 1, {"country": "DE"})
+    given = rows(*((0, truth, 1, {"country": country}) for country, truth in known), last)
+    found = exported(given, windowed(inner), windows=["2m", "1h"])
+    shares = {"all": 2 / 6, "country=DE": 1 / 2, "country=FR": 1 / 4}
+    assert every(found, "streameval_label_coverage") == {
+        (name, width): share for name, share in shares.items() for width in ("1m", "2m", "1h")
+    }
+
+
+def test_coverage_of_other_rows_is_exported_where_it_is_known(exported):
+    inner = se.Sliced(se.ConfusionAccumulator(), ["country"], values=["DE"], max_values=1)
+    given = rows(
+        *((0, truth, 1, {"country": country}) for country in "AB" for truth in (1, 0, None)),
+        (90, 1, 1, {"country": "DE"}),
+    )
+    found = exported(given, windowed(inner))
+    assert every(found, "streameval_label_coverage") == {
+        ("all", "1m"): 4 / 6,
+        ("other", "1m"): 4 / 6,
+    }
+
+
 def joined(start, predictions, labels, **options):
     given = {"key": "id", "wait": "1m", "labels": Rows("labels", b=labels)} | options
     return start(Rows("predictions", a=predictions), **given)
@@ -338,8 +363,8 @@ def test_labels_and_what_the_join_made_of_them_are_counted(start):
     assert of(found, "streameval_join_total", outcome="duplicate_label") == 1
     assert of(found, "streameval_join_total", outcome="conflicting") == 0
     assert of(found, "streameval_pending") == monitor.status().n_pending > 0
-    assert of(found, "streameval_label_coverage", window="1m") == 0
-    assert of(found, "streameval_label_coverage", window="2m") == 2 / 6
+    assert of(found, "streameval_label_coverage", window="1m", slice="all") == 0
+    assert of(found, "streameval_label_coverage", window="2m", slice="all") == 2 / 6
     assert of(found, "streameval_watermark_seconds", source="labels") == START + 180
 
 

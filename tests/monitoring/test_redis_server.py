@@ -11,6 +11,7 @@ import pytest
 from monitoring.histories import History
 from monitoring.killing import check, drawn_share, killed_often
 from monitoring.prometheus_server import free_port, wait_until
+from monitoring.silence import check_interruption, silent_listener
 
 import streameval as se
 from streameval.errors import BadDataError
@@ -96,7 +97,7 @@ def drained(source, limit=2**20):
 def test_stream_is_read_in_order(server, stream, source):
     assert source.read(100) is None
     assert source.is_caught_up
-    assert source.warnings() == [f"redis:0/{stream}: is not there."]
+    assert source.warnings() == [f"redis:0/{stream}: does not exist."]
     server.add(stream, rows(0, 5))
     found, position = drained(source)
     assert found == rows(0, 5)
@@ -179,7 +180,7 @@ def test_server_that_goes_away_is_asked_until_it_answers(server, stream, source)
         assert source.read(100) is None
         assert not source.is_caught_up
         (said,) = source.warnings()
-        assert said.startswith(f"redis:0/{stream}: is away: ")
+        assert said.startswith(f"redis:0/{stream}: does not answer: ")
         assert source.counts() == {"disconnected": 1}
     finally:
         server.start()
@@ -209,6 +210,12 @@ def test_unreachable_server_is_refused_at_the_start():
         pytest.raises(BadDataError, match=r"^redis:0/rows: cannot be reached: .*refused"),
     ):
         one.read(100)
+
+
+def test_interruption_ends_the_wait_for_a_server_that_accepts_and_is_silent():
+    with silent_listener() as port:
+        one = se.RedisStream(f"redis://127.0.0.1:{port}/0", "rows", timeout=3600)
+        check_interruption(one)
 
 
 class Stream:

@@ -1,4 +1,5 @@
 import json
+import math
 import re
 import sys
 from contextlib import closing
@@ -148,7 +149,7 @@ def test_stream_may_come_later(redis):
     assert one.read(100) is None
     assert one.is_caught_up
     assert one.read(100) is None
-    assert one.warnings() == ["redis:2/clicks: is not there."]
+    assert one.warnings() == ["redis:2/clicks: does not exist."]
     redis.add(*rows(0, 2))
     assert drained(one)[0] == rows(0, 2)
 
@@ -326,11 +327,58 @@ def test_server_that_goes_away_is_asked_until_it_answers(redis, now):
     redis.add(*rows(5, 6))
     assert drained(one)[0] == rows(5, 6)
     assert one.warnings() == [
-        "redis:2/clicks: is away: refused; it is asked again until it answers.",
+        "redis:2/clicks: does not answer: refused; it is asked again until it does.",
         "redis:2/clicks: answers again.",
     ]
     assert one.counts() == {"disconnected": 1}
     assert redis.n_pings == 1
+
+
+def silent(redis, now, one, n_reads, stop):
+    """Let a server answer no more, and something happen once it has been asked so often."""
+
+    def wait():
+        now[0] += redis.options["socket_timeout"]
+        if redis.n_reads == before + n_reads:
+            stop()
+
+    before = redis.n_reads
+    redis.failure, redis.wait = exceptions.TimeoutError("Timeout reading"), wait
+
+
+def test_server_that_is_silent_for_seconds_is_not_away(redis, now):
+    one = source()
+    drained(one)
+    redis.add(*rows(5, 6))
+    silent(redis, now, one, 6, lambda: setattr(redis, "failure", None))
+    assert drained(one)[0] == rows(5, 6)
+    assert one.warnings() == []
+    assert one.counts() == {}
+
+
+def test_server_that_stays_silent_is_away_and_asked_once_at_a_time(redis, now):
+    one = source()
+    drained(one)
+    silent(redis, now, one, math.inf, None)
+    before = now[0]
+    assert one.read(100) is None
+    assert now[0] == pytest.approx(before + 5, abs=0.5)
+    now[0] += 100
+    n_reads = redis.n_reads
+    assert one.read(100) is None
+    assert redis.n_reads == n_reads + 1
+    assert one.counts() == {"disconnected": 1}
+
+
+@pytest.mark.parametrize("n_reads", [1, 3])
+def test_interruption_ends_the_wait_for_a_silent_server(n_reads, redis, now):
+    one = source()
+    drained(one)
+    before = redis.n_reads
+    silent(redis, now, one, n_reads, one.interrupt)
+    assert one.read(100) is None
+    assert redis.n_reads == before + n_reads
+    assert redis.options["socket_timeout"] <= 1
 
 
 def test_source_closes_its_connection(redis):

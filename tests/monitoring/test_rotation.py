@@ -88,9 +88,7 @@ def test_only_rows_between_copy_and_truncation_are_lost(seed, tmp_path):
     rows = reader.finish()
     assert rows == sorted({*rows})
     assert {*range(log.n_rows)} - {*rows} <= endangered
-    assert any(
-        "was truncated or written anew, as copytruncate does" in text for text in reader.said
-    )
+    assert any("was truncated or rewritten, as copytruncate does" in text for text in reader.said)
 
 
 @pytest.mark.slow

@@ -70,7 +70,9 @@ def test_closed_source_is_not_read(make, tmp_path):
 
 
 def test_options_of_a_source_that_is_there_are_refused():
-    with pytest.raises(InvalidInputError, match=r"^`header` is an option of the source itself"):
+    with pytest.raises(
+        InvalidInputError, match=r"^`header` must be an option of the source itself"
+    ):
         as_source(Tail("app.log"), header=["i"])
 
 

@@ -83,7 +83,8 @@ def test_an_input_that_cannot_be_asked_is_waited_for(pipe, monkeypatch):
 def test_packed_input_is_refused(pipe):
     pipe.write(gzip.compress(b'{"i": 1}\n'))
     with pytest.raises(
-        BadDataError, match=r"^standard input: is packed by gzip; unpack it in the pipe\.$"
+        BadDataError,
+        match=r"^standard input: is compressed with gzip; decompress it in the pipe\.$",
     ):
         StandardInput().read(100)
 

@@ -565,7 +565,7 @@ def test_rows_that_come_late_in_an_older_file_are_read_and_said(follow):
     write("app.log.1", 4)
     assert read_all(tail, limit=9) == [3, 4]
     assert tail.warnings() == [
-        "app.log.1: is read late, since app.log is newer and has been begun."
+        "app.log.1: is read late, since app.log is newer and was begun before."
     ]
 
 
@@ -717,7 +717,7 @@ def test_a_truncated_file_is_read_from_its_new_beginning_and_said(follow):
     write("app.log", 4)
     assert read_all(tail) == [4]
     (said,) = tail.warnings()
-    assert said.startswith("app.log: was truncated or written anew, as copytruncate does; rows")
+    assert said.startswith("app.log: was truncated or rewritten, as copytruncate does; rows")
 
 
 def test_a_file_that_is_written_anew_and_is_longer_is_said(follow):
@@ -727,7 +727,7 @@ def test_a_file_that_is_written_anew_and_is_longer_is_said(follow):
     Path("app.log").write_text("", encoding="utf-8")
     write("app.log", *range(4, 100))
     assert read_all(tail) == [*range(4, 100)]
-    assert "was truncated or written anew" in tail.warnings()[0]
+    assert "was truncated or rewritten" in tail.warnings()[0]
 
 
 def test_a_copied_and_truncated_file_is_said_after_a_restart(follow):
@@ -738,7 +738,7 @@ def test_a_copied_and_truncated_file_is_said_after_a_restart(follow):
     write("app.log", 5)
     tail = follow("app.log", position=position)
     assert read_all(tail) == [4, 5]
-    assert "was truncated or written anew" in tail.warnings()[0]
+    assert "was truncated or rewritten" in tail.warnings()[0]
 
 
 def test_files_that_went_are_remembered_for_a_while_only(follow):

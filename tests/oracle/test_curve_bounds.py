@@ -280,9 +280,10 @@ def enumerate_values(
     """Check each metric's interval against every data set that has these cells."""
     found = {name: Enumeration(name, cells, intervals[name]) for name in every_metric}
     for table in consistent_tables(cells, every_place=every_place):
+        about = table_text(table)
         for name, metric in every_metric.items():
             truth = metric.truth(table)
-            tally.check(name, intervals[name], truth, table_text(table))
+            tally.check(name, intervals[name], truth, about)
             if not math.isnan(truth):
                 one = found[name]
                 one.least = min(one.least, float(truth))

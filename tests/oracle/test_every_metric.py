@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from oracle import (
     test_calibration_parity,
+    test_catalog_parity,
     test_class_wise_error,
     test_classification_parity,
     test_curve_parity,
@@ -15,6 +18,7 @@ from oracle import (
     test_regression_parity,
     test_top_k_accuracy,
 )
+from oracle.conftest import QUICK
 from oracle.curve_oracles import metrics_at
 from oracle.ranking_oracles import ARRANGED, GEOMETRIC, MEASURES, ORDERED
 
@@ -43,6 +47,7 @@ COMPARED = {
         *test_one_vs_one_parity.COMPARED,
     },
     "GroupedCurves": {"gauc", "coverage"},  # in tests/unit/test_grouped_result.py
+    "Catalog": test_catalog_parity.COMPARED,
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": test_regression_parity.COMPARED,
     "PairedResult": test_paired_parity.ORACLES.keys()
@@ -62,3 +67,12 @@ COMPARED = {
 def test_every_metric_is_compared_with_an_oracle(kind: type[se.Confusion]) -> None:
     rows = {row.name for row in kind.TABLE.values() if not row.is_count}
     assert rows - COMPARED[kind.__name__] == set()
+
+
+def test_quick_oracles_are_tests_of_this_folder() -> None:
+    missing = []
+    for name in QUICK:
+        file, test = re.fullmatch(r"(\w+\.py)(?:::(\w+))?.*", name).groups()
+        if f"def {test or 'test_'}" not in (Path(__file__).parent / file).read_text("utf-8"):
+            missing.append(name)
+    assert missing == []

@@ -44,7 +44,7 @@ import streameval as se
 pytestmark = pytest.mark.slow  # by brute force: every arrangement of the rows that were dropped
 
 N_RUNS = cases(5, least=3)
-N_QUERIES = cases(83, least=40)
+N_QUERIES = cases(83, least=60)
 N_PATTERNS = 8
 
 CUT = tuple(name for name, measure in MEASURES.items() if measure.k is not None)

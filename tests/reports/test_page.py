@@ -56,6 +56,12 @@ def page_of(name: str, n_times: int = 1) -> str:
 
 
 @functools.cache
+def tree_of(name: str, n_times: int = 1) -> Any:
+    """Read the page of a state; no test changes it."""
+    return read(page_of(name, n_times))
+
+
+@functools.cache
 def harmless_page(*names: str) -> str:
     """Report a state with a harmless label under these names."""
     return html_report(dict.fromkeys(names, hostile_state("plain")), title="t")
@@ -101,14 +107,13 @@ def test_page_of_all_states_is_well_formed_and_names_them() -> None:
 
 @every_state
 def test_pictures_are_xml_with_a_title_and_finite_places(name: str) -> None:
-    page = page_of(name, 3)
-    for source in svg_sources(page):
+    for source in svg_sources(page_of(name, 3)):
         svg = as_xml(source)
         assert not re.search("nan|inf|None", " ".join(source.split("<desc>")[0:1]))
         for element in svg.iter():
             for key in ("d", "cx", "cy", "x", "y", "transform", "viewBox"):
                 assert not re.search(r"nan|inf|e[+-]", element.get(key, ""))
-    for svg in pictures(read(page)):
+    for svg in pictures(tree_of(name, 3)):
         assert [child.tag for child in svg][:2] == ["title", "desc"]
         assert all(text(child) for child in svg[:2])
         assert svg.get("aria-label")
@@ -117,7 +122,7 @@ def test_pictures_are_xml_with_a_title_and_finite_places(name: str) -> None:
 @every_state
 def test_page_needs_nothing_else(name: str) -> None:
     page = page_of(name)
-    tree = read(page)
+    tree = tree_of(name)
     assert {element.tag for element in tree.iter()} & {"script", "link", "img", "iframe"} == set()
     assert not re.search(r"@import|url\(|https?:|@font-face|javascript", page)
     targets = {element.get("id") for element in tree.iter()}
@@ -146,7 +151,7 @@ def test_page_says_its_language_and_that_it_fits_a_phone() -> None:
 
 @every_state
 def test_tables_tell_what_their_heads_are_about(name: str) -> None:
-    page = read(page_of(name, 2))
+    page = tree_of(name, 2)
     scopes = {head.get("scope") for head in page.iter("th")}
     assert scopes <= {"col", "row", "colgroup", "rowgroup"}
     for table in page.iter("table"):
@@ -161,7 +166,7 @@ def test_rows_that_a_phone_lays_out_below_their_name_say_how_many_numbers_they_h
     name: str,
 ) -> None:
     style = page_of(name).partition("<style>")[2].partition("</style>")[0]
-    for table in styled(read(page_of(name, 2)), "several"):
+    for table in styled(tree_of(name, 2), "several"):
         (look,) = set(table.get("class", "").split()) - {"several"}
         assert f".{look} {{ --columns: {look.removeprefix('columns-')}; }}" in style
         whole = [row for row in table.iter("tr") if row[0].get("scope") == "row"]
@@ -176,7 +181,7 @@ def test_table_of_many_states_stays_a_table_on_a_phone() -> None:
 
 @every_state
 def test_every_row_of_a_table_is_as_wide_as_its_head(name: str) -> None:
-    for page in (read(page_of(name)), read(page_of(name, 2))):
+    for page in (tree_of(name), tree_of(name, 2)):
         for table in page.iter("table"):
             spans: dict[int, int] = {}
             widths = []

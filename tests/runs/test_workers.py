@@ -2,8 +2,11 @@ import gzip
 import json
 import signal
 import threading
-from concurrent.futures import Future
+from contextlib import contextmanager
+from itertools import islice
 from multiprocessing import Pipe
+from queue import SimpleQueue
+from unittest.mock import Mock
 
 import attrs
 import pytest
@@ -12,8 +15,10 @@ import streameval as se
 from streameval.io import Column, Labels, Numbers, read_blocks
 from streameval.io.blocks import Emptied, emptied
 from streameval.io.json_lines import JsonBlock
-from streameval.runs import workers
+from streameval.runs import counter, processes, workers
 from streameval.runs.counting import Plan
+from streameval.runs.partitions import PartitionBlock
+from streameval.runs.processes import Team
 from streameval.runs.totals import Tally
 from streameval.runs.workers import count_all
 
@@ -34,10 +39,21 @@ def lines(n_rows):
 
 
 def tallied(blocks, plan=PLAN, jobs=1):
-    tally = Tally(plan)
-    for counted in count_all(blocks, plan, jobs):
-        tally.add(counted)
+    return added(Tally(plan), blocks, plan, jobs)
+
+
+def added(tally, blocks, plan, jobs):
+    with Team(jobs - 1) as team:
+        for counted in count_all(blocks, plan, team):
+            tally.add(counted)
     return tally
+
+
+@contextmanager
+def started(n_workers):
+    with Team(n_workers) as team:
+        team.start(n_workers)
+        yield team.workers
 
 
 @pytest.fixture
@@ -48,9 +64,11 @@ def log(tmp_path):
 
 
 @pytest.fixture
-def no_start(monkeypatch):
-    """Leave every block to the workers."""
-    monkeypatch.setattr(workers, "_until_started", lambda *_: iter(()))
+def workers_at_once(monkeypatch):
+    """Start workers after the first block, and let them count it all."""
+    monkeypatch.setattr(workers, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(workers, "_WORTH_SECONDS", 1e-9)
+    monkeypatch.setattr(processes.Worker, "n_ahead", lambda worker: len(worker._ahead) / 1e6)
 
 
 def both_forms(tmp_path, name):
@@ -84,95 +102,249 @@ def test_block_of_a_file_that_became_shorter_is_refused(log, tmp_path):
         last.filled()
 
 
+def test_blocks_inside_others_are_emptied_and_filled(log):
+    blocks = [PartitionBlock(block, (("day", 1),)) for block in read_blocks(log)]
+    others = [emptied(block) for block in blocks]
+    assert all(isinstance(other, Emptied) for other in others)
+    assert [other._block.data for other in others] == [b""] * len(blocks)
+    assert [other.filled() for other in others] == blocks
+
+
 @pytest.mark.slow
-@pytest.mark.usefixtures("no_start")
-def test_two_workers_count_what_one_process_does(log):
-    alone, together = tallied(read_blocks(log)), tallied(read_blocks(log), jobs=2)
+@pytest.mark.usefixtures("workers_at_once")
+@pytest.mark.parametrize("plan", [PLAN, attrs.evolve(PLAN, is_bounded=False)])
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_workers_count_what_one_process_does(plan, jobs, log):
+    alone, together = tallied(read_blocks(log)), tallied(read_blocks(log), plan, jobs)
     assert together.n_good == alone.n_good == {log: 500}
     assert together.total() == alone.total()
 
 
-def test_worker_makes_one_state_of_a_group():
-    blocks = [lines(30), b"{\n", lines(30)]
-    group = [JsonBlock("log", at, data, len(data)) for at, data in enumerate(blocks)]
-    counted, error = workers._count_group((group, None), PLAN)
-    assert error is None
-    assert len({id(one.accumulator) for one in counted}) == 1
-    assert [len(one.bad) for one in counted] == [0, 1, 0]
+@pytest.mark.slow
+@pytest.mark.usefixtures("workers_at_once")
+def test_error_of_a_worker_comes_after_what_precedes_it(log):
+    def cut_short():
+        yield from islice(read_blocks(log), 4)
+        yield JsonBlock("later", 1, b"no\n", 3)
+        raise se.BadDataError("the end")
+
+    tally = Tally(attrs.evolve(PLAN, max_bad=0))
+    with pytest.raises(se.BadDataError, match="later, line 1"):
+        added(tally, cut_short(), PLAN, 2)
+    n_rows = [len(block.data.splitlines()) for block in islice(read_blocks(log), 4)]
+    assert tally.n_good == {log: sum(n_rows)}
+    with Team(1) as team, pytest.raises(se.BadDataError, match="the end"):
+        list(count_all(cut_short(), PLAN, team))
 
 
-def test_worker_returns_what_it_counted_before_an_error(log, tmp_path):
-    group = [emptied(block) for block in read_blocks(log)][:3]
-    (tmp_path / "log.jsonl").write_bytes(lines(500)[: group[1]._start])
-    counted, error = workers._count_group((group, None), PLAN)
-    assert [one.n_good for one in counted] == [len(next(read_blocks(log)).data.splitlines())]
+class Clock:
+    """Gives the seconds that processes have computed."""
+
+    def __init__(self, step):
+        self._step = step
+        self._now = 0.0
+
+    def __call__(self):
+        self._now += self._step
+        return self._now
+
+
+def alone_until(monkeypatch, step, n_blocks, size):
+    """Say how many blocks are counted alone, and how many workers the rest is worth."""
+    monkeypatch.setattr(workers.time, "process_time", Clock(step))
+    alone = workers._Alone(size)
+    blocks = [JsonBlock("log", 0, b"", 10)] * n_blocks
+    n_counted = len(list(alone.short(iter(blocks))))
+    assert alone.n_left == (None if size is None else size - 10 * n_counted)
+    return n_counted, alone.n_worth
+
+
+@pytest.mark.parametrize(
+    ("step", "size", "expected"),
+    [
+        (0.05, 1000, (3, 6)),  # 0.1 s for two blocks: 97 of them take 4.85 s
+        (0.05, 180, (18, 0)),  # 15 left would take 0.75 s
+        (0.05, 200, (3, 1)),
+        (0.5, 1000, (2, 61)),  # one is not timed
+        (0.001, 1000, (100, 0)),
+    ],
+)
+def test_workers_are_started_where_the_rest_takes_long(step, size, expected, monkeypatch):
+    assert alone_until(monkeypatch, step, size // 10, size) == expected
+
+
+def test_workers_are_started_after_a_while_where_the_size_is_unknown(monkeypatch):
+    assert alone_until(monkeypatch, 0.15, 10, None) == (7, 1)
+
+
+def test_file_that_grows_while_it_is_read_is_counted_to_its_end(log, monkeypatch):
+    monkeypatch.setattr(workers.time, "process_time", Clock(1.0))
+    with Team(1) as team:
+        n_good = [one.n_good for one in count_all(read_blocks(log), PLAN, team, size=1000)]
+        assert team.workers == []
+    assert sum(n_good) == 500
+
+
+def test_one_process_counts_a_small_file(log, monkeypatch):
+    monkeypatch.setattr(processes, "Worker", None)
+    assert tallied(read_blocks(log), jobs=2).n_good == {log: 500}
+
+
+def counted_closed(blocks, plan=PLAN):
+    held = counter.Counter(plan)
+    found = [held.count_closed(block) for block in blocks]
+    return found, held.rest()
+
+
+def test_accumulator_comes_once_when_it_counts_no_more(log):
+    found, rest = counted_closed(read_blocks(log))
+    assert [one.accumulator for one in found] == [None] * len(found)
+    assert (rest.source, rest.n_good, rest.accumulator.n) == (log, 0, 500)
+    assert counted_closed([]) == ([], None)
+
+
+def test_every_accumulator_comes_at_once_when_each_counts_one_block(log):
+    found, rest = counted_closed(read_blocks(log), attrs.evolve(PLAN, is_bounded=False))
+    assert sum(one.accumulator.n for one in found) == 500
+    assert rest is None
+
+
+def test_full_accumulator_comes_with_its_last_block(log, monkeypatch):
+    monkeypatch.setattr(counter, "_BUFFERED_ROWS", 30)
+    plan = attrs.evolve(PLAN, is_bounded=False, is_buffered=True)
+    found, rest = counted_closed(read_blocks(log), plan)
+    held = [one.accumulator for one in found]
+    assert None in held
+    assert sum(one.n for one in held if one is not None) + rest.accumulator.n == 500
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("workers_at_once")
+def test_this_process_counts_what_busy_workers_do_not(log, monkeypatch):
+    monkeypatch.setattr(processes.Worker, "n_ahead", lambda _: processes.AHEAD)
+    monkeypatch.setattr(processes.Worker, "ask", None)
+    together = tallied(read_blocks(log), jobs=2)
+    assert together.total() == tallied(read_blocks(log)).total()
+
+
+@pytest.mark.slow
+def test_worker_takes_blocks_once_it_is_up_and_has_answered():
+    with started(1) as [worker]:
+        worker.begin(PLAN)
+        worker._ahead[0].result()
+        assert worker.n_ahead() == 0
+        answers = [worker.ask(JsonBlock("log", 0, lines(30), 1)) for _ in range(2)]
+        counted, _ = answers[1].result()
+        assert (counted.n_good, worker.n_ahead()) == (30, 0)
+        assert worker.ask(None).result().accumulator.n == 60
+
+
+@pytest.mark.slow
+def test_team_counts_again_after_a_count_that_was_given_up(log, workers_at_once):
+    with Team(1) as team:
+        team.start(1)
+        first = list(team.workers)
+        given_up = count_all(read_blocks(log), PLAN, team)
+        for _ in range(3):
+            next(given_up)
+        tally = Tally(PLAN)
+        for counted in count_all(read_blocks(log), PLAN, team):
+            tally.add(counted)
+        assert team.workers == first != []
+    assert tally.total() == tallied(read_blocks(log)).total()
+    assert team.workers == []
+
+
+@pytest.mark.parametrize(
+    ("n_max", "size", "n_started"),
+    [(2, None, 0), (2, 2**27 - 1, 0), (2, 2**27, 1), (2, 2**30, 2), (0, 2**30, 0)],
+)
+def test_large_files_start_workers_before_they_are_read(n_max, size, n_started, monkeypatch):
+    monkeypatch.setattr(processes, "Worker", Mock())
+    with Team(n_max) as team:
+        for _ in range(2):
+            team.start_for(size)
+            assert len(team.workers) == n_started
+
+
+@pytest.mark.parametrize(
+    ("n_left", "n_workers", "expected"),
+    [(None, 1, 8), (1000, 1, 8), (100, 1, 6), (100, 4, 3), (0, 1, 1)],
+)
+def test_workers_have_fewer_blocks_ahead_at_the_end(n_left, n_workers, expected):
+    block = JsonBlock("log", 0, b"", 10)
+    assert workers._most_ahead(block, n_left, n_workers) == expected
+
+
+@pytest.mark.slow
+def test_worker_that_cannot_be_sent_a_block_is_ended():
+    died = pytest.raises(se.BadDataError, match="a worker process died")
+    with started(1) as [worker], died:
+        worker.ask(lambda: None).result()
+
+
+def test_every_worker_is_ended_when_an_interrupt_arrives_meanwhile(monkeypatch):
+    ended = []
+
+    class Worker:
+        def __init__(self, context):
+            pass
+
+        def end(self):
+            ended.append(self)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(processes, "Worker", Worker)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
+    try:
+        with pytest.raises(KeyboardInterrupt), started(2) as both:
+            begun = list(both)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended == begun[::-1]
+
+
+def test_worker_says_what_ended_a_block():
+    held = counter.Counter(PLAN)
+    first = JsonBlock("log", 0, lines(30), 1)
+    counted, error = counter._answered(held, emptied(attrs.evolve(first, end=10)))
+    assert counted is None
     assert isinstance(error, se.BadDataError)
+    assert counter._answered(held, first)[0].n_good == 30
 
 
 def test_worker_returns_what_it_did_not_expect():
     def fail(accumulator, batch):
         raise MemoryError
 
-    group = [JsonBlock("log", 0, lines(30), len(lines(30)))]
-    counted, error = workers._count_group((group, None), attrs.evolve(PLAN, update=fail))
-    assert counted == []
+    held = counter.Counter(attrs.evolve(PLAN, update=fail))
+    counted, error = counter._answered(held, JsonBlock("log", 0, lines(30), 1))
+    assert counted is None
     assert isinstance(error, MemoryError)
     assert "in fail\n    raise MemoryError" in error.__notes__[0]
 
 
 def test_worker_answers_until_its_parent_lets_go(monkeypatch):
-    handlers, leashes = [], []
-    monkeypatch.setattr(workers.signal, "signal", lambda *handler: handlers.append(handler))
-    monkeypatch.setattr(workers, "_end_with", leashes.append)
-    group = [JsonBlock("log", 0, lines(30), len(lines(30)))]
+    handlers, codes = [], SimpleQueue()
+    monkeypatch.setattr(processes.signal, "signal", lambda *handler: handlers.append(handler))
+    monkeypatch.setattr(processes.os, "_exit", codes.put)
+    block = JsonBlock("log", 0, lines(30), len(lines(30)))
     pipe, theirs = Pipe()
-    thread = threading.Thread(target=workers._serve, args=(theirs, "leash", PLAN))
+    thread = threading.Thread(target=processes._serve, args=(theirs,), daemon=True)
     thread.start()
+    pipe.send(PLAN)
     assert pipe.recv() is None
-    for _ in range(2):
-        pipe.send((group, None))
+    for _ in range(3):  # it takes them ahead of its answers
+        pipe.send(block)
+    for _ in range(3):
         counted, error = pipe.recv()
-        assert ([one.n_good for one in counted], error) == ([30], None)
+        assert (counted.n_good, counted.accumulator, error) == (30, None, None)
+    pipe.send(None)
+    assert pipe.recv().accumulator.n == 90
+    assert codes.empty()
     pipe.close()
-    thread.join()
+    assert codes.get() == 1
     assert handlers == [(signal.SIGINT, signal.SIG_IGN)]
-    assert leashes == ["leash"]
-
-
-def test_groups_grow_and_hold_every_block_in_order(log):
-    blocks = list(read_blocks(log)) * 20
-    groups = [group for group, _ in workers._groups(blocks, 1)]
-    assert [block for group in groups for block in group] == list(map(emptied, blocks))
-    assert len(groups[0]) == 1
-    assert max(map(len, groups)) == workers._MAX_GROUP
-
-
-def test_error_of_reading_comes_after_the_blocks_before_it(log):
-    def cut_short():
-        yield from list(read_blocks(log))[:3]
-        raise se.BadDataError("the end")
-
-    groups = list(workers._groups(cut_short(), 1))
-    assert sum(len(group) for group, _ in groups) == 3
-    assert [str(error) for _, error in groups if error] == ["the end"]
-    done = Future()
-    done.set_result(([], groups[-1][1]))
-    with pytest.raises(se.BadDataError, match="the end"):
-        list(workers._told(done))
-
-
-def test_blocks_are_counted_here_until_a_worker_is_up(log):
-    starting = [Future(), Future()]
-    blocks = read_blocks(log)
-    ready = workers._until_started(blocks, starting)
-    first = next(ready)
-    starting[1].set_result(None)
-    assert (first.first_line, list(ready)) == (1, [])
-    assert next(blocks).first_line > 1
-
-
-def test_no_worker_is_awaited_when_everything_is_counted(log):
-    assert len(list(workers._until_started(read_blocks(log), [Future()]))) > 3
 
 
 def test_rows_that_the_accumulator_before_refuses_are_counted_by_a_new_one(tmp_path):
@@ -182,6 +354,6 @@ def test_rows_that_the_accumulator_before_refuses_are_counted_by_a_new_one(tmp_p
     )
     columns = (COLUMNS[0], Column("y_pred", ("s",), Labels(integers=True)))
     plan = Plan(se.ConfusionAccumulator(2).copy, columns, max_bad=1, is_bounded=True)
-    found = [counted.accumulator for counted in count_all(read_blocks(str(path)), plan, 1)]
+    found = [counted.accumulator for counted in count_all(read_blocks(str(path)), plan, Team(0))]
     assert len(set(map(id, found))) == 2
     assert tallied(read_blocks(str(path)), plan).total().n == 80

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import json
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from profiles import cases
+from profiles import cases, quick_cases
 from small_states import (
     EVERY,
     GROUPED,
@@ -31,7 +32,7 @@ from small_states import (
 )
 
 import streameval as se
-from streameval.accumulators.classes import SINGLE_CLASSES
+from streameval.accumulators.classes import SINGLE_IDS, own_class
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
@@ -143,16 +144,17 @@ def test_every_flipped_bit_is_refused(read: Callable[[bytes], Any], name: str) -
 @readers
 def test_every_truncation_is_refused(read: Callable[[bytes], Any], name: str) -> None:
     data = EVERY[name]().to_bytes()
-    for size in range(len(data)):
+    for size in {*range(0, len(data), 80 // quick_cases(80, least=1)), len(data) - 1}:
         with pytest.raises(se.CorruptStateError):
             read(data[:size])
 
 
 @every_state
-@pytest.mark.parametrize("more", [b"\0", b"\n", b"\0" * 8, b"\0" * 4096])
-def test_extension_is_refused(name: str, more: bytes) -> None:
-    with pytest.raises(se.CorruptStateError, match="length"):
-        se.from_bytes(EVERY[name]().to_bytes() + more)
+def test_extension_is_refused(name: str) -> None:
+    data = EVERY[name]().to_bytes()
+    for more in (b"\0", b"\n", b"\0" * 8, b"\0" * 4096):
+        with pytest.raises(se.CorruptStateError, match="length"):
+            se.from_bytes(data + more)
 
 
 @pytest.mark.parametrize("version", [0, 3, 65_535])
@@ -163,7 +165,7 @@ def test_other_version_is_refused_by_number_when_the_rest_is_right(version: int)
 
 
 @readers
-@pytest.mark.parametrize("type_id", [0, 12, 0x7FFF])
+@pytest.mark.parametrize("type_id", [0, 13, 0x7FFF])
 def test_unknown_type_id_of_our_own_is_refused(type_id: int, read: Callable[[bytes], Any]) -> None:
     parsed = parse(SMALL["binary"]().to_bytes())
     with pytest.raises(se.CorruptStateError, match=f"unknown type id {type_id}"):
@@ -192,7 +194,8 @@ def test_bytes_of_another_kind_are_incompatible() -> None:
 
 def test_every_type_id_is_that_of_its_class() -> None:
     composed = (se.Collection, se.Sliced, se.Windowed, se.Parts)
-    classes = SINGLE_CLASSES | {cls.type_id: cls for cls in composed}
+    classes = {number: own_class(number) for number in SINGLE_IDS}
+    classes |= {cls.type_id: cls for cls in composed}
     assert {number: kind.__name__ for number, kind in classes.items()} == OWN_TYPES
     numbers = {**KINDS, se.Parts: 11}
     assert {number: kind.__name__ for kind, number in numbers.items()} == OWN_TYPES
@@ -327,6 +330,22 @@ def test_numbers_are_as_narrow_as_the_largest_needs(
     assert codec.decode_fields(parts.header["state"], parts.payload)["numbers"] == numbers
 
 
+@every_state
+def test_bytes_are_the_same_when_arrays_are_narrowed_in_place(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accumulator = EVERY[name]()
+    expected = accumulator.to_bytes()
+    monkeypatch.setattr(codec, "_LARGE", 1)
+    assert accumulator.to_bytes() == expected
+
+
+def test_large_matrix_is_written_row_by_row_whatever_its_memory() -> None:
+    array = (np.arange(300 * 400) % 251).reshape(400, 300).T
+    parts = codec.split(codec.encode(1, "", {}, {"numbers": FixedPoint(array)}))
+    assert bytes(parts.payload) == bytes(array.ravel().tolist())
+
+
 @pytest.mark.parametrize(
     ("low", "high", "width"),
     [
@@ -359,19 +378,22 @@ def test_a_width_that_is_not_the_narrowest_is_refused(name: str) -> None:
 
 
 @every_state
-@pytest.mark.parametrize("width", [0, -1, 3, 16, 2**62, True, 1.0, "1", None, [1]], ids=repr)
-def test_a_width_that_there_is_not_is_refused(name: str, width: Any) -> None:
+def test_a_width_that_there_is_not_is_refused(name: str) -> None:
     parsed = parse(EVERY[name]().to_bytes())
-    for field in payload_fields(parsed.settings["state"]):
-        for at in range(len(parsed.settings["state"][field].get("widths", [0]))):
-            header = parsed.settings
-            described = header["state"][field]
-            if "widths" in described:
-                described["widths"][at] = width
-            else:
-                described["width"] = width
-            with pytest.raises(se.CorruptStateError):
-                se.from_bytes(seal(header, parsed.payload, kind=parsed.kind))
+    accepted = []
+    for width in (0, -1, 3, 16, 2**62, True, 1.0, "1", None, [1]):
+        for field in payload_fields(parsed.settings["state"]):
+            for at in range(len(parsed.settings["state"][field].get("widths", [0]))):
+                header = parsed.settings
+                described = header["state"][field]
+                if "widths" in described:
+                    described["widths"][at] = width
+                else:
+                    described["width"] = width
+                with contextlib.suppress(se.CorruptStateError):
+                    se.from_bytes(seal(header, parsed.payload, kind=parsed.kind))
+                    accepted.append((width, field, at))
+    assert accepted == []
 
 
 @pytest.mark.parametrize("widths", [[], [1, 1, 1], 1, None, {"1": 1}], ids=repr)
@@ -488,9 +510,7 @@ def wider(parsed: Parsed) -> Iterator[bytes]:
             )
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in EVERY if EVERY[name]().type_id in SINGLE_CLASSES]
-)
+@pytest.mark.parametrize("name", [name for name in EVERY if EVERY[name]().type_id in SINGLE_IDS])
 def test_accumulators_with_equal_options_share_them(name: str) -> None:
     made = EVERY[name]()
     assert made._config is EVERY[name]()._config

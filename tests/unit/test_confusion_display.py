@@ -182,13 +182,13 @@ def test_html_shows_markup_of_a_label_as_text() -> None:
 
 def test_html_holds_the_cells_of_the_matrix() -> None:
     page = ElementTree.fromstring(SMALL["top_k"]().compute()._repr_html_())
-    cells = [[cell.text for cell in row.iter("td")] for row in page.find("table")]
+    cells = [[cell.text for cell in row.iter("td")] for row in page.find(".//table")]
     assert cells[1:] == [["0", "1", "0"], ["1", "0", "0"], ["0", "0", "1"]]
 
 
 def test_html_of_many_classes_is_cut_and_says_so() -> None:
     page = se.ConfusionAccumulator(30).update(range(30), range(30)).compute()._repr_html_()
-    table = ElementTree.fromstring(page).find("table")
+    table = ElementTree.fromstring(page).find(".//table")
     assert len(table) == 21
     assert "The first 20 of 30 classes." in page
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from profiles import quick_cases
 
+import streameval as se
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import confusion as metrics
 from streameval.metrics.confusion import Outcomes, Ratio
@@ -127,3 +128,13 @@ def test_credited_cells_are_those_with_any_weight(whole: bool) -> None:
     if not whole:
         expected = [((1, 1), 3 << 62), ((2, 2), 1), ((2, 3), 5 << 62)]
     assert metrics.credited_cells(fixed(numbers, 2, 3, whole=whole)) == expected
+
+
+@pytest.mark.parametrize("weight", [1, 0.5])
+def test_metric_of_the_positive_class_is_its_column_of_the_metric_of_each(weight: float) -> None:
+    labels = [0, 1, 1, 0, 1], [0, 1, 0, 1, 1]
+    for positive in (0, 1):
+        acc = se.ConfusionAccumulator([0, 1], pos_label=positive)
+        result = acc.update(*labels, sample_weight=[weight, 1, 2, 1, 3]).compute()
+        for metric in (result.precision, result.specificity, result.f_score):
+            assert float(metric) == metric(average=None)[positive]

@@ -174,8 +174,15 @@ def test_html_holds_the_numbers() -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("budget", [None, 40])
-@pytest.mark.parametrize("label", [None, "model"])
+@pytest.mark.parametrize(
+    ("budget", "label"),
+    [
+        (None, None),
+        (40, "model"),
+        pytest.param(None, "model", marks=pytest.mark.slow),
+        pytest.param(40, None, marks=pytest.mark.slow),
+    ],
+)
 def test_plot_can_be_drawn(kind: str, budget: int | None, label: str | None) -> None:
     ax = many(budget=budget).plot(kind=kind, label=label)
     ax.figure.canvas.draw()
@@ -500,7 +507,7 @@ def test_explanation_of_classes_names_each() -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("budget", [None, 3])
+@pytest.mark.parametrize("budget", [pytest.param(None, marks=pytest.mark.slow), 3])
 def test_plot_of_classes_can_be_drawn(kind: str, budget: int | None) -> None:
     found, *_ = classes("a", "b", "c", budget=budget)
     ax = found.plot(kind=kind)

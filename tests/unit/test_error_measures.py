@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
 import streameval as se
-from streameval.configs.error_measures import ERROR_MEASURES
+from streameval.configs.error_measures import ERROR_MEASURES, error_measure
 
 TRUTH, PREDICTION = [4.0, 1.0, 2.0, 8.0], [5.0, 0.5, 2.0, 8.0]
 EVERY = [
@@ -453,3 +454,8 @@ def test_intervals_refuse_numbers_whose_fourth_powers_overflow() -> None:
 
 def test_intervals_stand_in_bytes_only_where_they_were_asked_for() -> None:
     assert b'"config":{"intervals":true},' in with_intervals().to_bytes()
+
+
+def test_a_measure_pickles_as_its_name():
+    measure = error_measure("huber(delta=2)")
+    assert pickle.loads(pickle.dumps(measure)) == measure

@@ -428,11 +428,13 @@ def test_whole_weights_are_that_many_examples() -> None:
     assert weighted.statistic("accuracy") == Share.of(30, 2)
 
 
-@pytest.mark.parametrize(
-    ("kind", "row"), [(kind.__name__, row) for kind in RESULTS for row in kind.TABLE.values()]
-)
-def test_every_metric_has_evidence_or_says_why_not(kind: str, row: Any) -> None:
-    assert (row.evidence is not None) or row.is_count or row.why_no_evidence, f"{kind} {row.name}"
+def test_every_metric_has_evidence_or_says_why_not() -> None:
+    assert [
+        f"{kind.__name__} {row.name}"
+        for kind in RESULTS
+        for row in kind.TABLE.values()
+        if row.evidence is None and not row.is_count and not row.why_no_evidence
+    ] == []
 
 
 def test_member_whose_result_has_no_table_is_refused() -> None:

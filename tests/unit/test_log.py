@@ -159,6 +159,14 @@ def test_tiny_numbers_raise_no_floating_point_error() -> None:
         log(np.array([SMALLEST, 1e308]))
 
 
+def test_log_of_either_may_overwrite_its_input() -> None:
+    draw = np.random.default_rng(8)
+    numbers, is_direct = draw.random(20_000), draw.random(20_000) < 0.5
+    expected = log_of_either(numbers, is_direct)
+    assert log_of_either(numbers, is_direct, out=numbers) is numbers
+    assert numbers.tobytes() == expected.tobytes()
+
+
 def test_log_of_either_has_the_bits_of_both() -> None:
     draw = np.random.default_rng(4)
     edges = [2.0**-52, 1 - 2.0**-52, 0.5, math.sqrt(0.5), 1 - math.sqrt(0.5)]

@@ -54,7 +54,8 @@ MODULES = [
     *("states.curve", "states.grouped", "states.cells", "exact.score_keys", "states.column"),
     *("metrics.points", "metrics.curves", "metrics.average_precision", "metrics.thresholds"),
     *("metrics.delong", "metrics.loss_bounds", "metrics.grouped", "metrics.intervals"),
-    *("results.curve", "results.class_curves", "results.grouped", "io.trec", "io.trec_rows"),
+    *("results.curve", "results.curve_arguments", "results.curve_confusion"),
+    *("results.class_curves", "results.grouped", "io.trec", "io.trec_rows"),
 ]
 
 LARGEST = 2**63 - 1
@@ -307,6 +308,17 @@ NUMBERS = [
         "too many outputs",
         lambda: se.RegressionAccumulator(outputs=1025),
         "`outputs` must be at most 1024, got 1025.",
+    ),
+    Case(
+        "an output named as an average",
+        lambda: se.RegressionAccumulator(outputs=["lat", "uniform_average"]),
+        "`outputs` must be a number or names, none of them a number or an average, "
+        "got 'uniform_average'.",
+    ),
+    Case(
+        "no outputs",
+        lambda: se.RegressionAccumulator(outputs=[]),
+        "`outputs` must hold at least one name.",
     ),
     Case(
         "measures as a set",
@@ -655,7 +667,7 @@ CURVES = [
     Case(
         "read-class",
         lambda: se.PRCurveSketch(classes=2).compute().read("ks[7]"),
-        "no class '7': there are 0, 1, macro, micro, weighted.",
+        "no class '7': choose from 0, 1, macro, micro, weighted.",
         UnknownMetricError,
     ),
     Case(
@@ -704,8 +716,8 @@ DECISIONS = [
 ]
 
 OPTIONS = [
-    make("measure", "`measures` has no 'mean': there are samples, top_k.", measures=["mean"]),
-    make("measure-near", "has no 'topk': did you mean 'top_k'? There are", measures="topk"),
+    make("measure", "`measures` has no 'mean': choose from samples, top_k.", measures=["mean"]),
+    make("measure-near", "has no 'topk': did you mean 'top_k'? Choose from", measures="topk"),
     make("measure-number", "`measures` must hold names, got 3.", measures=[3]),
     make("measures", "`measures` must be a sequence of names", measures=1),
     make("measure-twice", "distinct, got 'top_k' twice", measures=["top_k", "top_k"]),

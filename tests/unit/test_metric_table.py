@@ -22,15 +22,13 @@ from streameval.results.result_types import RESULTS, WITH_TABLES
 
 ROOT = Path(__file__).parents[2]
 ROWS = [(kind, row) for kind in WITH_TABLES for row in kind.TABLE.values()]
-every_row = pytest.mark.parametrize(
-    ("kind", "row"), [pytest.param(*pair, id=f"{pair[0].__name__}-{pair[1].name}") for pair in ROWS]
-)
 
 RESULT_OF: dict[str, Any] = {
     "Confusion": se.ConfusionAccumulator(3).update([0, 1, 2, 2], [0, 1, 1, 2]),
     "Curve": se.PRCurveSketch().update([0, 1, 1], [0.1, 0.2, 0.3]),
     "ClassCurves": se.PRCurveSketch(classes=2).update([0, 1], [[0.3, 0.7], [0.4, 0.6]]),
     "GroupedCurves": se.GroupedAUC().update([0, 1], [0.1, 0.2], [7, 7]),
+    "Catalog": se.CatalogAccumulator(4).update([[1, 2], [1, 3]]),
     "Calibration": se.CalibrationAccumulator().update([0, 1], [0.1, 0.6]),
     "Ranking": se.RankingAccumulator(["map", "p@1", "ndcg@2"]).update([[1, 0]], [[1, 2]]),
     "Regression": se.RegressionAccumulator().update([1.0, 2.0], [1.5, 2.5]),
@@ -46,11 +44,13 @@ def told(thing: Any) -> str:
     return re.sub(r"^(Compute|Find|Give|Return) ", "", text).lower()
 
 
-@every_row
-def test_row_says_what_the_metric_is(kind: type, row: Metric) -> None:
-    assert row.help.endswith(".")
-    assert row.is_count or (row.formula and row.oracle)
-    assert row.better in ("higher", "lower", "")
+def test_rows_say_what_the_metric_is() -> None:
+    rows = {f"{kind.__name__}-{row.name}": row for kind, row in ROWS}
+    assert [name for name, row in rows.items() if not row.help.endswith(".")] == []
+    assert [
+        name for name, row in rows.items() if not (row.is_count or (row.formula and row.oracle))
+    ] == []
+    assert [name for name, row in rows.items() if row.better not in ("higher", "lower", "")] == []
 
 
 @pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
@@ -60,16 +60,30 @@ def test_alias_is_no_name_of_the_same_table(kind: type) -> None:
     assert all(alias == alias.casefold() for alias in aliases)
 
 
-@every_row
-def test_help_of_a_row_agrees_with_the_docstring(kind: type, row: Metric) -> None:
+def test_help_of_each_row_agrees_with_the_docstring() -> None:
+    differ = [f"{kind.__name__}-{row.name}" for kind, row in ROWS if not agrees(kind, row)]
+    assert differ == []
+
+
+def agrees(kind: type, row: Metric) -> bool:
     name = "best_f" if row.name == "best_f_threshold" else row.name
     if kind is se.Ranking and not row.is_count:
-        assert row.help.lower() in told(se.Ranking)
-    elif name in vars(kind):
-        assert row.help.lower() in told(vars(kind)[name])
-        assert row.notes.lower() in told(vars(kind)[name])
-    else:
-        assert row.name not in dir(object)
+        return row.help.lower() in told(se.Ranking)
+    if name not in vars(kind):
+        return row.name not in dir(object)
+    docstring = told(vars(kind)[name])
+    return row.help.lower() in docstring and row.notes.lower() in docstring
+
+
+def test_each_metric_has_a_worked_example_in_the_docstring_of_its_result() -> None:
+    rows = [(kind, row) for kind, row in ROWS if not row.is_count and row.name != "quantile"]
+    without = [f"{kind.__name__}-{row.name}" for kind, row in rows if not in_example(kind, row)]
+    assert without == []
+
+
+def in_example(kind: type, row: Metric) -> bool:
+    names = re.findall(r"\w+", (inspect.getdoc(kind) or "").partition("Examples\n")[2])
+    return bool({row.name, *(f"{row.name}_{average}" for average in row.averages)} & {*names})
 
 
 @pytest.mark.parametrize("name", DESCRIPTIONS)
@@ -249,6 +263,22 @@ def test_reference_lists_the_names_of_measures(monkeypatch: pytest.MonkeyPatch) 
     table = metric_tables.filled("<!-- measures -->")
     assert "| `p` | needed | `rel` | `precision` | `P_10` |\n" in table
     assert all(f"\n| `{name}` | " in table for name in MEASURES)
+
+
+def test_finder_writes_names_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import metric_tables
+
+    lines = metric_tables.finder().splitlines()[2:]
+    titles = [line.split(" | ")[0].removeprefix("| ") for line in lines]
+    assert {
+        "Mean reciprocal rank (MRR)",
+        "Recall at a threshold",
+        "FPR at TPR",
+        "Partial ROC AUC",
+        "Quantile",
+    } < {*titles}
+    assert all(title[0].isupper() and "_" not in title for title in titles)
 
 
 def test_finder_lists_every_metric_with_its_other_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,7 +180,7 @@ def test_mean_over_named_classes_of_none_observed_is_undefined() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"labels": ["LOC", "MISC"]}, "`labels` has no class 'MISC'. There are LOC, O, PER."),
+        ({"labels": ["LOC", "MISC"]}, "`labels` has no class 'MISC'. Choose from LOC, O, PER."),
         ({"labels": "LOC"}, "`labels` must name one class or several, got 'LOC'."),
         ({"labels": []}, "`labels` must name one class or several, got []."),
         (

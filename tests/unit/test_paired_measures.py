@@ -339,7 +339,7 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
         ({"measures": 3}, "`measures` must be a sequence of names, whose order counts, got int."),
         (
             {"measures": ["auc"]},
-            "`measures` has no 'auc': did you mean 'roc_auc'? There are precision, recall, "
+            "`measures` has no 'auc': did you mean 'roc_auc'? Choose from precision, recall, "
             + ", ".join((*PAIRED_MEASURES[2:], *ERRORS))
             + ".",
         ),
@@ -436,7 +436,9 @@ def test_bytes_do_not_depend_on_the_cut_when_pairs_are_merged() -> None:
     assert se.from_bytes(whole.to_bytes()) == whole
 
 
-@pytest.mark.parametrize("budget", [3, 20, 60])
+@pytest.mark.parametrize(
+    "budget", [20, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 60))]
+)
 def test_bytes_do_not_depend_on_the_cut_when_the_level_rises_step_by_step(budget: int) -> None:
     rows = rows_of(300, seed=3)
     total = se.Paired(measures=["roc_auc"], budget=budget)
@@ -597,3 +599,18 @@ def test_names_of_a_result_are_those_that_were_asked_for() -> None:
     assert set(more) - set(few) == added
     assert "recall_a" not in more
     assert {"accuracy_a", "n"} <= set(few)
+
+
+def test_asking_for_one_measure_does_not_compute_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    acc = se.Paired(measures=["roc_auc", "log_loss", "f_score"])
+    acc.update([0, 1, 1, 0], [0.1, 0.7, 0.6, 0.4], [0.2, 0.9, 0.4, 0.6])
+    result = acc.compute()
+    asked: list[str] = []
+    compare = type(result)._compare
+    monkeypatch.setattr(
+        type(result), "_compare", lambda self, name: asked.append(name) or compare(self, name)
+    )
+    assert result.value("log_loss_difference") == result.value("log_loss_difference")
+    assert asked == ["log_loss"]

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from profiles import quick_cases
 
 import streameval as se
 from streameval.accumulators import ranking
@@ -50,7 +51,7 @@ def at_once(batch: tuple[Any, Any], **options: Any) -> se.RankingAccumulator:
 
 
 @pytest.mark.parametrize("capacity", [8, 40, 10_000])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(quick_cases(8)))
 def test_pending_blocks_count_as_those_that_are_not(
     capacity: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

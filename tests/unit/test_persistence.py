@@ -538,7 +538,7 @@ def test_save_refuses_a_link_to_itself_and_leaves_it(tmp_path: Path) -> None:
         (b"BZh9", "line 1: no row end (is a quote left open?) within 4,194,304 bytes"),
         (b"\x1f\x8b\x08\0", "the gzip data is damaged"),
         (b"\xfd7zXZ\0", "the xz data is damaged"),
-        (b"PAR1", "not a sound Parquet file (the last bytes are not those of one"),
+        (b"PAR1", "not a sound Parquet file (it does not end as one"),
         (OLD.to_bytes(), "is a state, not a log; `streameval show` reads it."),
     ],
     ids=["hole", "csv", "jsonl", "bzip2", "gzip", "xz", "parquet", "state"],

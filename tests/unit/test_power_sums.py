@@ -62,8 +62,22 @@ def test_power_sums_are_added_up_before_an_integer_overflows(
 ) -> None:
     values = np.random.default_rng(1).normal(size=50_000)
     expected = power_sums(values, None)
-    monkeypatch.setattr(module, "_SAFE_ROWS", module._BLOCK)
+    monkeypatch.setattr(module, "_SAFE_ROWS", module.ROWS)
     assert power_sums(values, None) == expected
+
+
+def test_power_sums_of_float32_beside_float64_equal_those_of_terms() -> None:
+    draw = np.random.default_rng(4)
+    values = draw.random(5 * module.ROWS)
+    values[: 3 * module.ROWS] = values[: 3 * module.ROWS].astype(np.float32)
+    values[0] = values[-1] = 2.0**-60  # blocks with small values, and without
+    assert power_sums(values, None) == by_terms(values)
+
+
+def test_square_sum_is_less_a_mask_as_it_is_less_its_numbers() -> None:
+    draw = np.random.default_rng(5)
+    values, mask = draw.random(20_000).astype(np.float32).astype(float), draw.random(20_000) < 0.5
+    assert square_sum(values, None, less=mask) == square_sum(values - mask, None)
 
 
 def test_weighted_power_sums_equal_those_of_terms() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -247,3 +248,23 @@ def test_a_comparison_refuses_weights_that_it_would_ignore(name: str) -> None:
     a, b = (counted(weights, per_query=True).compute() for weights in given.values())
     with pytest.raises(se.InvalidInputError, match=f"^`{name}` has queries of weights other"):
         se.compare(a, b)
+
+
+@pytest.mark.parametrize(
+    "bring",
+    [
+        lambda acc: acc.merge(acc),
+        lambda acc: acc + acc,
+        lambda acc: acc.update([[1, 0]], [[2, 1]], query=[2], query_weight=[2**62]),
+        lambda acc: acc.update([[1, 0]], [[2, 1]], query_weight=[2.0**63]),
+        lambda acc: acc.update([[1, 0]] * 2, [[2, 1]] * 2, query_weight=[2**62, 2**62]),
+        lambda acc: acc.update([[1]], [[1]], query_weight=np.array([2**63], dtype=np.uint64)),
+        lambda acc: acc.add_missing([5, 6], query_weight=[2**62, 2**62]),
+        lambda acc: acc.update([1], [1], query=[7], query_weight=[2**62], partial=True).close(),
+    ],
+    ids=["merge", "sum", "update", "float", "batch", "unsigned", "missing", "close"],
+)
+def test_total_that_is_too_large_names_the_weights_of_queries(bring: Callable[[Any], Any]) -> None:
+    acc = se.RankingAccumulator("map").update([[1, 0]], [[2, 1]], query_weight=[2**62])
+    with pytest.raises(se.CountOverflowError, match=r"^`query_weight` would bring the total past"):
+        bring(acc)

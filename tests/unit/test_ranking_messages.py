@@ -19,7 +19,9 @@ MODULES = [
     "accumulators.ranked_rows",
     "inputs.judged_runs",
     "exact.row_order",
-    "configs.measures",
+    "configs.measures.names",
+    "configs.measures.requested",
+    "configs.measures.trec_eval",
     "configs.query_quantiles",
     "configs.ranking",
     "configs.gains",
@@ -92,8 +94,10 @@ OPTIONS = [
     make("set", "`measures` must be a sequence of names, whose order counts, got set.", {"map"}),
     make("none", "`measures` must hold at least one name.", []),
     make("no-name", "`measures` must hold names, got None.", ["map", None]),
-    make("unknown", "`measures` must hold map, mrr, ndcg, dcg, p, r, hit,", "gini"),
-    make("unknown-got", "got 'p @ x'.", "p @ x"),
+    make(
+        "unknown", "`measures` has no 'gini': choose from map, mrr, ndcg, dcg, p, r, hit,", "gini"
+    ),
+    make("unknown-got", "`measures` has no 'p @ x'", "p @ x"),
     make("twice", "`measures` must be distinct, got 'map' twice.", ["map", "AP"]),
     make("no-cutoff", "`measures` needs a cutoff for 'p', as in p@10.", "p"),
     make(
@@ -473,6 +477,12 @@ LATER = [
         lambda: numbered(7, num_relevant={7: 1}).update([1], [1], query=[7], partial=True),
         "`num_relevant` must not be less than the relevant rows given, got 1 for 2.",
     ),
+    update(
+        "query-weight-past",
+        "`query_weight` would bring the total past 2**63 - 1.",
+        kind=se.CountOverflowError,
+        query_weight=[2**62, 2**62],
+    ),
     Case(
         "rows-past",
         lambda: almost_full().update([1], [1], query=[7], partial=True),
@@ -625,3 +635,9 @@ def test_every_raise_statement_is_provoked() -> None:
 def test_cases_have_distinct_ids() -> None:
     ids = [case.id for case in CASES]
     assert len(ids) == len(set(ids))
+
+
+def test_options_that_equal_valid_ones_are_checked_too() -> None:
+    se.RankingAccumulator(["map"], relevance_level=1, rows_per_query=10)
+    with pytest.raises(se.InvalidInputError, match="`relevance_level`"):
+        se.RankingAccumulator(["map"], relevance_level=True, rows_per_query=10)

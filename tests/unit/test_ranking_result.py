@@ -377,3 +377,12 @@ def test_interval_of_a_geometric_mean_stays_in_its_range() -> None:
     result = se.RankingAccumulator("gm_map").update([[1, 0], [0, 0]], [[2, 1], [2, 1]]).compute()
     low, high = result.confidence("gm_map", 0.999)
     assert 1e-5 * (1 - 1e-12) <= low <= result["gm_map"] <= high <= 1.0
+
+
+def test_asking_for_one_measure_does_not_compute_the_others() -> None:
+    acc = se.RankingAccumulator(["map", "p@1", "mrr", "ndcg@5", "p@2"])
+    result: Any = acc.update([[1, 0], [0, 1]], [[2, 1]] * 2).compute()
+    assert result["mrr"] == 0.75
+    assert [*result._tallies] == [2]
+    assert result.precision == {1: 0.5, 2: 0.5}
+    assert sorted(result._tallies) == [1, 2, 4]

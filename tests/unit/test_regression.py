@@ -1,4 +1,4 @@
-"""Numbers of `RegressionAccumulator` at the ends of what floats can say."""
+"""Numbers of `RegressionAccumulator` at the limits of what floats can represent."""
 
 from __future__ import annotations
 

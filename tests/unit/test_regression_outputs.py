@@ -148,6 +148,28 @@ def test_one_output_is_not_a_vector() -> None:
             ),
             "`y_pred` must lie in (-1, 2**400] for msle, got -1.0 at position 1",
         ),
+        *(
+            (
+                lambda weights=weights: counted().mae(weights),
+                "raw_values or a weight of at least 0 for each of 3 outputs, not all 0, got",
+            )
+            for weights in ([1, 2], [1, 2, -1], [0, 0, 0], [])
+        ),
+        (lambda: counted().mae([1, "x", 2]), "`multioutput` must be a number, got 'x'"),
+        (lambda: counted().mae({1, 2, 3}), "`multioutput` must be a sequence of weights, whose"),
+        (lambda: counted().mae({0: 1}), "whose order counts, got dict"),
+        (lambda: counted().mae(3), "`multioutput` must be "),
+        *(
+            (
+                lambda name=name: se.RegressionAccumulator(outputs=["a", name]),
+                f"names, none of them a number or an average, got {name!r}",
+            )
+            for name in ("", "7", 7, "uniform_average")
+        ),
+        (lambda: se.RegressionAccumulator(outputs=["a", "a"]), "`outputs` must be distinct"),
+        (lambda: se.RegressionAccumulator(outputs=[]), "`outputs` must hold at least one name"),
+        (lambda: se.RegressionAccumulator(outputs=["\ud800"]), "`outputs` must be Unicode text"),
+        (lambda: se.RegressionAccumulator(outputs=1.5), "`outputs` must be an integer"),
         (lambda: counted().confidence("mae"), "`mae` is an average over outputs, of which no"),
         (lambda: counted().statistic("mae[1]"), "`mae` has no evidence"),
         (lambda: counted().statistic("mae"), "`mae` has no evidence"),
@@ -166,8 +188,10 @@ def test_output_that_there_is_not_is_named(name: str) -> None:
 
 def test_lookup_of_other_outputs_and_metrics_fails() -> None:
     result = counted()
-    with pytest.raises(KeyError):
-        result[3]
+    for other in (3, -1, 0.0, "lat"):
+        assert other not in result
+        with pytest.raises(KeyError, match=re.escape(f"no output {other!r}: there are 0 to 2")):
+            result[other]
     with pytest.raises(AttributeError, match="'msle' is not among the measures"):
         _ = result.msle
     with pytest.raises(AttributeError, match="no attribute 'rmsd'"):
@@ -180,3 +204,68 @@ def test_sum_of_states_without_a_budget_keeps_every_cell() -> None:
     total = state + state
     assert total.outputs()[0].n == state.n + state.n
     assert total == state.joined(state, None)
+
+
+def test_weights_of_outputs_give_their_weighted_mean() -> None:
+    result, each = counted(), [alone(output) for output in range(3)]
+    weights = [3, 0, 0.5]
+    expected = np.average([one.mae for one in each], weights=weights)
+    assert result.mae(weights) == pytest.approx(expected, rel=1e-15)
+    assert result.value("mae", multioutput=np.array(weights)) == result.mae(weights)
+    assert result.pinball_loss(0.2, multioutput=(0, 1, 0)) == each[1].pinball_loss(0.2)
+
+
+def test_weights_of_outputs_may_be_as_large_or_small_as_floats_are() -> None:
+    result = counted()
+    for scale in (1e308, 5e-324):
+        assert result.mse([scale] * 3) == result.mse([1, 1, 1]) == result.mse()
+
+
+def test_weights_of_outputs_leave_out_outputs_where_it_is_undefined() -> None:
+    acc = se.RegressionAccumulator(outputs=2).update([[1, 5], [2, 5]], [[1, 5], [3, 5]])
+    result: Any = acc.compute()
+    assert result.r2([1, 9]) == -1.0
+    assert math.isnan(result.r2([0, 1]))
+
+
+def test_output_is_read_by_a_name_of_several_lines() -> None:
+    acc = se.RegressionAccumulator(outputs=["a\nb", "c"]).update([[1, 5]], [[2, 5]])
+    assert acc.compute().read("mse[a\nb]").value == 1.0
+
+
+def test_named_outputs_are_found_by_name_and_index() -> None:
+    acc = se.RegressionAccumulator(outputs=("x", "日本", "z")).update(TRUTH, PREDICTION)
+    result: Any = se.from_bytes(acc.to_bytes()).compute()
+    assert acc.options["outputs"] == ("x", "日本", "z")
+    assert list(result) == ["x", "日本", "z"]
+    assert result["日本"].mae == result[1].mae == result.mae["日本"] == alone(1).mae
+    assert result.read("mae[z]").value == result.read("mae[2]").value == alone(2).mae
+    assert [line.split()[0] for line in str(result).splitlines()[3:6]] == ["x", "日本", "z"]
+    assert result.entries(0.95)["per_output"].keys() == {"x", "日本", "z"}
+    assert result.table("output")["output"] == ["x", "日本", "z"]
+    assert "日本" in html_report({"a": acc})
+    with pytest.raises(KeyError, match="no output 'y': there are x, 日本, z"):
+        result["y"]
+
+
+def test_outputs_of_other_names_do_not_merge() -> None:
+    one = se.RegressionAccumulator(outputs=["a", "b"])
+    for other in (2, ["b", "a"]):
+        with pytest.raises(se.IncompatibleStateError, match="`outputs` differs"):
+            one.copy().merge(se.RegressionAccumulator(outputs=other))
+
+
+def test_text_has_the_certified_intervals_of_outputs_and_averages() -> None:
+    result = counted(measures=["median_absolute_error"], budget=4)
+    lines = str(result).splitlines()
+    first = next(index for index, line in enumerate(lines) if "certified interval" in line)
+    shown = result[0].median_absolute_error
+    assert f"[{shown.low:.6f}, {shown.high:.6f}]" in lines[first + 1]
+    average = result.median_absolute_error
+    assert f"[{average.low:.6f}, {average.high:.6f}]" in lines[first + 4]
+    assert "certified" not in str(counted(measures=["median_absolute_error"]))
+
+
+def test_text_says_one_output() -> None:
+    result = se.RegressionAccumulator(outputs=1).update([[1]], [[2]]).compute()
+    assert str(result).startswith("n = 1, 1 output\n")

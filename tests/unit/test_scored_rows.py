@@ -13,7 +13,7 @@ from profiles import quick_cases
 import streameval as se
 from streameval.accumulators import curve, scored_rows
 from streameval.accumulators.pending import BufferedState
-from streameval.accumulators.scored_rows import _are_plain
+from streameval.accumulators.scored_rows import _has_fast_path
 
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -40,7 +40,7 @@ def outcome(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
 def general(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
     """Return the outcome of the general path alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scored_rows, "_are_plain", lambda *_: False)
+        patch.setattr(scored_rows, "_has_fast_path", lambda *_: False)
         return outcome(options, y_true, y_score)
 
 
@@ -83,11 +83,11 @@ def test_fast_and_general_path_agree(
 @pytest.mark.parametrize("labels", ["?", "i1", "u1", "i2", "i4", "i8", "u8"])
 @pytest.mark.parametrize("scores", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("scale", ["probability", "real"])
-def test_the_usual_batches_are_plain(labels: str, scores: str, scale: Any) -> None:
+def test_the_usual_batches_has_fast_path(labels: str, scores: str, scale: Any) -> None:
     config = se.PRCurveSketch(scores=scale)._config
     y_true, y_score = np.array([0, 1, 1]).astype(labels), np.array([0, 0.25, 1]).astype(scores)
-    assert _are_plain(y_true, y_score, config)
-    assert _are_plain(y_true[::-2], y_score[::-2], config)
+    assert _has_fast_path(y_true, y_score, config)
+    assert _has_fast_path(y_true[::-2], y_score[::-2], config)
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_the_usual_batches_are_plain(labels: str, scores: str, scale: Any) -> No
 def test_a_score_that_is_no_probability_is_not_plain(score: float, dtype: str) -> None:
     with np.errstate(over="ignore"):
         scores = np.array([0.5, score if dtype == "f8" else 1.5 * score, 0.5]).astype(dtype)
-    assert not _are_plain(np.array([0, 1, 0]), scores, se.PRCurveSketch()._config)
+    assert not _has_fast_path(np.array([0, 1, 0]), scores, se.PRCurveSketch()._config)
 
 
 @pytest.mark.parametrize("label", [-1, 2, 127, -128])
 @pytest.mark.parametrize("dtype", ["i1", "i8"])
 def test_a_label_other_than_0_and_1_is_not_plain(label: int, dtype: str) -> None:
     labels = np.array([0, label, 1]).astype(dtype)
-    assert not _are_plain(labels, np.full(3, 0.5), se.PRCurveSketch()._config)
+    assert not _has_fast_path(labels, np.full(3, 0.5), se.PRCurveSketch()._config)
 
 
 def test_what_was_read_is_no_view_of_the_batch() -> None:

@@ -299,7 +299,7 @@ def test_weights_are_refused_where_they_have_no_meaning() -> None:
 
 def test_several_columns_have_one_length() -> None:
     s = se.Sliced(se.ConfusionAccumulator(), ["country", "device"])
-    with pytest.raises(se.InvalidInputError, match="as others"):
+    with pytest.raises(se.InvalidInputError, match="like other columns"):
         s.update(batch(["a", "b"], device=[1]))
 
 

@@ -7,6 +7,7 @@ import functools
 import graphlib
 import importlib.resources
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,6 +47,9 @@ LAYERS = [
 LATE = [("streameval.results.result", "streameval.results.result_types")]
 """Imports that close a circle when they are used: a message names the metrics of all results."""
 
+MAPS = {f"{package}/__init__.py" for package in ("accumulators", "metrics", "monitoring")}
+"""The packages whose docstring is a map of their modules."""
+
 FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "runpy", "imp"}
 FORBIDDEN_NAMES = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_CALLS = {
@@ -76,13 +80,17 @@ def is_for_types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
-def running_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Walk everything but what only a type checker reads."""
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk the statements, at any depth, but those that only a type checker reads."""
     left = [node]
     while left:
         node = left.pop()
         yield node
-        left += [child for child in ast.iter_child_nodes(node) if not is_for_types(child)]
+        left += [
+            child
+            for child in ast.iter_child_nodes(node)
+            if not isinstance(child, ast.expr) and not is_for_types(child)
+        ]
 
 
 def imported_by(node: ast.AST) -> Iterator[str]:
@@ -97,7 +105,7 @@ def imported_by(node: ast.AST) -> Iterator[str]:
 @functools.cache
 def imported_modules(source: str) -> list[str]:
     """Name what a file imports."""
-    return [name for node in running_nodes(tree(source)) for name in imported_by(node)]
+    return [name for node in statements(tree(source)) for name in imported_by(node)]
 
 
 def imported_parts(source: str) -> set[str]:
@@ -129,7 +137,15 @@ def test_imports_point_down() -> None:
 
 
 def test_imports_run_in_no_circle() -> None:
-    graph = {module_of(source): {*needed_modules(source)} for source in SOURCES}
+    known = {module_of(source) for source in SOURCES}
+    graph = {
+        module_of(source): {
+            name if name in known else name.rpartition(".")[0]
+            for name in imported_modules(source)
+            if _is_own(name)
+        }
+        for source in SOURCES
+    }
     for module, late in LATE:
         graph[module].remove(late)
     circle: list[str] = []
@@ -142,15 +158,6 @@ def test_imports_run_in_no_circle() -> None:
 
 def module_of(source: str) -> str:
     return f"streameval/{source}".removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
-def needed_modules(source: str) -> Iterator[str]:
-    """Name the modules of the package that a file imports, first or when it is used."""
-    known = {module_of(other) for other in SOURCES}
-    for node in running_nodes(tree(source)):
-        for name in imported_by(node):
-            if _is_own(name):
-                yield name if name in known else name.rpartition(".")[0]
 
 
 def test_nothing_that_runs_foreign_code_is_imported() -> None:
@@ -207,12 +214,14 @@ def test_import_of_streameval_loads_its_errors_alone() -> None:
     assert loaded.isdisjoint({"numpy", "attrs", "importlib.metadata"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["streameval", "streameval.cli.app"])
 def test_what_a_monitor_needs_is_not_loaded_without_one(module: str) -> None:
     needed = {"sqlite3", "http.server", "http.client", "prometheus_client"}
     assert loaded_by(f"import {module}").isdisjoint(needed)
 
 
+@pytest.mark.slow
 def test_accumulators_load_nothing_that_renders_before_they_compute() -> None:
     names = [name for name in dir(se) if is_accumulator(name)]
     loaded = own(loaded_by(f"import streameval as se; [getattr(se, name) for name in {names}]"))
@@ -226,7 +235,10 @@ def is_accumulator(name: str) -> bool:
     return inspect.isclass(public) and issubclass(public, Accumulator) and public is not Accumulator
 
 
-@pytest.mark.parametrize("name", ["ConfusionAccumulator", "RegressionAccumulator", "GroupedAUC"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["ConfusionAccumulator", "RegressionAccumulator", "GroupedAUC", "Collection"]
+)
 def test_an_accumulator_loads_no_other_one(name: str) -> None:
     loaded = own(loaded_by(f"import streameval as se; se.{name}"))
     every = {getattr(se, other).__module__ for other in se.__all__ if is_accumulator(other)}
@@ -277,6 +289,17 @@ def test_types_are_announced() -> None:
 
 def test_every_file_says_what_it_is_for() -> None:
     assert [source for source in SOURCES if not ast.get_docstring(tree(source))] == []
+
+
+def test_maps_of_packages_name_modules_that_exist() -> None:
+    """The docstring of a package may say what its modules are for; other names are of packages."""
+    unknown = [
+        f"{source} names {name}"
+        for source in MAPS
+        for name in re.findall(r"`([a-z]\w+)`", ast.get_docstring(tree(source)) or "")
+        if not {f"{part_of(source)}/{name}.py", f"{name}/__init__.py"} & SOURCES.keys()
+    ]
+    assert unknown == []
 
 
 def test_public_names_are_sorted_and_there() -> None:

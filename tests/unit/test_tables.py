@@ -263,7 +263,7 @@ def test_frames_are_not_imported_until_they_are_asked_for(make: str) -> None:
         f"result.to_{make}()\n"
         f"assert {make!r} in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_as_dict_of_a_curve_holds_values_alone() -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
+from streameval.states.sealed import Sealed
 
 
 def batch(times: Any, **more: Any) -> dict[str, Any]:
@@ -118,7 +119,7 @@ def test_windows_slide_over_panes() -> None:
     assert [end for end, _ in w.windows(10)][-1] == 1010
 
 
-@pytest.mark.parametrize("most", [1, 2, 9])
+@pytest.mark.parametrize("most", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 9))])
 def test_windows_slide_over_slices(most: int) -> None:
     col = se.Collection({"cm": se.ConfusionAccumulator(), "fit": se.RegressionAccumulator()})
     inner = se.Sliced(col, "city", max_values=most)
@@ -428,6 +429,30 @@ def test_panes_that_rows_have_left_are_sealed_and_thawed() -> None:
     assert w.copy() == w
     assert w + w == at_once + at_once
     assert w != at_once.update(late)
+
+
+@pytest.mark.parametrize("n_rows", [20, 2000], ids=["few", "many"])
+def test_new_panes_with_few_rows_a_slice_are_sealed(n_rows: int) -> None:
+    inner = se.Sliced(se.ConfusionAccumulator(), "city")
+    rows = {**data(n_rows), "city": ["a", "b"] * (n_rows // 2), "time": [0] * n_rows}
+    w = se.Windowed(inner, pane=10).update(rows)
+    w._held = w._flushed(w._held)
+    (pane,) = w._held.state.panes
+    assert isinstance(pane.part, Sealed) is (n_rows == 20)
+    more = se.Windowed(inner, pane=10).update(rows).update(rows)
+    assert w.update(rows).to_bytes() == more.to_bytes()
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+def test_weight_of_a_sealed_accumulator_is_that_of_its_heaviest_member(weight: float) -> None:
+    members = {"a": se.ConfusionAccumulator(), "b": se.PRCurveSketch(nan="skip")}
+    w = se.Windowed(se.Collection(members), pane=10)
+    scores = [0.1, 0.9, np.nan]
+    rows = {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "y_score": scores, "time": [0, 0, 0]}
+    w.update(rows, sample_weight=[weight, 1.0, 1.0])
+    (pane,) = se.from_bytes(w.to_bytes())._held.state.panes
+    assert isinstance(pane.part, Sealed)
+    assert pane.part.weight == max(pane.part.copy().n.values()) == weight + 2
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {

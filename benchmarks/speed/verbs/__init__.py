@@ -3,7 +3,9 @@
 from speed.contest import Contest
 from speed.verbs import (
     checks,
+    commands,
     compute,
+    formats,
     groups,
     joins,
     memory,
@@ -28,7 +30,9 @@ VERBS: dict[str, list[Contest]] = {
     "groups": groups.CONTESTS,
     "joins": joins.CONTESTS,
     "reading": reading.CONTESTS,
+    "formats": formats.CONTESTS,
     "checks": checks.CONTESTS,
+    "commands": commands.CONTESTS,
 }
 
 CONTESTS = [contest for contests in VERBS.values() for contest in contests]

@@ -9,7 +9,7 @@ import numpy as np
 
 import streameval as se
 from speed import data
-from speed.contest import Contest, Data, Numbers, Peer, Side
+from speed.contest import Contest, Data, Numbers, Peer, Side, yardstick
 from speed.peers import torcheval, torchmetrics
 from speed.sides import TorchWay, attributes, our_compute, torch_compute, value
 from speed.verbs.stream import batches, in_scikit_learn
@@ -65,9 +65,17 @@ def macro_f1(classes: int) -> Contest:
     def read(result: Any) -> Numbers:
         return {"f1": result.f_score()}
 
+    def margins(parts: Data) -> Any:
+        cells = sum(
+            np.bincount(truth * classes + guess, minlength=classes**2) for truth, guess in parts
+        )
+        matrix = cells.reshape(classes, classes)
+        return lambda: (matrix.sum(axis=0), matrix.sum(axis=1))
+
     kind, options = "Binary", {}
     if classes > 2:
         kind, options = "Multiclass", {"num_classes": classes, "average": "macro"}
+    why = "The peer keeps three counts per class; we compute them from every cell of the matrix."
     return Contest(
         verb="compute",
         accumulator="ConfusionAccumulator",
@@ -76,8 +84,9 @@ def macro_f1(classes: int) -> Contest:
         data=lambda rows: data.cut(data.labels(classes, rows)),
         ours=our_compute(partial(se.ConfusionAccumulator, classes), read),
         peers=[
-            torchmetrics(torch_compute, f"{kind}F1Score", value("f1"), **options),
-            torcheval(torch_compute, f"{kind}F1Score", value("f1"), **options),
+            torchmetrics(torch_compute, f"{kind}F1Score", value("f1"), why=why, **options),
+            torcheval(torch_compute, f"{kind}F1Score", value("f1"), why=why, **options),
+            yardstick("sums of rows and of columns of the matrix", margins),
         ],
     )
 

@@ -29,9 +29,9 @@ TOO_LARGE = {"BinaryBinnedAUROC()"}
 def peak_of(contest: Contest, size: int, stream: Callable[[int], data.Stream]) -> Contest:
     """Measure the memory of a contest on a stream."""
     peers = [
-        attrs.evolve(peer, goal=GOALS.get((contest.work, peer.library), 1.0))
+        attrs.evolve(peer, goal=GOALS.get((contest.work, peer.library), 1.0), why="")
         for peer in contest.peers
-        if peer.name not in TOO_LARGE
+        if peer.goal is not None and peer.name not in TOO_LARGE
     ]
     return attrs.evolve(
         contest, verb="memory", measure="peak memory", size=size, data=stream, peers=peers

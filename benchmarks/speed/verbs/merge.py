@@ -8,7 +8,7 @@ from typing import Any
 
 import streameval as se
 from speed import data
-from speed.contest import Contest, Data, Numbers, Side
+from speed.contest import Contest, Data, Numbers, Side, yardstick
 from speed.peers import torcheval, torchmetrics
 from speed.sides import Make, Read, attributes, matrix, tensors, value
 from speed.verbs.compute import grid_of_200, np_sort, uniform
@@ -85,7 +85,13 @@ def confusion(classes: int, number: int) -> Contest:
         ours=our_merge(partial(se.ConfusionAccumulator, classes), matrix),
         peers=[
             torchmetrics(of_torchmetrics, "MulticlassConfusionMatrix", matrix, num_classes=classes),
-            torcheval(of_torcheval, "MulticlassConfusionMatrix", matrix, num_classes=classes),
+            torcheval(
+                of_torcheval,
+                "MulticlassConfusionMatrix",
+                matrix,
+                why="We compare and add shards one at a time, and check each sum for overflow.",
+                num_classes=classes,
+            ),
         ],
     )
 
@@ -93,6 +99,12 @@ def confusion(classes: int, number: int) -> Contest:
 def regression(number: int) -> Contest:
     """Add exact sums."""
     read = value("mse")
+    why = "The rows of our small shards are still pending, so the merge has to count them, exactly."
+
+    def counted(parts: Data) -> Any:
+        states = [se.RegressionAccumulator().update(*part).to_bytes() for part in parts]
+        return partial(se.merge, list(map(se.from_bytes, states)))
+
     return Contest(
         verb="merge",
         accumulator="RegressionAccumulator",
@@ -102,7 +114,8 @@ def regression(number: int) -> Contest:
         ours=our_merge(se.RegressionAccumulator, attributes("mse")),
         peers=[
             torchmetrics(of_torchmetrics, "MeanSquaredError", read),
-            torcheval(of_torcheval, "MeanSquaredError", read),
+            torcheval(of_torcheval, "MeanSquaredError", read, why=why),
+            yardstick("the same of shards without pending rows", counted, "streameval"),
         ],
     )
 

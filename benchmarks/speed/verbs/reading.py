@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 
 import streameval as se
 from speed import data
-from speed.contest import Contest, Data, Numbers, Peer, Side
+from speed.contest import Contest, Data, Numbers, Peer, Side, yardstick
 from streameval.cli import main
 
 # One thread, as NumPy has; polars reads this when it is imported.
@@ -26,6 +27,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 ROWS = 200_000
 COLUMNS = ["y_true", "y_score"]
 MATRIX = "confusion matrix"
+WHY = "The peer loads the whole log at once; we read blocks, check each row, and save a state."
 CELLS = [(truth, decided) for truth in (0, 1) for decided in (False, True)]
 
 
@@ -86,6 +88,7 @@ def peer(
     read: Callable[[Any, Path], Any],
     counts: Callable[[Any], Iterable[tuple[int, bool, int]]] | None = None,
     goal: float | None = 1.0,
+    why: str = "",
 ) -> Peer:
     """Read the two columns, and perhaps count truths by decisions."""
 
@@ -100,7 +103,7 @@ def peer(
         return Side.of_function(run)
 
     name = "reads the two columns" if counts is None else "reads and counts"
-    return Peer(library=library, name=name, ready=ready, goal=goal)
+    return Peer(library=library, name=name, ready=ready, goal=goal, why=why)
 
 
 def polars_frame(polars: Any, path: Path) -> Any:
@@ -133,6 +136,30 @@ def duckdb_counts(duckdb: Any, path: Path) -> Any:
         return connection.execute(f"{decided} from '{path}' group by all").fetchall()
 
 
+def ten_rows(suffix: str) -> Peer:
+    """Show what the command costs before it reads a row, and when it saves the state."""
+    folder_and_path = partial(log, 10, suffix)
+    return yardstick(
+        "the same command on ten rows", lambda _: ours(folder_and_path()).run, "streameval"
+    )
+
+
+def arrow_reads(path_of: Callable[[Data], Path] = itemgetter(1)) -> Peer:
+    """Read the two columns with Arrow, as we do block by block."""
+
+    def make(held: Data) -> Callable[[], Any]:
+        from pyarrow import csv, parquet  # noqa: PLC0415 - other formats need it not
+
+        path = path_of(held)
+        if path.suffix == ".parquet":
+            return partial(parquet.read_table, path, columns=COLUMNS, use_threads=False)
+        options = csv.ConvertOptions(include_columns=COLUMNS)
+        one_thread = csv.ReadOptions(use_threads=False)
+        return partial(csv.read_csv, path, one_thread, convert_options=options)
+
+    return yardstick("reading the two columns", make, "pyarrow")
+
+
 def contest(work: str, suffix: str, *, reading_goal: float | None) -> Contest:
     return Contest(
         verb="reading",
@@ -145,8 +172,9 @@ def contest(work: str, suffix: str, *, reading_goal: float | None) -> Contest:
             peer("polars", polars_frame, goal=reading_goal),
             peer("polars", polars_frame, polars_counts, goal=None),
             peer("pandas", pandas_frame, goal=None),
-            peer("pandas", pandas_frame, pandas_counts),
+            peer("pandas", pandas_frame, pandas_counts, why=WHY),
             peer("duckdb", duckdb_counts, iter, goal=None),
+            *([arrow_reads(), ten_rows(suffix)] if suffix in (".csv", ".parquet") else []),
         ],
     )
 

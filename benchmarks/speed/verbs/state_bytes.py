@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
 import streameval as se
 from speed import data
-from speed.contest import Contest, Data, Measure, Side
+from speed.contest import Contest, Data, Measure, Side, yardstick
 from speed.peers import torcheval, torchmetrics
 from speed.sides import Make, Read, attributes, matrix, tensors, value
 from speed.verbs.compute import grid_of_200
@@ -71,6 +72,15 @@ def new(make: Make, library: Any) -> Any:
 def confusion(classes: int, way: Way) -> Contest:
     """Write a matrix."""
     name, theirs = "MulticlassConfusionMatrix", partial(theirs_of, way)
+    why = "The peer's pickle is not checked; we compute a checksum, and check every number."
+
+    def checksum(parts: Data) -> Any:
+        accumulator = se.ConfusionAccumulator(classes)
+        for part in parts:
+            accumulator.update(*part)
+        return partial(zlib.crc32, accumulator.to_bytes())
+
+    checks = [yardstick("the checksum", checksum)] if way != "size" else []
     return Contest(
         verb="bytes",
         accumulator="ConfusionAccumulator",
@@ -79,8 +89,9 @@ def confusion(classes: int, way: Way) -> Contest:
         data=lambda rows: data.cut(data.labels(classes, rows)),
         ours=ours_of(partial(se.ConfusionAccumulator, classes), matrix, way),
         peers=[
-            torchmetrics(theirs, name, matrix, num_classes=classes),
-            torcheval(theirs, name, matrix, num_classes=classes),
+            torchmetrics(theirs, name, matrix, why=why, num_classes=classes),
+            torcheval(theirs, name, matrix, why=why, num_classes=classes),
+            *checks,
         ],
         measure=measured(way),
     )
@@ -107,6 +118,7 @@ def sketch(way: Way) -> Contest:
 def regression(way: Way) -> Contest:
     """Write exact sums."""
     name, read, theirs = "MeanSquaredError", value("mse"), partial(theirs_of, way)
+    why = "The peer keeps one float32 sum; we keep five, each an integer of up to 2,100 bits."
     return Contest(
         verb="bytes",
         accumulator="RegressionAccumulator",
@@ -114,7 +126,10 @@ def regression(way: Way) -> Contest:
         size=100_000,
         data=lambda rows: data.cut(data.numbers(rows)),
         ours=ours_of(se.RegressionAccumulator, attributes("mse"), way),
-        peers=[torchmetrics(theirs, name, read), torcheval(theirs, name, read)],
+        peers=[
+            torchmetrics(theirs, name, read, why=why if way == "size" else ""),
+            torcheval(theirs, name, read, why=why if way == "size" else ""),
+        ],
         measure=measured(way),
     )
 

@@ -6,13 +6,14 @@ Peers that only put the batch aside are timed from the first batch to the number
 from __future__ import annotations
 
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
 import streameval as se
 from speed import data
-from speed.contest import Contest, Data, Numbers, Peer, Side
+from speed.contest import Contest, Data, Numbers, Peer, Side, yardstick
 from speed.four_metrics import (
     four_of_torchmetrics,
     numbers_of_ours,
@@ -33,6 +34,11 @@ from speed.sides import (
     torchmetric,
     value,
 )
+from streameval.exact.log import log_of_either
+from streameval.states.calibration import clip_probabilities
+
+ARRAYS = "while we read, check and store two arrays for each row."
+EXACT = "The peer keeps one rounded float32 sum; we keep five exact sums, the same in any order."
 
 SIZES = (32, 1024, 65_536)
 LABELS = 20
@@ -68,7 +74,29 @@ def river_confusion() -> Peer:
         return {"matrix": [[metric.data[row][column] for column in (0, 1)] for row in (0, 1)]}
 
     ready = river_updates(lambda metrics: metrics.ConfusionMatrix(), read, decide=True)
-    return Peer(library="river", module="river.metrics", name="ConfusionMatrix()", ready=ready)
+    return Peer(
+        library="river",
+        module="river.metrics",
+        name="ConfusionMatrix()",
+        ready=ready,
+        why=f"river adds Python numbers without checks, {ARRAYS}",
+    )
+
+
+def copying() -> Peer:
+    """Store both arrays and no more."""
+
+    def make(batch: Data) -> Any:
+        blocks = [np.empty(2**14, part.dtype) for part in batch]
+        rows = slice(100, 100 + len(batch[0]))
+
+        def run() -> None:
+            for block, part in zip(blocks, batch, strict=True):
+                block[rows] = part
+
+        return run
+
+    return yardstick("storing both arrays unchecked", make)
 
 
 def binary(size: int) -> Contest:
@@ -86,7 +114,9 @@ def binary(size: int) -> Contest:
         size=size,
         data=data.binary,
         ours=our_updates(se.ConfusionAccumulator, matrix),
-        peers=[*peers, river_confusion()] if size <= 32 else peers,
+        peers=[*peers, river_confusion(), *([copying()] if size == 1 else [])]
+        if size <= 32
+        else peers,
     )
 
 
@@ -212,8 +242,24 @@ def sketch(size: int) -> Contest:
         value("roc_auc"),
         {1024: 25.0, 65_536: 40.0}.get(size, 1.0),
         tolerance=5e-3,
+        why="The counts, min and max of each cell are updated by scattered writes, one at a time.",
         thresholds=200,
     )
+
+    def scattered(batch: Data) -> Any:
+        truth, score = batch
+        cell = (score * np.float32(2**15)).astype(np.intp) * 2 + truth
+        bits = score.view(np.uint32).astype(np.int64)
+        tables = [np.zeros(2**16 + 2, dtype=np.int64) for _ in range(3)]
+
+        def run() -> None:
+            np.add.at(tables[0], cell, 1)
+            np.minimum.at(tables[1], cell, bits)
+            np.maximum.at(tables[2], cell, bits)
+
+        return run
+
+    writes = yardstick("`add.at`, `minimum.at` and `maximum.at` on ready cells", scattered)
     return Contest(
         verb="update",
         accumulator="PRCurveSketch",
@@ -221,7 +267,7 @@ def sketch(size: int) -> Contest:
         size=size,
         data=data.binary,
         ours=our_updates(se.PRCurveSketch, attributes("roc_auc"), before=rows_before),
-        peers=[peer],
+        peers=[peer, writes] if size == 65_536 else [peer],
     )
 
 
@@ -266,13 +312,36 @@ def calibration(size: int) -> Contest:
         ready = torch_updates(make, read)
         return lambda library, batch: ready(library, (batch[0].astype(np.float32), batch[1]))
 
-    entropy = torcheval(updates_of_floats, "BinaryNormalizedEntropy", value("normalized"))
+    def logarithms(log: Any) -> Any:
+        """Take logarithms of the rows of as many calls as are pending at once."""
+
+        def make(batch: Data) -> Any:
+            calls = max(2**14 // size, 1)
+            truth, score = (np.tile(part, calls) for part in batch)
+            score = clip_probabilities(score.astype(np.float64))
+            turns = cycle([partial(log, score, truth == 1), *[int] * (calls - 1)])
+            return lambda: next(turns)()  # noqa: PLW0108 - each call takes the next turn
+
+        return make
+
+    entropy = torcheval(
+        updates_of_floats,
+        "BinaryNormalizedEntropy",
+        value("normalized"),
+        why="The peer sums float32 losses in one compiled pass. Our losses are float64, with the "
+        "same bits on every CPU, and are summed exactly, together with Brier scores and bins.",
+    )
+    losses = [
+        yardstick("the logarithms", logarithms(log_of_either), "streameval"),
+        yardstick("`np.log`", logarithms(lambda score, _: np.log(score))),
+    ]
     river = Peer(
         library="river",
         module="river.metrics",
         name="LogLoss()",
         ready=river_updates(lambda metrics: metrics.LogLoss(), lambda one: {"log_loss": one.get()}),
         tolerance=1e-6,
+        why=f"river adds Python numbers without checks, {ARRAYS}",
     )
     return Contest(
         verb="update",
@@ -281,7 +350,7 @@ def calibration(size: int) -> Contest:
         size=size,
         data=data.binary,
         ours=our_updates(se.CalibrationAccumulator, ours),
-        peers=[river] if size == 1 else [entropy],
+        peers={1: [river, copying()], 32: [entropy]}.get(size, [entropy, *losses]),
     )
 
 
@@ -289,9 +358,9 @@ def regression(size: int) -> Contest:
     """Sum errors exactly; peers in float32."""
     mse = value("mse")
     peers = [
-        torchmetrics(torch_updates, "MeanSquaredError", mse),
-        torcheval(torch_updates, "MeanSquaredError", mse),
-        river_mse() if size == 1 else three_errors(),
+        torchmetrics(torch_updates, "MeanSquaredError", mse, why=EXACT),
+        torcheval(torch_updates, "MeanSquaredError", mse, why=EXACT),
+        *([river_mse(), copying()] if size == 1 else [three_errors(), inexact_sums()]),
     ]
     names = ("mse", "mae", "r2") if size > 1 else ("mse",)
     return Contest(
@@ -305,6 +374,23 @@ def regression(size: int) -> Contest:
     )
 
 
+def inexact_sums() -> Peer:
+    """Sum what we sum in float64, each sum rounded."""
+
+    def make(batch: Data) -> Any:
+        truth, prediction = batch
+
+        def run() -> list[Any]:
+            y, error = truth.astype(np.float64), prediction.astype(np.float64)
+            error -= y
+            absolute = np.abs(error)
+            return [error.sum(), absolute.sum(), error.dot(error), y.sum(), y.dot(y)]
+
+        return run
+
+    return yardstick("the same sums in float64, rounded", make)
+
+
 def river_mse() -> Peer:
     """Make river's mean squared error."""
     return Peer(
@@ -313,6 +399,7 @@ def river_mse() -> Peer:
         name="MSE()",
         ready=river_updates(lambda metrics: metrics.MSE(), lambda found: {"mse": found.get()}),
         tolerance=1e-6,
+        why=f"river adds Python numbers without checks, {ARRAYS}",
     )
 
 
@@ -330,6 +417,7 @@ def three_errors() -> Peer:
         name="MetricCollection of MSE, MAE, R2",
         ready=torch_updates(metrics, numbers_of_theirs),
         tolerance=1e-4,
+        why="The peer keeps rounded float32 sums; ours are exact, and the same in any order.",
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["change_sheet", "signed"]
 
-_MANY = 10**12  # three such counts, with their commas, would not fit beside a name
+_MANY = 10**12  # three such counts, with commas, do not fit beside a name
 
 
 def change_sheet(
@@ -31,7 +31,7 @@ def change_sheet(
     changes : mapping of str to sequence of Change
         By metric: from the first state to each of the others.
     level : float
-        That of the sampling intervals.
+        The level of the sampling intervals.
     """
     first, *others = names = [chr(ord("A") + side) for side in range(len(sides))]
     columns = list(zip(*changes.values(), strict=True))

@@ -36,11 +36,11 @@ class Condition:
     metric : MetricName
         What changes.
     drops : bool
-        Whether it is a drop, or else a rise.
+        Whether it is a drop; otherwise it is a rise.
     size : float
-        From which size on the change counts; any does if it is 0.
+        The smallest change that counts; 0 counts every change.
     is_share : bool
-        Whether the size is a share of the value before.
+        Whether the size is a share of the first value.
     """
 
     text: str
@@ -50,9 +50,9 @@ class Condition:
     is_share: bool
 
     def holds(self, before: float, after: float) -> bool:
-        """Tell whether two values differ so; equal ones up to rounding never do.
+        """Tell whether the change of a value meets the condition, up to rounding.
 
-        0.9 drops by 0.1 to 0.8, although the difference of these floats is a little less.
+        The drop from 0.9 to 0.8 is 0.1, although the difference of these floats is a little less.
         """
         change = before - after if self.drops else after - before
         scale = max(abs(before), abs(after))
@@ -68,7 +68,7 @@ def parse_condition(text: str) -> Condition:
     Raises
     ------
     UsageError
-        If the text is not a condition, or the size is no finite number of at least 0.
+        If the text is not a condition, or the size is not a finite number of at least 0.
     """
     match = _CONDITION.fullmatch(text)
     if match is None:
@@ -90,8 +90,9 @@ def parse_condition(text: str) -> Condition:
 def decide(condition: Condition, change: Change, level: float) -> Note:
     """Decide a condition; the category of the note is "passed", "failed" or "undecided".
 
-    It is about the numbers of the two states: "failed" if it holds for all values that both can
-    have, "passed" if for none, and "undecided" in between and where a value is undefined.
+    The verdict considers every value that each state can have within its certified interval:
+    "failed" if the condition holds for all of them, "passed" if for none, and otherwise
+    "undecided". It is "undecided" too if a value is undefined.
     """
     values = f"{change.before.value:.6g} to {change.after.value:.6g}"
     text = f"{condition.text}: {values}, {change.difference:+.6g}"
@@ -105,9 +106,9 @@ def decide(condition: Condition, change: Change, level: float) -> Note:
 
 
 def _extremes(change: Change) -> product[tuple[float, float]]:
-    """Pair the values between which a change is the largest and the smallest.
+    """Pair the first with the second values at which a change is largest or smallest.
 
-    The share of a value is smallest at 0.
+    A share of the first value is smallest at 0.
     """
     low, high = change.before.certified
     befores = [low, high, *([0.0] if low < 0.0 < high else [])]
@@ -115,7 +116,7 @@ def _extremes(change: Change) -> product[tuple[float, float]]:
 
 
 def _chance(interval: Interval | None, level: float) -> str:
-    """Say whether samples of these sizes may differ as much by chance."""
+    """Say whether samples of these sizes may differ this much by chance."""
     if interval is None:
         return ""
     low, high = interval

@@ -1,4 +1,4 @@
-"""The options with which a state was counted, and which of them are the usual ones."""
+"""The options that a state was counted with, and which of them are defaults."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from streameval.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["every_option", "is_usual"]
+__all__ = ["every_option", "is_default"]
 
 
 def every_option(accumulator: Any) -> dict[str, Any]:
-    """Return the options, those of members named as their metrics are, ``member/option``."""
+    """Return the options; options of members are named ``member/option``, like their metrics."""
     options = _flat(accumulator.options)
     if isinstance(accumulator, Collection):
         columns = accumulator.columns
@@ -24,14 +24,14 @@ def every_option(accumulator: Any) -> dict[str, Any]:
     return options
 
 
-def is_usual(accumulator: Any, name: str) -> bool:
-    """Tell whether an option that is left out would be the same, all others as they are."""
+def is_default(accumulator: Any, name: str) -> bool:
+    """Tell whether the option would have the same value if it were left out."""
     others = {option: value for option, value in accumulator.options.items() if option != name}
     try:
-        usual = type(accumulator)(**others).options
-    except (InvalidInputError, TypeError):  # the others need this one, or all need it
+        defaults = type(accumulator)(**others).options
+    except (InvalidInputError, TypeError):  # the other options require this one, or the class does
         return False
-    return bool(usual[name] == accumulator.options[name])
+    return bool(defaults[name] == accumulator.options[name])
 
 
 def _flat(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["diff"]
 
 _MAX_SIDES = 26
-"""Each has a letter."""
+"""Each state has a letter."""
 
 
 @attrs.frozen
@@ -47,11 +47,11 @@ class _Side:
     path : str
         Its file.
     accumulator, result : object
-        What the file holds, and what that computes.
+        The accumulator in the file, and its result.
     every : dict of str to Reading
-        All metrics, unless some were chosen.
+        All metrics, unless the user chose some.
     total : Result, optional
-        The result of all rows, where the file holds slices.
+        The result of all rows, if the file holds slices.
     """
 
     path: str
@@ -71,7 +71,7 @@ class _Side:
 
     @property
     def leaves(self) -> dict[str, Any]:
-        """The results by name of the member; one that is no collection has no name."""
+        """The results by name of the member; without a collection, the only name is ""."""
         result = self.result
         return result.leaves() if isinstance(result, CollectionResult) else {"": result}
 
@@ -91,7 +91,7 @@ class _Side:
         return reading if level else attrs.evolve(reading, sampling=None)
 
     def _holder(self, metric: MetricName) -> Result:
-        """Find the result that a metric is read from: that of all rows, unless it names a slice."""
+        """Find the result of a metric: that of all rows, unless the metric names a slice."""
         if self.total is not None:
             with suppress(UnknownMetricError):
                 self.total.check(metric)
@@ -121,7 +121,7 @@ def diff(
     UnknownMetricError
         If one of them has no such metric.
     IncompatibleStateError
-        If they are of two types, or have no metric in common.
+        If they are of different types, or share no metric.
     """
     if len(after) >= _MAX_SIDES:
         raise UsageError(f"diff compares at most {_MAX_SIDES} states, got {len(after) + 1}.")
@@ -157,7 +157,7 @@ def diff(
 def _verdicts(
     a: _Side, b: _Side, conditions: Iterable[Condition], level: float, after: Sequence[str]
 ) -> Iterator[Note]:
-    """Decide the conditions; of several states the verdicts name theirs."""
+    """Decide the conditions; with several states, each verdict names its state."""
     of = f"{b.path}: " if len(after) > 1 else ""
     for condition in conditions:
         note = decide(condition, _change(condition.metric, a, b, level), level)
@@ -165,7 +165,7 @@ def _verdicts(
 
 
 def _about(a: _Side, b: _Side, *, all_metrics: bool) -> Iterator[Note]:
-    """Say in what else two states differ."""
+    """Say how else two states differ."""
     yield from _about_options(a, b)
     yield from _about_classes(a, b)
     if all_metrics:
@@ -173,7 +173,7 @@ def _about(a: _Side, b: _Side, *, all_metrics: bool) -> Iterator[Note]:
 
 
 def _check_types(a: _Side, b: _Side) -> None:
-    """Raise IncompatibleStateError if the states, or members of one name, are of two types."""
+    """Raise IncompatibleStateError if states, or members of the same name, differ in type."""
     mine, theirs = a.leaves, b.leaves
     types = [("", type(a.accumulator), type(b.accumulator))]
     types += [(name, type(mine[name]), type(theirs[name])) for name in mine if name in theirs]
@@ -187,7 +187,7 @@ def _check_types(a: _Side, b: _Side) -> None:
 
 
 def _shared(sides: Sequence[_Side]) -> tuple[MetricName, ...]:
-    """Name the metrics that all have."""
+    """Name the metrics that all states have."""
     first, *others = sides
     shared = tuple(
         MetricName(name) for name in first.every if all(name in side.every for side in others)
@@ -203,7 +203,7 @@ def _change(metric: MetricName, a: _Side, b: _Side, level: float) -> Change:
 
 
 def _about_metrics(a: _Side, b: _Side) -> Iterator[Note]:
-    """Name the metrics that only one has."""
+    """Name the metrics that only one state has."""
     for side, other in ((a, b), (b, a)):
         only = [name for name in side.every if name not in other.every]
         if only:
@@ -211,7 +211,7 @@ def _about_metrics(a: _Side, b: _Side) -> Iterator[Note]:
 
 
 def _about_options(a: _Side, b: _Side) -> Iterator[Note]:
-    """Say in which options the two were counted differently."""
+    """Name the options that differ."""
     mine, theirs = every_option(a.accumulator), every_option(b.accumulator)
     parts = [
         f"{name} ({brief(mine[name])} and {brief(theirs[name])})"
@@ -223,12 +223,12 @@ def _about_options(a: _Side, b: _Side) -> Iterator[Note]:
 
 
 def _about_classes(a: _Side, b: _Side) -> Iterator[Note]:
-    """Say where metrics are of other classes.
+    """Say which metrics are of different classes.
 
     Raises
     ------
     IncompatibleStateError
-        If two members of one name have counted no class in common.
+        If two members of the same name share no class.
     """
     for name, mine in a.leaves.items():
         theirs = b.leaves.get(name)

@@ -1,4 +1,4 @@
-"""`streameval explain`: a state in the words of somebody who did not make it."""
+"""`streameval explain`: a state explained to somebody who did not make it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import computed, load_state
-from streameval.cli.states.configurations import is_usual
+from streameval.cli.states.configurations import is_default
 from streameval.cli.states.limits import limits
 from streameval.cli.states.phrases import brief
 from streameval.configs.descriptions import description_of
@@ -35,7 +35,7 @@ def explain(state: str) -> Outcome:
 
 
 def _about(title: str, accumulator: Any, width: int) -> list[str]:
-    """Explain an accumulator, and indented what it holds."""
+    """Explain an accumulator, and below it, indented, what it holds."""
     if isinstance(accumulator, Collection):
         return _about_members(title, accumulator, width)
     if not isinstance(accumulator, (Sliced, Windowed)):
@@ -62,7 +62,7 @@ def _indented(lines: list[str]) -> list[str]:
 
 
 def _members(collection: Collection) -> Iterator[tuple[list[str], Any]]:
-    """Yield each member once, with all the names that share it."""
+    """Yield each member once, with all its names."""
     shared: dict[int, list[str]] = {}
     for name, result in collection.compute().leaves().items():
         shared.setdefault(id(result), []).append(name)
@@ -71,7 +71,7 @@ def _members(collection: Collection) -> Iterator[tuple[list[str], Any]]:
 
 
 def _explained(title: str, accumulator: Any, width: int) -> list[str]:
-    """Write the parts one below the other."""
+    """Join the parts, one below the other."""
     result = computed(accumulator)
     readings = result.readings(_LEVEL)
     lines = _heading(title, accumulator, width)
@@ -96,7 +96,7 @@ def _heading(title: str, accumulator: Any, width: int) -> list[str]:
 
 
 def _contents(accumulator: Any, result: Result, readings: dict[str, Reading]) -> str:
-    """Say how much was counted, and whether anything of it is left open."""
+    """Say how much was counted, and whether any of it may still change."""
     is_open = any(reading.is_open for reading in readings.values())
     parts = [f"{result.SIZE} = {getattr(result, result.SIZE):,}", _size(accumulator)]
     parts.append("estimates with certified intervals" if is_open else "every number exact")
@@ -110,13 +110,13 @@ def _size(accumulator: Any) -> str:
 
 
 def _options(accumulator: Any, width: int) -> Iterator[str]:
-    """Yield a line for each option, and its meaning where it is not the usual one."""
+    """Yield a line for each option, with its meaning if it is not the default."""
     options = accumulator.options
     longest = max(map(len, options))
     for name, value in options.items():
-        usual = is_usual(accumulator, name)
-        yield f"{' ' if usual else '*'} {name:<{longest}}  {brief(value)}"
-        if not usual:
+        by_default = is_default(accumulator, name)
+        yield f"{' ' if by_default else '*'} {name:<{longest}}  {brief(value)}"
+        if not by_default:
             said = description_of(type(accumulator)).options[name]
             yield from _wrapped(f"    {said}", width, "    ")
 
@@ -132,15 +132,15 @@ def _metric(name: str, reading: Reading, meaning: str, width: int) -> list[str]:
 
 
 def _key(readings: Iterable[Reading], terms: str, width: int) -> list[str]:
-    """Explain the words and the intervals that stand above."""
+    """Explain the words and the intervals used above."""
     every = list(readings)
     lines = [terms] if terms else []
     if any(reading.is_open for reading in every):
-        lines.append("[low, high]: the exact value of all that was counted lies there, always.")
+        lines.append("[low, high]: always contains the exact value for the data that were counted.")
     if any(reading.sampling is not None for reading in every):
         lines.append(
-            "95% [low, high]: how far a sample of this size may be off by chance, if what was "
-            "counted was drawn independently."
+            "95% [low, high]: how far a sample of this size may be off by chance, if the data "
+            "were drawn independently."
         )
     return [line for text in lines for line in ["", *_wrapped(text, width, "")]]
 

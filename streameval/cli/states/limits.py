@@ -12,6 +12,7 @@ import numpy as np
 from streameval.cli.states.phrases import listed
 from streameval.errors import InvalidInputError
 from streameval.results.calibration import Calibration
+from streameval.results.catalog import Catalog
 from streameval.results.class_curves import ClassCurves
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
@@ -36,14 +37,14 @@ _NOTHING = "Nothing has been counted yet."
 
 @singledispatch
 def limits(result: Any, options: Options) -> Iterator[str]:  # noqa: ARG001 - as every function has them
-    """Yield one sentence after the other.
+    """Yield the sentences one by one.
 
     Parameters
     ----------
     result : result
         Of any type.
     options : mapping
-        Those of the accumulator that it comes from.
+        The options of its accumulator.
     """
     yield from ()
 
@@ -94,7 +95,7 @@ def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
         yield "Every number is exact: each distinct score of each class has its own cell."
     else:
         budget = options["budget"]
-        yield f"The curves have cells of several scores: budget={budget} is for each of them."
+        yield f"The curves have cells of several scores: each curve has budget={budget} cells."
     widths = {label: curve.roc_auc.high - curve.roc_auc.low for label, curve in result.items()}
     seen = [label for label, curve in result.items() if curve.n_pos]
     worst = sorted(seen, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
@@ -102,6 +103,18 @@ def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
     for label in worst:
         for finding in result[label].findings(limits_only=True):
             yield f"Class {listed([str(shown[label])])}: {finding}"
+
+
+@limits.register
+def _of_catalog(result: Catalog, options: Options) -> Iterator[str]:  # noqa: ARG001
+    if not result.n:
+        yield _NOTHING
+        return
+    yield from _few(result.n, "recommendations")
+    unseen = result.n_items - result.n_recommended
+    if unseen:
+        yield f"Items that were never recommended: {unseen:,} of {result.n_items:,}."
+    yield _EXACT
 
 
 @limits.register
@@ -120,8 +133,8 @@ def _of_groups(result: GroupedCurves, options: Options) -> Iterator[str]:
         columns = result.per_group()
         sizes = (columns["n_pos"] + columns["n_neg"])[~np.isnan(columns["roc_auc"])]
         yield (
-            f"Half of the groups with an AUC hold at most {np.median(sizes):g} examples: the AUC "
-            "of one of them says little where that is few."
+            f"Half of the groups with an AUC hold at most {np.median(sizes):g} examples: if that "
+            "is few, the AUC of one of them says little."
         )
     if result.exact:
         yield f"Every number is exact: each of {result.cells:,} scores of a group has its own cell."
@@ -149,7 +162,8 @@ def _of_calibration(result: Calibration, options: Options) -> Iterator[str]:
         share = result.n_clipped / result.n
         yield (
             f"Examples whose true class has a probability of 0 or 1: {result.n_clipped:,} "
-            f"({share:.1%}). Log loss keeps 2**-52 away from both, so that each of 0 costs 36.04."
+            f"({share:.1%}). Log loss clips probabilities to 2**-52 from 0 and 1, so each 0 costs "
+            "36.04."
         )
     _, _, weight = result.reliability_curve()
     few = int(np.count_nonzero(weight < _FEW))
@@ -207,7 +221,7 @@ def _of_paired(result: PairedResult, options: Options) -> Iterator[str]:  # noqa
         return
     yield (
         "More pairs of scores than the budget: the areas and their difference have certified "
-        "bounds, and its interval and p-value are wide enough for what the bounds leave open."
+        "bounds, and the interval and p-value of the difference allow for them."
     )
 
 
@@ -226,7 +240,7 @@ def _of_ranking(result: Ranking, options: Options) -> Iterator[str]:
         if count:
             words = options[policy]
             chosen = words if isinstance(words, str) else ", ".join(words)
-            yield f"Queries {what}: {count:,}. They count what {policy}={chosen} says."
+            yield f"Queries {what}: {count:,}. They count as {policy}={chosen} says."
     opened = {name: value.high - value.low for name, value in result.items() if not value.exact}
     if opened:
         widest = max(opened, key=lambda name: opened[name])
@@ -256,7 +270,7 @@ def _never(
 
 
 def _small_classes(labels: Iterable[Any], counts: Iterable[Any], noun: str) -> Iterator[str]:
-    """Name the classes that occur a few times only, the rarest first."""
+    """Name the classes that occur only a few times, the rarest first."""
     rare = [
         (count, str(label)) for label, count in zip(labels, counts, strict=True) if 0 < count < _FEW
     ]

@@ -42,7 +42,7 @@ def merge(states: Sequence[str], output: str) -> Outcome:
 def _merged(paths: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
     """Merge state files, one at a time, and say which of them may have counted the same rows."""
     total = load_held(paths[0])
-    if isinstance(total, Parts):  # whose union counts nothing twice
+    if isinstance(total, Parts):  # a union of parts counts nothing twice
         for path in paths[1:]:
             _add(total, load_held(path), path, paths[0])
         return total, ()
@@ -69,7 +69,7 @@ def _check_alike(total: Any, state: Any) -> None:
 
 
 class _Watch:
-    """What the states of a merge look like, to notice rows that are counted twice.
+    """Summaries of the states of a merge, to detect rows that are counted twice.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class _Watch:
         self._largest = state, path
 
     def see(self, state: Any, path: str) -> None:
-        """Look at another state; it must not change after that."""
+        """Record another state, which must not change afterwards."""
         first = self._seen.setdefault(_digest(state), path)
         if first != path and state != state.copy().reset():
             self._twins = self._twins or (path, first)
@@ -93,7 +93,7 @@ class _Watch:
             self._largest = state, path
 
     def suspicions(self, total: Any) -> tuple[str, ...]:
-        """Say what may be a mistake: two equal states, or one that the others add up to."""
+        """Report likely mistakes: two equal states, or a state that is the sum of the others."""
         state, whole = self._largest
         if self._twins:
             path, first = self._twins
@@ -110,12 +110,12 @@ def _digest(state: Any) -> bytes:
 
 
 def _is_double(total: Any, state: Any) -> bool:
-    """Tell whether a total is twice a state, so that the others come to the same state."""
+    """Tell whether a total is twice a state, so that the others add up to it."""
     if not _size(state) or _size(total) != 2 * _size(state):
         return False
     try:
         return bool(state + state == total)
-    except StreamevalError:  # queries that are tracked cannot come twice
+    except StreamevalError:  # tracked queries cannot be counted twice
         return False
 
 

@@ -14,7 +14,7 @@ _LONGEST = 50
 
 
 def listed(names: Iterable[str]) -> str:
-    """List some names, and say how many more there are.
+    """List the first names, and say how many more there are.
 
     >>> listed(["a", "b"]), listed(map(str, range(12)))
     ('a, b', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more')
@@ -25,7 +25,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def brief(value: Any) -> str:
-    """Write the value of an option, of a long one how it begins.
+    """Write the value of an option; shorten a long one to its beginning.
 
     >>> brief(0.5), brief(tuple(range(99)))
     ('0.5', '(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ... 99 in all)')

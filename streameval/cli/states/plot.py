@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot"]
 
-# The formats, and what keeps the time out of them: one state gives one picture, byte for byte.
+# The formats, and the metadata that keep the time out: equal states give equal bytes.
 _FORMATS: dict[str, dict[str, None]] = {
     ".png": {},
     ".svg": {"Date": None},
@@ -54,8 +54,8 @@ def plot(
     Raises
     ------
     UsageError
-        If there is no such curve, member or format, or no matplotlib, or if the curve shows one
-        state at a time.
+        If the curve, member or format does not exist, matplotlib is missing, or the curve can
+        show only one state.
     """
     if Path(output).suffix.lower() not in _FORMATS:
         raise UsageError(f"-o {output}: the name must end in .png, .svg or .pdf.")
@@ -63,59 +63,98 @@ def plot(
     held = load_state(states[0])
     if isinstance(held, Windowed):
         _check_alone(states, curve, member)
-        picture = TimePicture.of(held, metric, window, level)
-        data, notes = _drawn(picture.draw, Path(output).suffix.lower())
-        save_picture(data, output)
-        text = printable(f"{picture} of {states[0]} drawn in {output}")
-        return Outcome(f"{text}\n", notes)
-    if metric is not None or window is not None:
-        option = "--metric" if window is None else "--window"
-        type_name = type(held).__name__
-        raise UsageError(
-            f"{option} is for states with panes of time, and {states[0]} holds a {type_name}."
-        )
-    sources = [_Source.of(path, member) for path in dict.fromkeys(states)]
-    picture_name = sources[0].result.PICTURES[0] if curve is None else curve
-    for source in sources:
-        if picture_name not in source.result.PICTURES:
-            known = nearest(picture_name, source.result.PICTURES)
-            raise UsageError(f"no curve {picture_name!r} of {source.path}: {known}")
-        if len(sources) > 1 and source.result.ALONE:
-            raise UsageError(f"{source.result.ALONE}: draw each in its own figure.")
-
-    def draw(figure: Figure) -> None:
-        ax = figure.subplots()
-        labels = {path: label for label, path in short_names(states).items()}
-        for source in sources:
-            label = _legend(labels[source.path]) if len(sources) > 1 else None
-            try:
-                source.result.draw(ax, picture_name, label)
-            except InvalidInputError as error:
-                if label is None:
-                    raise
-                raise error.within(source.path) from None
-
+        time_picture = TimePicture.of(held, metric, window, level)
+        draw, subject, size = time_picture.draw, f"{time_picture} of {states[0]}", ""
+    else:
+        _check_timeless(states[0], type(held).__name__, metric, window)
+        picture = _Curves.of(states, curve, member)
+        draw, subject, size = picture.draw, str(picture), picture.size
     data, notes = _drawn(draw, Path(output).suffix.lower())
     save_picture(data, output)
-    listed = ", ".join(source.path for source in sources)
-    subject = listed if member is None else f"{member} of {listed}"
-    size = f", n = {sources[0].n:,}" if len(sources) == 1 else ""
-    text = printable(f"{picture_name} of {subject} drawn in {output}{size}")
-    return Outcome(f"{text}\n", notes)
+    return Outcome(printable(f"{subject} drawn in {output}{size}") + "\n", notes)
 
 
 def _check_alone(states: Sequence[str], curve: str | None, member: str | None) -> None:
     """Refuse what cannot be used with a metric over time."""
     if len(states) > 1:
-        raise UsageError("a metric over time is of one state: draw each in its own figure.")
+        raise UsageError("a metric over time shows one state: draw each in its own figure.")
     if curve is not None or member is not None:
         option = "--curve" if member is None else "--member"
         raise UsageError(f"{option} cannot be used with a state with panes of time; see --metric.")
 
 
+def _check_timeless(
+    path: str, type_name: str, metric: MetricName | None, window: str | int | None
+) -> None:
+    """Refuse options for metrics over time if a state has no panes."""
+    if metric is not None or window is not None:
+        option = "--metric" if window is None else "--window"
+        raise UsageError(
+            f"{option} is for states with panes of time, and {path} holds a {type_name}."
+        )
+
+
+@attrs.frozen
+class _Curves:
+    """One curve of several states, in one picture.
+
+    Parameters
+    ----------
+    name : str
+        The curve.
+    sources : list of _Source
+    labels : list of (str or None)
+        Their names in the legend; a single state has none.
+    member : str, optional
+        The member of collections that is drawn.
+    """
+
+    name: str
+    sources: list[_Source]
+    labels: list[str | None]
+    member: str | None
+
+    @classmethod
+    def of(cls, states: Sequence[str], curve: str | None, member: str | None) -> _Curves:
+        """Load states, and check that each has the curve; the default is the first that exists."""
+        sources = [_Source.of(path, member) for path in dict.fromkeys(states)]
+        name = sources[0].result.PICTURES[0] if curve is None else curve
+        for source in sources:
+            if name not in source.result.PICTURES:
+                known = nearest(name, source.result.PICTURES)
+                raise UsageError(f"no curve {name!r} of {source.path}: {known}")
+            if len(sources) > 1 and source.result.ALONE:
+                raise UsageError(f"{source.result.ALONE}: draw each in its own figure.")
+        if len(sources) == 1:
+            return cls(name, sources, [None], member)
+        labels = {path: label for label, path in short_names(states).items()}
+        return cls(name, sources, [_legend(labels[one.path]) for one in sources], member)
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the curves on a figure without axes."""
+        ax = figure.subplots()
+        for source, label in zip(self.sources, self.labels, strict=True):
+            try:
+                source.result.draw(ax, self.name, label)
+            except InvalidInputError as error:
+                if label is None:
+                    raise
+                raise error.within(source.path) from None
+
+    @property
+    def size(self) -> str:
+        """The size of a single state, in words."""
+        return f", n = {self.sources[0].n:,}" if len(self.sources) == 1 else ""
+
+    def __str__(self) -> str:
+        """Describe the picture."""
+        listed = ", ".join(source.path for source in self.sources)
+        return f"{self.name} of {listed if self.member is None else f'{self.member} of {listed}'}"
+
+
 @attrs.frozen
 class _Source:
-    """A state, and what can be drawn of it."""
+    """A state, and the curves that it has."""
 
     path: str
     n: int | float
@@ -150,25 +189,25 @@ def _chosen(path: str, accumulator: Any, member: str | None) -> Any:
 
 
 def _legend(name: str) -> str:
-    """Write a name for a legend, which reads dollars as mathematics and hides underscores."""
+    """Escape a name for a legend, which reads dollars as mathematics and hides underscores."""
     text = shorten(name, _LONGEST_LABEL).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
 def _drawn(draw: Callable[[Figure], None], suffix: str) -> tuple[bytes, tuple[Note, ...]]:
-    """Draw without a screen; what matplotlib warns of, as a character no font has, is a note."""
+    """Draw without a screen; return warnings of matplotlib, such as missing glyphs, as notes."""
     try:
         from matplotlib import rc_context  # noqa: PLC0415 (optional, and slow to import)
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError:
         raise UsageError("plot needs matplotlib: pip install 'streameval[plot]'.") from None
-    except ValueError as error:  # MPLBACKEND in the environment names no backend
+    except ValueError as error:  # MPLBACKEND in the environment is not a backend
         reason = str(error).partition(";")[0]
         raise UsageError(f"matplotlib does not start: {reason}.") from None
     picture = io.BytesIO()
     with rc_context({"svg.hashsalt": "streameval"}), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        figure = Figure(layout="constrained")  # of no window: not made by pyplot
+        figure = Figure(layout="constrained")  # without pyplot, so that no window opens
         draw(figure)
         figure.savefig(picture, format=suffix[1:], metadata=_FORMATS[suffix])
     texts = dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught)

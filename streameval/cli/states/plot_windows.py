@@ -30,13 +30,13 @@ class TimePicture:
     Parameters
     ----------
     metric : MetricName
-        What is drawn.
+        The metric.
     lines : list of TimeLine
-        That of all rows, and those of slices.
+        The line of all rows, and those of slices.
     coverage : array
         The share of the rows that have labels, by window.
     level : float
-        That of the sampling intervals.
+        The level of the sampling intervals.
     """
 
     metric: MetricName
@@ -52,7 +52,7 @@ class TimePicture:
         width: str | int | None,
         level: float,
     ) -> TimePicture:
-        """Read a metric in each pane, or in windows that slide by a pane.
+        """Read a metric in each pane, or in windows that slide by one pane.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class TimePicture:
         return cls(chosen, lines, coverage, level)
 
     def draw(self, figure: Figure) -> None:
-        """Draw it on a figure without axes."""
+        """Draw the metric on a figure without axes."""
         over_time(figure, str(self.metric), self.lines, self.coverage, self.level)
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class TimePicture:
 
 
 def _sliding(held: Windowed, total: Any, width: str | int) -> list[Window]:
-    """Compute windows that slide by a pane; those without rows are left out."""
+    """Compute windows that slide by one pane, and leave out those without rows."""
     return [window_of(*counted, total) for counted in held._counted_windows(width)]
 
 

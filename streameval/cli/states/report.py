@@ -35,7 +35,7 @@ def report(
     Raises
     ------
     UsageError
-        If a state is given twice, or the output is no HTML file or one of the states.
+        If a state is given twice, or the output is not an HTML file or is one of the states.
     """
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"-o {output}: the name must end in .html.")
@@ -52,7 +52,7 @@ def report(
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
-    """Name each path by as few of its last parts as no other path ends in.
+    """Shorten each path to the fewest last parts that no other path ends with.
 
     >>> short_names(["/logs/monday/all.state", "/logs/tuesday/all.state", "/logs/b.state"])
     {'monday/all.state': '/logs/monday/all.state', \

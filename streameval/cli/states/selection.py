@@ -1,4 +1,4 @@
-"""Windows of states that hold panes of time, as they are asked for by width and end."""
+"""Windows of states that hold panes of time, chosen by width and end."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def chosen_windows(
     Parameters
     ----------
     paths : sequence of str
-        The files. One that comes several times gives windows that follow each other.
+        The files. A file that is given several times yields consecutive windows.
     width : str or int, optional
-        That of the windows; None for whole states.
+        The width of the windows; None for whole states.
     ends : sequence of str
         Their ends, one for each path; by default the newest.
 
     Raises
     ------
     UsageError
-        If a state has no panes, or ends are missing or have no width.
+        If a state has no panes, or an end or the width is missing.
     InvalidInputError
-        If there is no such window; the message names the nearest edges.
+        If the window does not exist; the message names the nearest edges.
     """
     if width is None:
         if ends:
@@ -62,7 +62,7 @@ def chosen_windows(
 
 
 def _moment(text: str) -> str | datetime:
-    """Read a time as it was typed; without an offset it is UTC, as the edges that are shown."""
+    """Read a typed time; without an offset it is in UTC, like the edges shown."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC) if is_naive(text) else text
 
 
@@ -77,8 +77,8 @@ def _panes(path: str) -> Windowed:
 
 
 def _back(held: Windowed, width: str | int, number: int) -> Any:
-    """Return the end of a window that some others follow; None where there are no rows."""
-    held.window(width)  # refuses what is no width of windows
+    """Return the end of the window that `number` others follow; None without rows."""
+    held.window(width)  # raises for an invalid width
     ends = [end for _, end, _ in held.panes()]
     if not ends:
         return None
@@ -86,7 +86,7 @@ def _back(held: Windowed, width: str | int, number: int) -> Any:
 
 
 def _before(time: Any, width: str | int, number: int = 1) -> Any:
-    """Go back from an edge of panes by some windows, whose width fits the panes."""
+    """Go back by some windows from an edge of panes."""
     if isinstance(width, int):
         return time - number * width
     return time - number * np.timedelta64(read_duration(width, name="width"), "us")

@@ -26,7 +26,7 @@ __all__ = ["show", "size_text"]
 
 
 def show(states: Sequence[str], reporting: Reporting) -> Outcome:
-    """Report what a state holds, or several: those of one type have a line each."""
+    """Report what states hold; states of the same type have a line each."""
     found = {path: _findings(path, reporting) for path in dict.fromkeys(states)}
     outcomes = {path: reported(one, reporting) for path, one in found.items()}
     first = next(iter(outcomes.values()))

@@ -1,83 +1,86 @@
-"""The tasks that `eval` knows: each plans which columns to read, and what counts them."""
+"""The tasks of `eval`: each plans which columns to read, and which accumulator counts them.
+
+The module of a task is imported only when it plans, because it imports its accumulators.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import TYPE_CHECKING
 
 from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
-from streameval.cli.tasks import classification, curves, paired, ranking, regression
+from streameval.cli.tasks.ranking_options import OPTIONS as RANKING_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from streameval.cli.options import Options
     from streameval.runs.counting import Plan
+    from streameval.runs.sources import Row
 
-__all__ = ["TASKS", "Task", "task_asked_for"]
-
-
-@attrs.frozen(kw_only=True)
-class Task:
-    """How the rows of files are counted for one task.
-
-    Parameters
-    ----------
-    options : tuple of str
-        The options it takes, of those that not every task does.
-    plan : callable
-        From the options and the first rows: which columns, which configuration.
-    """
-
-    options: tuple[str, ...]
-    plan: Callable[[Options, Sequence[Mapping[str, Any]]], Plan]
+__all__ = ["TASKS", "plan_of", "task_asked_for"]
 
 
 TASKS = {
-    "classification": Task(
-        options=(
-            *("label", "weight", "pred", "score", "classes", "multilabel"),
-            *("threshold", "scores", "pos_label", "top_k", "ignore_label", "measures", "versus"),
-        ),
-        plan=classification.plan,
+    "classification": (
+        *("label", "weight", "pred", "score", "classes", "multilabel"),
+        *("threshold", "scores", "pos_label", "top_k", "ignore_label", "measures", "versus"),
     ),
-    "paired": Task(
-        options=(
-            *("label", "weight", "pred", "score", "versus", "classes", "multilabel"),
-            *("threshold", "scores", "pos_label", "ignore_label", "measures", "budget"),
-        ),
-        plan=paired.plan,
+    "paired": (
+        *("label", "weight", "pred", "score", "versus", "classes", "multilabel"),
+        *("threshold", "scores", "pos_label", "ignore_label", "measures", "budget"),
     ),
-    "regression": Task(
-        options=("label", "weight", "pred", "measures", "budget", "intervals", "versus"),
-        plan=regression.plan,
+    "regression": (
+        *("label", "weight", "pred", "measures", "budget", "intervals", "versus", "outputs"),
     ),
-    "binary": Task(
-        options=(
-            *("label", "weight", "score", "classes", "multilabel", "pos_label"),
-            *("budget", "scores", "nan", "ignore_label", "measures", "group"),
-        ),
-        plan=curves.plan_of_curve,
+    "binary": (
+        *("label", "weight", "score", "classes", "multilabel", "pos_label"),
+        *("budget", "scores", "nan", "ignore_label", "measures", "group"),
     ),
-    "grouped": Task(
-        options=(
-            *("label", "weight", "score", "budget", "scores"),
-            *("group", "group_weight", "max_groups"),
-        ),
-        plan=curves.plan_of_groups,
+    "grouped": (
+        *("label", "weight", "score", "budget", "scores"),
+        *("group", "group_weight", "max_groups"),
     ),
-    "calibration": Task(
-        options=("label", "weight", "score", "classes", "bins", "intervals"),
-        plan=curves.plan_of_calibration,
-    ),
-    "ranking": Task(options=ranking.OPTIONS, plan=ranking.plan),
+    "calibration": ("label", "weight", "score", "classes", "bins", "intervals"),
+    "catalog": ("item", "rank", "popularity", "n_items", "top_k", "weight"),
+    "ranking": RANKING_OPTIONS,
 }
+"""The options that each task takes and some other task does not."""
+
+
+def plan_of(task: str) -> Callable[[Options, Sequence[Row]], Plan]:
+    """Import what chooses the columns and the accumulator, from options and the first rows."""
+    plan: Callable[[Options, Sequence[Row]], Plan]
+    match task:
+        case "classification":
+            from streameval.cli.tasks import classification
+
+            plan = classification.plan
+        case "paired":
+            from streameval.cli.tasks import paired
+
+            plan = paired.plan
+        case "regression":
+            from streameval.cli.tasks import regression
+
+            plan = regression.plan
+        case "catalog":
+            from streameval.cli.tasks import catalog
+
+            plan = catalog.plan
+        case "ranking":
+            from streameval.cli.tasks import ranking
+
+            plan = ranking.plan
+        case _:
+            from streameval.cli.tasks import curves
+
+            plan = curves.PLANS[task]
+    return plan
 
 
 def task_asked_for(options: Options) -> str:
-    """Name the task; binary labels in groups, and two models, are tasks of their own.
+    """Name the task; binary labels in groups and two models are separate tasks.
 
     Raises
     ------
@@ -87,10 +90,12 @@ def task_asked_for(options: Options) -> str:
     in_groups = options.task == "binary" and options.group is not None
     of_two = options.task in ("classification", "regression") and options.versus is not None
     asked = "grouped" if in_groups else "paired" if of_two else options.task
-    for name in dict.fromkeys(option for task in TASKS.values() for option in task.options):
-        if name not in TASKS[asked].options and getattr(options, name) is not None:
-            others = ", ".join(task for task in TASKS if name in TASKS[task].options)
+    for name in dict.fromkeys(option for taken in TASKS.values() for option in taken):
+        if name not in TASKS[asked] and getattr(options, name) is not None:
+            others = ", ".join(task for task, taken in TASKS.items() if name in taken)
+            areas = name == "versus" and asked == "binary"
+            hint = " To compare areas, use --measures roc_auc without --task." if areas else ""
             raise UsageError(
-                f"{option_text(name)} cannot be used with --task {asked}; it is for {others}."
+                f"{option_text(name)} cannot be used with --task {asked}; it is for {others}.{hint}"
             )
     return asked

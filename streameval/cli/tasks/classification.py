@@ -81,7 +81,7 @@ def choose(
             _refuse_fractions(layout)
     configuration = _configuration(options, classes, first)
     make = partial(cls, with_names(options, classes), **configuration)
-    make()  # mistakes in the options are reported before any row is read
+    make()  # report mistakes in the options before any row is read
     return make, classes, _positive_index(classes, configuration)
 
 
@@ -110,12 +110,12 @@ def _check_options(options: Options, layout: Layout) -> None:
 
 
 def _refuse_fractions(layout: Layout) -> None:
-    """Say what else numbers might be, where the classes are the observed labels."""
+    """Refuse fractions as observed labels, and say what the numbers might be."""
     for name in (*layout.label, *layout.prediction):
         value = layout.row[name]
         if isinstance(value, float) and value != value // 1:
             raise UsageError(
-                f"`{name}` holds fractions, {value!r}, which are no labels; --task regression "
+                f"`{name}` holds fractions, {value!r}, which are not labels; --task regression "
                 "compares numbers, and --score names a score."
             )
 
@@ -143,10 +143,9 @@ def _classes(options: Options, layout: Layout) -> Any:
 
 
 def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
-    """Return the options of the accumulator that were chosen; the rest keeps its defaults.
+    """Return the chosen options of the accumulator; the others keep their defaults.
 
-    `from_scores` too: the readers give scores as floats and labels as none, so that the state
-    merges with those that a program makes.
+    This includes `from_scores`, so that the state merges with states made by a program.
     """
     integers = layout.multilabel or has_integer_labels(classes, layout.first_label)
     return given(
@@ -175,7 +174,7 @@ def _positive_index(classes: Any, configuration: dict[str, Any]) -> int:
 def prediction_column(layout: Layout, classes: Any, positive: int, array: str) -> Column:
     """Read the predictions as an array of the accumulator: labels, or scores.
 
-    Where there is a score for each of two classes, that of the `positive` one counts.
+    With a score for each of two classes, the score of the `positive` one counts.
     """
     names = layout.prediction
     if not layout.of_scores:

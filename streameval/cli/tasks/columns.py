@@ -1,4 +1,4 @@
-"""Where truth and prediction stand in a row, and what the columns of classes hold."""
+"""Which columns hold truth and prediction, and what the columns of classes hold."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 _NAMED_BY = {"y_true": "--label", "y_pred": "--pred", "y_score": "--score"}
-"""The options that name columns, by the names of the columns without them."""
+"""The options that name columns, by the default name of each column."""
 
 _AS_THE_FIRST = " as the first label is (--score reads scores, --classes lists mixed labels)"
 
@@ -71,7 +71,7 @@ class Layout:
     multilabel : bool
         Whether each class is present or absent on its own.
     row : Row
-        A row that has all the columns.
+        A row that has all these columns.
     """
 
     label: tuple[str, ...]
@@ -81,14 +81,14 @@ class Layout:
     row: Row
 
     def width(self, names: tuple[str, ...]) -> int | None:
-        """Return the number of values a row has in some columns; None for a single one."""
+        """Return the number of values that a row has in some columns; None for a single value."""
         if len(names) != 1:
             return len(names)
         value = self.row[names[0]]
         return len(value) if isinstance(value, (list, dict)) else None
 
     def class_names(self, names: tuple[str, ...]) -> tuple[str, ...] | None:
-        """List the classes that the scores of a row name, in order; None if they name none."""
+        """List the classes that the scores of a row name, in order; None without names."""
         found = scores_by_class(self.row[names[0]]) if len(names) == 1 else None
         if not found:
             return None
@@ -98,7 +98,7 @@ class Layout:
         return tuple(sorted(found, key=in_order.__getitem__))
 
     def named_classes(self, names: tuple[str, ...]) -> tuple[int, ...] | tuple[str, ...] | None:
-        """List these classes as labels: integers if they look so, and the first label is one."""
+        """List these classes as labels: integers if these and the first label look so."""
         named = self.class_names(names)
         if named is None:
             return None
@@ -109,7 +109,7 @@ class Layout:
 
     @property
     def first_label(self) -> Any:
-        """The label that decides the type of all: a number wins over text of digits."""
+        """The label that decides the type of all: a number takes precedence over text of digits."""
         label, other = self.row[self.label[0]], self.row[self.prediction[0]]
         gives_way = is_integer_text(label) and not (self.of_scores or isinstance(other, str))
         return other if gives_way else label
@@ -128,7 +128,7 @@ def lay_out(
     of_scores: bool,
     also: tuple[str, ...] = (),
 ) -> Layout:
-    """Find the columns in the first rows, and others that a row must have.
+    """Find the columns in the first rows, and check other columns that a row must have.
 
     Raises
     ------
@@ -171,36 +171,38 @@ def given(**options: Any) -> dict[str, Any]:
 
 
 def weight_columns(options: Options) -> list[Column]:
-    """Read the weights, if there are any."""
+    """Read the weights, if any."""
     if options.weight is None:
         return []
     return [Column("sample_weight", (options.weight,), Numbers())]
 
 
 def listed_classes(typed: tuple[str, ...]) -> tuple[int, ...] | tuple[str, ...]:
-    """Read labels that were typed: integers if all of them look so."""
+    """Read typed labels: integers if all of them look like integers."""
     labels = tuple(map(integer_or_text, typed))
     integers = tuple(label for label in labels if isinstance(label, int))
     return integers if len(integers) == len(labels) else typed
 
 
 def with_names(options: Options, classes: Any) -> Any:
-    """Add the names that were typed to the classes of a configuration.
+    """Add the typed names to the classes of a configuration.
 
     Raises
     ------
     UsageError
-        If numbers do not rise, as scores in their order would be taken for others.
+        If the labels are numbers out of order: scores would be assigned to the wrong classes.
     """
     if not isinstance(options.classes, NamedTexts):
         return classes
     if isinstance(classes[0], int) and list(classes) != sorted(classes):
-        raise UsageError("--classes with names lists numbers in rising order, as in 0=neg,1=pos.")
+        raise UsageError(
+            "--classes with names lists numbers in ascending order, as in 0=neg,1=pos."
+        )
     return dict(zip(classes, options.classes.names, strict=True))
 
 
 def typed_label(options: Options, text: str | None) -> str | None:
-    """Find the label of a name that --classes gave it; return any other text as it is."""
+    """Replace a name given in --classes by its label; return any other text unchanged."""
     typed = options.classes
     if not isinstance(typed, NamedTexts) or text not in typed.names or text in typed:
         return text
@@ -246,12 +248,12 @@ def note_of_classes(options: Options, classes: Any, names: tuple[str, ...]) -> t
 
 
 def n_classes(classes: Any) -> int:
-    """Count a fixed set of classes."""
+    """Return the number of classes in a fixed set."""
     return classes if isinstance(classes, int) else len(classes)
 
 
 def read_label(text: str | None, option: str, *, integers: bool) -> int | str | None:
-    """Read a label that was typed, as the labels of the file are."""
+    """Read a typed label in the way the labels of the file are read."""
     label = integer_or_text(text) if text is not None and integers else text
     if integers and isinstance(label, str):
         raise UsageError(f"{option} must be an integer as the labels are, got {text!r}.")
@@ -279,12 +281,12 @@ def label_type(layout: Layout, names: tuple[str, ...], classes: Any) -> FieldTyp
 
 
 def presence_type(layout: Layout, advice: str) -> FieldType:
-    """Read 0 and 1 beside one score a row.
+    """Read labels 0 and 1 for rows with one score.
 
     Raises
     ------
     UsageError
-        If the first label is none of them; the message ends in the advice.
+        If the first label is neither; the message ends with the advice.
     """
     name = layout.label[0]
     label = layout.row[name]

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
 
-__all__ = ["plan_of_calibration", "plan_of_curve", "plan_of_groups"]
+__all__ = ["PLANS"]
 
 
-def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
+def _plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     """Choose the columns, the classes and the configuration.
 
     Raises
@@ -71,13 +71,13 @@ def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     return _plan(options, layout, truth, column, note, pos_label=pos_label, classes=named)
 
 
-def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
+def _plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
     """Choose the columns and the configuration.
 
     Raises
     ------
     UsageError
-        If a column is not in the first rows, or no group was named.
+        If a column is not in the first rows, or no group column was named.
     InvalidInputError
         If the accumulator refuses the options.
     """
@@ -101,7 +101,7 @@ def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
     return Plan(make, columns, options.max_bad)
 
 
-def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
+def _plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     """Choose the columns and the classes.
 
     Raises
@@ -144,7 +144,7 @@ def _sketch_options(options: Options) -> dict[str, Any]:
 
 
 def _plan_of_two(options: Options, layout: Layout) -> Plan:
-    """Take the score of the positive one of two classes, by default the second."""
+    """Use the score of the positive class of two, by default the second."""
     names = layout.prediction
     truth = _truth_type(options, layout)
     named = layout.named_classes(names)
@@ -158,8 +158,8 @@ def _plan_of_two(options: Options, layout: Layout) -> Plan:
         )
     if positive not in labels:
         raise UsageError(
-            f"`{','.join(names)}` holds 2 values a row, and which is of {positive!r} is not said; "
-            "name the column of its score, or list the classes of both with --classes."
+            f"`{','.join(names)}` holds 2 values a row, and it is not clear which is of "
+            f"{positive!r}; name the column of its score, or list both classes with --classes."
         )
     index = labels.index(positive)
     score = Column("y_score", names, vector_type(layout, names, classes, integers=False), index)
@@ -171,8 +171,8 @@ def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
     """Read two listed classes; the second is positive unless another is named."""
     if isinstance(options.classes, NamedTexts):
         raise UsageError(
-            "--classes with names is for more classes here: a curve of two shows no labels; list "
-            f"{','.join(options.classes)}."
+            "--classes with names needs more than two classes here: a curve of two shows no "
+            f"labels; list {','.join(options.classes)}."
         )
     names, labels = layout.prediction, tuple(range(2)) if isinstance(classes, int) else classes
     integers = isinstance(labels[0], int)
@@ -192,7 +192,7 @@ def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
         ignored = read_label(options.ignore_label, "--ignore-label", integers=integers)
         among = labels if ignored is None else (*labels, ignored)
         truth = attrs.evolve(truth, among=among)
-    is_usual = labels == (0, 1) and positive == 1  # as without --classes: the states merge
+    is_usual = labels == (0, 1) and positive == 1  # as without --classes, to merge
     return _plan(options, layout, truth, score, (), pos_label=None if is_usual else positive)
 
 
@@ -206,7 +206,7 @@ def _plan(
     pos_label: Any,
     classes: Any = None,
 ) -> Plan:
-    """Put the columns together with what the sketch is made of."""
+    """Combine the columns and the configuration of the sketch."""
     ignored = read_label(
         typed_label(options, options.ignore_label),
         "--ignore-label",
@@ -227,7 +227,7 @@ def _plan(
 
 
 def _pos_label(options: Options, layout: Layout) -> Any:
-    """Read the positive label as the labels of the file are read."""
+    """Read the positive label in the way the labels of the file are read."""
     integers = not isinstance(layout.row[layout.label[0]], str)
     return read_label(options.pos_label, "--pos-label", integers=integers)
 
@@ -238,3 +238,11 @@ def _truth_type(options: Options, layout: Layout) -> FieldType:
     if options.pos_label is not None and not isinstance(label, list):
         return Labels(integers=has_integer_labels("auto", label))
     return presence_type(layout, "name the positive one of two labels with --pos-label")
+
+
+PLANS = {
+    "binary": _plan_of_curve,
+    "grouped": _plan_of_groups,
+    "calibration": _plan_of_calibration,
+}
+"""What plans each task of scores."""

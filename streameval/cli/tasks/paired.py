@@ -76,7 +76,7 @@ def _plan_of_numbers(options: Options, rows: Sequence[Row], versus: tuple[str, .
     layout = lay_out(options, rows, pred, of_scores=False, also=versus)
     chosen = given(measures=options.measures, budget=options.budget)
     make = partial(Paired, None, **chosen)
-    make()  # mistakes in the options are reported before any row is read
+    make()  # report mistakes in the options before any row is read
     columns = (
         Column("y_true", layout.label, Numbers()),
         Column("y_pred_a", pred, Numbers()),

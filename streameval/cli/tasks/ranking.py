@@ -14,9 +14,11 @@ from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
 from streameval.cli.ranking_text import json_lines, trec_lines, trec_totals
 from streameval.cli.tasks.columns import check_columns, check_one_column, given, has_column
+from streameval.cli.tasks.ranking_options import CONFIGURATION
 from streameval.configs.measures import NAMED_BY_RESULT, TREC_SETS
 from streameval.errors import InvalidInputError, Named
 from streameval.io import Column, FieldType, Flags, Labels, Lists, Numbers
+from streameval.io.query_weights import QueryWeights, read_query_weights
 from streameval.runs.columns import id_type
 from streameval.runs.counting import Plan
 from streameval.runs.gathered import Gathered
@@ -28,19 +30,9 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
 
-__all__ = ["OPTIONS", "plan", "whole_queries"]
+__all__ = ["plan", "whole_queries"]
 
 Array = npt.NDArray[Any]
-
-_CONFIGURATION = (
-    *("measures", "relevance_level", "gain", "ties", "ap_norm", "unjudged", "negative", "nan"),
-    *("empty", "missing", "track_queries", "rows_per_query", "max_open_queries", "budget"),
-)
-OPTIONS = (
-    *("qrels", "count_missing", "max_docs", "like", *_CONFIGURATION, "per_query", "trec"),
-    *("query", "relevance", "score", "doc", "retrieved", "num_relevant", "weight"),
-)
-"""The options that the task takes."""
 
 _REQUIRED = ("relevance", "score")
 _OPTIONAL = ("query", "doc", "retrieved", "num_relevant")
@@ -51,7 +43,7 @@ _IN_LISTS = {
     "retrieved": "true and false",
 }
 _LISTS = ("relevance", "score", "doc", "retrieved")
-# A row that says nothing: a query of which no document is known has to have a row.
+# An empty row: a query without known documents still needs one row.
 _BLANK = {"relevance": math.nan, "score": 0.0, "retrieved": False}
 _PIECE = 2**12
 
@@ -67,14 +59,14 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         If the accumulator refuses the options.
     """
     make, write = _maker(options), _writer(options)
-    make()  # mistakes in the options are reported before any row is read
+    make()  # report mistakes in the options before any row is read
     text = partial(trec_totals, headings=_headings(options)) if _is_trec(options) else None
     whole = partial(_count_lists, write=write)
-    if options.qrels is not None and options.weight is not None:
-        raise UsageError("--weight names a column, and cannot be used with --qrels.")
     if options.qrels is not None:
+        weights = None if options.weight is None else read_query_weights(options.weight)
+        whole = partial(whole, weights=weights)
         columns = tuple(Column(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
-        finish = partial(_count_missing, write=write)
+        finish = partial(_count_missing, write=write, weights=weights)
         return Plan(make, columns, options.max_bad, update=whole, finish=finish, text=text)
     if options.count_missing is not None:
         raise UsageError("--no-count-missing needs --qrels.")
@@ -96,12 +88,12 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
 
 
 def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
-    """Change a plan so that an accumulator of complete queries alone counts them.
+    """Change a plan so that an accumulator that accepts only complete queries can count.
 
     Parameters
     ----------
     plan : Plan
-        How queries are counted without it.
+        How queries are counted otherwise.
     make : callable
         Makes the empty accumulator.
     """
@@ -113,13 +105,13 @@ def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
 
 def _maker(options: Options) -> Callable[[], RankingAccumulator]:
     make = RankingAccumulator if options.like is None else RankingAccumulator.like
-    chosen = {name: getattr(options, name) for name in _CONFIGURATION}
+    chosen = {name: getattr(options, name) for name in CONFIGURATION}
     asked = given(name=options.like, **chosen | {"measures": _measures(options)})
     return partial(make, **asked | ({"budget": None} if options.budget == "none" else {}))
 
 
 def _measures(options: Options) -> tuple[str, ...] | None:
-    """Return the measures asked for; lines in the layout of trec_eval name the run as well."""
+    """Return the requested measures; lines in the layout of trec_eval also name the run."""
     asked = _asked(options)
     if asked is None or not _is_trec(options):
         return asked
@@ -132,7 +124,7 @@ def _asked(options: Options) -> tuple[str, ...] | None:
 
 
 def _headings(options: Options) -> set[str]:
-    """Find which lines of trec_eval about the whole run were asked for."""
+    """Find which lines of trec_eval about the whole run were requested."""
     asked = _asked(options) or ()
     named = {name for part in asked for name in TREC_SETS.get(part, (part,))}
     return named.intersection(NAMED_BY_RESULT)
@@ -146,14 +138,14 @@ def _is_trec(options: Options) -> bool:
 
 
 def _writer(options: Options) -> Callable[[Mapping[str, Any]], str] | None:
-    """Choose how the values of queries are laid out, if they are asked for."""
+    """Choose the layout of the values of queries, if these are requested."""
     if not options.per_query:
         return None
     return json_lines if options.reporting.json else trec_lines
 
 
 def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
-    """Find the column of each argument: that which was named, or one of the same name."""
+    """Find the column of each argument: the column named by the user, or one of the same name."""
     check_one_column(options, "score")
     named = {name: getattr(options, name) for name in (*_REQUIRED, *_OPTIONAL)}
     named["score"] = options.score and options.score[0]
@@ -175,7 +167,7 @@ def _refuse_run(row: Row) -> None:
     """Say what is missing if a run was mistaken for a table."""
     fields = " ".join(row).split()
     if len(fields) >= 5 and fields[1] in ("Q0", "0"):
-        raise UsageError("the file looks like a TREC run, which needs --qrels, its judgements.")
+        raise UsageError("the file looks like a TREC run; pass its judgements with --qrels.")
 
 
 def _holds_lists(name: str, names: Mapping[str, str], rows: Sequence[Row]) -> bool:
@@ -183,7 +175,7 @@ def _holds_lists(name: str, names: Mapping[str, str], rows: Sequence[Row]) -> bo
 
 
 def _check_ids(options: Options, names: Mapping[str, str]) -> None:
-    """Raise UsageError if queries have to be told apart, and have no names."""
+    """Raise UsageError if queries must be distinguished but have no names."""
     for option in ("per_query", "track_queries"):
         if getattr(options, option) and "query" not in names:
             raise UsageError(
@@ -205,7 +197,7 @@ def _column_of_lists(
 
 
 def _field_type(argument: str, names: Mapping[str, str], rows: Sequence[Row]) -> FieldType:
-    """Choose the type of one value, whether it stands in a row or in a list."""
+    """Choose the type of one value, in a row or in a list."""
     if argument == "relevance":
         return Numbers(gaps=True)  # not judged
     if argument == "score":
@@ -227,7 +219,7 @@ def _values(name: str, rows: Sequence[Row]) -> Iterator[Any]:
 
 
 def _try(plan: Plan) -> None:
-    """Count an empty query, so that mistakes in the options are found before any row is read."""
+    """Count an empty query, to find mistakes in the options before any row is read."""
     batch = {column.argument: _blank(column) for column in plan.columns}
     plan.update(plan.make(), batch)
 
@@ -243,19 +235,22 @@ def _count_lists(
     batch: Mapping[str, Array],
     *,
     write: Callable[[Mapping[str, Any]], str] | None = None,
+    weights: QueryWeights | None = None,
 ) -> str:
     """Count complete queries, each with lists of its documents.
 
     Parameters
     ----------
     accumulator : RankingAccumulator
-        What counts.
+        The accumulator that counts.
     batch : mapping from argument to array
         An array of arrays for relevances, scores, documents, and whether they were retrieved;
-        the query, its number of relevant documents and its weight. Only the first two must be
-        there.
+        the query, its number of relevant documents and its weight. Only the first two are
+        required.
     write : callable, optional
         Lays out the values of queries.
+    weights : mapping from query to number, optional
+        The weights, where they are not in the batch.
 
     Returns
     -------
@@ -268,19 +263,21 @@ def _count_lists(
         If lists differ in length, or the accumulator refuses something. Nothing is counted.
     """
     rows, queries, query_of_row = _rows(batch)
-    numbers, weights = batch.get("num_relevant"), batch.get("query_weight")
+    numbers, of_lists = batch.get("num_relevant"), batch.get("query_weight")
+    if weights is not None:
+        of_lists = np.array([weights[query] for query in queries.tolist()])
     held: list[Mapping[str, Array]] = []
     accumulator.update(
         {**rows, "query": queries[query_of_row]},
         num_relevant=None if numbers is None else _by_query(queries, numbers),
-        query_weight=None if weights is None else weights[query_of_row],
+        query_weight=None if of_lists is None else of_lists[query_of_row],
         on_queries=None if write is None else held.append,
     )
     return "" if write is None else "".join(write(_in_order(each, queries)) for each in held)
 
 
 def _rows(batch: Mapping[str, Any]) -> tuple[dict[str, Array], Any, Array]:
-    """Turn lists into rows: their columns, the queries, and the index of that of each row."""
+    """Turn lists into rows: the columns, the queries, and the query index of each row."""
     sizes = _sizes({name: batch[name] for name in _LISTS if name in batch})
     queries = batch.get("query", np.arange(len(sizes)))
     rows = {name: np.concatenate(batch[name].tolist()) for name in _LISTS if name in batch}
@@ -300,7 +297,7 @@ def _count_as_rows(accumulator: Any, batch: Mapping[str, Any]) -> str:
 
 
 def _gather(gathered: Gathered, batch: Mapping[str, Any]) -> str:
-    """Hold rows of queries that may go on."""
+    """Keep the rows of queries that may continue."""
     gathered.update(batch, _try_rows)
     return ""
 
@@ -311,12 +308,12 @@ def _try_rows(accumulator: RankingAccumulator, batch: Mapping[str, Any]) -> str:
 
 
 def _nothing_left(accumulator: Any, missing: Sequence[str]) -> Iterator[str]:  # noqa: ARG001
-    """Have no query left to close."""
+    """Leave no query to close."""
     return iter(())
 
 
 def _count_rows(accumulator: RankingAccumulator, batch: Mapping[str, Array]) -> str:
-    """Count rows of queries that may go on; nothing of them is to be printed yet."""
+    """Count rows of queries that may continue, and print nothing about them yet."""
     arguments: dict[str, Any] = dict(batch)
     if "num_relevant" in batch:
         arguments["num_relevant"] = _by_query(batch["query"], batch["num_relevant"])
@@ -341,10 +338,12 @@ def _count_missing(
     missing: Sequence[str],
     *,
     write: Callable[[Mapping[str, Any]], str] | None = None,
+    weights: QueryWeights | None = None,
 ) -> Iterator[str]:
-    """Count judged queries that no file has; yield what they count, in their order, in pieces."""
+    """Count judged queries that are in no file; yield their values, in their order, in pieces."""
     held: list[Mapping[str, Array]] = []
-    accumulator.add_missing(missing, on_queries=held.append)
+    own = None if weights is None else {query: weights[query] for query in missing}
+    accumulator.add_missing(missing, query_weight=own, on_queries=held.append)
     return _written([_in_order(columns, np.array(missing, object)) for columns in held], write)
 
 
@@ -380,7 +379,7 @@ def _sizes(lists: Mapping[str, Array]) -> Array:
 
 
 def _with_blanks(rows: Mapping[str, Array], number: int) -> dict[str, Array]:
-    """Add rows that say nothing."""
+    """Add empty rows."""
     size = len(rows["relevance"])
     whole = {"retrieved": np.ones(size, dtype=bool)} | dict(rows)
     blank = {"doc": "" if "doc" in rows and rows["doc"].dtype == object else 0} | _BLANK
@@ -404,7 +403,7 @@ def _by_query(queries: Array, numbers: Array) -> dict[Any, int]:
 
 
 def _in_order(columns: Mapping[str, Array], queries: Array) -> dict[str, Array]:
-    """Sort the values of queries by the order of these, of which some may not count."""
+    """Sort the values by the order of these queries, some of which may have no value."""
     positions = {query: position for position, query in enumerate(columns["query"].tolist())}
     order = [positions[query] for query in queries.tolist() if query in positions]
     return {name: column[order] for name, column in columns.items()}

@@ -27,19 +27,24 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first rows, truth and prediction have not as many numbers, or
-        both have none.
+        If a column is not in the first rows, truth and prediction differ in the number of
+        outputs, or neither has any.
     InvalidInputError
         If the accumulator refuses the options.
     """
     chosen = given(measures=options.measures, budget=options.budget, intervals=options.intervals)
     is_bounded = options.budget != "none"
     make = partial(RegressionAccumulator, **chosen | ({} if is_bounded else {"budget": None}))
-    make()  # mistakes in the options are reported before any row is read
+    make()  # report mistakes in the options before any row is read
     layout = lay_out(options, rows, options.pred or ("y_pred",), of_scores=False)
     outputs = _number_of_outputs(layout)
+    if options.outputs is not None and len(options.outputs) != outputs:
+        found = "no list of numbers" if outputs is None else plural(outputs, "number")
+        raise UsageError(
+            f"--outputs names {plural(len(options.outputs), 'output')}, but a row predicts {found}."
+        )
     if outputs is not None:
-        make = partial(make, outputs=outputs)
+        make = partial(make, outputs=options.outputs or outputs)
         make()
     columns = (
         Column("y_true", layout.label, _numbers(layout.label, outputs)),
@@ -50,7 +55,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
 
 
 def _number_of_outputs(layout: Layout) -> int | None:
-    """Count the numbers that a row predicts; None for one that is no list."""
+    """Count the numbers that a row predicts; None for a single number."""
     found = {names: layout.width(names) for names in (layout.label, layout.prediction)}
     if len(set(found.values())) > 1:
         counts = (

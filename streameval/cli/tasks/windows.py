@@ -1,4 +1,4 @@
-"""Windows of time: turn a plan for all rows into one for each pane."""
+"""Windows of time: turn a plan for all rows into a plan for each pane."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
 from streameval.cli.tasks.columns import check_columns
-from streameval.cli.tasks.ranking import whole_queries
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import is_naive, read_time
 from streameval.io import Column, FieldType, Texts
@@ -72,8 +71,8 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     if "num_relevant" in arguments:
         name = next(column.names[0] for column in plan.columns if column.argument == "num_relevant")
         raise UsageError(
-            f"--time cannot be used with `{name}`, a number for each query; rows with "
-            "retrieved=false say which documents are relevant."
+            f"--time cannot be used with `{name}`, a number for each query; give the relevant "
+            "documents as rows with retrieved=false."
         )
     columns = [with_gaps(column) for column in plan.columns]
     first = typical_row(rows, [time])[time]
@@ -86,7 +85,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     taken = arguments.union(inner._arrays, inner._optional_arrays)
     for name in added:
         if name in taken or added.count(name) > 1:
-            raise UsageError(f"`{name}` cannot be what is evaluated and the time or value as well.")
+            raise UsageError(f"`{name}` cannot be both evaluated and the column of --time or --by.")
     made = {
         "pane": options.pane,
         "time": time,
@@ -95,12 +94,16 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
         "unit": None if isinstance(options.pane, int) else options.time_unit,
     }
     make = partial(_make, plan.make, options.by, made)
-    make()  # mistakes in the options are reported before any row is read
+    make()  # report mistakes in the options before any row is read
     notes = plan.notes
     if not isinstance(options.pane, int) and is_naive(first):
         notes = (*notes, f"`{time}` has times without an offset, which are read as UTC.")
-    is_ranking = options.task == "ranking"
-    plan = whole_queries(plan, make) if is_ranking else attrs.evolve(plan, make=make)
+    if options.task == "ranking":
+        from streameval.cli.tasks.ranking import whole_queries  # noqa: PLC0415 (of that task)
+
+        plan = whole_queries(plan, make)
+    else:
+        plan = attrs.evolve(plan, make=make)
     return attrs.evolve(
         plan, columns=tuple(columns), notes=notes, is_buffered=True, is_bounded=False
     )

@@ -1,0 +1,168 @@
+"""The batch of an update of groups: its columns as passed, before they are counted."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.grouped_rows import Key
+from streameval.configs.inner import Inner
+from streameval.errors import InvalidInputError
+from streameval.inputs.arrays import as_array, first_index, is_missing, read_weights
+from streameval.inputs.batches import Table
+from streameval.inputs.coded import CodedTexts, are_texts
+
+__all__ = ["Batch", "refuse_split_queries"]
+
+Array = npt.NDArray[Any]
+
+
+class Batch:
+    """The columns of one update, as passed.
+
+    Parameters
+    ----------
+    table : Table
+    columns : dict from name to array
+        The counted columns; the only check so far is that they exist.
+    inner : Inner
+    """
+
+    __slots__ = ("columns", "inner", "size", "table")
+
+    def __init__(self, table: Table, columns: dict[str, Any], inner: Inner) -> None:
+        self.table, self.columns, self.inner = table, columns, inner
+        self.size = self._length(inner.required[0])
+
+    @classmethod
+    def of(cls, batch: Any, sample_weight: Any, inner: Inner) -> Self:
+        """Take the columns out of a mapping, a data frame or an Arrow table."""
+        table = Table.of(batch)
+        if table is None:
+            raise InvalidInputError(
+                f"must be a mapping, a data frame or an Arrow table, got {type(batch).__name__}",
+                argument="batch",
+            )
+        columns = {name: table.column(name) for name in inner.required}
+        for name in inner.optional:
+            if table.holds(name):
+                columns[name] = table.column(name)
+        if sample_weight is not None:
+            columns |= _weight_columns(sample_weight, columns, inner)
+        return cls(table, columns, inner)
+
+    def _length(self, name: str) -> int:
+        """Count the rows; a list of text labels with gaps is no array yet."""
+        column = self.columns[name]
+        if isinstance(column, (list, tuple)):
+            return len(column)
+        shape = getattr(column, "shape", None)
+        if shape is None:
+            shape = _listed(column, name).shape
+        return int(shape[0]) if shape else 0
+
+    def arrays(self) -> dict[Key, Array]:
+        """Return the columns as arrays or codes; counting the batch has already checked them."""
+        return {
+            name: part if are_texts(part) else as_array(part, name=name, allow_missing=True)
+            for name, part in self.columns.items()
+        }
+
+    def without_truth(self) -> Array | None:
+        """Return which rows have no label; None if all have one."""
+        found: Array | None = None
+        for name in self.inner.truths:
+            missing = _missing(self.columns[name], name)
+            if missing is None:
+                return None
+            found = missing if found is None else found & missing
+        return found if found is not None and found.any() else None
+
+    def without(self, missing: Array) -> Batch:
+        """Leave rows out."""
+        kept = np.flatnonzero(~missing)
+        columns = {}
+        for name in self.columns:
+            value = self.columns[name]
+            array = value if isinstance(value, np.ndarray) else _listed(value, name)
+            if len(array) != len(missing):
+                raise InvalidInputError(
+                    f"must have {len(missing)} rows, got {len(array)}", argument=name
+                )
+            columns[name] = array[kept]
+        return Batch(self.table, columns, self.inner)
+
+    def count_in(self, accumulator: Any) -> None:
+        """Check the batch: count it with an accumulator of all rows, which may refuse it."""
+        accumulator.update(dict(self.columns))
+
+    def weights(self) -> Array | None:
+        """Return the weight of each row, the maximum over members; None if all are 1."""
+        columns = dict.fromkeys(self.inner.weights)
+        given = [column for column in columns if column is not None and column in self.columns]
+        found: Array | None = None
+        for column in given:
+            weights: Any = read_weights(self.columns[column], rows=self.size, name=column)
+            found = weights if found is None else np.maximum(found, weights)
+        return found if found is None or len(given) == len(columns) else np.maximum(found, 1)
+
+
+def _missing(value: Any, name: str) -> Array | None:
+    """Return which items of a vector are missing; None if none can be."""
+    if are_texts(value):
+        return None
+    array = value if isinstance(value, np.ndarray) else _listed(value, name)
+    if array.dtype.kind == "f" and array.ndim == 1:
+        return np.asarray(np.isnan(array))
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return None
+    known = (bool, int, str)
+    return np.fromiter(
+        (type(item) not in known and is_missing(item) for item in array.tolist()),
+        bool,
+        len(array),
+    )
+
+
+def _listed(value: Any, name: str) -> Array:
+    """Make an array of the items of a column with gaps, so that rows can be left out."""
+    if isinstance(value, CodedTexts):
+        return np.asarray(value)
+    items = value.to_list() if hasattr(value, "to_list") else value
+    items = items.to_pylist() if hasattr(items, "to_pylist") else items
+    if not isinstance(items, (list, tuple)):
+        return as_array(value, name=name, allow_missing=True)
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def _weight_columns(weights: Any, columns: dict[str, Any], inner: Inner) -> dict[str, Any]:
+    """Return the weights passed by keyword, as the weight column of every member."""
+    names = [member.read.get("sample_weight") for member in inner.members]
+    for member, column in zip(inner.members, names, strict=True):
+        if column is None:
+            raise InvalidInputError(
+                f"has no meaning here: {member.cls.__name__} reads {', '.join(member.arrays)}",
+                argument="sample_weight",
+            )
+        if column in columns and column == "sample_weight":
+            raise InvalidInputError(
+                "is in the batch and is also passed by keyword", argument="sample_weight"
+            )
+    return {str(column): weights for column in names}
+
+
+def refuse_split_queries(queries: Array, groups: Array, *, name: str, column: str) -> None:
+    """Refuse queries whose rows lie in several groups."""
+    first = np.zeros(int(queries.max()) + 1, dtype=groups.dtype)
+    first[queries[::-1]] = groups[::-1]
+    apart = first[queries] != groups
+    if apart.any():
+        raise InvalidInputError(
+            f"must be the same in all rows of a query (column {column!r})",
+            argument=name,
+            position=first_index(apart),
+        )

@@ -1,0 +1,226 @@
+"""The rows of groups, and how the accumulators of the groups count them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any, Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.collection import Collection
+from streameval.accumulators.members import Members
+from streameval.accumulators.pending import Rows
+from streameval.accumulators.sealed import FlatLeaves
+from streameval.configs.inner import Inner
+from streameval.inputs.values import Value
+from streameval.states.flat import FlatStates
+from streameval.states.runs import order_in_groups
+
+__all__ = ["CODES", "TIMES", "WEIGHTS", "Counter", "GroupedRows", "Key", "Take", "groups_of"]
+
+Array = npt.NDArray[Any]
+Key = Hashable
+Take = Callable[[Any], Any]
+"""Makes an accumulator that may change: a fork for an update, a copy for a reader."""
+
+CODES, TIMES, WEIGHTS = 0, 1, 2
+"""Keys of the columns that are not in the batch; its own columns have names."""
+
+
+@attrs.frozen(eq=False)
+class GroupedRows:
+    """Checked rows: the counted columns, and the columns that define groups.
+
+    Parameters
+    ----------
+    columns : dict from name to array, shapes (n, ...)
+        The columns of the batch by name; `CODES`, `TIMES` and `WEIGHTS` where they exist.
+    size : int
+    values : list
+        The value of each code.
+    """
+
+    columns: dict[Key, Array]
+    size: int
+    values: list[Value]
+
+    @property
+    def layout(self) -> tuple[Any, ...]:
+        """The keys, types and shapes that rows must share to be pending together."""
+        return tuple(
+            (key, type(part), part.dtype, part.shape[1:]) for key, part in self.columns.items()
+        )
+
+    def taken(self, rows: Array) -> GroupedRows:
+        """Copy some of the rows."""
+        taken = {key: part[rows] for key, part in self.columns.items()}
+        return GroupedRows(taken, len(rows), self.values)
+
+    def part(self, start: int, end: int) -> GroupedRows:
+        """Return neighbouring rows, as views."""
+        part = {key: column[start:end] for key, column in self.columns.items()}
+        return GroupedRows(part, end - start, self.values)
+
+
+def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple[int, GroupedRows]]:
+    """Split rows by the number of their group, and yield the groups with rows, in order.
+
+    All rows are sorted once, whatever the number of groups.
+    """
+    counts = np.bincount(groups, minlength=n_groups)
+    found = np.flatnonzero(counts)
+    if len(found) == 1:
+        yield int(found[0]), rows
+        return
+    ordered = rows.taken(order_in_groups(groups, n_groups))
+    ends = np.cumsum(counts[found]).tolist()
+    start = 0
+    for number, end in zip(found.tolist(), ends, strict=True):
+        yield number, ordered.part(start, end)
+        start = end
+
+
+class Counter:
+    """Counts the rows of groups; what a member reads is checked once, for all groups together.
+
+    Parameters
+    ----------
+    inner : Inner
+        A single accumulator, or a collection of these.
+    rows : GroupedRows
+        Accepted rows.
+
+    Attributes
+    ----------
+    rows : GroupedRows
+        The columns that members count: those that were read, or those that `update` takes.
+    """
+
+    __slots__ = ("_inner", "_readers", "rows")
+
+    def __init__(self, inner: Inner, rows: GroupedRows) -> None:
+        self._inner = inner
+        columns: dict[Key, Array] = {}
+        self._readers = [
+            _Reader.of(member, rows.columns, number, columns)
+            for number, member in enumerate(inner.members)
+        ]
+        self.rows = GroupedRows(columns, rows.size, rows.values)
+
+    def count(self, accumulator: Any, rows: GroupedRows, take: Take) -> Any:
+        """Count some of the rows into a fork or a copy of an accumulator; None is an empty one."""
+        made = self._inner.empty() if accumulator is None else take(accumulator)
+        columns = rows.columns
+        if self._inner.cls is not Collection:
+            self._readers[0].hand_over(made, columns)
+            return made
+        held = made._held
+        forks = []
+        for member, reader in zip(held.accumulators, self._readers, strict=True):
+            fork = member._fork()
+            reader.hand_over(fork, columns)
+            forks.append(fork)
+        made._held = Members(held.names, tuple(forks))
+        return made
+
+    def count_all(self, groups: Array, n_groups: int) -> FlatLeaves:
+        """Count the rows of many groups, each with rows, into flat columns."""
+        columns = (
+            self._count_states(member, reader, groups, n_groups)
+            for member, reader in zip(self._inner.members, self._readers, strict=True)
+        )
+        return FlatLeaves(self._inner, tuple(columns))
+
+    def _count_states(
+        self, member: Any, reader: _Reader, groups: Array, n_groups: int
+    ) -> FlatStates:
+        """Count what one member reads: all groups at once, or one after the other."""
+        state_type = member.cls._state_type(member.options)
+        columns = self.rows.columns
+        if reader.is_read:
+            rows = reader.rows(columns)
+            stacks = member.cls._count_groups(member.options, rows, groups, n_groups)
+            if stacks is not None:
+                return FlatStates.of_stacks(member.options, stacks, state_type)
+        states = []
+        own = GroupedRows({key: columns[key] for key in reader.keys}, len(groups), [])
+        for _, part in groups_of(own, groups, n_groups):
+            made = member.cls._empty(member.options)
+            reader.hand_over(made, part.columns)
+            states.append(made._state)
+        return FlatStates.of(member.options, states, state_type)
+
+
+@attrs.frozen(eq=False)
+class _Reader:
+    """What one member counts.
+
+    Parameters
+    ----------
+    positional : tuple
+        The keys of the columns: of `Rows` if they have been read, else of arrays by position.
+    by_name : tuple of (array, key)
+        The keys of arrays that `update` takes by name.
+    weights : key, optional
+        The key of the weights that have been read.
+    is_read : bool
+        Whether the columns have been read.
+    is_open : bool
+        Whether the member has a user's class, which takes one batch.
+    """
+
+    positional: tuple[Key, ...]
+    by_name: tuple[tuple[str, Key], ...] = ()
+    weights: Key = None
+    is_read: bool = False
+    is_open: bool = False
+
+    @classmethod
+    def of(
+        cls, member: Any, given: Mapping[Key, Array], number: int, columns: dict[Key, Array]
+    ) -> Self:
+        """Read the columns of a member, and add what it counts to the columns of all."""
+        keys: dict[str, Key] = {}
+        for array, column in member.read.items():
+            own = (array, column)
+            key: Key = own if own in given else column
+            if key in given:
+                keys[array] = key
+        arrays = {array: given[key] for array, key in keys.items()}
+        rows = member.cls._read_rows(member.options, arrays)
+        if rows is not None:
+            parts = tuple((number, at) for at in range(len(rows.columns)))
+            columns |= zip(parts, rows.columns, strict=True)
+            if rows.weights is None:
+                return cls(parts, is_read=True)
+            columns[number, "weights"] = rows.weights
+            return cls(parts, weights=(number, "weights"), is_read=True)
+        columns |= {key: given[key] for key in keys.values()}
+        is_open = member.cls._definition.is_open
+        by_position = () if is_open else member.cls._arrays
+        first = tuple(keys.pop(array) for array in by_position)
+        return cls(first, tuple(keys.items()), is_open=is_open)
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys of all columns."""
+        named = [key for _, key in self.by_name]
+        return [*self.positional, *named, *([] if self.weights is None else [self.weights])]
+
+    def rows(self, columns: Mapping[Key, Array]) -> Rows:
+        """Return rows that have been read."""
+        weights = None if self.weights is None else columns[self.weights]
+        return Rows(tuple([columns[key] for key in self.positional]), weights)
+
+    def hand_over(self, accumulator: Any, columns: Mapping[Key, Array]) -> None:
+        """Count rows; an accumulator of a user's class is sure to accept one batch."""
+        if self.is_read:
+            accumulator._take_rows(self.rows(columns))
+            return
+        named = {array: columns[key] for array, key in self.by_name}
+        if self.is_open:
+            accumulator.update(named)
+        else:
+            accumulator.update(*[columns[key] for key in self.positional], **named)

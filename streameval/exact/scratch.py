@@ -1,0 +1,36 @@
+"""Columns of temporary floats that are reused.
+
+The system hands out newly allocated memory page by page, which takes longer than the arithmetic
+on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ROWS", "borrowed"]
+
+ROWS = 2**13
+"""The number of rows of a column, small enough for several columns to stay in the cache."""
+
+_COLUMNS = 9
+_FREE: list[npt.NDArray[np.float64]] = []
+
+
+@contextmanager
+def borrowed(columns: int) -> Iterator[npt.NDArray[np.float64]]:
+    """Lend uninitialized columns of shape (columns, ROWS) to one caller.
+
+    A second caller, on another thread or in a signal handler, gets other columns, because taking
+    them from a list and returning them are atomic. After an exception they are not returned.
+    """
+    try:
+        taken = _FREE.pop()
+    except IndexError:
+        taken = np.empty((_COLUMNS, ROWS))
+    yield taken[:columns]
+    _FREE.append(taken)

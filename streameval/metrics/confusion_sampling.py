@@ -1,0 +1,341 @@
+"""Sampling intervals of metrics of labels against predictions, and the draws for evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.inputs.labels import Label
+from streameval.metrics import confusion as metrics
+from streameval.metrics import intervals
+from streameval.metrics.confusion import Average, ClassMetric, Ratio
+from streameval.metrics.evidence import Share, refuse_fractions
+from streameval.metrics.intervals import UNDEFINED
+from streameval.metrics.label_counts import WRONG, Averaging, LabelCounts, of_examples, right
+from streameval.metrics.table import Interval
+from streameval.states.confusion import MatrixCounts, MultilabelCounts, ObservedCounts
+
+__all__ = [
+    "accuracy_interval",
+    "balanced_accuracy_interval",
+    "draws_of_accuracy",
+    "draws_of_class",
+    "draws_of_errors",
+    "draws_of_top_k",
+    "geometric_mean_interval",
+    "hamming_loss_interval",
+    "kappa_interval",
+    "matthews_interval",
+    "mean_distance_interval",
+    "ratio_interval",
+    "ratio_of_shares_interval",
+    "sum_of_shares_interval",
+    "top_k_interval",
+    "weighted_kappa_interval",
+]
+
+Floats = npt.NDArray[np.float64]
+
+
+def ratio_interval(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging, z: float) -> Any:
+    """Compute the interval of a ratio per class, or of its average over the classes."""
+    how = averaging.resolve(counts)
+    if how == "samples":
+        return _examples_interval(*of_examples(counts, ratio, averaging.zero_division), z)
+    if how == "micro":
+        return _pooled_interval(counts, ratio, z, averaging.labels)
+    if how == "binary" and isinstance(ratio, Ratio):
+        return _class_interval(counts, ratio, counts.config.positive_position, z)
+    values = ratio.of(counts.outcomes.floats, averaging.zero_division)
+    if how in (None, "binary"):
+        low, high = _class_intervals(counts, ratio, values, z)
+        if how is None:
+            return low, high
+        positive = counts.config.positive_position
+        return low[positive].item(), high[positive].item()
+    averaged = counts.averaged_over(averaging.labels)
+    weights = metrics.class_weights(values, counts.outcomes, average=how, averaged=averaged)
+    return _mean_interval(counts, ratio, how, weights, values, z)
+
+
+def _examples_interval(values: Floats, weights: Floats, z: float) -> Interval:
+    """Treat a mean over examples as a proportion with its own variance."""
+    n, value = math.fsum(weights), metrics.weighted_mean(values, weights)
+    variance = metrics.weighted_mean((values - value) ** 2, weights) / n if n else math.nan
+    return intervals.wilson(value, intervals.effective_draws(value, variance, n), z)
+
+
+def _class_intervals(
+    counts: LabelCounts, ratio: ClassMetric, values: Floats, z: float
+) -> tuple[Floats, Floats]:
+    """Compute the interval of each class from its four outcomes."""
+    outcomes = counts.outcomes.floats
+    gradient = intervals.ratio_gradient(ratio, outcomes, np.ones(len(values)))
+    variances = (outcomes * gradient * gradient).sum(axis=0)
+    draws = _draws_at_ends(counts, ratio, outcomes, values)
+    ends = [
+        _proportion_interval(*of_class, z) if of_class[2] > 0 else UNDEFINED
+        for of_class in zip(values.tolist(), variances.tolist(), draws.tolist(), strict=True)
+    ]
+    low, high = np.array(ends).reshape(-1, 2).T
+    return low, high
+
+
+def _class_interval(counts: LabelCounts, ratio: Ratio, position: int, z: float) -> Interval:
+    """Compute the interval of one class as `_class_intervals` does, in a tenth of the time."""
+    outcomes = counts.outcomes.floats[:, position].tolist()
+    above, below = ratio.parts(outcomes)
+    if not below > 0:
+        return UNDEFINED
+    value, share = above / below, 1.0 / below
+    slopes = list(zip(ratio.numerator, ratio.denominator, strict=True))
+    gradient = [(of_above - value * of_below) * share for of_above, of_below in slopes]
+    terms = zip(outcomes, gradient, strict=True)
+    variance = sum(weight * slope * slope for weight, slope in terms)
+    at_one = max(of_below - of_above for of_above, of_below in slopes)
+    heaviest = at_one if value > 0.0 else max(ratio.numerator)
+    return _proportion_interval(value, variance, min(below / heaviest, counts.n), z)
+
+
+def _mean_interval(
+    counts: LabelCounts, ratio: ClassMetric, how: Average, weights: Floats, values: Floats, z: float
+) -> Interval:
+    """Combine two approximations of the interval of a mean over classes by their wider ends.
+
+    The linear approximation accounts for dependent classes, but not for the uncertainty of a small
+    class at 0 or 1. Combining the limits of the classes (MOVER) accounts only for the latter.
+    """
+    low, high = _class_intervals(counts, ratio, values, z)
+    total = math.fsum(weights)
+    moving = (weights > 0) & ~np.isnan(low)
+    if not total or not moving.any():
+        return UNDEFINED
+    shares = weights / total
+    value = min(math.fsum(np.where(weights > 0, shares * values, 0.0)), 1.0)
+    known = counts.has_matrix
+    below = intervals.combined((shares * (values - low))[moving], independent=known)
+    above = intervals.combined((shares * (high - values))[moving], independent=known)
+
+    gradient = intervals.ratio_gradient(ratio, counts.outcomes.floats, shares)
+    if how == "weighted":  # the weights are counts too
+        by_support = np.where(weights > 0, (values - value) / total, 0.0)
+        gradient[0] += by_support
+        gradient[2] += by_support
+    draws = intervals.effective_draws(value, _variance(counts, gradient), math.inf)
+    linear_low, linear_high = intervals.wilson(value, draws, z)
+    return max(min(value - below, linear_low), 0.0), min(max(value + above, linear_high), 1.0)
+
+
+def _pooled_interval(
+    counts: LabelCounts, ratio: ClassMetric, z: float, labels: Sequence[Label] | None = None
+) -> Interval:
+    """Treat a ratio of pooled counts as a proportion with the delta method's variance."""
+    averaged = counts.averaged_over(labels)
+    pooled = metrics.pool(counts.outcomes.floats, averaged)
+    value = ratio.of(pooled, math.nan)
+    draws = _draws_at_ends(counts, ratio, pooled, value).item()
+    if not draws > 0:
+        return UNDEFINED
+    gradient = intervals.ratio_gradient(ratio, pooled, np.ones(1)) * averaged
+    return _proportion_interval(value.item(), _variance(counts, gradient), draws, z)
+
+
+def _proportion_interval(value: float, variance: float, draws_at_ends: float, z: float) -> Interval:
+    return intervals.wilson(value, intervals.effective_draws(value, variance, draws_at_ends), z)
+
+
+def _variance(counts: LabelCounts, gradient: Floats) -> float:
+    """Compute the linear variance; without a matrix, its maximum over all dependences."""
+    if isinstance(counts.state, MultilabelCounts) or not counts.has_matrix:
+        return intervals.table_deviation(counts.outcomes.floats, gradient) ** 2
+    return intervals.matrix_variance(counts.state.matrix.to_floats(), gradient)
+
+
+def _draws_at_ends(
+    counts: LabelCounts, ratio: ClassMetric, outcomes: Floats, values: Floats
+) -> Floats:
+    """Compute the draws behind values of 0 and 1, where the linear variance is 0.
+
+    One more example moves such a value by its slope ``h`` over the denominator: at 1, only an
+    error can, and at 0, only a hit. With ``e`` such examples, the distance from the end is
+    ``h e / denominator``, a proportion of ``denominator / h`` draws. Without examples it is 0.
+    """
+    _, below = ratio.parts(outcomes)
+    of_numerator, of_denominator = ratio.slopes(outcomes)
+    at_one = (of_denominator - of_numerator).max(axis=0)
+    heaviest = np.where(values > 0.0, at_one, of_numerator.max(axis=0))
+    draws = np.divide(below, heaviest, out=np.zeros(len(below)), where=below > 0)
+    return np.asarray(np.minimum(draws, counts.n))
+
+
+def accuracy_interval(counts: LabelCounts, value: float, z: float) -> Interval:
+    """Treat a share of the examples as a proportion of draws."""
+    return intervals.wilson(value, counts.n, z)
+
+
+def hamming_loss_interval(counts: LabelCounts, value: float, z: float) -> Interval:
+    """Treat a share of the examples, or of the entries for multilabel, as a proportion."""
+    if isinstance(counts.state, MultilabelCounts):
+        return _pooled_interval(counts, WRONG, z)
+    return accuracy_interval(counts, value, z)
+
+
+def top_k_interval(counts: LabelCounts, value: float, z: float) -> Interval:
+    """Treat the mean credit of examples, which ties divide, as a proportion with its variance."""
+    state, n = counts.state, counts.n
+    if not isinstance(state, MatrixCounts) or not n:
+        return accuracy_interval(counts, value, z)
+    cells = metrics.credited_cells(state.credit)
+    square = math.fsum(weight * (within / tied) ** 2 for (within, tied), weight in cells) / n
+    draws = intervals.effective_draws(value, (square - value * value) / n, n)
+    return intervals.wilson(value, draws, z)
+
+
+def balanced_accuracy_interval(counts: LabelCounts, _value: float, z: float) -> Interval:
+    """Use the macro mean of the recalls of the classes that occur."""
+    supported = counts.outcomes.support.is_positive().astype(np.float64)
+    recalls = metrics.RECALL.of(counts.outcomes.floats, 0.0)
+    return _mean_interval(counts, metrics.RECALL, "macro", supported, recalls, z)
+
+
+def matthews_interval(counts: LabelCounts, value: float, z: float) -> Interval:
+    """Use Fisher's z of the coefficient, with the variance of the delta method."""
+    if isinstance(counts.state, MultilabelCounts):  # the labels of one example may be dependent
+        return UNDEFINED
+    matrix = counts.matrix_state("matthews_corrcoef").matrix.to_floats()
+    if value == 1.0:
+        return _perfect_interval(matrix, z)
+    if _is_degenerate(matrix):
+        return UNDEFINED
+    variance = math.fsum((matrix * intervals.matthews_gradient(matrix) ** 2).ravel())
+    return intervals.fisher(value, variance, z)
+
+
+def kappa_interval(counts: LabelCounts, value: float, z: float) -> Interval:
+    """Use Fisher's z of kappa, with the variance of the delta method."""
+    matrix = counts.matrix_state("cohen_kappa").matrix.to_floats()
+    if math.isnan(value) or _is_degenerate(matrix):
+        return UNDEFINED
+    if value == 1.0:
+        return _perfect_interval(matrix, z)
+    variance = math.fsum((matrix * intervals.kappa_gradient(matrix) ** 2).ravel())
+    return intervals.fisher(value, variance, z)
+
+
+def weighted_kappa_interval(matrix: Floats, value: float, z: float, power: int) -> Interval:
+    """Treat a kappa of distances to a power as `kappa_interval` treats kappa."""
+    if math.isnan(value) or _is_degenerate(matrix):
+        return UNDEFINED
+    index = np.arange(len(matrix), dtype=np.float64)
+    penalty = abs(index[:, None] - index) ** power
+    if value == 1.0:  # as many errors as accuracy allows, each with the largest penalty
+        n = math.fsum(matrix.ravel())
+        chance = math.fsum((np.outer(matrix.sum(axis=1), matrix.sum(axis=0)) * penalty).ravel())
+        low, _ = intervals.wilson(1.0, n, z)
+        return 1.0 - (1.0 - low) * float(penalty.max()) * n * n / chance, 1.0
+    gradient = intervals.weighted_kappa_gradient(matrix, penalty)
+    return intervals.fisher(value, math.fsum((matrix * gradient * gradient).ravel()), z)
+
+
+def geometric_mean_interval(counts: LabelCounts, value: float, z: float) -> Interval:
+    """Treat the mean as a proportion with the variance of the product of independent recalls."""
+    support = counts.outcomes.support.to_floats()
+    support = support[support > 0.0]
+    if not value > 0.0:  # the slope at 0 is unknown
+        return UNDEFINED
+    recalls = metrics.RECALL.of(counts.outcomes.floats, math.nan)
+    recalls, n_classes = recalls[~np.isnan(recalls)], len(support)
+    terms = (1.0 - recalls) / (recalls * support)
+    variance = (value / n_classes) ** 2 * math.fsum(terms.tolist())
+    at_one = min(n_classes * float(support.min()), counts.n)
+    return intervals.wilson(value, intervals.effective_draws(value, variance, at_one), z)
+
+
+def mean_distance_interval(counts: LabelCounts, value: float, z: float) -> Interval:
+    """Treat the mean as a share of the largest distance, with its own variance."""
+    state = counts.matrix_state("mean_class_distance")
+    n, largest = counts.n, len(counts.labels) - 1
+    if not (n and largest):
+        return UNDEFINED
+    parts = metrics.distances(state.matrix)
+    square = math.fsum(d * d * float(part * state.matrix.unit) for d, part in enumerate(parts)) / n
+    share, variance = value / largest, (square - value * value) / (largest * largest * n)
+    low, high = intervals.wilson(share, intervals.effective_draws(share, variance, n), z)
+    return low * largest, high * largest
+
+
+def sum_of_shares_interval(first: ClassMetric, second: ClassMetric) -> Callable[..., Interval]:
+    """Make the interval of the sum of two proportions minus 1 (Newcombe, 1998, method 10)."""
+
+    def sampling(counts: LabelCounts, value: float, z: float) -> Interval:
+        outcomes = counts.outcomes.floats[:, counts.config.positive_position]
+        parts = [ratio.parts(outcomes.tolist()) for ratio in (first, second)]
+        if not all(below for _, below in parts):
+            return UNDEFINED
+        shares = [above / below for above, below in parts]
+        ends = [intervals.wilson(above / below, below, z) for above, below in parts]
+        below, above = (
+            math.hypot(*(share - end[side] for share, end in zip(shares, ends, strict=True)))
+            for side in (0, 1)
+        )
+        return max(value - below, -1.0), min(value + above, 1.0)
+
+    return sampling
+
+
+def ratio_of_shares_interval(of_positives: int, of_negatives: int) -> Callable[..., Interval]:
+    """Make the interval of a ratio of two rates, given their rows among tp, fp, fn, tn."""
+
+    def sampling(counts: LabelCounts, value: float, z: float) -> Interval:
+        tp, fp, fn, tn = every = counts.outcomes.floats[:, counts.config.positive_position].tolist()
+        hits = (every[of_positives], every[of_negatives])
+        return intervals.log_ratio(value, hits, (tp + fn, fp + tn), z)
+
+    return sampling
+
+
+def _perfect_interval(matrix: Floats, z: float) -> Interval:
+    n = math.fsum(matrix.ravel())
+    shares = np.diagonal(matrix) / n
+    return intervals.perfect_agreement(math.fsum(shares * shares), n, z)
+
+
+def draws_of_accuracy(counts: LabelCounts) -> Share:
+    """Count right examples as hits, and wrong ones as misses."""
+    refuse_fractions(counts.has_whole_weights)
+    hits = right(counts)
+    return Share.of(hits, counts.n - hits)
+
+
+def draws_of_errors(counts: LabelCounts) -> Share:
+    """Count wrong examples as hits, and right ones as misses."""
+    refuse_fractions(counts.has_whole_weights)
+    hits = right(counts)
+    return Share.of(counts.n - hits, hits)
+
+
+def draws_of_top_k(counts: LabelCounts) -> Share:
+    """Count the credit of the examples as hits, and the rest of their weight as misses."""
+    state = counts.matrix_state("top_k_accuracy")
+    refuse_fractions(counts.has_whole_weights)
+    if isinstance(state, ObservedCounts):
+        return draws_of_accuracy(counts)
+    cells = metrics.credited_cells(state.credit)
+    hits = math.fsum(weight * within / tied for (within, tied), weight in cells)
+    return Share.of(hits, counts.n - hits)
+
+
+def draws_of_class(counts: LabelCounts, ratio: Ratio, position: int) -> Share:
+    """Count the examples in a ratio of one class as hits and misses."""
+    refuse_fractions(counts.has_whole_weights)
+    above, below = ratio.parts(counts.outcomes.floats[:, position].tolist())
+    worth = int(max(ratio.numerator))
+    return Share.of(above / worth, below - above, worth)
+
+
+def _is_degenerate(matrix: Floats) -> bool:
+    return any(int(np.count_nonzero(matrix.sum(axis=axis))) < 2 for axis in (0, 1))

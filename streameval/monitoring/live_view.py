@@ -1,0 +1,415 @@
+"""What a live page shows of a commit: the cards of all rows and of slices, read pane by pane."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import compress, count
+from typing import Any, cast
+
+import attrs
+import numpy as np
+
+from streameval.accumulators.collection import heaviest
+from streameval.accumulators.evidence import slice_of
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
+from streameval.configs.windowed import WindowedConfig
+from streameval.metrics.table import Reading
+from streameval.monitoring.rules import COVERAGE, MetricRule, parse_rule
+from streameval.monitoring.series import UNDEFINED, AlertState, read_defined
+from streameval.monitoring.status import BAD, Snapshot, Status
+from streameval.monitoring.unlabelled import SliceRows, Weights
+from streameval.render.live import Alert, Card, Point, Series, Times, View
+from streameval.render.sparklines import Marks
+from streameval.render.wording import share
+from streameval.results.names import MetricName, parse_metric
+from streameval.results.result_types import RESULTS
+from streameval.results.sliced import OTHER, slice_names
+from streameval.states.panes import Span
+from streameval.states.sealed import live
+
+__all__ = ["ViewBuilder"]
+
+N_PANES = 60
+"""How many panes a series shows."""
+
+_STATES = ("firing", "pending", "silent", "resolved", "inactive")
+_CLEAR = 2.0
+_NARROWEST = 1e-9
+_REST: Any = object()  # the rows of values without a slice
+
+
+@attrs.frozen(eq=False)
+class _Counted:
+    """The values read from a pane."""
+
+    span: Span
+    start: Any
+    end: Any
+    rows: int | float
+    slices: Mapping[Any, Point]
+
+    def is_of(self, span: Span) -> bool:
+        """Return whether a pane is unchanged, by the identity of its immutable counts."""
+        return self.span.pane.part is span.pane.part and self.span.pane.rows is span.pane.rows
+
+
+@attrs.define(eq=False)
+class _Line:
+    """The data of a slice in the last view, and what was drawn of each metric."""
+
+    points: list[Point]
+    marks: list[Marks]
+
+
+@attrs.frozen(kw_only=True)
+class _Panes:
+    """The panes of a view, and what all of its cards share.
+
+    Parameters
+    ----------
+    counted : sequence of _Counted
+    n_mature : int
+        How many of the first panes are mature.
+    n_same : int
+        How many of the first panes are those of the last view.
+    empty : Point
+        What a slice without rows has.
+    """
+
+    counted: Sequence[_Counted]
+    n_mature: int
+    n_same: int
+    empty: Point
+
+    @property
+    def times(self) -> Times:
+        """When they are."""
+        starts, ends = ([getattr(one, end) for one in self.counted] for end in ("start", "end"))
+        return Times(starts, ends, [one.rows for one in self.counted], self.n_mature)
+
+    def of(self, value: Any, first: int) -> list[Point]:
+        """Return what a slice has in each pane, from the pane `first` on."""
+        return [one.slices.get(value, self.empty) for one in self.counted[first:]]
+
+
+@attrs.frozen
+class _RankedCard:
+    """The card of a slice, and what it is ranked by."""
+
+    card: Card
+    evidence: float
+
+    def rank_beside(self, whole: Card, times: Times) -> tuple[Any, ...]:
+        """Return what sorts cards: those that need attention first, then the heaviest."""
+        card = self.card
+        urgency, worse = _STATES.index(card.state), _worse(card, whole, times)
+        weight = sum([one.labelled for one in card.points])
+        return urgency, -self.evidence, -worse, -weight, card.name
+
+
+class ViewBuilder:
+    """Builds a view of each commit, and reads the panes that have changed since the one before.
+
+    The newest are read first, then older ones for some seconds; the next view continues.
+    """
+
+    def __init__(self, metrics: Sequence[MetricName], level: float, patience: float = 1.0) -> None:
+        self._metrics = metrics
+        self._level = level
+        self._patience = patience
+        self._is_complete = True
+        self._known: dict[tuple[int, int], _Counted] = {}
+        self._lines: dict[Any, _Line] = {}
+        self._viewed: list[_Counted] = []
+        self._values: dict[Any, None] = {}
+        self._has_values = False
+
+    def build(self, title: str, snapshot: Snapshot) -> View:
+        """Put together what a page shows of a commit."""
+        status, windowed = snapshot.status, snapshot.windowed
+        counted = [] if windowed is None else self._read(snapshot)
+        panes = self._panes(counted, status)
+        times = panes.times if counted else None
+        cards = [] if times is None else self._cards(windowed._config, panes, times, snapshot)
+        others = [one for one in snapshot.alerts if _is_about_all(one)]
+        return View(
+            title=title,
+            number=status.number,
+            committed=_clock_text(status.committed_at),
+            facts=_facts(status),
+            times=times,
+            whole=cards[0] if cards else None,
+            slices=cards[1:],
+            others=_shown(others),
+            level=self._level,
+            is_complete=self._is_complete,
+        )
+
+    def _cards(
+        self, config: WindowedConfig, panes: _Panes, times: Times, snapshot: Snapshot
+    ) -> list[Card]:
+        """Make the card of all rows, then those of slices in the order of attention."""
+        alerts = _alerts_by_slice(snapshot.alerts)
+        whole = self._card(panes, ..., "All rows", alerts.get(None, ()))
+        slices = [
+            self._card(panes, value, name, alerts.get(items, ()))
+            for value, name, items in self._named_values(config)
+        ]
+        slices.sort(key=lambda one: one.rank_beside(whole.card, times))
+        return [whole.card, *(one.card for one in slices)]
+
+    def _panes(self, counted: list[_Counted], status: Status) -> _Panes:
+        """Collect what all cards of a view share."""
+        until = _number(status.mature_until)
+        before, self._viewed = self._viewed, counted
+        changed = compress(count(), map(operator.is_not, before, counted))
+        return _Panes(
+            counted=counted,
+            n_mature=0 if until is None else sum(one.span.end <= until for one in counted),
+            n_same=next(changed, min(len(before), len(counted))),
+            empty=Point(0, math.nan, self._undefined),
+        )
+
+    def _named_values(self, config: WindowedConfig) -> Iterator[tuple[Any, str, Any]]:
+        """Yield each value that has a slice, its name, and its columns as alerts list them."""
+        values = [value for value in self._values if value is not _REST]
+        if values:
+            options = config.accumulator.options
+            for value, name in zip(values, slice_names(options, values), strict=True):
+                items = value if len(options.column) > 1 else (value,)
+                yield value, name, tuple(zip(options.column, items, strict=True))
+        if _REST in self._values:
+            yield _REST, OTHER, _REST  # no alert is about the rest
+
+    def _card(
+        self, panes: _Panes, value: Any, name: str, alerts: Sequence[AlertState]
+    ) -> _RankedCard:
+        """Make the card of a slice; what the last view drew of panes that stayed is kept."""
+        line = self._lines.get(value)
+        if line is None:
+            line = self._lines[value] = _Line([], [Marks() for _ in self._metrics])
+        first = min(panes.n_same, len(line.points))
+        points = line.points = line.points[:first] + panes.of(value, first)
+        series = [
+            Series(
+                str(metric),
+                [point.readings[index] for point in points],
+                _limits(metric, alerts),
+                line.marks[index],
+            )
+            for index, metric in enumerate(self._metrics)
+        ]
+        states: set[str] = {one.state for one in alerts}
+        if value is not _REST and _is_silent(points[: panes.n_mature]):
+            states.add("silent")
+        state = min(states, key=_STATES.index, default="inactive")
+        return _RankedCard(Card(name, state, _shown(alerts), series, points), _evidence(alerts))
+
+    def _read(self, snapshot: Snapshot) -> list[_Counted]:
+        """Return the newest panes in order of time, as far as patience lasts."""
+        windowed, beside = snapshot.windowed, snapshot.unlabelled
+        state = windowed._everything(windowed._held)
+        if state.newest is None:
+            return []
+        if not self._metrics:
+            self._metrics = _default_metrics(windowed, snapshot.alerts)
+        if not self._has_values:
+            self._has_values = True
+            for counted in (windowed, beside):
+                if counted is not None:
+                    self._note_values(counted)
+        known, self._known = self._known, {}
+        began, n_read = time.monotonic(), 0
+        spans = state.spans(windowed._config)[-N_PANES:]
+        for span in reversed(spans):
+            key = span.start, span.end
+            held = known.get(key)
+            if held is None or not held.is_of(span):
+                if n_read and time.monotonic() - began > self._patience:
+                    break
+                held, n_read = self._counted(span, windowed._config, beside), n_read + 1
+            self._known[key] = held
+        self._is_complete = len(self._known) == len(spans)
+        return [self._known[key] for key in reversed(self._known)]
+
+    def _note_values(self, counted: Windowed) -> None:
+        """Note the values that have rows in any pane."""
+        for part in counted._everything(counted._held).accumulators:
+            self._values |= dict.fromkeys(_values_of(live(part)))
+
+    def _counted(self, span: Span, config: WindowedConfig, beside: Windowed | None) -> _Counted:
+        """Read all slices of a pane."""
+        part = None if span.pane.part is None else live(span.pane.part)
+        by_slice = SliceRows.of_pane(span, beside)
+        values = _values_of(part)
+        if by_slice is not None and _REST not in values:
+            values = list(dict.fromkeys([*values, *_values_of(by_slice.unlabelled)]))
+        self._values |= dict.fromkeys(values)
+        rows = span.pane.rows.to_numbers().item()
+        weight, readings = self._read_slice(slice_of(part, ...))
+        slices = {...: Point(weight, weight / rows, readings)}
+        named = [value for value in values if value is not _REST]
+        for value in named:
+            weight, readings = self._read_slice(slice_of(part, value))
+            known = weight or None  # without labelled rows here, they may be among the others
+            found = None if by_slice is None else by_slice.of(value, known)
+            slices[value] = Point(weight, _coverage(found), readings)
+        if len(named) < len(values):
+            weight, readings = self._read_slice(None if part is None else part.other)
+            found = None if by_slice is None else by_slice.without(named)
+            slices[_REST] = Point(weight, _coverage(found), readings)
+        return _Counted(span, config.shown(span.start), config.shown(span.end), rows, slices)
+
+    def _read_slice(self, accumulator: Any) -> tuple[int | float, tuple[Reading, ...]]:
+        """Return the weight of a slice, and what the metrics read of it."""
+        weight = heaviest(getattr(accumulator, "n", 0))  # None without rows
+        if not weight:
+            return 0, self._undefined
+        result = accumulator.compute()
+        readings = (read_defined(result, metric, self._level) for metric in self._metrics)
+        return weight, tuple(readings)
+
+    @property
+    def _undefined(self) -> tuple[Reading, ...]:
+        return (UNDEFINED,) * len(self._metrics)
+
+
+def _coverage(weights: Weights | None) -> float:
+    return math.nan if weights is None else weights.coverage
+
+
+def _default_metrics(windowed: Windowed, alerts: Sequence[AlertState]) -> list[MetricName]:
+    """List the metrics that alerts are about, then the headline of the result."""
+    named = [one.metric for one in alerts if one.metric not in (None, COVERAGE)]
+    result = windowed._all_rows(windowed._held).compute()
+    named += [one for one in result.headline() if not result.read(one, level=0.0).is_count]
+    return [parse_metric(name) for name in dict.fromkeys(named)]
+
+
+def _values_of(part: Any) -> list[Any]:
+    """List the values that have a slice with rows."""
+    if not isinstance(part, Sliced):
+        return []
+    state = part._everything(part._held)
+    return [*state.parts, *([] if state.other is None else [_REST])]
+
+
+def _alerts_by_slice(alerts: Sequence[AlertState]) -> dict[Any, list[AlertState]]:
+    """Group alerts about metrics by the columns of their slice; None is all rows."""
+    found: dict[Any, list[AlertState]] = {}
+    for one in alerts:
+        if not _is_about_all(one):
+            key = None if one.slice is None else tuple(one.slice.items())
+            found.setdefault(key, []).append(one)
+    return found
+
+
+def _limits(metric: MetricName, alerts: Sequence[AlertState]) -> tuple[float, ...]:
+    """List the limits of the alerts about a metric."""
+    if not alerts:
+        return ()
+    return tuple(dict.fromkeys(_limit(one.rule) for one in alerts if one.metric == str(metric)))
+
+
+def _is_silent(mature: Sequence[Point]) -> bool:
+    """Return whether a slice usually has rows, but none in the newest mature pane."""
+    if not mature or mature[-1].labelled:
+        return False
+    return 2 * [one.labelled > 0 for one in mature].count(True) > len(mature)
+
+
+def _evidence(alerts: Sequence[AlertState]) -> float:
+    """Return how close an e-detector is to its alarm, in steps that keep the cards in order."""
+    shares = [
+        one.log_evidence / one.log_threshold
+        for one in alerts
+        if one.log_evidence is not None and one.log_threshold
+    ]
+    return round(min(max([*shares, 0.0]), 1.0), 1)
+
+
+def _worse(card: Card, whole: Card, times: Times) -> int:
+    """Return how clearly a slice is worse than all rows, in half widths of its intervals."""
+    found = 0.0
+    for series, other in zip(card.series, whole.series, strict=True):
+        mine, all_rows = times.newest(series.readings), times.newest(other.readings)
+        if mine is None or mine.sampling is None:
+            continue
+        low, high = mine.sampling
+        gap = float(all_rows.value) - float(mine.value)
+        found = max(found, _sign(series.metric) * gap * 2 / max(high - low, _NARROWEST))
+    return int(found) if found >= _CLEAR else 0
+
+
+@functools.cache
+def _sign(metric: str) -> int:
+    """Return -1 for a metric whose lower values are better."""
+    name = parse_metric(metric).name.rpartition("/")[2]
+    rows = (cls.TABLE[name].better for cls in RESULTS if name in cls.TABLE)
+    return -1 if next(rows, "") == "lower" else 1
+
+
+@functools.lru_cache(maxsize=1024)
+def _limit(rule: str) -> float:
+    return cast("MetricRule", parse_rule(rule)).claim.number
+
+
+def _is_about_all(alert: AlertState) -> bool:
+    """Return whether an alert is about the sources, not about a metric or a slice."""
+    return alert.metric is None or (alert.metric == COVERAGE and alert.slice is None)
+
+
+def _shown(alerts: Sequence[AlertState]) -> list[Alert]:
+    """Show the alerts that are not inactive, the most urgent ones first."""
+    ordered = sorted(alerts, key=lambda one: _STATES.index(one.state))
+    return [
+        Alert(one.rule, one.state, _time_text(one.since))
+        for one in ordered
+        if one.state != "inactive"
+    ]
+
+
+def _facts(status: Status) -> list[tuple[str, str]]:
+    """List the informative numbers of a status."""
+    facts = [("Rows", f"{status.n_rows:,}")]
+    if status.coverage is not None:
+        facts.append(("Labelled", share(status.coverage)))
+    if status.n_pending or status.label_watermark is not None:
+        facts.append(("Waiting for a label", f"{status.n_pending:,}"))
+    times = {
+        "Newest row": status.last_event_time,
+        "Rows complete until": status.watermark,
+        "Labels complete until": status.label_watermark,
+        "Panes mature until": status.mature_until,
+    }
+    facts += [(name, _time_text(time)) for name, time in times.items() if time is not None]
+    if status.is_full:
+        facts.append(("Predictions", "not read until labels come"))
+    named = {"Bad rows": status.n_bad} if status.n_bad else {}
+    named |= {
+        name.replace("_", " ").capitalize(): number
+        for name, number in status.counters.items()
+        if number and name not in (*BAD, "labels")
+    }
+    return facts + [(name, f"{number:,}") for name, number in named.items()]
+
+
+def _clock_text(seconds: float | None) -> str:
+    """Write the time of a commit in UTC."""
+    if seconds is None:
+        return "not begun yet"
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _time_text(time: Any) -> str:
+    return str(time).removesuffix("Z").removesuffix(".000000").replace("T", " ")
+
+
+def _number(time: Any) -> int | None:
+    return None if time is None else int(np.asarray(time).astype(np.int64))

@@ -1,0 +1,245 @@
+"""The result of `CatalogAccumulator`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.configs.catalog import CatalogConfig
+from streameval.metrics.catalog import coverage, entropy, gini, mean_of
+from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
+from streameval.render.blocks import ByClass, Description, Row
+from streameval.results.metric_values import MetricValue
+from streameval.results.result import SumsResult
+from streameval.results.tables import Row as TableRow
+from streameval.states.catalog import Exposures
+
+__all__ = ["Catalog"]
+
+_MAX_ITEMS = 10
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class Catalog(SumsResult):
+    """How evenly recommendations expose the items of a catalogue, and how novel the items are.
+
+    Made by `CatalogAccumulator.compute`. An exposure is a recommendation of an item within the
+    first `k` ranks.
+
+    Examples
+    --------
+    Every metric of four recommendations:
+
+    >>> import streameval as se
+    >>> acc = se.CatalogAccumulator(5, k=2, popularity=True)
+    >>> popularity = [[0.5, 0.125], [0.5, 0.25]]
+    >>> result = acc.update([["a", "b"], ["a", "c"]], popularity=popularity).compute()
+    >>> for name in result.readable():
+    ...     print(f"{name:20}{result.read(name).value:8.4f}")
+    n                     4.0000
+    n_items               5.0000
+    n_recommended         3.0000
+    coverage              0.6000
+    gini                  0.5000
+    entropy               1.5000
+    novelty               1.7500
+    average_popularity    0.3438
+    """
+
+    TASK = "catalog"
+    MADE_BY = "CatalogAccumulator"
+
+    _state: Exposures
+    _config: CatalogConfig
+
+    @property
+    def n_recommended(self) -> int:
+        """The number of distinct items that were recommended."""
+        return len(self._state.items)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items of the catalogue."""
+        return self._config.n_items
+
+    @property
+    def coverage(self) -> MetricValue:
+        """The share of the items of the catalogue that were recommended, in [0, 1]."""
+        return MetricValue(coverage(self.n_recommended, self.n_items))
+
+    @property
+    def gini(self) -> MetricValue:
+        """The Gini coefficient of the exposures of all items, in [0, 1); nan without examples.
+
+        0 if all items have the same exposure, nearly 1 if one item has all of it.
+        """
+        return MetricValue(gini(self._state.exposures, self.n_items))
+
+    @property
+    def entropy(self) -> MetricValue:
+        """The entropy of the exposures in bits, in [0, log2(n_items)]; nan without examples.
+
+        2 to its power is the number of items that, exposed equally, would have this entropy.
+        """
+        return MetricValue(entropy(self._state.exposures))
+
+    def per_item(self) -> dict[str, npt.NDArray[Any]]:
+        """List the items that were recommended in order, as columns that a data frame takes.
+
+        Returns
+        -------
+        dict of arrays, shape (n_recommended,)
+            ``item`` and ``exposure``, the weight of its recommendations.
+        """
+        state = self._state
+        return {"item": state.items.values.copy(), "exposure": state.exposures.to_numbers()}
+
+    def report(self) -> str:
+        """Lay the numbers out as a text table."""
+        return self.text(0.95)
+
+    def described(self, level: float) -> Description:
+        """Describe the result for a page: the metrics, and the items recommended most."""
+        return Description(
+            heading="Exposure of the catalogue",
+            rows={
+                name: Row(self.TABLE[name].heading, reading)
+                for name, reading in self.readings(level).items()
+            },
+            by_class=ByClass(
+                columns=("Exposure", "Share"),
+                rows=self._most_exposed(),
+                what="item",
+                title="Items recommended most",
+                caption=f"Of each state the first {_MAX_ITEMS}, at most.",
+                position="under",
+            ),
+        )
+
+    def __repr__(self) -> str:
+        """Show size and headline on one line."""
+        return (
+            f"Catalog(n={self.n}, items={self.n_recommended} of {self.n_items}, "
+            f"coverage={self.coverage:.6g}, gini={self.gini:.6g})"
+        )
+
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"item": self._item_rows}
+
+    def _item_rows(self, bounds: bool) -> list[TableRow]:  # noqa: ARG002 - all are exact
+        columns = {name: column.tolist() for name, column in self.per_item().items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def _most_exposed(self) -> dict[object, list[Reading]]:
+        columns = self.per_item()
+        first = np.argsort(-columns["exposure"].astype(np.float64), kind="stable")[:_MAX_ITEMS]
+        return {
+            columns["item"][index]: [
+                Reading(columns["exposure"][index].item(), is_count=True),
+                Reading(float(columns["exposure"][index] / self.n)),
+            ]
+            for index in first
+        }
+
+    def _why_absent(self, name: str) -> str:
+        row = self.TABLE.get(name)
+        if row is None or row.listed(self):
+            return ""
+        return (
+            f"{name!r} is not counted: make the accumulator with popularity=True, or count with "
+            "--popularity."
+        )
+
+
+_NO_TEST = "it depends on all recommendations together"
+
+
+def _has_popularity(result: Catalog) -> bool:
+    return result._config.popularity
+
+
+def _novelty(result: Catalog) -> MetricValue:
+    return MetricValue(mean_of(result._state.information, result._state.n) / math.log(2.0))
+
+
+def _average_popularity(result: Catalog) -> MetricValue:
+    return MetricValue(mean_of(result._state.popularity, result._state.n))
+
+
+Catalog.TABLE = Table(
+    EXAMPLES,
+    count_row("n_items", "Items", "The number of items of the catalogue."),
+    count_row(
+        "n_recommended",
+        "Items recommended",
+        "The number of distinct items that were recommended.",
+    ),
+    Metric(
+        name="coverage",
+        aliases=("catalog_coverage", "catalogue_coverage", "item_coverage", "itemcoverage"),
+        heading="Coverage of the catalogue",
+        help="The share of the items of the catalogue that were recommended, in [0, 1].",
+        formula=r"\frac{\#\{i : c_i > 0\}}{|I|}",
+        better="higher",
+        why_no_evidence=_NO_TEST,
+        oracle="the definition, item by item; RecBole, ItemCoverage",
+        headline=1,
+    ),
+    Metric(
+        name="gini",
+        aliases=("gini_index", "giniindex", "exposure_gini", "gini_coefficient"),
+        heading="Gini of the exposures",
+        help="The Gini coefficient of the exposures of all items, in [0, 1); nan without examples.",
+        notes="0 if all items have the same exposure, nearly 1 if one item has all of it.",
+        formula=r"\frac{\sum_i (2i - |I| - 1)\, c_{(i)}}{|I| \sum_i c_i}",
+        better="lower",
+        why_no_evidence=_NO_TEST,
+        oracle="the mean difference of all pairs of items; RecBole, GiniIndex",
+        headline=2,
+    ),
+    Metric(
+        name="entropy",
+        aliases=("distributional_coverage", "shannon_entropy", "exposure_entropy"),
+        heading="Entropy of the exposures",
+        help="The entropy of the exposures in bits, in [0, log2(n_items)]; nan without examples.",
+        notes="2 to its power is the number of items that, exposed equally, would have this "
+        "entropy.",
+        formula=r"-\sum_i \frac{c_i}{n} \log_2 \frac{c_i}{n}",
+        better="higher",
+        why_no_evidence=_NO_TEST,
+        oracle="scipy, entropy",
+        headline=3,
+    ),
+    Metric(
+        name="novelty",
+        aliases=("self_information", "mean_self_information", "efd"),
+        heading="Novelty",
+        help="The mean of -log2(popularity) over the recommendations, at least 0; nan without any.",
+        notes="In bits: an item that half of the users know has 1.",
+        value=_novelty,
+        formula=r"-\frac1n \sum \log_2 p_i",
+        better="higher",
+        why_no_evidence="the spread of its terms is not kept",
+        oracle="the definition, row by row",
+        listed=_has_popularity,
+        measured=True,
+    ),
+    Metric(
+        name="average_popularity",
+        aliases=("averagepopularity", "mean_popularity", "arp"),
+        heading="Average popularity",
+        help="The mean popularity of the recommendations, in (0, 1]; nan without any.",
+        value=_average_popularity,
+        formula=r"\frac1n \sum p_i",
+        better="lower",
+        why_no_evidence="the spread of its terms is not kept",
+        oracle="the definition, row by row; RecBole, AveragePopularity",
+        listed=_has_popularity,
+        measured=True,
+    ),
+)

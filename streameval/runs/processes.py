@@ -1,0 +1,204 @@
+"""Worker processes: started and ended together, each with a pipe of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
+from multiprocessing import resource_tracker
+from multiprocessing.context import SpawnContext
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Self
+
+from streameval.errors import BadDataError, Named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+    from multiprocessing.connection import Connection
+
+__all__ = ["AHEAD", "Team", "Worker"]
+
+_WORTH_BYTES = 2**27
+"""So many bytes of JSON lines take 0.8 s, twice as long as a worker takes to start."""
+AHEAD = 8
+"""Requests that a worker has at most; with 2, it waited a fifth of its time for this process."""
+
+
+class Team:
+    """Worker processes, started and ended together.
+
+    Parameters
+    ----------
+    n_max : int
+        How many may be started.
+
+    Attributes
+    ----------
+    workers : list of Worker
+        Those that run.
+    """
+
+    def __init__(self, n_max: int) -> None:
+        self.n_max = n_max
+        self.workers: list[Worker] = []
+
+    def start_for(self, size: int | None) -> None:
+        """Start what is worth it if so many bytes of JSON lines are to be read."""
+        self.start(0 if size is None else size // _WORTH_BYTES)
+
+    def start(self, n_workers: int) -> None:
+        """Start workers until there are so many, or as many as there may be."""
+        context = SpawnContext()  # a forked process inherits locks of threads that it lacks
+        for _ in range(len(self.workers), min(n_workers, self.n_max)):
+            with _signals_held(), _heirs_leave_interrupts():
+                self.workers.append(Worker(context))
+
+    def end(self) -> None:
+        """End all workers, whatever they do."""
+        with _signals_held():  # a second Ctrl-C would leave the others running
+            while self.workers:
+                self.workers.pop().end()  # nobody waits for what it does or still imports
+
+    def __enter__(self) -> Self:
+        """Begin; no worker runs yet."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """End all workers, even after an exception."""
+        self.end()
+
+
+class Worker:
+    """A process that answers requests one after the other.
+
+    Only this process holds the other end of its pipe, so its death ends every wait for it, even in
+    the middle of an answer. A shared queue, like that of `ProcessPoolExecutor`, would wait forever
+    for the rest. One thread sends and one receives, so that it has its next request before it has
+    answered, and neither waits for this process.
+    """
+
+    def __init__(self, context: SpawnContext) -> None:
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,))
+        self._process.start()
+        theirs.close()
+        self._sending, self._receiving = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._ahead: deque[Future[Any]] = deque()
+
+    def begin(self, request: Any) -> None:
+        """Send the first request; until it is answered, the worker has as many as it may have."""
+        self._ahead = deque([self._asked(request)] * AHEAD)
+
+    def n_ahead(self) -> int:
+        """Count the requests that it has not answered."""
+        while self._ahead and self._ahead[0].done():
+            self._ahead.popleft()
+        return len(self._ahead)
+
+    def ask(self, request: Any) -> Future[Any]:
+        """Let it answer a request.
+
+        The result raises BadDataError if it died.
+        """
+        self._ahead.append(answered := self._asked(request))
+        return answered
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        self._process.kill()
+        self._process.join()
+        for threads in (self._sending, self._receiving):
+            threads.shutdown(cancel_futures=True)
+
+    def _asked(self, request: Any) -> Future[Any]:
+        self._sending.submit(self._send, request)
+        return self._receiving.submit(self._received)
+
+    def _send(self, request: Any) -> None:
+        try:
+            self._pipe.send(request)
+        except BaseException:
+            self._process.kill()  # or the answer would be waited for
+            raise
+
+    def _received(self) -> Any:
+        try:
+            return self._pipe.recv()
+        except (EOFError, OSError):
+            raise BadDataError(
+                "a worker process died, perhaps for lack of memory; try fewer ", Named("jobs"), "."
+            ) from None
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Delay the signal handlers: a half-started process would print errors.
+
+    Blocking the signals does not suffice, since any thread of NumPy's may take them.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in _ENDING} if is_main else {}
+    arrived: list[int] = []
+    held = {number: handler for number, handler in handlers.items() if callable(handler)}
+    try:
+        for number in held:
+            signal.signal(number, lambda number, _: arrived.append(number))
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)
+
+
+_ENDING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C; a process started now inherits the mask from its first moment."""
+    resource_tracker.ensure_running()  # or the first process starts it, which undoes the mask
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# Windows has no such masks; there the workers ignore Ctrl-C from their first task on.
+_heirs_leave_interrupts = _interrupts_blocked if hasattr(signal, "pthread_sigmask") else nullcontext
+
+
+def _serve(pipe: Connection) -> None:
+    """Run a worker: answer what arrives through a pipe.
+
+    Ctrl-C, which reaches all processes of a terminal, is left to the parent.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    from streameval.runs.counter import Answers  # noqa: PLC0415 (only workers need it)
+
+    answers = Answers()
+    requests: SimpleQueue[Any] = SimpleQueue()
+    threading.Thread(target=_receive, args=(pipe, requests), daemon=True).start()
+    with suppress(OSError):  # the parent is no more
+        while True:
+            pipe.send(answers.to(requests.get()))
+
+
+def _receive(pipe: Connection, requests: SimpleQueue[Any]) -> None:
+    """Take requests from a pipe ahead of their answers.
+
+    Ends this process at once when the parent lets go of its end of the pipe, or is no more.
+    """
+    try:
+        with suppress(EOFError, OSError):
+            while True:
+                requests.put(pipe.recv())
+    finally:
+        os._exit(1)

@@ -1,0 +1,174 @@
+"""How many rows the slices of a pane have, labelled or not, against a count of the rows."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from profiles import quick_cases
+
+import streameval as se
+from streameval.monitoring.tally import Tally
+from streameval.monitoring.unlabelled import SliceRows, Weights, empty_beside, note_rows
+
+NAMED = ["DE", None]
+
+
+def windowed(**options: Any) -> se.Windowed:
+    counts = se.Collection({"a": se.ConfusionAccumulator(), "b": se.ConfusionAccumulator()})
+    sliced = se.Sliced(counts, "country", **({"values": NAMED, "max_values": 4} | options))
+    return se.Windowed(sliced, pane=10, keep=40, rollups=[(20, 80)], offset=3)
+
+
+def drawn(rng: random.Random, n_values: int, span: int) -> dict[str, Any]:
+    rows = range(rng.randrange(1, 60))
+    return {
+        "time": np.array([rng.randrange(span) for _ in rows]),
+        "country": [rng.choice(["DE", "FR", None, *range(n_values)]) for _ in rows],
+        "y_true": [rng.choice([0, 1, None]) for _ in rows],
+        "y_pred": [1 for _ in rows],
+        "sample_weight": np.array([rng.choice([0, 0.5, 1, 3]) for _ in rows]),
+    }
+
+
+def counted(
+    batches: list[dict[str, Any]], held: se.Windowed | None = None
+) -> tuple[se.Windowed, se.Windowed]:
+    held = windowed() if held is None else held
+    beside = empty_beside(held)
+    assert beside is not None
+    for batch in batches:
+        held.update(batch)
+        note_rows(beside, held, batch)
+    return held, beside
+
+
+def spans(held: se.Windowed) -> list[Any]:
+    return list(held._everything(held._held).spans(held._config))
+
+
+def of_panes(held: se.Windowed, beside: se.Windowed) -> list[SliceRows | None]:
+    return [SliceRows.of_pane(span, beside) for span in spans(held)]
+
+
+@pytest.mark.parametrize("seed", range(quick_cases(200, least=6)))
+def test_rows_of_slices_are_those_counted_one_by_one(seed: int) -> None:
+    rng = random.Random(seed)
+    batches = [drawn(rng, rng.choice([0, 1, 6]), 200) for _ in range(rng.randrange(1, 5))]
+    held, beside = counted(batches)
+    rows = [row for batch in batches for row in zip(*batch.values(), strict=True) if row[-1]]
+    n_known = 0
+    for span, found in zip(spans(held), of_panes(held, beside), strict=True):
+        assert found is not None
+        expected: dict[Any, list[float]] = defaultdict(lambda: [0, 0])
+        for time, country, truth, _, weight in rows:
+            if span.start <= time < span.end:
+                expected[country][0] += 0 if truth is None else weight
+                expected[country][1] += weight
+        shown = {value: found.of(value) for value in expected}
+        known = {value: one for value, one in shown.items() if one is not None}
+        assert known == {value: Weights(*expected[value]) for value in known}
+        assert {value for value in expected if value in NAMED} <= known.keys()
+        assert len(expected.keys() - NAMED) > 2 or len(known) == len(expected)
+        left = [expected[value] for value in expected.keys() - known.keys()]
+        assert found.without(known) == Weights(*map(sum, zip([0, 0], *left, strict=True)))
+        n_known += len(known)
+    assert n_known
+
+
+def test_both_accumulators_are_the_same_however_rows_come() -> None:
+    rng = random.Random(7)
+    batches = [drawn(rng, 6, 300) for _ in range(6)]
+    states = set()
+    for _ in range(4):
+        rng.shuffle(batches)
+        held, beside = counted(batches)
+        states.add((held.to_bytes(), beside.to_bytes()))
+    assert len(states) == 1
+
+
+@pytest.mark.parametrize("seed", range(quick_cases(150, least=4)))
+def test_tally_is_the_same_however_rows_are_cut_and_committed(seed: int) -> None:
+    rng = random.Random(seed)
+    rows = drawn(rng, rng.choice([0, 1, 6]), 200)
+    size, states = len(rows["country"]), set()
+    for attempt in range(4):
+        saved: Any = SimpleNamespace(windowed=windowed(), unlabelled=empty_beside(windowed()))
+        tally = Tally(windowed, saved)
+        left = rng.sample(range(size), size)
+        while left:
+            n_next = rng.randrange(1, size + 1) if attempt else size
+            part, left = left[:n_next], left[n_next:]
+            tally.count({name: [column[at] for at in part] for name, column in rows.items()})
+            if rng.random() < 0.4:
+                tally.take_in()
+                tally.renew()
+        tally.take_in()
+        assert tally.beside is not None
+        states.add((tally.total.to_bytes(), tally.beside.to_bytes()))
+    assert len(states) == 1
+
+
+def test_value_among_others_is_not_known() -> None:
+    rows = {"time": np.zeros(6, dtype=int), "country": list(range(6)), "y_pred": [1] * 6}
+    held, beside = counted([rows | {"y_true": [1] * 6}, rows | {"y_true": [None] * 6}])
+    (found,) = of_panes(held, beside)
+    assert found is not None
+    of = {value: found.of(value) for value in range(6)}
+    kept = [value for value, weights in of.items() if weights == Weights(1, 2)]
+    assert len(kept) == 2
+    assert [of[value] for value in of if value not in kept] == [None] * 4
+    assert found.without(kept) == Weights(4, 8)
+    assert found.without([0, 1, 2, 3]) is None
+
+
+def test_slices_of_several_columns_are_counted() -> None:
+    sliced = se.Sliced(se.ConfusionAccumulator(), ["y_pred", "time"], max_values=4)
+    rows = {"time": np.array([1, 1, 2]), "y_pred": [1, 1, 0], "y_true": [1, None, None]}
+    held, beside = counted([rows], se.Windowed(sliced, pane=10))
+    (found,) = of_panes(held, beside)
+    assert found is not None
+    assert (found.of((1, 1)), found.of((0, 2))) == (Weights(1, 2), Weights(0, 1))
+
+
+def test_panes_without_slices_have_no_rows_by_slice() -> None:
+    assert empty_beside(se.Windowed(se.ConfusionAccumulator(), pane=10)) is None
+    held, _ = counted([drawn(random.Random(1), 1, 30)])
+    assert SliceRows.of_pane(spans(held)[0], None) is None
+    assert SliceRows.of_window(held, None, 10, 13) is None
+
+
+def test_rows_that_were_not_counted_by_slice_leave_only_their_pane_unknown() -> None:
+    rng = random.Random(3)
+    before = drawn(rng, 1, 10) | {"sample_weight": None}
+    before.pop("sample_weight")
+    after = {**before, "time": np.asarray(before["time"]) + 20}
+    held, beside = counted([after])
+    held.update(before)
+    known = [found is not None for found in of_panes(held, beside)]
+    assert known == [span.start >= 13 for span in spans(held)]
+    assert SliceRows.of_window(held, beside, 10, 13) is None
+    assert SliceRows.of_window(held, empty_beside(held), 10, 13) is None
+    found = SliceRows.of_window(held, beside, 20, 33)
+    assert found is not None
+    size = len(after["country"])
+    assert found.without([]) == Weights(size - after["y_true"].count(None), size)
+
+
+def test_coverage_of_no_rows_is_nan() -> None:
+    assert math.isnan(Weights(0, 0).coverage)
+    assert Weights(1, 4).coverage == 0.25
+
+
+def test_slices_that_lack_labelled_rows_are_known() -> None:
+    rows = {"time": np.array([1]), "country": ["FR"], "y_true": [None], "y_pred": [1]}
+    held, beside = counted([rows])
+    (found,) = of_panes(held, beside)
+    assert found is not None
+    assert (found.of("FR"), found.of("DE")) == (Weights(0, 1), Weights(0, 0))
+    assert repr(found) == "SliceRows()"
