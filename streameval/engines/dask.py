@@ -112,8 +112,6 @@ class _Cluster(Engine):
 
     def start(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Start a task for each call, the first ones first unless arguments are delayed."""
-        if not calls:
-            return []
         called = partial(_with_steady_memory, function)
         if not any(is_dask_collection(argument) for call in calls for argument in call):
             name = f"{function.__name__}-{uuid4().hex}"  # one group of tasks, which workers fetch

@@ -264,6 +264,14 @@ class Regression(RequestedIntervals, CalledMetrics):
         """List the names that `read` accepts."""
         return [name for name in super().readable() if not self._is_absent(name)]
 
+    def _applicable(self) -> list[str]:
+        """List the metrics that need no argument, and what the sketch of another measure gives."""
+        names = super()._applicable()
+        if self._config.has_sketch:
+            rows = ERROR_MEASURES.values()
+            names += [row.name for row in rows if row.has_sketch and row.parameter is None]
+        return [*dict.fromkeys(names)]
+
     @property
     def _measured(self) -> MeasuredSums:
         """The state of an accumulator with measures."""

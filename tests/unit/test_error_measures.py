@@ -276,6 +276,14 @@ def test_quantile_reads_its_level_as_it_is_written(level: float, value: float) -
     assert acc.update(np.zeros(10), np.arange(10)).compute().absolute_error_quantile(level) == value
 
 
+def test_median_is_read_from_the_sketch_of_another_quantile() -> None:
+    result = measured("absolute_error_quantile(q=0.75)").compute()
+    assert result.median_absolute_error == result.absolute_error_quantile(0.5)
+    assert result.read("median_absolute_error").value == result.median_absolute_error
+    assert "median_absolute_error" in result.readable()
+    assert "median_absolute_error" not in result.readings(0.95)  # it was not requested
+
+
 def test_quantile_counts_a_weight_as_that_many_rows() -> None:
     acc = se.RegressionAccumulator(["median_absolute_error"])
     acc.update([0, 0, 0], [1, 2, 5], sample_weight=[2, 0.5, 2.5])
