@@ -35,7 +35,7 @@ class Way:
     name : str
         What is called.
     run : callable
-        From batches: the value, and what has to be kept to go on.
+        Takes batches; returns the value, and what must be kept for the next batch.
     """
 
     library: str
@@ -133,7 +133,7 @@ def table(*libraries: str) -> str:
     data = click_rates(ROWS)
     exact = float(roc_auc_score(*data))
     ways = [way for way in WAYS if not libraries or way.library in libraries]
-    head = "| | ROC AUC | off by | interval given | kept to go on |\n|---|---|---|---|---|"
+    head = "| | ROC AUC | error | interval | memory kept |\n|---|---|---|---|---|"
     return "\n".join([head, *(measured(way, data, exact) for way in ways)])
 
 

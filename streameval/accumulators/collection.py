@@ -223,7 +223,7 @@ class Collection(
         names, indices = (codec.from_json(described[field]) for field in ("names", "places"))
         columns = codec.from_json(described["columns"])
         require(isinstance(names, tuple) and 1 <= len(names) <= MAX_MEMBERS, "names")
-        require(all(isinstance(name, str) for name in names), "names that are no texts")
+        require(all(isinstance(name, str) for name in names), "names that are not text")
         nested = {"column": "bytes", "length": len(columns)}
         is_own = state.keys() == {"members"} and isinstance(state["members"], dict)
         is_own = is_own and nested.items() <= state["members"].items()

@@ -82,7 +82,7 @@ def judge(gate: Gate, reading: Reading) -> Note:
         return Note("undecided", f"{found}, undefined on these rows.")
     if reading.deciding is None:
         why = f"no sampling interval ({reading.why_none})"
-        return Note("undecided", f"{found}, {why}; --level 0 compares the value itself.")
+        return Note("undecided", f"{found}, {why}; --level 0 ignores sampling error.")
     low, high = reading.deciding
     if low < high:
         found += f" in [{low:.6g}, {high:.6g}]"

@@ -198,7 +198,7 @@ def parse_rule(text: str) -> Rule:
     Raises
     ------
     InvalidInputError
-        When the text is no rule; the message names the rule and the position.
+        When the text is not a rule; the message names the rule and the position.
     """
     if not isinstance(text, str):
         raise InvalidInputError(f"must be text, got {text!r}", argument="rule")

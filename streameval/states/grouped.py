@@ -144,7 +144,7 @@ class GroupTables(State):
     def _check_groups(self, config: GroupedConfig) -> None:
         groups, sizes = self.groups, self.sizes
         require(groups.kind in ("int64", "text"), "groups")
-        require(len(groups) or groups.kind == "int64", "no groups are no text")
+        require(len(groups) or groups.kind == "int64", "ids of no groups must be int64")
         require((groups.values[1:] > groups.values[:-1]).all(), "groups are out of order")
         require(len(groups) <= config.group_limit, "more groups than there may be")
         require(sizes.kind == "int64" and len(sizes) == len(groups), "sizes")

@@ -626,7 +626,7 @@ def _check_weights(weights: FixedPoint, size: int) -> None:
 
 def _check_ids(ids: Column, name: str) -> None:
     require(ids.kind in ("int64", "text"), name)
-    require(len(ids) or ids.kind == "int64", f"{name} of nothing are no text")
+    require(len(ids) or ids.kind == "int64", f"{name} of nothing must be int64")
     require((ids.values[1:] > ids.values[:-1]).all(), f"{name} are out of order")
 
 
@@ -738,7 +738,7 @@ def _check_gained(queries: Queries, config: RankingConfig) -> None:
         require(np.isin(gain, np.array(config.gain)[:, 1]).all(), "gains that are not mapped")
     elif config.gain == "exp2":
         power = np.frexp(gain + 1.0)
-        require((power[0] == 0.5).all() and (power[1] <= 63).all(), "gains are no powers of two")
+        require((power[0] == 0.5).all() and (power[1] <= 63).all(), "gains are not powers of two")
     is_declared = (queries.declared >= 0)[gained.query]
     require((gain[is_declared] == 1.0).all(), "gains other than 1 of a declared number")
     require(((gained.count > 0) & (gained.found <= gained.count)).all(), "gains of nothing")

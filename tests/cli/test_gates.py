@@ -167,7 +167,7 @@ def test_eval_leaves_a_gate_undecided_when_weights_have_fractions(gate, call, we
     assert done.code == 1
     assert done.err == (
         f"streameval: undecided: {gate}: 1, no sampling interval (fractional weights and "
-        "empty classes have none); --level 0 compares the value itself.\n"
+        "empty classes have none); --level 0 ignores sampling error.\n"
     )
 
 

@@ -296,7 +296,7 @@ GROUPED = {
     "groups of keys": Broken(GROUPS, "groups", {"state.groups": column(3, "uint64")}),
     "groups a shape": Broken(GROUPS, "field groups", {"state.groups": shape(3)}),
     "no groups of text": Broken(
-        NO_GROUPS, "no groups are no text", {"state.groups": column(0, "text")}
+        NO_GROUPS, "ids of no groups must be int64", {"state.groups": column(0, "text")}
     ),
     "groups in falling order": Broken(GROUPS, "groups are out of order", numbers={2: 5}),
     "a group twice": Broken(GROUPS, "groups are out of order", numbers={3: -4}),

@@ -236,7 +236,7 @@ NUMBERS = {
 
 IDS = {
     "closed keys": Changed(TRACKED, "closed", {"closed": [1, 2, 3]}, kinds={"closed": "uint64"}),
-    "no closed text": Changed(ONE, "closed of nothing are no text", kinds={"closed": "text"}),
+    "no closed text": Changed(ONE, "closed of nothing must be int64", kinds={"closed": "text"}),
     "closed in falling order": Changed(
         TRACKED, "closed are out of order", {"closed": ["b", "a", "c"]}
     ),
@@ -246,7 +246,7 @@ IDS = {
     "ids of keys": Changed(OPEN, "ids", kinds={"ids": "uint64"}),
     "ids in falling order": Changed(OPEN, "ids are out of order", {"ids": [7, -3]}),
     "ids twice": Changed(OPEN, "ids are out of order", {"ids": [7, 7]}),
-    "ids of no text": Changed(ONE, "ids of nothing are no text", kinds={"ids": "text"}),
+    "ids of no text": Changed(ONE, "ids of nothing must be int64", kinds={"ids": "text"}),
     "an id open and closed": Changed(TRACKED, "open and closed", {"ids": ["a"]}),
     "an open number among closed names": Changed(
         TRACKED, "ids of two types", {"ids": [7]}, kinds={"ids": "int64"}
@@ -435,10 +435,10 @@ GAINS = {
         "mapped", "gains that are not mapped", {"gained_gain": [key(2.0), key(0.5)]}
     ),
     "a gain of no power of two": Changed(
-        "powers", "gains are no powers of two", {"gained_gain": [key(4.0), key(1)]}
+        "powers", "gains are not powers of two", {"gained_gain": [key(4.0), key(1)]}
     ),
     "a gain of 2**63": Changed(
-        "powers", "gains are no powers of two", {"gained_gain": [key(2.0**63), key(1)]}
+        "powers", "gains are not powers of two", {"gained_gain": [key(2.0**63), key(1)]}
     ),
     "a gain of 2 where a number is declared": Changed(
         "declared", "gains other than 1 of a declared", {"gained_gain": [key(2.0)]}
