@@ -4,11 +4,13 @@ Run ``python benchmarks/dask_cluster.py --rows 1e8 --write``, which puts the tab
 scaling, and its seconds into the README; it needs the extras dask and fast, scikit-learn, and 18
 bytes of disk per row. Each way has its own process, which starts, counts some of the files, and
 then takes its turn in every round: times are those of the best round, without the start. Memory is
-the most that a process held in any round. Gathering takes a single turn after the others have
-ended, because an idle cluster takes a twelfth of a core.
+the most that a process held in any round. The last two ways take their turns after the others have
+ended, because an idle cluster takes a twelfth of a core; gathering takes only one.
 
 - One process reads the files as the adapter does, into one accumulator, or one for each value.
 - Dask counts them with `streameval.engines.dask`, and must come to the same bytes.
+- Separate workers show the limit of the machine: each counts its share of the files alone, and
+  nothing is merged.
 - Gathered, workers read the scores, and scikit-learn computes the metrics in the client.
 """
 
@@ -152,6 +154,23 @@ def on_dask(paths: list[str], work: Work, client: Any) -> Any:
     return dask.evaluate(client, paths, work.make, columns=work.columns, by=work.by)
 
 
+def separate(paths: list[str], work: Work, client: Any) -> list[int]:
+    """Let each worker count its share of the files alone; return how many rows each counted."""
+    workers = list(client.scheduler_info()["workers"])
+    shares = [paths[at :: len(workers)] for at in range(len(workers))]
+    counts = [
+        client.submit(count_share, share, work, workers=[worker], pure=False)
+        for share, worker in zip(shares, workers, strict=True)
+    ]
+    return client.gather(counts)
+
+
+def count_share(paths: list[str], work: Work) -> int:
+    """Count as one process does, with the memory settings of the adapter."""
+    found = dask._with_steady_memory(one_process, paths, work)
+    return sum(part.n for part in (found.values() if work.n_values else [found]))
+
+
 def gathered(paths: list[str], work: Work, client: Any) -> Any:
     """Fetch labels and scores, and compute here."""
     found = client.gather(client.map(partial(read, form=work.form), paths, pure=False))
@@ -178,7 +197,13 @@ def read(path: str, form: str) -> list[Any]:
     return columns
 
 
-WAYS = {"one process": one_process, "Dask": on_dask, "gathered": gathered}
+WAYS = {
+    "one process": one_process,
+    "Dask": on_dask,
+    "separate workers": separate,
+    "gathered": gathered,
+}
+SAME_BYTES = ("one process", "Dask")
 
 
 @attrs.frozen
@@ -209,7 +234,7 @@ def serve(name: str, work: Work, n_workers: int, paths: list[str], pipe: Any) ->
     with ExitStack() as opened:
         client, run = None, partial(WAYS[name], work=work)
         if name != "one process":
-            limit = WORKER_MEMORY if name == "Dask" else 0
+            limit = 0 if name == "gathered" else WORKER_MEMORY
             client = opened.enter_context(Client(opened.enter_context(cluster(n_workers, limit))))
             run = partial(run, client=client)
         run(paths[:WARM_FILES])
@@ -264,12 +289,13 @@ def measured(
 ) -> Iterator[str]:
     """Let the ways take turns, and yield a line of the table for each."""
     start = partial(serve, work=work, n_workers=n_workers, paths=paths)
-    alternating = [way for way in ways if way != "gathered"]
-    found = take_turns(alternating, start, n_rounds)
-    found |= take_turns([way for way in ways if way == "gathered"], start, 1)
+    found = take_turns([way for way in ways if way in SAME_BYTES], start, n_rounds)
+    for way in ways:
+        if way not in SAME_BYTES:
+            found |= take_turns([way], start, 1 if way == "gathered" else n_rounds)
     starts = {way: found[way][0] for way in ways}
     turns = {way: found[way][1] for way in ways}
-    if len({turn.result for way in ways if way != "gathered" for turn in turns[way]}) > 1:
+    if len({turn.result for way in SAME_BYTES for turn in turns.get(way, ())}) > 1:
         sys.exit(f"{name}: the ways give different bytes")
     base = min(turn.seconds for turn in turns[ways[0]])
     for way in ways:

@@ -131,7 +131,8 @@ def _count_together(
             pending.append(_done(here.answer(block)))
         while pending and (pending[0].done() or len(pending) > _MAX_PENDING * len(workers)):
             yield _told(pending.popleft())
-    yield from map(_told, pending)
+    while pending:
+        yield _told(pending.popleft())
     rests = [worker.ask(None) for worker in workers if worker in asked]
     found = [here.rest(), *(rest.result() for rest in rests)]
     yield from (rest for rest in found if rest is not None)
