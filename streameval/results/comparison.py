@@ -18,7 +18,7 @@ from streameval.errors import InvalidInputError, Named
 from streameval.metrics.intervals import normal_quantile
 from streameval.render import notebook
 from streameval.render.sheets import Column, Grid, sheet_text
-from streameval.render.text import numbers
+from streameval.render.text import numbers, plural
 from streameval.results.ranking import Ranking
 
 __all__ = ["Comparison", "Difference", "compare"]
@@ -113,7 +113,7 @@ class Difference(Cached):
 
     @property
     def t(self) -> float:
-        """The paired t statistic: the mean difference over its standard error.
+        """The paired t statistic, which is the mean difference over its standard error.
 
         nan with fewer than two queries, or if all differences are 0.
         """
@@ -135,7 +135,7 @@ class Difference(Cached):
 
     @cached_property
     def randomization_pvalue(self) -> float:
-        """The two-sided p-value of Fisher's randomisation test.
+        """The two-sided p-value of Fisher's randomization test.
 
         If the systems were equal, each difference would be equally likely to have the other sign.
         The value is the share of sign patterns whose mean is at least as far from 0. It uses all
@@ -222,9 +222,11 @@ class Comparison(Mapping[str, Difference]):
             ),
             Column(["p", *(f"{item.randomization_pvalue:.4f}" for item in items)]),
         ]
-        left_out = self.n_only_a + self.n_only_b
-        said = [f"{left_out:,} queries are in one only, and left out"] if left_out else []
-        said.append("p of the randomisation test, two-sided")
+        only = [(self.n_only_a, "a"), (self.n_only_b, "b")]
+        said = [
+            f"{plural(n, 'query', 'queries')} only in {name}, left out" for n, name in only if n
+        ]
+        said.append("p of the randomization test, two-sided")
         return sheet_text([Grid(columns, caption="\n".join(said))])
 
     def __repr__(self) -> str:
@@ -248,7 +250,7 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
     a, b : Ranking
         Results of accumulators made with ``per_query=True``.
     permutations : int
-        The number of random sign patterns of the randomisation test.
+        The number of random sign patterns of the randomization test.
     seed : int
         The seed of the random generator: the same seed gives the same p-value.
 
@@ -256,13 +258,13 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
     -------
     Comparison
         For each measure of both: means, wins, ties and losses, the paired t-test, and Fisher's
-        randomisation test (Smucker, Allan and Carterette, 2007).
+        randomization test (Smucker, Allan and Carterette, 2007).
 
     Raises
     ------
     InvalidInputError
-        When an argument is not such a result, its queries have weights other than 1, or the
-        results share no measure or no query.
+        When an argument is not such a result, its queries have weights other than 1, the results
+        share no measure or no query, or options such as `ties` define the same measure differently.
 
     Examples
     --------
@@ -291,9 +293,10 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
             )
     permutations = positive_integer(permutations, name="permutations")
     seed = natural_number(seed, name="seed")
-    shared = [name for name in a if name in b]
+    shared = [name for name in a._config.means if name in b._config.means]
     if not shared:
         raise InvalidInputError("must have a measure that `a` has too", argument="b")
+    _check_conventions(a, b, shared)
     mine, theirs = _pairs(columns[0]["query"], columns[1]["query"])
     differences = {}
     for name in shared:
@@ -302,6 +305,30 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
         differences[name] = Difference(x[known], y[known], permutations, seed)
     only = [len(column["query"]) - len(mine) for column in columns]
     return Comparison(differences, *only)
+
+
+def _check_conventions(a: Ranking, b: Ranking, shared: list[str]) -> None:
+    """Refuse results whose options give the same name to different measures.
+
+    `negative` and `nan` may differ: where they raise, there was nothing to treat otherwise.
+    """
+    parsed = [measure(name) for name in shared]
+    options = ["relevance_level", "ties", "unjudged"]
+    options += ["gain"] * any(item.uses_gains for item in parsed)
+    options += ["ap_norm"] * any(item.family == "map" for item in parsed)
+    pairs = [(name, getattr(a._config, name), getattr(b._config, name)) for name in options]
+    for name in shared:
+        mine, theirs = a._policies(name), b._policies(name)
+        pairs += [(option, mine[option], theirs[option]) for option in mine]
+    for option, mine, theirs in pairs:
+        if mine != theirs:
+            raise InvalidInputError(
+                "must be counted with the options of `a`: ",
+                Named(option, repr(theirs)),
+                ", and in `a` ",
+                Named(option, repr(mine)),
+                argument="b",
+            )
 
 
 def _pairs(

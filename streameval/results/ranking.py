@@ -228,6 +228,11 @@ class Ranking(Result, Mapping[str, Bounded]):
             policies(absent, names, MISSING, name="missing"),
         )
 
+    def _policies(self, name: str) -> dict[str, str]:
+        """Return how a measure counts empty and missing queries."""
+        index = self._config.means.index(name)
+        return {"empty": self._empty[index], "missing": self._missing[index]}
+
     def __getitem__(self, name: str) -> Bounded:
         """Look up the mean of a measure, or a requested quantile."""
         asked = self._quantile_of(name)
@@ -253,7 +258,7 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     @property
     def ndcg(self) -> Mapping[int, Bounded]:
-        """The mean normalised discounted cumulative gain, by cutoff."""
+        """The mean normalized discounted cumulative gain, by cutoff."""
         return self._by_cutoff("ndcg")
 
     @property
@@ -309,7 +314,7 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     @property
     def stderr(self) -> dict[str, float]:
-        """The standard error of each mean: the deviation of the queries over sqrt(n).
+        """The standard error of each mean, which is the deviation of the queries over sqrt(n).
 
         nan with fewer than two queries. Geometric means use the delta method. Fractional weights
         raise InvalidInputError.

@@ -131,7 +131,7 @@ def test_queries_of_one_side_are_left_out_and_counted(kind: Any) -> None:
     names = np.array([f"q{i}" if kind is object else i for i in range(12)], dtype=kind)
     compared = se.compare(evaluated(1, names[:8]), evaluated(2, names[3:]))
     assert (compared.n_only_a, compared.n_only_b, compared["map"].n) == (3, 4, 5)
-    assert "7 queries are in one only" in compared.report()
+    assert "\n3 queries only in a, left out\n4 queries only in b, left out\n" in compared.report()
 
 
 def test_queries_without_an_answer_are_left_out() -> None:
@@ -228,6 +228,44 @@ def test_bad_arguments_are_named(a: Any, b: Any, options: Any, message: str) -> 
     with pytest.raises(se.InvalidInputError, match=message) as caught:
         se.compare(a(), b(), **options)
     assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "measures"),
+    [
+        ("ties", "pessimistic", ("mrr",)),
+        ("relevance_level", 2, ("mrr",)),
+        ("unjudged", "drop", ("mrr",)),
+        ("empty", "skip", ("mrr",)),
+        ("missing", "skip", ("mrr",)),
+        ("gain", "exp2", ("mrr", "ndcg")),
+        ("ap_norm", "min", ("mrr", "map@2")),
+    ],
+)
+def test_results_of_other_conventions_are_refused(option: str, value: Any, measures: Any) -> None:
+    a, b = evaluated(1, [1], measures), evaluated(1, [1], measures, **{option: value})
+    with pytest.raises(
+        se.InvalidInputError, match=rf"^`b` must be counted with the options of `a`: {option}="
+    ):
+        se.compare(a, b)
+
+
+def test_options_that_no_shared_measure_reads_may_differ() -> None:
+    options = {"gain": "exp2", "ap_norm": "min", "negative": "zero", "nan": "last"}
+    a = evaluated(1, [1], ("mrr", "map"), empty={"map": "skip"})
+    b = evaluated(1, [1], ("mrr", "ndcg"), **options)
+    assert list(se.compare(a, b)) == ["mrr"]
+
+
+def test_policies_of_the_result_decide() -> None:
+    acc = se.RankingAccumulator(["mrr"], per_query=True).update([[0, 1]], [[0.1, 0.2]], query=[1])
+    with pytest.raises(se.InvalidInputError, match=r"empty='skip', and in `a` empty='zero'\.$"):
+        se.compare(acc.compute(), acc.compute(empty="skip"))
+
+
+def test_quantiles_over_queries_are_not_compared() -> None:
+    results = (evaluated(seed, range(9), ("map", "map[median]")) for seed in (1, 2))
+    assert list(se.compare(*results)) == ["map"]
 
 
 def test_values_stream_out_as_they_are_counted() -> None:
