@@ -144,8 +144,8 @@ def read_observed(
             Named("classes", '"auto"'),
             " takes labels",
             argument="y_pred",
-            remedy="Pass from_scores=False if these are labels, or list the classes in the order "
-            "of the score columns.",
+            remedy="Make the accumulator with from_scores=False if these are labels, or list the "
+            "classes in the order of the score columns.",
         )
     prediction = y_pred if isinstance(y_pred, CodedTexts) else as_labels(y_pred, name="y_pred")
     check_vector(prediction, rows=len(truth), name="y_pred")
@@ -293,7 +293,7 @@ def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> npt.NDArra
         raise InvalidInputError(
             f"must have shape (n, {config.n_classes}) as scores, got {y_pred.shape}",
             argument="y_pred",
-            remedy="Pass from_scores=False if these are labels.",
+            remedy="Make the accumulator with from_scores=False if these are labels.",
         )
     check_matrix(y_pred, rows=rows, columns=config.n_classes, name="y_pred")
     return as_comparable(y_pred, name="y_pred")

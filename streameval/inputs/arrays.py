@@ -464,7 +464,10 @@ def _integral(array: npt.NDArray[Any], given: Any, name: str) -> npt.NDArray[np.
     if array.dtype.itemsize < 8:
         array = array.astype(np.float64)  # float16 cannot be compared with 2**63
     _refuse_first(~np.isfinite(array), array, name, "must hold labels")
-    _refuse_first(array != np.trunc(array), array, name, "must hold labels, whole if numbers")
+    remedy = ("The true labels are the first argument.",) if name == "y_true" else ()
+    _refuse_first(
+        array != np.trunc(array), array, name, "must hold labels, whole if numbers", remedy
+    )
     past = np.abs(array) >= 2.0**63
     if past.any():
         _refuse_first(past, _exact(given, array, name), name, _WITHIN)
@@ -490,12 +493,18 @@ def _flattened(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _refuse_first(
-    bad: npt.NDArray[np.bool_], array: npt.NDArray[Any], name: str, rule: str
+    bad: npt.NDArray[np.bool_],
+    array: npt.NDArray[Any],
+    name: str,
+    rule: str,
+    remedy: tuple[str, ...] = (),
 ) -> None:
     if bad.any():
         item = array.ravel()[int(bad.argmax())]
         shown = item.item() if isinstance(item, np.generic) else item
-        raise InvalidInputError(f"{rule}, got {shown!r}", argument=name, position=first_index(bad))
+        raise InvalidInputError(
+            f"{rule}, got {shown!r}", argument=name, position=first_index(bad), remedy=remedy
+        )
 
 
 def _one_line(error: BaseException) -> str:

@@ -81,6 +81,7 @@ Classes = ClassSet | Literal["auto"]
 
 MAX_CLASSES = 2**15  # a matrix of 8 GiB
 MAX_LABEL_CHARACTERS = 2**20
+_IGNORED_BY_TORCH = -100  # the default `ignore_index` of its losses
 _SHOWN = 6  # labels in a message
 _SEARCHED = 10_000  # labels of a batch that are looked at for a message
 _DENSE = 4  # numbers this dense in their range are found by counting, 10 times as fast
@@ -289,7 +290,7 @@ def encode(
             f"must hold {_shown(classes)}, got {canonical_label(unknown, name=name)!r}",
             argument=name,
             position=first_index(~known),
-            remedy=_listing(labels) if isinstance(classes, int) else (),
+            remedy=_remedy(labels, unknown, classes, name),
         )
     return codes
 
@@ -439,6 +440,16 @@ def _ordered(
     labels = np.array(classes, dtype=np.int64)
     order = np.argsort(labels)
     return labels[order], order
+
+
+def _remedy(
+    labels: npt.NDArray[Any], unknown: Any, classes: int | tuple[Label, ...], name: str
+) -> tuple[object, ...]:
+    """Say what to do about a label that is not among the classes."""
+    if name == "y_true" and unknown == _IGNORED_BY_TORCH:
+        option = Named("ignore_label", str(_IGNORED_BY_TORCH))
+        return "To leave out such rows, set ", option, "."
+    return _listing(labels) if isinstance(classes, int) else ()
 
 
 def _listing(labels: npt.NDArray[Any]) -> tuple[object, ...]:

@@ -138,8 +138,8 @@ def test_as_labels_takes_the_largest_float16() -> None:
 @pytest.mark.parametrize("label", [0.5, np.nan, np.inf, -np.inf, 1e300])
 @pytest.mark.parametrize("dtype", ["float64", "longdouble"])
 def test_as_labels_refuses_a_float_that_is_no_label(label: float, dtype: str) -> None:
-    with pytest.raises(se.InvalidInputError, match=r"`y_true` must hold labels.* at position 2\.$"):
-        as_labels(np.array([0, 1, label], dtype), name="y_true")
+    with pytest.raises(se.InvalidInputError, match=r"`y_pred` must hold labels.* at position 2\.$"):
+        as_labels(np.array([0, 1, label], dtype), name="y_pred")
 
 
 def test_as_scores_keeps_infinities() -> None:

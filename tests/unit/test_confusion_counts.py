@@ -18,11 +18,11 @@ LARGEST = 2**63 - 1
 
 NO_ROWS_OF_SCORES = (
     "`y_pred` must have shape (n, 3) as scores, got (2,). "
-    "Pass from_scores=False if these are labels."
+    "Make the accumulator with from_scores=False if these are labels."
 )
 FLOATS_FOR_AUTO = (
-    '`y_pred` holds floats, and classes="auto" takes labels. Pass from_scores=False if '
-    "these are labels, or list the classes in the order of the score columns."
+    '`y_pred` holds floats, and classes="auto" takes labels. Make the accumulator with '
+    "from_scores=False if these are labels, or list the classes in the order of the score columns."
 )
 NO_PRESENCE = (
     "`y_pred` must hold 0 and 1, got 5 at position (0, 1). "

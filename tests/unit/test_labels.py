@@ -363,6 +363,15 @@ def test_update_names_an_unknown_label_and_its_position(
     assert str(caught.value) == f"`{argument}` {message}."
 
 
+@pytest.mark.parametrize("classes", [3, [0, 1, 2]])
+def test_the_label_that_torch_ignores_is_answered_with_the_option(classes: Any) -> None:
+    message = r"got -100 at position 1\. To leave out such rows, set ignore_label=-100\.$"
+    with pytest.raises(se.InvalidInputError, match=message):
+        se.ConfusionAccumulator(classes).update([0, -100], [1, 2])
+    kept = se.ConfusionAccumulator(classes, ignore_label=-100).update([0, -100], [1, 2])
+    assert kept.n == 1
+
+
 @pytest.mark.parametrize(
     ("classes", "labels"),
     [(2, ["0", "1"]), ([5, 9], ["5", "9"]), (["0", "1"], [0, 1])],

@@ -237,7 +237,13 @@ ARRAYS = [
     update("tensor", "`y_pred` must be a dense tensor of numbers: sparse.", [1], Tensor()),
     update("uint64", "`y_true` must hold labels below 2**63", np.array([2**63], np.uint64), [1]),
     update("nan-label", "`y_true` must hold labels, got nan", [np.nan], [1]),
-    update("half-label", "`y_true` must hold labels, whole if numbers, got 0.5", [0.5], [1]),
+    update(
+        "half-label",
+        "`y_true` must hold labels, whole if numbers, got 0.5 at position 0. The true labels are "
+        "the first argument.",
+        [0.5],
+        [1],
+    ),
     update("large-label", "`y_true` must hold labels within 64 bits", [1e300], [1]),
     update("string-scores", "`y_pred` must hold scores, got strings", [1], ["a"], from_scores=True),
     update("nan-score", "`y_pred` must not hold NaN, got NaN at position 0.", [1], [np.nan]),
