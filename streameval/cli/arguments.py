@@ -621,7 +621,7 @@ def _add_catalog(group: argparse._ArgumentGroup) -> None:
             "its rank in the list, from 1, default rank; ranks beyond --top-k do not count",
         ),
         ("--popularity", None, "COLUMN", "add novelty, from the popularity of the item in (0, 1]"),
-        ("--n-items", values.positive, "N", "the number of items in the catalogue"),
+        ("--n-items", values.positive, "N", "the number of items in the catalog"),
     )
 
 

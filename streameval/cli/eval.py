@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -16,14 +17,23 @@ from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.progress import Progress
 from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
-from streameval.cli.tasks import plan_of, task_asked_for
+from streameval.cli.tasks import COMPARE_RUNS, plan_of, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live
 from streameval.cli.window_text import split_up
+from streameval.configs.paired import ERRORS, PAIRED_MEASURES
 from streameval.errors import BadDataError, UnknownMetricError
-from streameval.io import STANDARD_INPUT, Dialect, format_of, name_of, size_of
-from streameval.io.errors import ScatteredQueryError
+from streameval.io import (
+    STANDARD_INPUT,
+    Dialect,
+    format_of,
+    iter_run,
+    name_of,
+    read_qrels,
+    size_of,
+)
+from streameval.io.errors import RepeatedQueryError, ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
 from streameval.runs.files import files_of
@@ -35,7 +45,7 @@ from streameval.runs.totals import Tally
 from streameval.runs.workers import count_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from streameval.cli.options import Options, Reporting
     from streameval.cli.window_text import Windows
@@ -48,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 _TOP = 20
+_SWAPPED = " Are the run and --qrels swapped?"
 _MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
 _OF_FORMATS = ("format", "delimiter", "header", "decimal")
@@ -72,10 +83,20 @@ def evaluate(options: Options) -> Outcome:
     with closing(_source(options)) as source, Team(options.jobs - 1) as team:
         team.start_for(_total_size(_json_lines(options)))
         try:
-            return _evaluated(task, source, options, team)
-        except ScatteredQueryError:
-            source.gather()
-            return _evaluated(task, source, options, team)
+            return _evaluated_or_gathered(task, source, options, team)
+        except BadDataError as error:
+            advice = _advice_on_files(error, options)
+            if not advice:
+                raise
+            raise BadDataError(f"{error.told(option_words)}{advice}") from None
+
+
+def _evaluated_or_gathered(task: str, source: Source, options: Options, team: Team) -> Outcome:
+    try:
+        return _evaluated(task, source, options, team)
+    except ScatteredQueryError:
+        source.gather()
+        return _evaluated(task, source, options, team)
 
 
 def _evaluated(task: str, source: Source, options: Options, team: Team) -> Outcome:
@@ -87,7 +108,7 @@ def _evaluated(task: str, source: Source, options: Options, team: Team) -> Outco
     else:
         raise _no_rows(options, source.left())
     plan = attrs.evolve(plan_of(task)(options, rows), words=option_words, advice=_PARTIAL)
-    _check_metrics(plan, options.reporting)
+    _check_metrics(plan, task, options)
     counting = _split(plan, options, rows)
     with suppress(UnknownMetricError):  # a metric of a class that no row has yet
         evidence_of(_of_rows(counting.make(), counting), options.reporting)
@@ -181,12 +202,35 @@ def _source(options: Options) -> Source:
     once = [what for what, name in read if name == STANDARD_INPUT]
     if len({*once}) > 1:
         raise UsageError(f"standard input cannot be {' and '.join(dict.fromkeys(once))}.")
-    return JudgedRuns(
-        options.files,
-        qrels,
-        count_missing=options.count_missing is None,
-        max_documents=options.max_docs,
-    )
+    try:
+        return JudgedRuns(
+            options.files,
+            qrels,
+            count_missing=options.count_missing is None,
+            max_documents=options.max_docs,
+        )
+    except BadDataError as error:
+        if _can_read(iter_run, qrels):
+            raise BadDataError(f"{error}{_SWAPPED}") from None
+        raise
+
+
+def _advice_on_files(error: BadDataError, options: Options) -> str:
+    """Say what to do about files of the wrong sort; empty if nothing points to it."""
+    if isinstance(error, RepeatedQueryError) and options.task == "ranking":
+        return COMPARE_RUNS
+    is_run = options.qrels is not None
+    return _SWAPPED if is_run and any(_can_read(read_qrels, file) for file in options.files) else ""
+
+
+def _can_read(read: Callable[[str], Iterable[Any]], file: str) -> bool:
+    """Tell whether a file has rows that a reader can read, at least the first ones."""
+    if is_read_once(file):
+        return False
+    try:
+        return next(iter(read(file)), None) is not None
+    except BadDataError:
+        return False
 
 
 def _check_dialect(options: Options) -> None:
@@ -208,11 +252,40 @@ def _check_output(options: Options) -> None:
     check_state_output(options.output, inputs)
 
 
-def _check_metrics(plan: Plan, reporting: Reporting) -> None:
+def _check_metrics(plan: Plan, task: str, options: Options) -> None:
     """Catch a typo in a metric name before hours of reading."""
-    result = plan.make().compute()
+    result, reporting = plan.make().compute(), options.reporting
     for metric in (*reporting.metrics, *(gate.metric for gate in reporting.gates)):
-        result.check(metric)
+        try:
+            result.check(metric)
+        except UnknownMetricError as error:
+            name = metric.name
+            is_paired = task == "paired"
+            advice = _measure_to_add(name, options) if is_paired else _task_to_run(task, name)
+            if not advice:
+                raise
+            raise UsageError(f"{error.told(option_words)} {advice}") from None
+
+
+def _measure_to_add(name: str, options: Options) -> str:
+    """Say which measure has a metric of two models; empty if none has."""
+    base = re.sub("_(a|b|difference|pvalue)$", "", name)
+    measured = options.measures or ()
+    known = ERRORS if options.task == "regression" else PAIRED_MEASURES
+    if base not in known or base in measured:
+        return ""
+    return f"Add --measures {','.join((*measured, base))}."
+
+
+def _task_to_run(task: str, name: str) -> str:
+    """Say which other task has a metric, since a command has one; empty if none has."""
+    from streameval.results.result_types import RESULTS  # noqa: PLC0415 (all, for a message)
+
+    pairs = [(cls.TASK, row) for cls in RESULTS if cls.IS_TASK for row in cls.TABLE.called(name)]
+    exact = [(other, row) for other, row in pairs if row.name == name]
+    tasks = dict.fromkeys(other for other, _ in exact or pairs)
+    asked = " or ".join(f"--task {other}" for other in tasks)
+    return f"For {name}, run a second command with {asked}." if asked and task not in tasks else ""
 
 
 class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read again)

@@ -8,7 +8,7 @@ import attrs
 
 from streameval.errors import BadDataError
 
-__all__ = ["BadRow", "ScatteredQueryError", "shown"]
+__all__ = ["BadRow", "RepeatedQueryError", "ScatteredQueryError", "shown"]
 
 _SHOWN = 40
 # The depth is limited too: the repr of a deeply nested value can exceed the recursion limit.
@@ -19,6 +19,10 @@ _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN
 
 class ScatteredQueryError(BadDataError):
     """A query of a run reappears after another one: its rows are not contiguous."""
+
+
+class RepeatedQueryError(BadDataError):
+    """A query is in two files, as in the runs of two systems."""
 
 
 @attrs.frozen

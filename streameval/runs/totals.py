@@ -12,7 +12,7 @@ from streameval.errors import (
     Named,
 )
 from streameval.io import BadRow
-from streameval.io.errors import shown
+from streameval.io.errors import RepeatedQueryError, shown
 from streameval.runs.counting import Share
 
 if TYPE_CHECKING:
@@ -170,9 +170,10 @@ class Seen:
         """
         for query in queries:
             if query in self._sources:
-                before = self._sources[query]
-                again = "comes twice" if before == source else f"is in {before} as well"
-                raise BadDataError(f"{source}: query {shown(query)} {again}.")
+                before, what = self._sources[query], f"{source}: query {shown(query)}"
+                if before == source:
+                    raise BadDataError(f"{what} comes twice.")
+                raise RepeatedQueryError(f"{what} is in {before} as well.")
             self._sources[query] = source
 
     def __contains__(self, query: object) -> bool:

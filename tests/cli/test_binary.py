@@ -352,8 +352,8 @@ def test_binary_leaves_the_auc_undecided_without_an_interval(options, call, writ
     assert done.code == 1
     assert done.err == (
         "streameval: undecided: roc_auc>=0.5: 1, no sampling interval (an AUC of 0 or 1, a class "
-        "of fewer than two and fractional weights have none); --level 0 compares the value "
-        "itself.\n"
+        "of fewer than two and fractional weights have none); --level 0 ignores sampling "
+        "error.\n"
     )
     assert call("eval", log, *BINARY, "--fail-under", "roc_auc>=0.5", "--level", 0).code == 0
 
@@ -406,6 +406,10 @@ def test_binary_states_merge_and_show(call, evaluate):
         (
             ["--pos-label", "x"],
             "--pos-label must be an integer as the labels are, got 'x'.",
+        ),
+        (
+            ["--pos-label", "Malignant", "--label", "label"],
+            "--pos-label: none of the first rows has the label 'Malignant'; did you mean 'mali",
         ),
         (["--label", "y_true,id"], "--label takes one column, unless --multilabel is given."),
         (["--classes", "3"], "`y_score` holds one value a row, but there are 3 classes."),

@@ -1,4 +1,4 @@
-"""``--task catalog``: recommendations of a catalogue, row by row."""
+"""``--task catalog``: recommendations of a catalog, row by row."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_catalog_counts_every_row_without_ranks(name, call, write):
     [
         (
             ("--task", "catalog"),
-            "--task catalog needs --n-items, the number of items in the catalogue.",
+            "--task catalog needs --n-items, the number of items in the catalog.",
         ),
         ((*CATALOG, "--item", "movie"), "no column 'movie' in the first rows: choose from"),
         ((*CATALOG, "--rank", "place"), "no column 'place' in the first rows: choose from"),

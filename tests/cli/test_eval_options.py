@@ -56,6 +56,50 @@ def test_eval_takes_the_positive_score_of_two_listed_classes(call, write):
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+@pytest.mark.parametrize(
+    ("options", "positive"),
+    [([], 1), (["--pos-label", "0"], 0), (["--classes", "0,1"], 1), (["--classes", "1,0"], 0)],
+)
+def test_eval_refuses_scores_of_two_models_for_two_classes(options, positive, name, call, write):
+    log = write(name, [{"y_true": 1, "p": 0.75, "p b": 0.5}, {"y_true": 0, "p": 0.5, "p b": 0.5}])
+    done = call("eval", log, "--score", "p,p b", *options)
+    assert done.code == 2
+    assert done.err == (
+        "streameval: error: `p,p b` are two scores for two classes, but do not sum to 1. Name one "
+        f"column for the probability of class {positive}; to compare two models use --score p "
+        "--versus 'p b'.\n"
+    )
+
+
+def test_eval_does_not_advise_to_compare_models_that_are_compared(call, write):
+    log = write("a.csv", [{"y_true": 1, "p": 0.5, "q": 0.5, "r": 0.5, "s": 0.75}])
+    done = call("eval", log, "--score", "p,q", "--versus", "r,s")
+    assert done.code == 2
+    assert done.err.endswith(" Name one column for the probability of class 1.\n")
+    assert "`r,s` are two scores" in done.err
+
+
+@pytest.mark.parametrize(
+    ("scores", "options"),
+    [((0.3335, 0.6660), []), ((0.25, 0.5), ["--scores", "real"])],
+    ids=["rounded", "logits"],
+)
+def test_eval_takes_two_named_scores_of_two_classes(scores, options, call, write):
+    log = write("a.csv", [dict(zip(("y_true", "p", "q"), (1, *scores), strict=True))])
+    found = state(call, log, "--score", "p,q", *options, "--threshold", 0.5)
+    assert found.compute().tp == 1
+
+
+def test_eval_names_a_row_whose_score_of_two_is_no_probability(call, write):
+    log = write("a.csv", [{"y_true": 1, "p": 0.5, "q": 1.75}])
+    done = call("eval", log, "--score", "p,q")
+    assert (done.code, "a.csv, line 2: `p,q` must lie in [0, 1], got 1.75." in done.err) == (
+        3,
+        True,
+    )
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
 @pytest.mark.parametrize("classes", ["auto", "owl,dog,cat"])
 def test_eval_counts_words(classes, name, call, write):
     log = write(name, WORDS)

@@ -248,6 +248,27 @@ def test_name_of_another_tool_or_task_is_suggested_to_classification(
 
 
 @pytest.mark.parametrize(
+    ("typed", "tasks"),
+    [
+        ("roc_auc", "--task binary"),
+        ("auc", "--task binary or --task grouped"),
+        ("ndcg@10", "--task ranking"),
+    ],
+)
+def test_metric_of_another_task_needs_a_second_command(typed, tasks, call, labels):
+    done = call("eval", labels, "--metrics", f"accuracy,{typed}")
+    assert done.code == 2
+    assert done.err.endswith(f" For {typed}, run a second command with {tasks}.\n")
+    assert done.err.count("second command") == 1
+
+
+@pytest.mark.parametrize("typed", ["f1", "acuracy", "nothing_like_it"])
+def test_metric_of_no_other_task_needs_no_second_command(typed, call, labels):
+    done = call("eval", labels, "--metrics", typed)
+    assert (done.code, "second command" in done.err) == (2, False)
+
+
+@pytest.mark.parametrize(
     ("typed", "suggestion"),
     [
         ("auc", "did you mean 'roc_auc'? Choose from"),

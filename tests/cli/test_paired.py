@@ -158,6 +158,50 @@ def test_versus_refuses(options, message, call, log):
     assert message in done.err
 
 
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (("--classes", "1,0"), "0"),
+        (("--pos-label", "0"), "0"),
+        (("--classes", "0=no,1=yes"), "yes"),
+        (("--classes", "0,1"), None),
+        (("--classes", "2,0,1"), None),
+    ],
+)
+def test_versus_names_the_positive_class(options, name, call, log):
+    a, b = ("c,p,q", "p,c,q") if options[-1] == "2,0,1" else ("p", "q")
+    done = call("eval", log, "--score", a, "--versus", b, *options)
+    note = f"streameval: note: per-class metrics are for class {name}.\n"
+    assert done.code == 0
+    assert [line for line in done.err.splitlines(True) if "per-class" in line] == [note] * bool(
+        name
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "measures"),
+    [
+        ("roc_auc_difference", ("--score", "p", "--versus", "q"), "roc_auc"),
+        ("roc_auc", ("--score", "p", "--versus", "q"), "roc_auc"),
+        ("brier_a", ("--score", "p", "--versus", "q", "--measures", "recall"), "recall,brier"),
+        ("mse_b", ("--task", "regression", "--pred", "p", "--versus", "q"), "mse"),
+    ],
+)
+def test_versus_says_which_measure_has_a_metric(metric, options, measures, call, log):
+    if "regression" in options:
+        options += ("--measures", "mae")
+        measures = f"mae,{measures}"
+    done = call("eval", log, *options, "--metrics", metric)
+    assert (done.code, done.err.endswith(f" Add --measures {measures}.\n")) == (2, True), done.err
+
+
+@pytest.mark.parametrize("metric", ["roc_auc_macro", "roc_auc", "acuracy_a"])
+def test_versus_says_no_measure_that_is_there_or_does_not_help(metric, call, log):
+    given = ("--score", "p", "--versus", "q", "--measures", "roc_auc", "--metrics", metric)
+    done = call("eval", log, *given)
+    assert (done.code, "Add --measures" in done.err) == (2, False)
+
+
 NUMBERS = [
     {"y": 3.0, "old": 2.5, "new": 2.0},
     {"y": -0.5, "old": 0.0, "new": 0.5},

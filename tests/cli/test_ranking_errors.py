@@ -10,6 +10,7 @@ from streameval.io import lines
 from streameval.runs import sources
 
 RANKING = ("--task", "ranking")
+COMPARE = "To compare two runs query by query, use `se.compare` in Python."
 ONE = {"query": "a", "relevance": 1, "score": 0.5}
 LIST = {"query": "a", "relevance": [1], "score": [0.5]}
 
@@ -148,7 +149,38 @@ def test_ranking_names_a_query_of_two_files(jobs, call, run, folder, monkeypatch
     monkeypatch.setattr(sources, "_ROWS", 1)
     (folder / "b.run").write_text(run_text({"t7": RUN["t7"]}))
     done = call("eval", run, "b.run", *RANKING, "--qrels", "a.qrels", "--jobs", jobs)
-    assert error_of(done, 3) == "b.run: query 't7' is in a.run as well."
+    assert error_of(done, 3) == f"b.run: query 't7' is in a.run as well. {COMPARE}"
+
+
+def test_ranking_says_how_to_compare_a_run_with_scattered_queries(call, run, folder):
+    (folder / "b.run").write_text("t1 Q0 x 1 1 t\nt7 Q0 x 1 1 t\nt1 Q0 y 1 1 t\n")
+    found = error_of(call("eval", run, "b.run", *RANKING, "--qrels", "a.qrels"), 3)
+    assert found.endswith(f" is in a.run as well. {COMPARE}")
+
+
+@pytest.mark.parametrize("options", [RANKING, ()])
+def test_ranking_says_how_to_compare_runs(options, call, run):
+    done = call("eval", run, *options, "--qrels", "a.qrels", "--versus", "b.run")
+    assert error_of(done, 2).endswith(COMPARE)
+
+
+def test_ranking_asks_whether_run_and_qrels_are_swapped(call, run):
+    found = error_of(call("eval", "a.qrels", *RANKING, "--qrels", run), 3)
+    assert found == (
+        "a.run, line 1: qrels have 4 fields (qid iter docid rel), and this row has 6. Are the run "
+        "and --qrels swapped?"
+    )
+    found = error_of(call("eval", "a.qrels", *RANKING, "--qrels", "a.qrels"), 3)
+    assert found == (
+        "a.qrels, line 1: a run has 6 fields (qid Q0 docid rank score tag), and this row has 4. "
+        "Are the run and --qrels swapped?"
+    )
+
+
+def test_ranking_does_not_ask_whether_a_stream_is_swapped(call, run, stdin):
+    stdin(run_text().encode())
+    found = error_of(call("eval", run, *RANKING, "--qrels", "-"), 3)
+    assert found.endswith("(qid iter docid rel), and this row has 6.")
 
 
 def test_ranking_names_a_document_that_comes_back_with_its_query(call, run, folder):
@@ -279,7 +311,8 @@ def test_ranking_names_a_query_of_two_lines(size, call, write, monkeypatch):
 def test_ranking_names_a_line_query_of_two_files(call, write):
     files = [write(name, [LIST]) for name in ("a.jsonl", "b.jsonl")]
     assert (
-        error_of(call("eval", *files, *RANKING), 3) == "b.jsonl: query 'a' is in a.jsonl as well."
+        error_of(call("eval", *files, *RANKING), 3)
+        == f"b.jsonl: query 'a' is in a.jsonl as well. {COMPARE}"
     )
 
 

@@ -313,7 +313,7 @@ def test_ranking_gate_names_the_interval_that_decides(call, lists):
 def test_ranking_gate_is_undecided_by_one_query(call, write):
     done = call("eval", write("a.jsonl", as_lists()[:1]), *RANKING, "--fail-under", "map>=0.01")
     assert done.code == 1
-    assert "no sampling interval (it takes two queries); --level 0 compares" in done.err
+    assert "no sampling interval (it takes two queries); --level 0 ignores" in done.err
     options = ("--fail-under", "map>=0.01", "--level", 0)
     assert call("eval", "a.jsonl", *RANKING, *options).code == 0
 

@@ -9,6 +9,9 @@ COMMANDS = argument_parser()._subparsers._group_actions[0].choices
 LISTS = [{"y_true": [1, 0], "y_pred": [1, 0], "y_score": [0.1, 0.9]}]
 ONE = [{"y_true": 1, "y_score": 0.5}]
 WORD = [{"y_true": "ham", "y_score": 0.5}]
+LISTED = "--classes, the positive one last, such as --classes"
+NEEDED = "--pos-label yes needs the labels listed: add --classes"
+UNLIKE = "--pos-label: none of the first rows has the label"
 THREE = [{"y_true": 1, "y_score": [0.1, 0.2, 0.7]}]
 
 
@@ -158,6 +161,51 @@ def test_eval_says_what_does_not_fit(rows, options, message, call, write):
     assert found.startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        (["yes", "no"], [], f"{LISTED} no,yes."),
+        (["yes"], [], f"{LISTED} OTHER,yes."),
+        (["yes", "no, never"], [], f"{LISTED} no,yes."),
+        (["yes", "no", "maybe"], [], f"{LISTED} no,yes."),
+        (["ham", "not spam"], [], f"{LISTED} 'ham,not spam'."),
+        (["yes", "no"], ["--pos-label", "no"], "--pos-label no needs the labels listed: add "),
+        (["no"], ["--pos-label", "yes"], f"{NEEDED} no,yes."),
+        (["yes"], ["--pos-label", "yes"], f"{NEEDED} OTHER,yes."),
+        (["yes", "no"], ["--pos-label", "yes"], f"{NEEDED} no,yes."),
+        (["yes", "no"], ["--pos-label", "Yes"], f"{UNLIKE} 'Yes'; did you mean 'yes'?"),
+    ],
+)
+def test_eval_says_how_to_list_labels_that_are_text(labels, options, message, call, write):
+    log = write("a.csv", [{"y_true": label, "y_score": 0.5} for label in labels])
+    found = error_of(call("eval", log, *options))
+    assert found.removeprefix(
+        f"`y_true` holds text, {labels[0]!r}, but the classes are numbers; list the labels with "
+    ).startswith(message)
+
+
+@pytest.mark.parametrize("scores", [[0.1, 0.2, 0.7], [0.3, 0.7]])
+def test_eval_speaks_of_no_positive_label_where_each_class_has_a_score(scores, call, write):
+    log = write("a.jsonl", [{"y_true": "ham", "y_score": scores}])
+    assert error_of(call("eval", log)).endswith("list the labels with --classes a,b,...")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+@pytest.mark.parametrize("task", ["classification", "binary", "calibration"])
+def test_eval_asks_whether_label_and_score_are_swapped(task, name, call, write):
+    log = write(name, [{"hit": 1, "p": 0.687}, {"hit": 0, "p": 0.25}])
+    options = ("--task", task, "--label", "p", "--score", "hit")
+    assert error_of(call("eval", log, *options)) == (
+        "`p` holds fractions, 0.687, which are not labels; are --label and --score swapped?"
+    )
+
+
+def test_eval_leaves_out_a_first_label_that_is_a_fraction(call, write):
+    log = write("a.csv", [{"y_true": 0.5, "y_score": 1}, {"y_true": 1, "y_score": 1}])
+    done = call("eval", log, "--max-bad", "1")
+    assert (done.code, "2 rows of 1 file, 1 of them bad" in done.out) == (0, True)
+
+
 @pytest.mark.parametrize("option", ["--classes", "--multilabel", "--pos-label", "--nan", "--bins"])
 def test_eval_refuses_an_option_that_groups_do_not_take(option, call):
     given = [option] if OPTIONS[option] is None else [option, OPTIONS[option]]
@@ -219,6 +267,13 @@ OPTIONS = {
     "--popularity": "p",
     "--n-items": "9",
 }
+COMPARE = " To compare two runs query by query, use `se.compare` in Python."
+ADVICE = {
+    ("--versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
+    ("--versus", "ranking"): COMPARE,
+    ("--qrels", "classification"): " Add --task ranking.",
+    ("--qrels", "paired"): COMPARE,
+}
 TAKEN = {
     "classification": {
         *("--label", "--weight", "--pred", "--score", "--classes", "--multilabel"),
@@ -260,9 +315,7 @@ def test_eval_refuses_each_option_of_another_task(task, call):
         others = ", ".join(other for other in TAKEN if option in TAKEN[other])
         found = error_of(call("eval", "absent.csv", "--task", task, *given))
         stated = f"{option} cannot be used with --task {task}; it is for {others}."
-        is_of_curves = (option, task) == ("--versus", "binary")
-        hint = " To compare areas, use --measures roc_auc without --task." if is_of_curves else ""
-        assert found == stated + hint
+        assert found == stated + ADVICE.get((option, task), "")
 
 
 @pytest.mark.parametrize("output", ["link.state", "folder/../labels.jsonl"])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streameval.runs.counting import Plan
     from streameval.runs.sources import Row
 
-__all__ = ["TASKS", "plan_of", "task_asked_for"]
+__all__ = ["COMPARE_RUNS", "TASKS", "plan_of", "task_asked_for"]
 
 
 TASKS = {
@@ -46,6 +46,16 @@ TASKS = {
     "ranking": RANKING_OPTIONS,
 }
 """The options that each task takes and some other task does not."""
+
+COMPARE_RUNS = " To compare two runs query by query, use `se.compare` in Python."
+
+_ADVICE = {
+    ("versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
+    ("versus", "ranking"): COMPARE_RUNS,
+    ("qrels", "classification"): " Add --task ranking.",
+    ("qrels", "paired"): COMPARE_RUNS,
+}
+"""What to do about an option that a task does not take."""
 
 
 def plan_of(task: str) -> Callable[[Options, Sequence[Row]], Plan]:
@@ -93,9 +103,9 @@ def task_asked_for(options: Options) -> str:
     for name in dict.fromkeys(option for taken in TASKS.values() for option in taken):
         if name not in TASKS[asked] and getattr(options, name) is not None:
             others = ", ".join(task for task, taken in TASKS.items() if name in taken)
-            areas = name == "versus" and asked == "binary"
-            hint = " To compare areas, use --measures roc_auc without --task." if areas else ""
+            advice = _ADVICE.get((name, asked), "")
             raise UsageError(
-                f"{option_text(name)} cannot be used with --task {asked}; it is for {others}.{hint}"
+                f"{option_text(name)} cannot be used with --task {asked}; "
+                f"it is for {others}.{advice}"
             )
     return asked

@@ -1,4 +1,4 @@
-"""Recommendations of a catalogue: from options and the first rows to a plan."""
+"""Recommendations of a catalog: from options and the first rows to a plan."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first rows, or the size of the catalogue is not given.
+        If a column is not in the first rows, or the size of the catalog is not given.
     """
     if options.n_items is None:
-        raise UsageError("--task catalog needs --n-items, the number of items in the catalogue.")
+        raise UsageError("--task catalog needs --n-items, the number of items in the catalog.")
     names = {"item": options.item or "item", "rank": options.rank or "rank"}
     if options.rank is None and options.top_k is None and not has_column("rank", rows):
         del names["rank"]  # the lists are cut already, so every row counts

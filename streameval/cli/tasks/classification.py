@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,10 @@ from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
+    check_positive,
     given,
     has_column,
+    is_integer_text,
     label_type,
     lay_out,
     listed_classes,
@@ -24,7 +27,7 @@ from streameval.cli.tasks.columns import (
     with_names,
 )
 from streameval.io import Column, Numbers
-from streameval.runs.columns import has_integer_labels
+from streameval.runs.columns import has_integer_labels, says_truth
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from streameval.runs.sources import Row
 
 __all__ = ["choose", "plan", "prediction_column", "predictions"]
+
+_OFF = 1e-3  # the probabilities of two classes may be rounded
 
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
@@ -82,7 +87,10 @@ def choose(
     configuration = _configuration(options, classes, first)
     make = partial(cls, with_names(options, classes), **configuration)
     make()  # report mistakes in the options before any row is read
-    return make, classes, _positive_index(classes, configuration)
+    positive = _positive_index(classes, configuration)
+    for layout in layouts:
+        _refuse_two_models(options, layout, classes, positive)
+    return make, classes, positive
 
 
 def predictions(options: Options, rows: Sequence[Row]) -> tuple[tuple[str, ...], bool]:
@@ -120,6 +128,25 @@ def _refuse_fractions(layout: Layout) -> None:
             )
 
 
+def _refuse_two_models(options: Options, layout: Layout, classes: Any, positive: int) -> None:
+    """Refuse two named columns for two classes if they are not the probabilities of both."""
+    names = layout.prediction
+    is_of_two = layout.of_scores and len(names) == 2 and n_classes(classes) == 2
+    if not is_of_two or layout.multilabel or options.scores == "real":
+        return
+    values = [layout.row[name] for name in names]
+    if not all(isinstance(value, (int, float)) and 0 <= value <= 1 for value in values):
+        return  # a bad row, which is reported as such
+    if abs(sum(values) - 1) > _OFF:
+        label = positive if isinstance(classes, int) else classes[positive]
+        a, b = map(shlex.quote, names)
+        advice = "" if options.versus else f"; to compare two models use --score {a} --versus {b}"
+        raise UsageError(
+            f"`{','.join(names)}` are two scores for two classes, but do not sum to 1. Name one "
+            f"column for the probability of class {label}{advice}."
+        )
+
+
 def _classes(options: Options, layout: Layout) -> Any:
     """Choose the classes: the typed ones, or the classes of the first row.
 
@@ -148,6 +175,7 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
     This includes `from_scores`, so that the state merges with states made by a program.
     """
     integers = layout.multilabel or has_integer_labels(classes, layout.first_label)
+    _check_positive(options, layout, classes, integers=integers)
     return given(
         multilabel=options.multilabel,
         threshold=options.threshold,
@@ -160,6 +188,19 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
         ignore_label=read_label(
             typed_label(options, options.ignore_label), "--ignore-label", integers=integers
         ),
+    )
+
+
+def _check_positive(options: Options, layout: Layout, classes: Any, *, integers: bool) -> None:
+    """Refuse a positive label that is text, as in the file, unless the classes are listed."""
+    typed, label = options.pos_label, layout.first_label
+    is_text = isinstance(label, str) and not (is_integer_text(label) or says_truth(label))
+    if typed is None or classes != 2 or not (integers and is_text) or layout.multilabel:
+        return
+    check_positive(options, layout)
+    raise UsageError(
+        f"--pos-label {shlex.quote(typed)} needs the labels listed: add "
+        f"{layout.classes_to_type(typed)}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ __all__ = [
     "Layout",
     "check_columns",
     "check_one_column",
+    "check_positive",
     "given",
     "has_column",
     "is_integer_text",
@@ -72,6 +74,8 @@ class Layout:
         Whether each class is present or absent on its own.
     row : Row
         A row that has all these columns.
+    texts : tuple of str
+        The distinct labels that are text in the first rows, sorted.
     """
 
     label: tuple[str, ...]
@@ -79,6 +83,7 @@ class Layout:
     of_scores: bool
     multilabel: bool
     row: Row
+    texts: tuple[str, ...] = ()
 
     def width(self, names: tuple[str, ...]) -> int | None:
         """Return the number of values that a row has in some columns; None for a single value."""
@@ -114,6 +119,15 @@ class Layout:
         gives_way = is_integer_text(label) and not (self.of_scores or isinstance(other, str))
         return other if gives_way else label
 
+    def classes_to_type(self, positive: str | None = None) -> str:
+        """Write --classes with the two labels, the positive one last, as far as they are known."""
+        known = [text for text in self.texts if text != positive]
+        known += [] if positive is None else [positive]
+        if len(known) == 1:
+            known.insert(0, "OTHER")
+        is_typable = len(known) == 2 and not any(mark in text for text in known for mark in ",=")
+        return f"--classes {shlex.quote(','.join(known)) if is_typable else 'no,yes'}"
+
 
 def is_integer_text(label: Any) -> bool:
     """Tell whether a label is text that looks like an integer."""
@@ -140,7 +154,19 @@ def lay_out(
     names = (*label, *prediction, *also, *others)
     check_columns(names, rows)
     row = typical_row(rows, names)
-    return Layout(label, prediction, of_scores, bool(options.multilabel), row)
+    if of_scores and not options.max_bad:
+        _refuse_swapped(label[0], row[label[0]], row[prediction[0]])
+    texts = {row[label[0]] for row in rows if isinstance(row.get(label[0]), str)}
+    return Layout(label, prediction, of_scores, bool(options.multilabel), row, tuple(sorted(texts)))
+
+
+def _refuse_swapped(name: str, label: Any, score: Any) -> None:
+    """Raise UsageError for a label that is a probability, beside a score that is a label."""
+    if isinstance(label, float) and 0 < label < 1 and score in (0, 1):
+        raise UsageError(
+            f"`{name}` holds fractions, {label!r}, which are not labels; are --label and --score "
+            "swapped?"
+        )
 
 
 def check_columns(names: Iterable[str], rows: Sequence[Row]) -> None:
@@ -260,6 +286,19 @@ def read_label(text: str | None, option: str, *, integers: bool) -> int | str | 
     return label
 
 
+def check_positive(options: Options, layout: Layout) -> None:
+    """Raise UsageError for a positive label that the first rows write in another case."""
+    typed = options.pos_label
+    if typed is None or typed in layout.texts:
+        return
+    alike = (text for text in layout.texts if text.strip().casefold() == typed.strip().casefold())
+    found = next(alike, None)
+    if found is not None:
+        raise UsageError(
+            f"--pos-label: none of the first rows has the label {typed!r}; did you mean {found!r}?"
+        )
+
+
 def label_type(layout: Layout, names: tuple[str, ...], classes: Any) -> FieldType:
     """Read labels, or for multilabel a 0 or 1 for each class."""
     if layout.multilabel:
@@ -273,9 +312,15 @@ def label_type(layout: Layout, names: tuple[str, ...], classes: Any) -> FieldTyp
         and field_type == Labels(integers=True)
         and not (has_integer_labels("auto", label) or is_integer_text(label))
     ):
+        is_of_two = n_classes(classes) == 2 and layout.width(layout.prediction) is None
+        advice = (
+            f"with --classes, the positive one last, such as {layout.classes_to_type()}."
+            if is_of_two
+            else "with --classes a,b,..."
+        )
         raise UsageError(
             f"`{layout.label[0]}` holds text, {as_text(label)!r}, but the classes are numbers; "
-            "list the labels with --classes a,b,..."
+            f"list the labels {advice}"
         )
     return field_type
 

@@ -15,6 +15,7 @@ from streameval.cli.options import NamedTexts
 from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
+    check_positive,
     given,
     has_column,
     label_type,
@@ -229,6 +230,7 @@ def _plan(
 def _pos_label(options: Options, layout: Layout) -> Any:
     """Read the positive label in the way the labels of the file are read."""
     integers = not isinstance(layout.row[layout.label[0]], str)
+    check_positive(options, layout)
     return read_label(options.pos_label, "--pos-label", integers=integers)
 
 

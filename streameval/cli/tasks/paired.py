@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from streameval.accumulators.paired import Paired
 from streameval.cli.errors import UsageError
-from streameval.cli.options import option_text
+from streameval.cli.options import NamedTexts, option_text
 from streameval.cli.tasks.classification import choose, prediction_column, predictions
 from streameval.cli.tasks.columns import (
     check_one_column,
     given,
     label_type,
     lay_out,
+    n_classes,
     note_of_classes,
     weight_columns,
 )
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streameval.cli.options import Options
+    from streameval.cli.tasks.columns import Layout
     from streameval.runs.sources import Row
 
 __all__ = ["plan"]
@@ -60,7 +62,23 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         *weight_columns(options),
     )
     counted = a.label if a.multilabel else a.prediction
-    return Plan(make, columns, options.max_bad, note_of_classes(options, classes, counted))
+    notes = (
+        *note_of_classes(options, classes, counted),
+        *_note_of_positive(options, a, classes, positive),
+    )
+    return Plan(make, columns, options.max_bad, notes)
+
+
+def _note_of_positive(
+    options: Options, layout: Layout, classes: Any, positive: int
+) -> tuple[str, ...]:
+    """Name the positive one of two classes, unless it is 1, as usual."""
+    if layout.multilabel or classes == "auto" or n_classes(classes) != 2:
+        return ()
+    label = positive if isinstance(classes, int) else classes[positive]
+    if isinstance(options.classes, NamedTexts):
+        label = options.classes.names[positive]
+    return () if label == 1 else (f"per-class metrics are for class {label}.",)
 
 
 def _plan_of_numbers(options: Options, rows: Sequence[Row], versus: tuple[str, ...]) -> Plan:
