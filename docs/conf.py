@@ -1,11 +1,8 @@
 """Sphinx configuration: furo, MyST, and the reference from docstrings."""
 
 import importlib.metadata
-import re
 import sys
 from pathlib import Path
-
-from docutils import nodes
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -23,11 +20,13 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "layout",
     "mathml",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build"]
 nitpicky = False
+default_role = "literal"  # names in single backticks of docstrings look like those of pages
 
 html_theme = "furo"
 html_math_renderer = "mathml"
@@ -35,6 +34,8 @@ html_title = f"streameval {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_last_updated_fmt = None  # the same pages from the same text
+html_domain_indices = False  # few functions have a module of their own
+smartquotes_action = "qe"  # quotes and ellipses; options keep both of their hyphens
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
@@ -53,26 +54,16 @@ copybutton_line_continuation_character = "\\"
 copybutton_here_doc_delimiter = "EOF"
 
 
-NUMBERS = re.compile(r"[\[(]?[-+±0-9][-+±0-9.,e%/() \]\[]*")
-"""A cell of numbers: one, or an interval."""
-
-
 def setup(app):
-    """Fill in the tables of metrics and of names, and keep the numbers of cells on one line."""
+    """Fill in the tables of metrics and of names, and leave out what is internal."""
 
     def fill(_app, _name, source):
         source[0] = name_table.filled(metric_tables.filled(source[0]))
 
     def skip(_app, _what, name, _thing, is_skipped, _options):
         """Leave out what results have for the command line and for pages."""
-        internal = vars(Result).keys() - {"value", "read", "readings", "as_dict"}
+        internal = {*vars(Result), "described"} - {"value", "read", "readings", "as_dict"}
         return is_skipped or name in internal
 
-    def mark_numbers(_app, document, _name):
-        for cell in document.findall(nodes.entry):
-            if NUMBERS.fullmatch(cell.astext()):
-                cell["classes"].append("number")
-
     app.connect("source-read", fill)
-    app.connect("doctree-resolved", mark_numbers)
     app.connect("autodoc-skip-member", skip)

@@ -13,6 +13,16 @@ LONG_FORMS = [
 ]
 """TeX's short forms that docutils does not read, and what it reads."""
 
+ACCENTED = re.compile(
+    r"<munderover>(\s*<mi>[^<]*</mi>)(\s*(?:<m[in]>[^<]*</m[in]>|<mrow>(?:(?!</?mrow>).)*</mrow>))"
+    r'(\s*<mo stretchy="false">[ˉˆ]</mo>)\s*</munderover>',
+    re.DOTALL,
+)
+"""A letter with a bar or a hat and an index, which docutils writes below the letter."""
+
+OVERLINED = re.compile(r'<mover accent="false">(.*?)<mo accent="true">_</mo>\s*</mover>', re.DOTALL)
+"""A term under a line, which few fonts can stretch."""
+
 
 def setup(app):
     """Register the renderer, which `html_math_renderer` names."""
@@ -25,6 +35,8 @@ def mathml(tex, *, as_block):
     for short, long in LONG_FORMS:
         tex = re.sub(short, long, tex)
     found = latex2mathml.tex2mathml(tex, as_block=as_block)
+    found = ACCENTED.sub(r'<msub><mover accent="true">\1\3</mover>\2</msub>', found)
+    found = OVERLINED.sub(r'<mrow class="mean">\1</mrow>', found)
     return re.sub(r"<mo>([{}])</mo>", r'<mo stretchy="false">\1</mo>', found)
 
 

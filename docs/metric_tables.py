@@ -9,6 +9,9 @@ MEASURES_MARK = "<!-- measures -->"
 FINDER_MARK = "<!-- finder -->"
 MARK = re.compile(r"^<!-- metrics of (\w+) -->$", re.MULTILINE)
 
+OPTIONS = dict.fromkeys(["novelty", "average_popularity"], "popularity=True")
+"""The option that a metric needs, where it is not `measures=`."""
+
 BY_NAME = {result.__name__: result for result in WITH_TABLES}
 
 
@@ -28,14 +31,14 @@ def table_of(result):
 
 def table_of_names():
     """List the measures with what may stand in their names, and what other tools call them."""
-    head = ("measure", "cutoff", "in brackets", "also", "trec_eval")
+    head = ("measure", "cutoff", "in parentheses", "also", "trec_eval")
     lines = [head, ("---",) * len(head), *map(_names, MEASURES.values())]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def finder():
     """List every metric by what it is called, with where it is."""
-    head = ("metric", "name", "also called", "of", "checked against")
+    head = ("metric", "name", "of", "also called", "checked against")
     found = [_found(result, row) for result in WITH_TABLES for row in result.TABLE.values()]
     metrics = sorted((cells for cells in found if cells), key=lambda cells: cells[0].casefold())
     lines = [head, ("---",) * len(head), *metrics]
@@ -54,8 +57,8 @@ def _found(result, row):
     return (
         measure.title if measure is not None else _title(row),
         f"`{signature(row)}`" + _how_asked(row),
-        ", ".join(f"`{name}`" for name in others),
         _home(result),
+        ", ".join(f"`{name}`" for name in others),
         row.oracle,
     )
 
@@ -63,7 +66,8 @@ def _found(result, row):
 def _title(row):
     """Write the name of a metric for people: "Recall at a threshold" for `recall_at`."""
     name = row.name.replace("_", " ") + " a threshold" * row.name.endswith("_at")
-    title = row.heading or re.sub(r"\b([tf]pr|roc|auc)\b", lambda word: word[0].upper(), name)
+    heading = row.heading.removesuffix(", by")  # a page adds the weight of the groups
+    title = heading or re.sub(r"\b([tf]pr|roc|auc)\b", lambda word: word[0].upper(), name)
     return title[0].upper() + title[1:]
 
 
@@ -75,6 +79,8 @@ def _home(result):
 
 def _how_asked(row):
     """Say what has to be done for a metric to be shown, if there is something."""
+    if row.name in OPTIONS:
+        return f", with `{OPTIONS[row.name]}`"
     return ", of `measures=`" if row.measured else ", on request" if row.on_request else ""
 
 
@@ -125,8 +131,8 @@ def signature(row):
 def _facts(row):
     averages = (f"{name}, {meaning}" for name, meaning in row.averages.items())
     return {
-        "Counted": "with `measures=`" if row.measured else "",
-        "In a page": row.heading,
+        "Counted": f"with `{OPTIONS.get(row.name, 'measures=')}`" if row.measured else "",
+        "Label in reports": row.heading + " `group_weight`" * row.heading.endswith(", by"),
         "Better": row.better,
         "Averages": "; ".join(averages),
         "Interval": interval(row),

@@ -22,7 +22,7 @@ def filled(text):
 
 def table():
     """List every documented name with the first sentence of its docstring, and its page."""
-    lines = ["| name | | page |", "|---|---|---|"]
+    lines = ["| name | description | page |", "|---|---|---|"]
     for name, (role, page) in sorted(documented().items(), key=lambda item: _short(item[0])):
         link = f"{{py:{role}}}`{_short(name)} <{name}>`"
         lines.append(f"| {link} | {sentence(name)} | [{_title(page)}]({page.name}) |")

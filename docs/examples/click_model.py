@@ -2,7 +2,8 @@
 
     python docs/examples/click_model.py clicks.csv report.html
 
-The log has the columns user, clicked and score. If it does not exist, the script simulates one.
+The log has the columns user, clicked and score. If it does not exist,
+the script simulates one.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def main(log: Path, report: Path) -> None:
     """Count the log once with three accumulators, and write the report."""
     if not log.exists():
         make_log(log)
-    curve, calibration, users = se.PRCurveSketch(), se.CalibrationAccumulator(), se.GroupedAUC()
+    curve, users = se.PRCurveSketch(), se.GroupedAUC()
+    calibration = se.CalibrationAccumulator()
     for batch in batches(log):
         curve.update(batch)
         users.update(batch)

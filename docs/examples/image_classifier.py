@@ -24,7 +24,8 @@ def data() -> tuple[TensorDataset, TensorDataset]:
     pixels, digits = load_digits(return_X_y=True)
     images = torch.tensor(pixels, dtype=torch.float32).view(-1, 1, 8, 8) / 16
     labels = torch.tensor(digits)
-    return TensorDataset(images[:1200], labels[:1200]), TensorDataset(images[1200:], labels[1200:])
+    train = TensorDataset(images[:1200], labels[:1200])
+    return train, TensorDataset(images[1200:], labels[1200:])
 
 
 def main() -> None:

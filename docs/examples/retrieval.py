@@ -15,7 +15,7 @@ MEASURES = ["map", "recip_rank", "P_10", "ndcg_cut_10"]
 
 
 def evaluate(run: str, qrels: se.io.Qrels) -> se.Ranking:
-    """Count a run in pieces of whole queries, so that it does not have to fit into memory."""
+    """Count a run in pieces of whole queries, so that it need not fit into memory."""
     acc = se.RankingAccumulator.like("trec_eval", MEASURES, per_query=True)
     seen: set[str] = set()
     for piece in se.io.iter_run(run):

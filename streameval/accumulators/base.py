@@ -155,7 +155,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @property
     def n(self) -> int | float:
-        """The sum of the weights counted: the number of examples when there are no weights.
+        """The sum of the weights counted, which is the number of examples without weights.
 
         An int, or a float once a weight with a fraction has been counted.
         """
@@ -239,7 +239,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     def to_bytes(self) -> bytes:
         """Write options and state; equal accumulators give equal bytes.
 
-        The format is versioned, checksummed and free of code; see `streameval.states.codec`.
+        The format is versioned, checksummed and free of code; see the byte format in the reference.
         """
         from streameval.states import codec  # noqa: PLC0415 (for bytes alone)
 

@@ -65,7 +65,7 @@ class CalibrationAccumulator(
     ----------
     bins : int
         How many bins of equal width predictions fall into for `ece` and `reliability_curve`:
-        ``[i / bins, (i + 1) / bins)``, the last one closed; at most 2**16, less with many
+        ``[i / bins, (i + 1) / bins)``, the last one closed; at most 2**16, fewer with many
         classes, since bins and classes together must leave a state below 16 MiB (some 55,000).
     classes : int, sequence of labels, or mapping from label to name, optional
         For K classes, each with a probability: K stands for the labels 0..K-1, a sequence lists

@@ -1,4 +1,4 @@
-"""How recommendations use a catalogue: coverage, Gini, entropy, novelty."""
+"""How recommendations use a catalog: coverage, Gini, entropy, novelty."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CatalogAccumulator(
     config=CatalogConfig,
     state=Exposures,
 ):
-    """Count how often a recommender shows each item of a catalogue, batch by batch.
+    """Count how often a recommender shows each item of a catalog, batch by batch.
 
     A row is a recommendation: an item and its rank in the list of a user. Rows may come in any
     batch and on any worker. Every number is exact.
@@ -49,7 +49,7 @@ class CatalogAccumulator(
     Parameters
     ----------
     n_items : int
-        The number of items of the catalogue; more distinct ones raise an error.
+        The number of items of the catalog; more distinct ones raise an error.
     k : int or None
         How many ranks of each list count; None counts every row.
     popularity : bool
@@ -62,7 +62,7 @@ class CatalogAccumulator(
 
     Examples
     --------
-    The best two items for each of three users, of a catalogue of five:
+    The best two items for each of three users, of a catalog of five:
 
     >>> import streameval as se
     >>> acc = se.CatalogAccumulator(5, k=2)

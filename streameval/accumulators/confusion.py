@@ -83,7 +83,7 @@ class ConfusionAccumulator(
         Scores are widened to float64 before they are compared.
     scores : {"probability", "real"}, optional
         Whether the scores of two classes and multilabel lie in [0, 1]. ``"real"`` takes any
-        number, such as logits. By default they do while ``0 < threshold <= 1``.
+        number, such as logits. By default, they do if ``0 < threshold <= 1``.
         ``"probability"`` needs a threshold in [0, 1].
     pos_label : label, optional
         The positive one of two classes: by default 1, or the second of two listed.

@@ -44,7 +44,7 @@ class PRCurveSketch(
     """Keep a curve of scores against truth in bounded memory, batch by batch.
 
     While the distinct scores fit the budget, every number is exact and equal to scikit-learn's.
-    Beyond it, neighbouring scores share a cell, and every number is an estimate with an interval
+    Beyond it, neighboring scores share a cell, and every number is an estimate with an interval
     that contains the exact value for any data. State and numbers are the same bytes however the
     data is cut, spread over workers and merged.
 

@@ -81,7 +81,7 @@ class Paired(
         A score of at least this is a positive prediction, for two classes and multilabel.
     scores : {"probability", "real"}, optional
         Whether the scores of two classes and multilabel lie in [0, 1]. ``"real"`` takes any
-        number, such as logits. By default they do while ``0 < threshold <= 1``.
+        number, such as logits. By default, they do if ``0 < threshold <= 1``.
         ``"probability"`` needs a threshold in [0, 1].
     pos_label : label, optional
         The positive one of two classes: by default 1, or the second of two listed.

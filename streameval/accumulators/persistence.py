@@ -125,8 +125,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     CorruptStateError, UnsupportedVersionError
-        As `from_bytes`. A file that begins otherwise than a state, or is shorter or longer than it
-        declares to be, is refused before it is read.
+        As `from_bytes`. A file that does not begin like a state, or is shorter or longer than it
+        declares, is refused before it is read.
     OSError
         When the file cannot be read.
     """

@@ -303,11 +303,11 @@ class RankingAccumulator(
         query_weight: Mapping[Any, Any] | None = None,
         on_queries: OnQueries | None = None,
     ) -> Self:
-        """Count a run against its judgements, each query complete: the run first.
+        """Count a run against its judgments, each query complete: the run first.
 
-        pytrec_eval, ir_measures and trec_eval take the judgements first. Exchanged arguments are
+        pytrec_eval, ir_measures and trec_eval take the judgments first. Exchanged arguments are
         refused where `streameval.io` has read them, and warned of where all scores are small
-        whole numbers and most judgements fractions.
+        whole numbers and most judgments fractions.
 
         Parameters
         ----------

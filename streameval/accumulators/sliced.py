@@ -165,7 +165,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
 
     @property
     def other(self) -> Any:
-        """The accumulator of the rows whose value has no slice: a copy."""
+        """A copy of the accumulator of the rows whose value has no slice."""
         other = self._everything(self._held).other
         return self._config.accumulator.empty() if other is None else other.copy()
 

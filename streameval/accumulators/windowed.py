@@ -189,13 +189,13 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     @property
     def newest(self) -> Any:
-        """The time of the newest row: datetime64[us] or int; None before the first."""
+        """The time of the newest row, a datetime64[us] or an int; None before the first."""
         newest = self._everything(self._held).newest
         return None if newest is None else self._config.shown(newest)
 
     @property
     def before(self) -> Any:
-        """The accumulator of the rows that are older than all panes: a copy."""
+        """A copy of the accumulator of the rows that are older than all panes."""
         before = self._everything(self._held).before
         return self._part(before)
 

@@ -95,9 +95,9 @@ DESCRIPTIONS = {
         },
     ),
     "CatalogAccumulator": Description(
-        "Count how often a recommender shows each item of a catalogue, batch by batch.",
+        "Count how often a recommender shows each item of a catalog, batch by batch.",
         {
-            "n_items": "The number of items of the catalogue; more distinct ones raise an error.",
+            "n_items": "The number of items of the catalog; more distinct ones raise an error.",
             "k": "How many ranks of each list count; None counts every row.",
             "popularity": "Whether rows have the popularity of the item, for novelty and "
             "average_popularity.",
@@ -108,7 +108,7 @@ DESCRIPTIONS = {
         {
             "bins": "How many bins of equal width predictions fall into for ece and "
             "reliability_curve: [i / bins, (i + 1) / bins), the last one closed; at most 2**16, "
-            "less with many classes, since bins and classes together must leave a state below "
+            "fewer with many classes, since bins and classes together must leave a state below "
             "16 MiB (some 55,000).",
             "classes": "For K classes, each with a probability: K stands for the labels 0..K-1, a "
             "sequence lists the labels (integers or strings) in the order of the columns",

@@ -1,6 +1,6 @@
 """Adapters to engines that count on many workers; each needs its own, and none is imported here.
 
-What the engines take alike:
+All engines share these parameters:
 
 Parameters
 ----------
@@ -20,16 +20,16 @@ columns : mapping from argument to column, optional
     The columns of `update` arguments that have other names.
 by : str or sequence of str, optional
     A column: rows are counted for each of its values, None where it is missing. Values of several
-    columns are tuples; a moment with a time zone is told in UTC.
+    columns are tuples; a time with a time zone is converted to UTC.
 options : mapping, optional
     Keyword arguments of `update`, such as ``{"partial": True}`` for rankings.
 fan_in : int
     How many states a task merges.
 progress : callable, optional
     Called with how many files, row groups of large files, and batches have been counted, and how
-    many there are. It says all only when everything is merged.
+    many there are. The two numbers are equal only when everything is merged.
 target_bytes : int, optional
-    How many bytes of files a task counts, about: small files are grouped, a large file of Parquet
+    About how many bytes of files a task counts: small files are grouped, and a large Parquet file
     is split by row groups. By default up to 128 MiB, less if the workers would idle.
 on_error : {"raise", "skip"} or callable
     What happens when a source cannot be counted: the run ends with its error at once; or it is
@@ -47,15 +47,9 @@ nulls : {"raise", "skip"}
 filesystem : file system of pyarrow or fsspec, optional
     Where the paths are, instead of the disks of the workers.
 
-Returns
--------
-A new accumulator, or a dict of them by the values of the column `by`.
+They return a new accumulator, or a dict of accumulators by the values of the column `by`.
 
-Raises
-------
-InvalidInputError
-    When an argument breaks a rule, or a batch is refused; the message names the batch.
-BadDataError
-    When a file cannot be read, holds rows that are refused, or lacks an optional column that
-    others have; the message names it, and the row.
+They raise an `InvalidInputError` if an argument breaks a rule or a batch is refused; the message
+names the batch. They raise a `BadDataError` if a file cannot be read, holds rows that are refused,
+or lacks an optional column that others have; the message names the file and the row.
 """

@@ -69,8 +69,9 @@ def evaluate(
     values. Only states travel, except that curves travel between workers as scores and labels
     while these take less memory; a merge counts them all at once.
 
-    The nannies of Dask let the allocator of a worker give back every array at once, which takes
-    more than half of the time. While a task counts or merges, freed memory is kept.
+    By default, Dask's nannies make the allocator of a worker return the memory of every array at
+    once, which takes more than half of the time. While a task counts or merges, the allocator
+    keeps freed memory instead.
 
     Examples
     --------

@@ -223,7 +223,7 @@ class EvaluationSampler(Sampler[int]):  # type: ignore[misc] # it is Any to the 
     Notes
     -----
     Ranks may have different numbers of batches, so the loop must not communicate: evaluate
-    ``model.module`` instead of a model in `DistributedDataParallel`, which synchronises its
+    ``model.module`` instead of a model in `DistributedDataParallel`, which synchronizes its
     buffers in every forward pass.
 
     Examples

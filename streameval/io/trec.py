@@ -146,7 +146,7 @@ class Run(_ByQuery):
 
 @attrs.frozen(eq=False, repr=False, slots=False)
 class Qrels(_ByQuery):
-    """Relevance judgements: documents with their relevance, for every query.
+    """Relevance judgments: documents with their relevance, for every query.
 
     `read_qrels` returns it. It holds the rows as columns, in the order of the file, and it is
     also a mapping from query to ``{doc: relevance}``, as `Run` is for scores.

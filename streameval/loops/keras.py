@@ -48,7 +48,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
 
     Attributes
     ----------
-    accumulator : accumulator
+    accumulator : streameval.Accumulator
         The counts of the last complete evaluation.
 
     Notes

@@ -38,7 +38,7 @@ class Evaluate:
 
     Attributes
     ----------
-    accumulator : accumulator
+    accumulator : streameval.Accumulator
         The counts of the last evaluation, or so far of the current one.
 
     Notes

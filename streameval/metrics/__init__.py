@@ -11,7 +11,7 @@ Curves
 Rankings
     `ranking` has a formula for each measure; `ranks`, `rank_orders`, `rank_measures` and `cascades`
     give their values for ties and for open queries. `catalog` measures how evenly the items of a
-    catalogue are recommended.
+    catalog are recommended.
 Uncertainty and differences
     `bounded`: certified bounds. `intervals` and `delong`: sampling intervals. `evidence`: tests
     that are valid at any time. `changes`: differences between results.

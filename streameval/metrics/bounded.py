@@ -67,7 +67,7 @@ class Bounded(float):
 
     @property
     def exact(self) -> bool:
-        """Whether the value is certain: the interval is one point, or nan."""
+        """Whether the value is certain, so that the interval is one point, or nan."""
         return self.low == self.high or math.isnan(self)
 
     def __call__(self) -> Self:

@@ -1,4 +1,4 @@
-"""How evenly a recommender exposes the items of a catalogue."""
+"""How evenly a recommender exposes the items of a catalog."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["coverage", "entropy", "gini", "mean_of"]
 
 
 def coverage(n_recommended: int, n_items: int) -> float:
-    """Compute the share of the catalogue that has been recommended.
+    """Compute the share of the catalog that has been recommended.
 
     >>> coverage(3, 4)
     0.75

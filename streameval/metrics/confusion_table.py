@@ -171,7 +171,7 @@ def _outcome(name: str, what: str) -> Metric:
         return number
 
     of = "negatives" if name in ("fn", "tn") else "positives"
-    text = f"{what} {of}: of the positive class of two, else an array of shape (K,)."
+    text = f"{what} {of} of the positive class of two, else an array of shape (K,)."
     return count_row(name, "", text, value=value, listed=_is_binary)
 
 
@@ -220,7 +220,7 @@ TABLE = Table(
         "top_k_precision",
         lambda: metrics.PRECISION,
         heading="Precision of the best k",
-        help="Precision where a true class among the top_k best scores is the prediction.",
+        help="Precision where a true class among the top_k best scores counts as the prediction.",
         notes="Else the class of the highest score is. Tied classes come in the order of the "
         "columns.",
         formula=r"\frac{TP}{TP + FP}",

@@ -28,7 +28,7 @@ class Status:
     Parameters
     ----------
     number : int
-        Of the commit.
+        The number of the commit.
     n_rows : int
         The predictions that have been read, without the bad ones.
     n_counted : int or float

@@ -99,7 +99,7 @@ class Calibration(RequestedIntervals):
 
     @property
     def class_names(self) -> tuple[Label, ...]:
-        """What the K classes are shown by: the names that were given, else the labels."""
+        """The display names of the K classes; by default the labels."""
         return self._config.class_names
 
     @property
@@ -143,7 +143,7 @@ class Calibration(RequestedIntervals):
     def pcopc(self) -> PerClass:
         """Sum of predictions / sum of labels (predicted click over click), at least 0.
 
-        1 is unbiased, above 1 the model predicts too much; nan without a positive.
+        If it is 1, the model is unbiased; above 1, it predicts too much. nan without a positive.
         """
         return self._of_classes(
             [
@@ -463,7 +463,8 @@ Calibration.TABLE = Table(
         aliases=("copc", "predicted_over_observed"),
         heading="Predicted over observed",
         help="Sum of predictions / sum of labels (predicted click over click), at least 0.",
-        notes="1 is unbiased, above 1 the model predicts too much; nan without a positive.",
+        notes="If it is 1, the model is unbiased; above 1, it predicts too much. nan without a "
+        "positive.",
         formula=r"\frac{\sum_i p_i}{\sum_i y_i}",
         oracle="the definition, in fractions",
         headline=2,

@@ -26,7 +26,7 @@ _MAX_ITEMS = 10
 
 @attrs.frozen(repr=False, eq=False, slots=False)
 class Catalog(SumsResult):
-    """How evenly recommendations expose the items of a catalogue, and how novel the items are.
+    """How evenly recommendations expose the items of a catalog, and how novel the items are.
 
     Made by `CatalogAccumulator.compute`. An exposure is a recommendation of an item within the
     first `k` ranks.
@@ -64,12 +64,12 @@ class Catalog(SumsResult):
 
     @property
     def n_items(self) -> int:
-        """The number of items of the catalogue."""
+        """The number of items of the catalog."""
         return self._config.n_items
 
     @property
     def coverage(self) -> MetricValue:
-        """The share of the items of the catalogue that were recommended, in [0, 1]."""
+        """The share of the items of the catalog that were recommended, in [0, 1]."""
         return MetricValue(coverage(self.n_recommended, self.n_items))
 
     @property
@@ -106,7 +106,7 @@ class Catalog(SumsResult):
     def described(self, level: float) -> Description:
         """Describe the result for a page: the metrics, and the items recommended most."""
         return Description(
-            heading="Exposure of the catalogue",
+            heading="Exposure of the catalog",
             rows={
                 name: Row(self.TABLE[name].heading, reading)
                 for name, reading in self.readings(level).items()
@@ -173,7 +173,7 @@ def _average_popularity(result: Catalog) -> MetricValue:
 
 Catalog.TABLE = Table(
     EXAMPLES,
-    count_row("n_items", "Items", "The number of items of the catalogue."),
+    count_row("n_items", "Items", "The number of items of the catalog."),
     count_row(
         "n_recommended",
         "Items recommended",
@@ -181,9 +181,9 @@ Catalog.TABLE = Table(
     ),
     Metric(
         name="coverage",
-        aliases=("catalog_coverage", "catalogue_coverage", "item_coverage", "itemcoverage"),
-        heading="Coverage of the catalogue",
-        help="The share of the items of the catalogue that were recommended, in [0, 1].",
+        aliases=("catalog_coverage", "catalog_coverage", "item_coverage", "itemcoverage"),
+        heading="Coverage of the catalog",
+        help="The share of the items of the catalog that were recommended, in [0, 1].",
         formula=r"\frac{\#\{i : c_i > 0\}}{|I|}",
         better="higher",
         why_no_evidence=_NO_TEST,

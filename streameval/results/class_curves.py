@@ -193,7 +193,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     @property
     def micro(self) -> Curve:
-        """The curve of all scores of all classes, pooled: each row counts once per class.
+        """The pooled curve of all scores of all classes; each row counts once per class.
 
         If the total exceeds 2**63 - 1, CountOverflowError is raised.
         """

@@ -167,27 +167,27 @@ class Confusion(Result):
 
     @property
     def tp(self) -> Counts:
-        """True positives: of the positive class of two, else an array of shape ``(K,)``."""
+        """True positives of the positive class of two, else an array of shape ``(K,)``."""
         return self._positive_or_all(self._counts.outcomes.tp.to_numbers())
 
     @property
     def fp(self) -> Counts:
-        """False positives: of the positive class of two, else an array of shape ``(K,)``."""
+        """False positives of the positive class of two, else an array of shape ``(K,)``."""
         return self._positive_or_all(self._counts.outcomes.fp.to_numbers())
 
     @property
     def fn(self) -> Counts:
-        """False negatives: of the positive class of two, else an array of shape ``(K,)``."""
+        """False negatives of the positive class of two, else an array of shape ``(K,)``."""
         return self._positive_or_all(self._counts.outcomes.fn.to_numbers())
 
     @property
     def tn(self) -> Counts:
-        """True negatives: of the positive class of two, else an array of shape ``(K,)``."""
+        """True negatives of the positive class of two, else an array of shape ``(K,)``."""
         return self._positive_or_all(self._counts.outcomes.tn.to_numbers())
 
     @property
     def support(self) -> Counts:
-        """The weight of the class in the truth: of the positive one of two, else ``(K,)``."""
+        """The weight of the positive class of two in the truth, else an array of shape ``(K,)``."""
         return self._positive_or_all(self._counts.outcomes.support.to_numbers())
 
     @property
@@ -242,7 +242,7 @@ class Confusion(Result):
 
     @property
     def top_k_precision(self) -> ClassMetric:
-        """Precision where a true class among the `top_k` best scores is the prediction.
+        """Precision where a true class among the `top_k` best scores counts as the prediction.
 
         Else the class of the highest score is. Tied classes come in the order of the columns.
         It is kept with ``measures=["top_k"]``.
@@ -348,7 +348,7 @@ class Confusion(Result):
 
     @property
     def scope(self) -> str:
-        """The default meaning of per-class metrics: the positive class, or a mean."""
+        """The default meaning of per-class metrics, which is the positive class or a mean."""
         if self._counts.config.is_binary:
             return f"per-class metrics are for class {shorten(self._counts.config.positive_name)}"
         classes = "1 class" if self.n_averaged == 1 else f"{self.n_averaged:,} classes"
@@ -391,7 +391,7 @@ class Confusion(Result):
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         normalize : bool
-            Whether to colour by the share of the true class; the written numbers are always counts.
+            Whether to color by the share of the true class; the written numbers are always counts.
 
         Returns
         -------

@@ -229,7 +229,7 @@ class Curve(CalledMetrics):
 
     @property
     def ks(self) -> Bounded:
-        """The Kolmogorov-Smirnov statistic, in [0, 1]: the max of ``|tpr - fpr|``."""
+        """The Kolmogorov-Smirnov statistic, the max of ``|tpr - fpr|``, in [0, 1]."""
         return envelope.ks(self._table)
 
     @property
@@ -248,7 +248,7 @@ class Curve(CalledMetrics):
     def ece(self, bins: int = 15) -> Bounded:
         """Compute the expected calibration error, in [0, 1]; for probabilities.
 
-        ``|mean label - mean score|`` in each of `bins` bins ``[i/bins, (i+1)/bins)``, the last
+        ``|mean label - mean score|`` in each of the bins ``[i/bins, (i+1)/bins)``, the last
         closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015).
 
         Parameters
@@ -262,7 +262,7 @@ class Curve(CalledMetrics):
     def adaptive_ece(self, bins: int = 15) -> Bounded:
         """Compute the calibration error of bins of equal mass, in [0, 1]; for probabilities.
 
-        ``|mean label - mean score|`` in each of `bins` bins that hold the same share of the
+        ``|mean label - mean score|`` in each of the bins, which hold the same share of the
         examples, by rising score, averaged (Nixon et al., 2019). A row, or rows of one score, that
         an edge cuts count in both bins by their shares.
 
@@ -282,7 +282,7 @@ class Curve(CalledMetrics):
         return loss_bounds.adaptive_ece(table, number_of_bins(bins))
 
     def partial_roc_auc(self, max_fpr: float) -> Bounded:
-        """Compute the area up to a false positive rate, standardised (McClish, 1989).
+        """Compute the area up to a false positive rate, standardized (McClish, 1989).
 
         Parameters
         ----------

@@ -176,7 +176,7 @@ CURVE_METRICS = Table(
         "ks",
         aliases=("ks_statistic", "kolmogorov_smirnov"),
         heading="KS statistic",
-        help="The Kolmogorov-Smirnov statistic, in [0, 1]: the max of |tpr - fpr|.",
+        help="The Kolmogorov-Smirnov statistic, the max of |tpr - fpr|, in [0, 1].",
         formula=r"\max_i |TPR_i - FPR_i|",
         oracle="the definition, over all thresholds",
     ),
@@ -226,7 +226,7 @@ CURVE_METRICS = Table(
         aliases=("calibration_error", "expected_calibration_error"),
         heading="Calibration error (ECE)",
         help="The expected calibration error, in [0, 1]; for probabilities.",
-        notes="|mean label - mean score| in each of bins bins [i/bins, (i+1)/bins), the last "
+        notes="|mean label - mean score| in each of the bins [i/bins, (i+1)/bins), the last "
         "closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015).",
         formula=r"\sum_b \frac{n_b}n |\bar y_b - \bar s_b|",
         better="lower",
@@ -239,7 +239,7 @@ CURVE_METRICS = Table(
         aliases=("equal_mass_ece", "adaptive_calibration_error", "ace", "ece_equal_mass"),
         heading="Calibration error, bins of equal mass",
         help="The calibration error of bins of equal mass, in [0, 1]; for probabilities.",
-        notes="|mean label - mean score| in each of bins bins that hold the same share of the "
+        notes="|mean label - mean score| in each of the bins, which hold the same share of the "
         "examples, by rising score, averaged (Nixon et al., 2019). A row, or rows of one score, "
         "that an edge cuts count in both bins by their shares.",
         formula=r"\frac1B \sum_b |\bar y_b - \bar s_b|",
@@ -252,7 +252,7 @@ CURVE_METRICS = Table(
     _metric(
         "partial_roc_auc",
         aliases=("pauc", "partial_auc"),
-        help="The area up to a false positive rate, standardised (McClish, 1989).",
+        help="The area up to a false positive rate, standardized (McClish, 1989).",
         formula=r"\tfrac12 \left(1 + \frac{A - f^2/2}{f - f^2/2}\right)",
         arguments=("max_fpr",),
         oracle="scikit-learn, roc_auc_score with max_fpr",

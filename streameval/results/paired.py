@@ -195,12 +195,12 @@ class PairedResult(Result):
 
     @property
     def anytime_pvalue(self) -> float:
-        """The p-value that holds however often you look: 1 over the evidence, at most 1."""
+        """The p-value that holds however often you look, 1 over the evidence and at most 1."""
         return math.exp(-max(self.log_evidence, 0.0))
 
     @property
     def exact(self) -> bool:
-        """Whether no metric has certified bounds: every pair of scores is known."""
+        """Whether every pair of scores is known, so that no metric has certified bounds."""
         pairs = self._state.pairs if isinstance(self._state, PairedSums) else None
         return pairs is None or not pairs.level
 
@@ -330,7 +330,7 @@ def _rows_of_decisions() -> Iterator[Metric]:
             f"The {name} of {{}}, with the average of a confusion matrix: of the positive class of "
             "two, else the macro mean."
             if row.averages
-            else f"The {name} of {{}}, as of a confusion matrix.",
+            else f"The {name} of {{}}, from its confusion matrix.",
             test="By the delta method, from the joint counts of truth and both decisions.",
             formula=row.formula,
             better=row.better,
@@ -493,7 +493,7 @@ PairedResult.TABLE = Table(
     Metric(
         name="anytime_pvalue",
         heading="p-value, any time",
-        help="The p-value that holds however often you look: 1 over the evidence, at most 1.",
+        help="The p-value that holds however often you look, 1 over the evidence and at most 1.",
         formula=r"\min(1,\ (n_A + n_B + 1) \tbinom{n_A + n_B}{n_A} 2^{-n_A - n_B})",
         why_no_evidence=_IS_TEST,
         oracle="the definition, in fractions",

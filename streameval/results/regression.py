@@ -96,7 +96,7 @@ class Regression(RequestedIntervals, CalledMetrics):
 
     @property
     def exact(self) -> bool:
-        """Whether no value has bounds: each distinct absolute error has a cell of its own."""
+        """Whether no value has bounds, because each distinct absolute error has its own cell."""
         if not self._config.has_sketch:
             return True
         cells = self._measured.cells
@@ -130,7 +130,7 @@ class Regression(RequestedIntervals, CalledMetrics):
 
     @property
     def bias(self) -> MetricValue:
-        """The mean of prediction - truth: above 0 the model predicts too much."""
+        """The mean of prediction - truth; above 0, the model predicts too much."""
         return MetricValue(metrics.mean(self._state.error, self._state.n))
 
     def adjusted_r2(self, n_features: int) -> float:
@@ -531,7 +531,7 @@ Regression.TABLE = Table(
         "bias",
         aliases=("mean_error",),
         heading="Bias, prediction over truth",
-        help="The mean of prediction - truth: above 0 the model predicts too much.",
+        help="The mean of prediction - truth; above 0, the model predicts too much.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)",
         better="",
         **_SAMPLED,

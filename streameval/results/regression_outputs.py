@@ -163,7 +163,7 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
 
     @property
     def bias(self) -> OutputMetric:
-        """The mean of prediction - truth: above 0 the model predicts too much."""
+        """The mean of prediction - truth; above 0, the model predicts too much."""
         return OutputMetric(self, "bias")
 
     def adjusted_r2(

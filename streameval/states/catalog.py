@@ -1,4 +1,4 @@
-"""How often each item of a catalogue was recommended."""
+"""How often each item of a catalog was recommended."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Exposures(State):
         )
 
     def fitted(self, config: CatalogConfig) -> Self:
-        """Refuse more items than the catalogue has."""
+        """Refuse more items than the catalog has."""
         if len(self.items) > config.n_items:
             raise InvalidInputError(
                 f"would bring the number of items to {len(self.items)}, past ",

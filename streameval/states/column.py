@@ -31,7 +31,7 @@ class Column:
 
     @property
     def kind(self) -> str:
-        """What the column holds: "int64", "uint64" or "text"."""
+        """What the column holds, "int64", "uint64" or "text"."""
         return "text" if self.values.dtype == object else self.values.dtype.name
 
     def __eq__(self, other: object) -> bool:

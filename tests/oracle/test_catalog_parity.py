@@ -1,4 +1,4 @@
-"""Metrics of a catalogue against their definitions and SciPy, item by item and row by row."""
+"""Metrics of a catalog against their definitions and SciPy, item by item and row by row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rows_of(seed: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def exposures_of(options: dict[str, Any], rows: dict[str, np.ndarray]) -> list[Fraction]:
-    """The exposures of all items of the catalogue, with zeros."""
+    """The exposures of all items of the catalog, with zeros."""
     found = dict.fromkeys((7 * item - 100 for item in range(options["n_items"])), Fraction(0))
     weights = rows.get("sample_weight", np.ones(len(rows["item"])))
     for item, rank, weight in zip(rows["item"], rows["rank"], weights, strict=True):

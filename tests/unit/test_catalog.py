@@ -113,7 +113,7 @@ def test_items_of_two_types_are_refused() -> None:
 
 @pytest.mark.parametrize("capacity", [1, 3, 100])
 @pytest.mark.parametrize("items", [range(4), ["a", "b", "c", "d"]])
-def test_more_items_than_the_catalogue_has_are_refused(
+def test_more_items_than_the_catalog_has_are_refused(
     capacity: int, items: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog, "_CAPACITY", capacity)
@@ -158,7 +158,7 @@ def test_limit_of_items_does_not_depend_on_pending_rows(
         assert acc == se.CatalogAccumulator(6, k=None).update(held)
 
 
-def test_known_items_of_a_whole_catalogue_are_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_items_of_a_whole_catalog_are_pending(monkeypatch: pytest.MonkeyPatch) -> None:
     acc = se.CatalogAccumulator(2).update([[1, 2]])
     counted: list[int] = []
     count = se.CatalogAccumulator._count
@@ -237,7 +237,7 @@ HOSTILE = [
 @pytest.mark.parametrize(
     ("name", "field", "value", "message"), HOSTILE, ids=lambda value: str(value)[:20]
 )
-def test_bytes_of_no_catalogue_are_refused(name: str, field: str, value: Any, message: str) -> None:
+def test_bytes_of_no_catalog_are_refused(name: str, field: str, value: Any, message: str) -> None:
     state = parse_words(EVERY[name]().to_bytes())
     header, payload = state.settings, bytearray(state.payload)
     if field == "n_items":

@@ -219,7 +219,7 @@ _ROWS = (
         cutoff="required",
         max_cutoff=1000,  # its expected value over ties takes time in proportion
         help="The mean of 1 / the rank at which a reader stops, if a document stops a reader with "
-        "probability (2**relevance - 1) / 2**max.",
+        "probability (2^relevance - 1) / 2^max.",
         formula=r"\sum_{i \le k} \frac{s_i}i \prod_{j < i} (1 - s_j)",
         parameter=("max", 4.0),
         has_level=False,
@@ -440,8 +440,8 @@ _ROWS = (
         name="ndcg_rel",
         title="NDCG averaged over relevant documents",
         cutoff="none",
-        help="The mean of ndcg@rank over the ranks of all documents with a gain; those that were "
-        "not retrieved count the final ndcg.",
+        help="The mean of ndcg at the rank of each document with a gain; those that were not "
+        "retrieved count the final ndcg.",
         formula=r"\frac1N \sum_i \mathrm{ndcg}@r_i",
         of_trec="ndcg_rel",
         has_level=False,
