@@ -35,7 +35,6 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_last_updated_fmt = None  # the same pages from the same text
 html_domain_indices = False  # few functions have a module of their own
-smartquotes_action = "qe"  # quotes and ellipses; options keep both of their hyphens
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3

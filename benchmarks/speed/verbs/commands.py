@@ -102,7 +102,7 @@ CONTESTS = [
         peers=[
             Peer(
                 library="streameval",
-                name="eval --jobs 1",
+                name="eval with one job",
                 ready=command_of(partial(evaluate, jobs=1)),
                 goal=1.6,
                 why=START,
