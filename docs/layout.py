@@ -7,8 +7,8 @@ from docutils import nodes
 NUMBERS = re.compile(r"[\[(]?[-+±0-9][-+±0-9.,e%/() \]\[]*")
 """A cell of numbers: one, or an interval."""
 
-LONG_NAME = re.compile(r"(?=\w{25,}$)\w+_")
-"""All of a name in a cell but its last word, if the name is long."""
+LONG_NAME = re.compile(r"(?=\w{25,}$)\w+_|(?=[\w.]{20,}$)[\w.]+\.")
+"""All of a name in a cell but its last word or part, if the name is long."""
 
 LONG_CALL = re.compile(r"\w\((?=\w\S{9,})")
 """A bracket in a cell before long arguments."""
@@ -48,7 +48,7 @@ def lay_out_cell(cell):
 
 
 def break_names(text):
-    """Let a name break after an underscore, and a call after its bracket."""
+    """Let a name break after an underscore or a period, and a call after its bracket."""
     if isinstance(text.parent, nodes.literal) and (found := LONG_NAME.match(text)):
         pause = []
     elif isinstance(text.parent, nodes.paragraph) and (found := LONG_CALL.search(text)):
