@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import threading
 import time
 import zlib
@@ -78,7 +79,7 @@ class LivePage:
         self._keep_alive = keep_alive
         self._changed = threading.Condition()
         self._snapshot = snapshot
-        self._is_closed = False
+        self._is_closed = self._is_claimed = False
         self._rendering = threading.Lock()
         self._builder = ViewBuilder(_checked(metrics, snapshot.windowed), level)
         self._rendered: _Rendered | None = None
@@ -87,7 +88,7 @@ class LivePage:
         """Show a commit on the pages."""
         with self._changed:
             self._snapshot = snapshot
-            self._changed.notify_all()
+            self._changed.notify()
 
     def close(self) -> None:
         """End the streams."""
@@ -123,43 +124,70 @@ class LivePage:
     def _updates(self, known: str) -> Generator[bytes]:
         """Send each commit that a client does not know, as far as it keeps up."""
         yield b"retry: 2000\n\n"
-        while True:
-            is_new = self._has_news(known)
-            if self._is_closed:
-                return
-            if not is_new:
-                yield b":\n\n"
-                continue
-            rendered = self._newest(self._pace)
-            if rendered.view.version == known:  # so soon after it, the next one has to wait
-                self._pause()
-            else:
+        while not self._is_closed:
+            rendered = self._awaited(known)
+            if rendered is not None:
                 known = rendered.view.version
                 yield rendered.event
+            elif not self._is_closed:
+                yield b":\n\n"
 
-    def _has_news(self, known: str) -> bool:
-        """Wait for a newer commit than the known one, or the end; return whether it came."""
-        with self._changed:
-            return self._changed.wait_for(
-                lambda: self._is_closed or str(self._snapshot.status.number) != known,
-                self._keep_alive,
-            )
+    def _awaited(self, known: str) -> _Rendered | None:
+        """Wait for a rendered commit other than the known one, for so long as a stream is silent.
 
-    def _pause(self) -> None:
-        """Wait for the time between two updates, or the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_closed, self._pace)
+        A commit wakes one stream, which renders it and then wakes the others. If it woke all of
+        them, they would take turns with the rendering, and it would take twice as long.
+        """
+        end = time.monotonic() + self._keep_alive
+        while not self._is_closed:
+            with self._changed:
+                held, seconds = self._rendered, self._seconds_until_due()
+                if seconds > 0:
+                    if held is not None and held.view.version != known:
+                        return held
+                    left = end - time.monotonic()
+                    if left <= 0:
+                        self._changed.notify()  # to render what has been waited for
+                        return None
+                    self._changed.wait(min(seconds, left))
+                    continue
+                self._is_claimed = True
+            rendered = self._claimed()
+            if rendered.view.version != known:
+                return rendered
+        return None
 
-    def _newest(self, pace: float = 0.0) -> _Rendered:
-        """Render the last commit, unless one has just been rendered."""
+    def _seconds_until_due(self) -> float:
+        """Return the time until the last commit is to be rendered; infinite if a stream does so."""
+        held = self._rendered
+        if self._is_closed or self._is_claimed:
+            return math.inf
+        if held is None:
+            return 0.0
+        if held.view.version == str(self._snapshot.status.number):
+            return math.inf
+        return held.made_at + self._pace - time.monotonic()
+
+    def _claimed(self) -> _Rendered:
+        """Render the last commit; then another stream may render the next one."""
+        try:
+            return self._newest(is_streamed=True)
+        finally:
+            with self._changed:
+                self._is_claimed = False
+                self._changed.notify()
+
+    def _newest(self, *, is_streamed: bool = False) -> _Rendered:
+        """Render the last commit, unless that has been done, and wake the streams."""
         with self._rendering:
             held, snapshot = self._rendered, self._snapshot
-            if held is None or (
-                held.view.version != str(snapshot.status.number)
-                and time.monotonic() - held.made_at >= pace
-            ):
-                view = self._builder.build(self._title, snapshot)
-                held = self._rendered = _Rendered.of(view)
+            if held is None or held.view.version != str(snapshot.status.number):
+                held = _Rendered.of(self._builder.build(self._title, snapshot))
+                if is_streamed:
+                    _deflated(held.event)  # before many threads wait for it
+                with self._changed:
+                    self._rendered = held
+                    self._changed.notify_all()
             return held
 
 

@@ -692,32 +692,105 @@ def test_stream_sends_comments_while_nothing_happens() -> None:
         assert client.next() == {":": ""}
 
 
-def test_updates_keep_a_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updates_keep_a_pace() -> None:
     held = windowed({"DE": [40]})
-    live = LivePage("ck.db", snapshot(held), pace=1000.0)
-    pauses: list[int] = []
-
-    def pause() -> None:
-        pauses.append(1)
-        live.close()
-
-    monkeypatch.setattr(live, "_pause", pause)
+    live = LivePage("ck.db", snapshot(held), pace=1000.0, keep_alive=0.01)
     updates = ask(live, "/events").body
     assert isinstance(updates, Iterator)
     assert next(updates) == b"retry: 2000\n\n"
     assert b"id: 1\n" in next(updates)
     live.show(snapshot(held, number=2))
-    assert list(updates) == []
-    assert len(pauses) == 1
+    assert [next(updates) for _ in range(3)] == [b":\n\n"] * 3
+    live._pace = 0.0
+    assert b"id: 2\n" in next(updates)
 
 
-def test_pause_ends_when_the_page_is_closed() -> None:
-    live = LivePage("ck.db", snapshot(windowed({"DE": [40]})), pace=1000.0)
-    thread = threading.Thread(target=live._pause)
+def test_update_is_sent_when_its_pace_is_over_without_another_commit() -> None:
+    held = windowed({"DE": [40]})
+    live = LivePage("ck.db", snapshot(held), pace=0.05, keep_alive=1000.0)
+    updates = ask(live, "/events").body
+    assert isinstance(updates, Iterator)
+    found = [next(updates), next(updates)]
+    live.show(snapshot(held, number=2))
+    found.append(next(updates))
+    assert b"id: 2\n" in found[2]
+
+
+def test_wait_for_the_pace_ends_when_the_page_is_closed() -> None:
+    held = windowed({"DE": [40]})
+    live = LivePage("ck.db", snapshot(held), pace=1000.0, keep_alive=1000.0)
+    updates = ask(live, "/events").body
+    assert isinstance(updates, Iterator)
+    found = [next(updates), next(updates)]
+    live.show(snapshot(held, number=2))
+    thread = threading.Thread(target=lambda: found.extend(updates))
     thread.start()
     live.close()
     thread.join(20)
     assert not thread.is_alive()
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize("commits", [1, 20])
+def test_one_stream_renders_while_the_others_wait(
+    monkeypatch: pytest.MonkeyPatch, commits: int
+) -> None:
+    held = windowed({"DE": [40]})
+    live = LivePage("ck.db", snapshot(held), pace=0.0, keep_alive=1000.0)
+    woken: list[int] = []
+    is_due = live._seconds_until_due
+
+    def counted() -> float:
+        woken.append(threading.get_ident())
+        return is_due()
+
+    def slowly(view: View) -> Any:
+        rendered.append((view.number, len({*woken})))
+        time.sleep(0.02)
+        rendered.append((view.number, len({*woken})))
+        return fragment(view)
+
+    rendered: list[tuple[int, int]] = []
+    last: list[bytes] = []
+
+    def follow() -> None:
+        for update in cast("Iterator[bytes]", ask(live, "/events").body):
+            if f"id: {commits + 1}\n".encode() in update:
+                last.append(update)
+                return
+
+    live._newest()
+    threads = [threading.Thread(target=follow) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    while len(live._changed._waiters) < 10:  # type: ignore[attr-defined]
+        time.sleep(0.001)
+    monkeypatch.setattr("streameval.monitoring.live_page.fragment", slowly)
+    monkeypatch.setattr(live, "_seconds_until_due", counted)
+    for number in range(commits):
+        live.show(snapshot(held, number=2 + number))
+    for thread in threads:
+        thread.join(20)
+    assert len(last) == 10
+    assert len({*last}) == 1
+    if commits == 1:
+        assert rendered == [(2, 1), (2, 1)]
+
+
+def test_failure_to_render_lets_another_stream_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = windowed({"DE": [40]})
+    live = LivePage("ck.db", snapshot(held), pace=0.0, keep_alive=0.01)
+
+    def failing(_: View) -> Any:
+        raise RuntimeError("no memory")
+
+    updates = [cast("Iterator[bytes]", ask(live, "/events").body) for _ in range(2)]
+    assert [next(update) for update in updates] == [b"retry: 2000\n\n"] * 2
+    with monkeypatch.context() as patch:
+        patch.setattr("streameval.monitoring.live_page.fragment", failing)
+        with pytest.raises(RuntimeError):
+            next(updates[0])
+    assert b"id: 1\n" in next(updates[1])
 
 
 def test_commit_is_rendered_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
