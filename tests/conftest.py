@@ -5,6 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from profiles import EXAMPLES
 
@@ -24,6 +25,16 @@ is_usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK | os.X_OK)
 if is_usable and shutil.disk_usage(MEMORY).free >= 4 * 2**30:
     # writing thousands of small files through to a disk, and deleting them, takes long
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let neighbors stay together on several processes: what a file makes is made once.
+
+    As an option in pyproject.toml, it would disable pytest-benchmark on a single process too.
+    """
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "worksteal"
 
 
 def pytest_collection() -> None:
