@@ -136,7 +136,7 @@ def _processor() -> str:
     if info.exists():
         for line in info.read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+                return line.partition(":")[2].replace("(R)", "").strip()
     return platform.processor() or platform.machine()
 
 
