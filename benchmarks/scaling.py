@@ -163,12 +163,12 @@ def file_row(
 
 
 def block(found: dict[str, Any]) -> str:
-    """Lay out both tables."""
-    parts = [tables.found_with(found["about"])]
-    if "stream" in found:
-        parts.append(stream_table(found["stream"]))
-    if "files" in found:
-        parts.append(files_table(found["files"]))
+    """Lay out both tables, each with its setting."""
+    parts: list[str] = []
+    for part, table in (("stream", stream_table), ("files", files_table)):
+        if part in found:
+            about = found.get(f"about {part}", found["about"])
+            parts += [tables.found_with(about), table(found[part])]
     return "\n\n".join(parts)
 
 
@@ -239,7 +239,9 @@ def main() -> None:
         if part in FAR:
             found["far"] = results.about({"numpy"} | ({"dask"} if "dask" in found else set()))
         else:
-            found["about"] = results.about({"numpy", "polars", "pyarrow"})
+            about = results.about({"msgspec", "numpy", "polars", "pyarrow"})
+            found[f"about {part}"] = about
+            found.setdefault("about", about)
     print(block(found))
     if "far" in found:
         print(far_block(found))
