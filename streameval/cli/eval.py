@@ -36,6 +36,7 @@ from streameval.io import (
 from streameval.io.errors import RepeatedQueryError, ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
+from streameval.results.result import owners_of
 from streameval.runs.files import files_of
 from streameval.runs.gathered import Gathered
 from streameval.runs.processes import Team
@@ -279,11 +280,7 @@ def _measure_to_add(name: str, options: Options) -> str:
 
 def _task_to_run(task: str, name: str) -> str:
     """Say which other task has a metric, since a command has one; empty if none has."""
-    from streameval.results.result_types import RESULTS  # noqa: PLC0415 (all, for a message)
-
-    pairs = [(cls.TASK, row) for cls in RESULTS if cls.IS_TASK for row in cls.TABLE.called(name)]
-    exact = [(other, row) for other, row in pairs if row.name == name]
-    tasks = dict.fromkeys(other for other, _ in exact or pairs)
+    tasks = dict.fromkeys(cls.TASK for cls, _ in owners_of(name) if cls.IS_TASK)
     asked = " or ".join(f"--task {other}" for other in tasks)
     return f"For {name}, run a second command with {asked}." if asked and task not in tasks else ""
 

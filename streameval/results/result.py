@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from streameval.render.blocks import Description
 
-__all__ = ["Number", "Result", "SumsResult"]
+__all__ = ["Number", "Result", "SumsResult", "owners_of"]
 
 Number = int | float
 
@@ -478,14 +478,18 @@ def unknown_class(of: str, classes: Iterable[str], averages: Iterable[str]) -> U
     return UnknownMetricError(f"no class {of!r}: {nearest(of, [*classes, *averages])}")
 
 
-def _owners(name: str, *, with_tasks: bool = True) -> list[str]:
-    """Say which results have a metric of that name."""
+def owners_of(name: str) -> list[tuple[type[Result], Metric]]:
+    """List the results that have a metric of that name, or if none has, those with that alias."""
     from streameval.results.result_types import RESULTS  # noqa: PLC0415 (all of them, for a message)
 
     pairs = [(cls, row) for cls in RESULTS for row in cls.TABLE.called(name)]
-    exact = [(cls, row) for cls, row in pairs if row.name == name.casefold()]
+    return [pair for pair in pairs if pair[1].name == name.casefold()] or pairs
+
+
+def _owners(name: str, *, with_tasks: bool = True) -> list[str]:
+    """Say which results have a metric of that name."""
     owners: dict[str, str] = {}
-    for cls, row in exact or pairs:
+    for cls, row in owners_of(name):
         of = cls.MADE_BY
         if with_tasks and cls.IS_TASK:
             of = f"--task {cls.TASK} ({of})"
