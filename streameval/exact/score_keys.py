@@ -24,6 +24,7 @@ _CHUNK = 2**15  # small enough for temporaries to stay in the cache: three times
 _HALF = np.float64(0.5).view(np.uint64)
 _ONE = np.uint64(2) * _HALF  # the key of 1.0
 _SIGN = np.uint64(1 << 63)
+_INFINITY = np.float64(np.inf).view(np.uint64)
 
 
 def keys_of(scores: npt.NDArray[np.floating[Any]], scale: Scale) -> Keys:
@@ -48,12 +49,16 @@ def scores_of(keys: Keys, scale: Scale) -> Floats:
 
 def are_keys(keys: Keys, scale: Scale) -> bool:
     """Check whether each integer is the key of a score."""
-    if scale == "probability" and keys.size and keys.max() > _ONE:
+    if not keys.size:
+        return True
+    if scale == "real":
+        return bool(keys.min() >= _SIGN - _INFINITY and keys.max() <= _SIGN + _INFINITY)
+    high = keys[keys > _HALF]
+    if high.size and high.max() > _ONE:
         return False
-    scores = scores_of(keys, scale)
-    if np.isnan(scores).any():
-        return False
-    return bool(np.array_equal(keys_of(scores, scale), keys))
+    # a double from one half to 1 is a multiple of 2**-53, and so is its distance from 1
+    steps = (_ONE - high).view(np.float64) * 2.0**53
+    return bool((steps == np.floor(steps)).all())
 
 
 def prefixes(keys: Keys, level: int) -> Keys:

@@ -149,6 +149,18 @@ def test_number_is_a_key_if_its_score_has_it(number: int) -> None:
     assert are_keys(keys, "real") == (not math.isnan(score) and key(score, "real") == number)
 
 
+@given(
+    st.integers(0, ONE)
+    | st.integers(HALF - 2**10, HALF + 2**10)
+    | st.integers(0, 2**53).map(lambda steps: key(steps * 2.0**-53, "probability"))
+    | st.integers(0, 2**52).map(lambda steps: key(1 - steps * 2.0**-53, "probability") - 1)
+)
+def test_number_is_a_key_if_its_probability_has_it(number: int) -> None:
+    keys = np.array([number], dtype=np.uint64)
+    score = float(scores_of(keys, "probability")[0])
+    assert are_keys(keys, "probability") == (key(score, "probability") == number)
+
+
 @pytest.mark.parametrize("level", [0, 1, 52, 63, 64])
 @every_scale
 def test_prefixes_drop_the_lowest_bits(scale: Scale, level: int) -> None:
