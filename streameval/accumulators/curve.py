@@ -208,7 +208,7 @@ class PRCurveSketch(
                 yield CellTable(cells, scale, level)
 
     def _with_rows(self, state: ScoreTables, rows: Rows) -> ScoreTables:
-        return state.with_rows(_scored(self._config, rows)).fitted(self._config.budget)
+        return state.with_rows(_scored(self._config, rows), self._config.budget)
 
     def _counted_state(self, buffered: Buffered) -> ScoreTables:
         """Count the pending rows; with a budget, the state is cached."""

@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.floating[Any]]
 _LARGEST_KEY = np.uint64(2**64 - 1)
 _CHUNK = 2**15  # its temporaries stay in the cache
 _ITEMS_A_PREFIX = 0.25  # items per prefix from which a table is faster than a sort
+_FIRST = 2  # rows per cell of the budget, which are sorted to find the level of all
+_MANY = 3  # times as many rows, for which that is worth it
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -153,6 +155,28 @@ class Cells:
         if weights is None:
             return self.joined(self.of_sorted(SortedRows.of(scores, scale, positive)), level)
         return self.joined(self.of_rows(keys_of(scores, scale), positive, weights, level), level)
+
+    def with_rows_within(
+        self,
+        scores: Floats,
+        scale: Scale,
+        positive: Mask,
+        weights: FixedPoint | None,
+        level: int,
+        budget: int | None,
+    ) -> tuple[int, Self]:
+        """Add rows as `with_rows` does and fit the cells as `fitted` does.
+
+        The first of many rows show a level from which the others need no sort.
+        """
+        cells = self
+        n_first = 0 if budget is None or level or weights is not None else _FIRST * budget
+        if n_first and len(scores) >= max(_MANY * n_first, _CHUNK):
+            first, rest = slice(n_first), slice(n_first, None)
+            made = cells.with_rows(scores[first], scale, positive[first], None, level)
+            level, cells = made.fitted(budget, level)
+            scores, positive = scores[rest], positive[rest]
+        return cells.with_rows(scores, scale, positive, weights, level).fitted(budget, level)
 
     def fitted(self, budget: int | None, level: int) -> tuple[int, Self]:
         """Merge cells at the lowest level, not below theirs, at which they fit the budget.

@@ -160,7 +160,7 @@ class ScoreTables(StackableState, SummableState):
             yield int(level), every[start:end]
 
     def __add__(self, other: Self) -> Self:
-        """Join the cells of each curve; `fitted` keeps the budget."""
+        """Join the cells of each curve; `joined` keeps the budget too."""
         return self.joined(other, None)
 
     def joined(self, other: Self, budget: int | None) -> Self:
@@ -188,10 +188,10 @@ class ScoreTables(StackableState, SummableState):
             negative_label=_one_label(self.negative_label, negative_label),
         )
 
-    def with_rows(self, rows: ScoredRows) -> Self:
-        """Count the rows of a batch after `noting` it; `fitted` keeps the budget."""
+    def with_rows(self, rows: ScoredRows, budget: int | None) -> Self:
+        """Count the rows of a batch after `noting` it, and keep the budget of each curve."""
         tables = (
-            (level, cells.with_rows(scores, rows.scale, positive, weights, level))
+            cells.with_rows_within(scores, rows.scale, positive, weights, level, budget)
             for (level, cells), (scores, positive, weights) in zip(
                 self.tables(), rows.curves(), strict=True
             )
@@ -213,13 +213,6 @@ class ScoreTables(StackableState, SummableState):
             scores[curve, : len(keys)] = scores_of(keys, scale)
             positive[curve, : len(keys)] = classes
         return ScoredRows(scores, scale, positive)
-
-    def fitted(self, budget: int | None) -> Self:
-        """Raise the level of each curve that is over budget to the lowest that fits."""
-        if budget is None or self.sizes.values.max() <= budget:
-            return self
-        tables = (cells.fitted(budget, level) for level, cells in self.tables())
-        return self._of(self.n, self.skipped, self.negative_label, tables)
 
     @classmethod
     def sum_all(

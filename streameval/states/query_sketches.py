@@ -37,13 +37,12 @@ class QuerySketches:
     @classmethod
     def of(cls, terms: Iterable[tuple[Floats, FixedPoint | None]], budget: int | None) -> Self:
         """Put values with their weights into tables, one for each item."""
-        made = [cls._table(values, weights).fitted(budget, 0) for values, weights in terms]
+        none = Cells.none()
+        made = [
+            none.with_rows_within(values, "real", np.ones(len(values), bool), weights, 0, budget)
+            for values, weights in terms
+        ]
         return cls(tuple(level for level, _ in made), tuple(cells for _, cells in made))
-
-    @staticmethod
-    def _table(values: Floats, weights: FixedPoint | None) -> Cells:
-        every = np.ones(len(values), dtype=bool)
-        return Cells.none().with_rows(values, "real", every, weights, 0)
 
     @classmethod
     def read(cls, columns: Sequence[Any]) -> Self:

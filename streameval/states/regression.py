@@ -192,8 +192,8 @@ class MeasuredSums(ErrorSums):
         level, cells = 0, Cells.none()
         if config.has_sketch:
             errors = np.abs(kept.error)
-            cells = cells.with_rows(errors, "real", np.ones(len(errors), dtype=bool), held, 0)
-            level, cells = cells.fitted(config.budget, 0)
+            every = np.ones(len(errors), dtype=bool)
+            level, cells = cells.with_rows_within(errors, "real", every, held, 0, config.budget)
         extremes = Column(np.array(keys, dtype=np.uint64))
         sketch = _sketch(level, cells, config.has_sketch)
         fields: tuple[Any, ...] = (*base, terms, extremes, *sketch)

@@ -299,6 +299,29 @@ def test_table_is_not_made_for_weights_nor_at_level_0_nor_of_nothing(tables: lis
     assert len(tables) == 1
 
 
+@pytest.mark.parametrize("budget", [None, 50, 4000, 20_000])
+@pytest.mark.parametrize("order", ["random", "sorted", "repeated"])
+@pytest.mark.parametrize("scale", ["probability", "real"])
+def test_level_of_the_first_rows_changes_nothing(
+    scale: Scale, order: str, budget: int | None, tables: list[int]
+) -> None:
+    random = np.random.default_rng(5)
+    scores = random.random(40_000).astype(np.float32) - (0 if scale == "probability" else 0.5)
+    positive = random.random(len(scores)) < scores
+    if order == "sorted":
+        scores.sort()
+    if order == "repeated":
+        scores = scores[random.integers(0, 3000, len(scores))]
+    level, cells = Cells.none().with_rows_within(scores, scale, positive, None, 0, budget)
+    n_tables = len(tables)
+    whole = Cells.none().with_rows(scores, scale, positive, None, 0)
+    expected_level, expected = whole.fitted(budget, 0)
+    assert level == expected_level
+    assert is_same(cells, expected)
+    can_use_table = budget in (50, 4000) and (order, scale) == ("random", "probability")
+    assert n_tables == 1 or not can_use_table
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("bits", [0, 29])
 def test_groups_are_in_the_same_order_packed_and_sorted_twice(bits: int) -> None:
@@ -328,7 +351,8 @@ def test_states_may_be_added_first_and_fit_the_budget_then(budget: int | None) -
         se.PRCurveSketch(budget).update(random.integers(0, 2, 50), random.random(50))
         for _ in range(2)
     )
-    assert (one._state + other._state).fitted(budget) == (one + other)._state
+    none = se.PRCurveSketch(budget)._state
+    assert (one._state + other._state).joined(none, budget) == (one + other)._state
 
 
 ROWS, BUDGET = 600_000, 1000
