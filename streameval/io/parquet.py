@@ -14,6 +14,7 @@ import numpy as np
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts, find
+from streameval.inputs.text_columns import coded_texts
 from streameval.io.arrow import array_of
 from streameval.io.columns import (
     Array,
@@ -47,6 +48,7 @@ _LARGE = 2**16
 
 Their values, decoded, may take a thousand times as many bytes as in the file.
 """
+_WORD = 8
 _ENCRYPTED_MAGIC = b"PARE"
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
 _REPEATED = ("int", "uint", "bool", "date")
@@ -331,14 +333,14 @@ def _is_readable(arrow_type: Any) -> bool:
 
 def values_of(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Array:
     """Convert an Arrow column to an array if that is safe, else to a list to be checked."""
+    coded: Sequence[Any] | None = None if path else _coded(column, wanted)
+    if coded is not None:
+        return coded
     column = _decoded(column)
     if path:
         return [find(item, path) for item in items_of(column)]
     if isinstance(wanted, Values) and str(column.type).startswith(_REPEATED):
         return _repeated(column, wanted)
-    if isinstance(wanted, Values) and str(column.type) in ("string", "large_string"):
-        coded: Sequence[Any] = _coded(column, wanted)
-        return coded
     array = None
     if column.null_count == 0 and not isinstance(wanted, Lists):
         array = (
@@ -389,14 +391,19 @@ def _decoded(column: Any) -> Any:
 
 
 def _scalars(column: Any, wanted: FieldType) -> Array | None:
+    """Return numbers as an array, no wider than they are in the column where that is exact."""
     if not str(column.type).startswith(_NUMBERS):
         return None
     values = array_of(column)
-    if isinstance(wanted, Numbers) and values.dtype.kind in "fiu":
-        return values.astype(np.float64)
-    if isinstance(wanted, Labels) and wanted.integers and values.dtype.kind in "ib":
-        return values.astype(np.int64)
-    if isinstance(wanted, Flags) and values.dtype.kind == "b":
+    category = values.dtype.kind
+    if isinstance(wanted, Numbers) and category in "fiu":
+        return values if values.dtype == np.float32 else values.astype(np.float64)
+    if isinstance(wanted, Labels) and wanted.integers:
+        if category == "b":
+            return values.view(np.int8)
+        fits = category == "u" and values.itemsize < _WORD and not wanted.among
+        return values if category == "i" or fits else None
+    if isinstance(wanted, Flags) and category == "b":
         return values
     return None
 
@@ -409,13 +416,19 @@ def _repeated(column: Any, wanted: Values) -> Array:
     return values
 
 
-def _coded(column: Any, wanted: Values) -> Any:
-    """Code texts with Arrow's dictionary, or return a list if a text does not fit."""
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    texts = encoded.dictionary.to_pylist()
-    if any(map(wanted.fault, texts)):
-        return items_of(column)
-    return CodedTexts(array_of(encoded.indices).astype(np.int64), texts)
+def _coded(column: Any, wanted: FieldType) -> Any:
+    """Read texts as codes, which a dictionary has; None for anything else."""
+    if not isinstance(wanted, Values | Labels) or (isinstance(wanted, Labels) and wanted.integers):
+        return None
+    coded = coded_texts(column)
+    if coded is None and isinstance(wanted, Values):
+        column = _decoded(column)
+        if str(column.type) not in ("string", "large_string"):
+            return None
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        codes = array_of(encoded.indices).astype(np.int64)
+        coded = CodedTexts(codes, encoded.dictionary.to_pylist())
+    return None if coded is None or any(map(wanted.fault, coded.texts)) else coded
 
 
 def _vectors(column: Any, wanted: Vectors) -> Array | None:

@@ -7,8 +7,9 @@ import pytest
 from pyarrow import parquet
 
 from streameval import InvalidInputError, StreamevalError
+from streameval.inputs.coded import CodedTexts
 from streameval.io import BadDataError, Column, Flags, Labels, Lists, Numbers, Vectors, read_blocks
-from streameval.io.columns import Values
+from streameval.io.columns import Texts, Values
 from streameval.io.parquet import values_of
 
 INTEGER = Labels(integers=True)
@@ -40,12 +41,13 @@ def values(blocks, kind, name="t"):
 @pytest.mark.parametrize(
     ("column", "kind", "expected"),
     [
-        (pa.array([1, 0], pa.int8()), INTEGER, np.array([1, 0])),
+        (pa.array([1, 0], pa.int8()), INTEGER, np.array([1, 0], np.int8)),
+        (pa.array([1, 255], pa.uint8()), INTEGER, np.array([1, 255], np.uint8)),
         (pa.array([1, 0], pa.uint64()), INTEGER, np.array([1, 0])),
         (pa.array([1.0, 0.0]), INTEGER, np.array([1, 0])),
-        (pa.array([True, False]), INTEGER, np.array([1, 0])),
+        (pa.array([True, False]), INTEGER, np.array([1, 0], np.int8)),
         (pa.array([1, 2]), Numbers(), np.array([1.0, 2.0])),
-        (pa.array([0.5, 2], pa.float32()), Numbers(), np.array([0.5, 2.0])),
+        (pa.array([0.5, 2], pa.float32()), Numbers(), np.array([0.5, 2.0], np.float32)),
         (pa.array(["a", "b"]), Labels(False), np.array(["a", "b"], dtype=object)),
         (
             pa.array(["a", "b"]).dictionary_encode(),
@@ -74,6 +76,35 @@ def test_block_reads_a_column(column, kind, expected, write):
     assert not faults
     assert array.dtype == expected.dtype
     np.testing.assert_array_equal(array, expected)
+
+
+CODES = np.arange(1000) % 3
+CODED = {
+    "text": pa.array(["c", "a", "b"]).take(pa.array(CODES)),
+    "dictionary": pa.DictionaryArray.from_arrays(CODES, ["c", "a", "b"]),
+    "unused values": pa.DictionaryArray.from_arrays(CODES, ["c", "a", "b", "z" * 99, "é"]),
+    "equal values": pa.DictionaryArray.from_arrays(CODES + CODES % 2, ["c", "z", "a", "b"]),
+}
+
+
+@pytest.mark.parametrize("kind", [Values(), Texts(), Labels(False)], ids=str)
+@pytest.mark.parametrize("column", CODED)
+def test_many_texts_are_read_as_codes(column, kind, write):
+    (block,) = write(t=CODED[column])
+    parsed = block.parse([Column("y_true", ("t",), kind)])
+    assert isinstance(parsed.batch["y_true"], CodedTexts)
+    assert parsed.batch["y_true"].tolist() == CODED[column].to_pylist()
+    assert not parsed.faults
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_text_that_does_not_fit_is_set_apart_among_many(encoded, write):
+    texts = [*"ab" * 300, "x" * 300, None, "c"]
+    column = pa.array(texts).dictionary_encode() if encoded else pa.array(texts)
+    (block,) = write(t=column)
+    parsed = block.parse([Column("y_true", ("t",), Labels(False))])
+    assert [row for row, _ in parsed.faults] == [601, 602]
+    assert parsed.batch["y_true"].tolist() == [*"ab" * 300, "c"]
 
 
 @pytest.mark.parametrize(
