@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import attrs
+import numpy as np
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import to_host
@@ -133,6 +134,9 @@ def arguments(
 
 
 def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
+    if type(batch) is dict and all(type(batch.get(name)) is np.ndarray for name in names):
+        there = (*names, *(name for name in optional if name in batch))
+        return {name: to_host(batch[name], name=name) for name in there}
     table = Table.of(batch)
     if table is not None:
         found = [name for name in optional if name in table.names]
