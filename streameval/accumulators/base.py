@@ -245,8 +245,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
         state = self._state
         self._definition.check_state(state)
-        config, fields = written_values(self._config), written_values(state)
-        return codec.encode(self.type_id, self.type_name, config, fields, bases(type(state)))
+        settings, fields = self._definition.settings(self._config), written_values(state)
+        return codec.encode(self.type_id, self.type_name, settings, fields, bases(type(state)))
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """Return the counts independently of the byte format: options and fields by name.
@@ -454,7 +454,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
             return config, definition.read_state(cls._state_type(config), config, parts)
         config = definition.read_config(parts)
         state = definition.read_state(cls._state_type(config), config, parts)
-        parts.check_header(written_values(config), written_values(state))
+        parts.check_header(definition.settings(config), written_values(state))
         definition.remember(config, parts)
         return config, state
 

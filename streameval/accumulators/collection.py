@@ -177,7 +177,8 @@ class Collection(
         """Write names, columns and members; equal collections give equal bytes."""
         encoded = [accumulator.to_bytes() for accumulator in self._held.accumulators]
         fields = {"members": codec.Nested(tuple(encoded))}
-        return codec.encode(self.type_id, self.type_name, _described(self._config), fields)
+        settings = codec.settings_json(_described(self._config))
+        return codec.encode(self.type_id, self.type_name, settings, fields)
 
     def __repr__(self) -> str:
         """Show the members, what they read, and which of them are counted together."""
@@ -238,7 +239,7 @@ class Collection(
         ]
         config = CollectionConfig.of(names=names, members=[distinct[index] for index in indices])
         config.check_names()
-        parts.check_header(_described(config), fields)
+        parts.check_header(codec.settings_json(_described(config)), fields)
         return config, Members(config.part_names, tuple(accumulators))
 
     @classmethod

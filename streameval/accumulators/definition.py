@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
@@ -19,6 +20,7 @@ from streameval.states.fields import (
     fields_of,
     make_state,
     omitted_defaults,
+    written_values,
 )
 from streameval.states.stack import NOTHING, form_of
 from streameval.states.state import READ_ERRORS, State
@@ -143,6 +145,10 @@ class Definition:
                 )
         check_values(fields_of(state))
 
+    def settings(self, config: Any) -> str:
+        """Write options as a header has them; those of a class of this library are kept."""
+        return _settings(config) if self.is_open else _known_settings(config)
+
     def read_config(self, parts: Parts) -> Any:
         """Make the configuration that a header describes."""
         config: Any = self.config
@@ -212,6 +218,15 @@ class Definition:
                     f"`{name}` of a state needs an empty Column or FixedPoint as the default "
                     "to be omitted."
                 )
+
+
+def _settings(config: Any) -> str:
+    from streameval.states.codec import settings_json  # noqa: PLC0415 (for bytes alone)
+
+    return settings_json(written_values(config))
+
+
+_known_settings = functools.lru_cache(maxsize=256)(_settings)
 
 
 def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Signature:

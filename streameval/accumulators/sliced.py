@@ -223,7 +223,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         inner = Inner(Sliced, config)
         flat = FlatSlices.of_slices(inner, [self._everything(self._held)])
         fields = {"accumulator": encode_inner(config.accumulator)} | flat.fields()
-        return codec.encode(self.type_id, self.type_name, _written(config), fields)
+        settings = codec.settings_json(_written(config))
+        return codec.encode(self.type_id, self.type_name, settings, fields)
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         config, state = self._config, self._everything(self._held)
@@ -245,7 +246,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         fields = codec.decode_named(names, parts)
         inner = decode_inner(fields["accumulator"], parts.version, {Collection.type_id: Collection})
         config = SlicedConfig.of(accumulator=inner, **options)
-        parts.check_header(_written(config), fields)
+        parts.check_header(codec.settings_json(_written(config)), fields)
         flat = FlatSlices.read(Inner(cls, config), 1, fields)
         return config, attrs.evolve(flat.slices(0), total=flat.checked_total())
 

@@ -373,7 +373,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             "rows": FixedPoint.concatenate([zeros, *(pane.rows.reshape(1) for pane in panes)]),
             "labelled": Column(np.array([p.part is not None for p in panes], dtype=np.uint64)),
         } | gathered(inner, parts).fields()
-        return codec.encode(self.type_id, self.type_name, written_options(config), fields)
+        settings = codec.settings_json(written_options(config))
+        return codec.encode(self.type_id, self.type_name, settings, fields)
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         state = self._everything(self._held)
@@ -403,7 +404,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         inner = decode_inner(fields["accumulator"], parts.version, outer)
         require((inner.cls is Sliced) is is_sliced, "the fields are not those of its panes")
         config = WindowedConfig.of(accumulator=inner, **options)
-        parts.check_header(written_options(config), fields)
+        parts.check_header(codec.settings_json(written_options(config)), fields)
         return config, read_panes(config, fields)
 
     @classmethod

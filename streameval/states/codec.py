@@ -43,7 +43,7 @@ from streameval.errors import (
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
-from streameval.states.narrow import WIDTHS, is_narrow, narrowest_width
+from streameval.states.narrow import WIDTHS, is_narrow, min_width, narrowest_width
 from streameval.states.type_ids import FIRST_OPEN_ID, OWN_TYPES, is_type_name
 
 __all__ = [
@@ -64,6 +64,7 @@ __all__ = [
     "from_state_dict",
     "is_kept",
     "read_prefix",
+    "settings_json",
     "split",
     "to_json",
     "to_state_dict",
@@ -86,6 +87,8 @@ _LITTLE = {f"{letter}{width}": np.dtype(f"<{letter}{width}") for letter in "iu" 
 _WORDS, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)  # faster than their classes
 _SHORT_HEADER = 2**12
 _LARGE = 2**16  # bytes
+_ALL_BITS = 2**64 - 1
+_quoted = json.encoder.encode_basestring_ascii
 _CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
@@ -131,7 +134,7 @@ class Parts:
         described = {name: self.header["state"][name] for name in names}
         return decode_fields(described, self.payload, self.version, above=above)
 
-    def check_header(self, config: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+    def check_header(self, settings: str, fields: Mapping[str, Any]) -> None:
         """Check that writing what was read would give the same header.
 
         The descriptions of the payload were checked while it was read.
@@ -142,7 +145,7 @@ class Parts:
             else to_json(value)
             for name, value in fields.items()
         }
-        expected = encode_header(self.type_id, self.type_name, config, described)
+        expected = encode_header(self.type_id, self.type_name, settings, described)
         require(expected == self.header_bytes, "the header is not in canonical form")
 
 
@@ -159,7 +162,7 @@ _IN_THE_PAYLOAD = FixedPoint, Column, Nested
 def encode(
     type_id: int,
     name: str,
-    config: Mapping[str, Any],
+    settings: str,
     fields: Mapping[str, Any],
     above: Mapping[str, str] = _NO_BASES,
 ) -> bytes:
@@ -170,8 +173,8 @@ def encode(
     type_id, name : int and str
         Those of the class of the accumulator; the name is written for ids of user-defined
         classes.
-    config : mapping
-        The configuration: booleans, integers, floats, strings, None and tuples of these.
+    settings : str
+        The configuration, as `settings_json` writes it.
     fields : mapping
         The state: `FixedPoint` arrays, `Column`s and `Nested` states, which fill the payload,
         and `ExactSum` numbers, labels, and tuples of these, which are in the header.
@@ -180,7 +183,7 @@ def encode(
         length, and that column. If both are equal, or nearly so, this takes a byte per item.
     """
     described, payload = _described(fields, above)
-    header = encode_header(type_id, name, config, described)
+    header = encode_header(type_id, name, settings, described)
     size = sum([_size(part) for part in payload])
     prefix = PREFIX.pack(MAGIC, VERSION, type_id, len(header), size, 0)[:-4]
     narrow = [part for part in payload if not isinstance(part, _Wide)]
@@ -217,15 +220,31 @@ def _written(head: bytes, payload: Sequence[_Piece]) -> io.BytesIO:
     return written
 
 
-def encode_header(
-    type_id: int, name: str, config: Mapping[str, Any], described: Mapping[str, Any]
-) -> bytes:
+def settings_json(config: Mapping[str, Any]) -> str:
+    """Write a configuration: booleans, integers, floats, strings, None and tuples of these."""
+    return canonical_json({name: to_json(value) for name, value in config.items()})
+
+
+def encode_header(type_id: int, name: str, settings: str, described: Mapping[str, Any]) -> bytes:
     """Write the header: equal configurations and descriptions give equal bytes."""
-    settings = {name: to_json(value) for name, value in config.items()}
-    header: dict[str, Any] = {"config": settings, "state": described}
-    if type_id >= FIRST_OPEN_ID:
-        header["type"] = name
-    return canonical_json(header).encode("ascii")
+    fields = ",".join([f"{_quoted(name)}:{_json(described[name])}" for name in sorted(described)])
+    own = f',"type":{_quoted(name)}' if type_id >= FIRST_OPEN_ID else ""
+    return f'{{"config":{settings},"state":{{{fields}}}{own}}}'.encode("ascii")
+
+
+def _json(described: Any) -> str:
+    """Write what `canonical_json` writes, most descriptions in a third of the time."""
+    if type(described) is dict:
+        if "exact_sum" in described:
+            return f'{{"exact_sum":"{described["exact_sum"]}"}}'
+        if "widths" in described:
+            shape, widths = map(str, described["shape"]), map(str, described["widths"])
+            return f'{{"shape":[{",".join(shape)}],"widths":[{",".join(widths)}]}}'
+        if "width" in described:
+            column, length, width = (described[name] for name in ("column", "length", "width"))
+            above = f'"above":{_quoted(described["above"])},' if "above" in described else ""
+            return f'{{{above}"column":"{column}","length":{length},"width":{width}}}'
+    return canonical_json(described)
 
 
 def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefix:
@@ -458,6 +477,9 @@ def _lay_out(value: Any) -> tuple[Any, Sequence[_Piece]]:
         return to_json(value), ()
     if isinstance(value, FixedPoint):
         arrays = (value.whole,) if value.fraction is None else (value.whole, value.fraction)
+        if not value.whole.ndim:
+            numbers = [_packed_number(array.item()) for array in arrays]
+            return {"shape": [], "widths": [len(number) for number in numbers]}, numbers
         parts = [_packed(array.astype(_WORDS, copy=False).view(_UNSIGNED)) for array in arrays]
         widths = [part.itemsize for part in parts]
         return {"shape": [*value.whole.shape], "widths": widths}, parts
@@ -479,12 +501,18 @@ def _lay_out_pieces(
     return description, [lengths, *pieces]
 
 
+def _packed_number(number: int) -> bytes:
+    """Return the narrowest little-endian integer, as for an array; a negative one wraps."""
+    number &= _ALL_BITS
+    return number.to_bytes(min_width(number), "little")
+
+
 def _packed(array: npt.NDArray[Any], widths: Sequence[int] = WIDTHS) -> memoryview | _Wide:
     """Return the narrowest little-endian integers, without a copy if the array holds them."""
     dtype = _LITTLE[f"{array.dtype.kind}{narrowest_width(array, widths)}"]
     if array.size * dtype.itemsize >= _LARGE and array.dtype != dtype:
         return _Wide(array, dtype)
-    return np.ascontiguousarray(array, dtype).data
+    return array.astype(dtype, order="C", copy=False).data
 
 
 @attrs.frozen(eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["WIDTHS", "is_narrow", "narrowed", "narrowest_width"]
+__all__ = ["WIDTHS", "is_narrow", "min_width", "narrowed", "narrowest_width"]
 
 WIDTHS = 1, 2, 4, 8
 """The number of bytes that an integer may take."""
@@ -29,6 +29,11 @@ def narrowed(array: Integers) -> Integers:
 def is_narrow(array: Integers, widths: Sequence[int] = WIDTHS) -> bool:
     """Return whether `narrowed` would return an array unchanged."""
     return array.itemsize == widths[0] or narrowest_width(array, widths) == array.itemsize
+
+
+def min_width(number: int) -> int:
+    """Return the smallest number of bytes that hold a non-negative integer of 64 bits."""
+    return _BY_BITS[number.bit_length()]
 
 
 def narrowest_width(array: Integers, widths: Sequence[int] = WIDTHS) -> int:

@@ -91,6 +91,14 @@ def test_header_is_canonical_json_without_floats(name: str) -> None:
     assert canonical(json.loads(header, parse_float=refuse, parse_constant=refuse)) == header
 
 
+def test_header_of_any_names_is_canonical_json() -> None:
+    fields = {"é": FixedPoint(np.array(3)), 'a"b': Column(np.array([2, 300])), "z": ("é", 1)}
+    data = codec.encode(0x8000, "Stück", codec.settings_json({"ß": 1}), fields)
+    header = parse(data).header
+    assert canonical(json.loads(header)) == header
+    assert json.loads(header)["type"] == "Stück"
+
+
 def test_header_holds_the_bits_of_floats_as_hexadecimal() -> None:
     header = parse(se.ConfusionAccumulator(threshold=0.1).to_bytes()).settings
     assert header["config"]["threshold"] == {"float64": struct.pack(">d", 0.1).hex()}
@@ -299,7 +307,7 @@ LARGE = np.arange(2**40, 2**40 + 12)
 def test_numbers_are_written_in_order_however_they_lie_in_memory(array: np.ndarray) -> None:
     words = b"".join(number.to_bytes(8, "little") for number in array.ravel().tolist())
     for numbers in (FixedPoint(array), FixedPoint(array, array)):
-        written = codec.encode(1, "", {}, {"numbers": numbers})
+        written = codec.encode(1, "", "{}", {"numbers": numbers})
         parts = codec.split(written)
         assert bytes(parts.payload) == words * (1 if numbers.fraction is None else 2)
         read = codec.decode_fields(parts.header["state"], parts.payload)["numbers"]
@@ -322,7 +330,7 @@ def test_numbers_are_as_narrow_as_the_largest_needs(
     array = np.zeros(size, np.int64)
     array[size // 2] = largest
     numbers = FixedPoint(np.zeros(size, np.int64), array) if fraction else FixedPoint(array)
-    parts = codec.split(codec.encode(1, "", {}, {"numbers": numbers}))
+    parts = codec.split(codec.encode(1, "", "{}", {"numbers": numbers}))
     widths = [1, width] if fraction else [width]
     assert parts.header["state"]["numbers"] == {"shape": [size], "widths": widths}
     expected = b"".join(number.to_bytes(width, "little") for number in array.tolist())
@@ -342,7 +350,7 @@ def test_bytes_are_the_same_when_arrays_are_narrowed_in_place(
 
 def test_large_matrix_is_written_row_by_row_whatever_its_memory() -> None:
     array = (np.arange(300 * 400) % 251).reshape(400, 300).T
-    parts = codec.split(codec.encode(1, "", {}, {"numbers": FixedPoint(array)}))
+    parts = codec.split(codec.encode(1, "", "{}", {"numbers": FixedPoint(array)}))
     assert bytes(parts.payload) == bytes(array.ravel().tolist())
 
 
@@ -358,7 +366,7 @@ def test_signed_columns_are_as_narrow_as_both_ends_need(
     size: int, low: int, high: int, width: int
 ) -> None:
     values = np.resize(np.array([low, high]), size)
-    parts = codec.split(codec.encode(1, "", {}, {"names": Column(values)}))
+    parts = codec.split(codec.encode(1, "", "{}", {"names": Column(values)}))
     described = {"column": "int64", "length": size, "width": width}
     assert parts.header["state"]["names"] == described
     assert len(parts.payload) == width * size
@@ -424,7 +432,7 @@ def test_a_column_above_one_of_another_length_is_refused() -> None:
         "lo": Column(np.arange(3, dtype=np.uint64)),
         "hi": Column(np.arange(4, dtype=np.uint64)),
     }
-    parts = codec.split(codec.encode(1, "", {}, fields))
+    parts = codec.split(codec.encode(1, "", "{}", fields))
     described = parts.header["state"]
     described = {"lo": described["lo"], "hi": described["hi"] | {"above": "lo"}}
     with pytest.raises(se.CorruptStateError, match="hi"):

@@ -45,7 +45,7 @@ def texts(values: list[str]) -> Column:
 
 def written(**fields: Any) -> tuple[dict[str, Any], bytes]:
     """The description and the payload of some fields."""
-    parsed = parse(codec.encode(9, "", {}, fields))
+    parsed = parse(codec.encode(9, "", "{}", fields))
     return parsed.settings["state"], parsed.payload
 
 
