@@ -1,6 +1,7 @@
 """Sphinx configuration: furo, MyST, and the reference from docstrings."""
 
 import importlib.metadata
+import re
 import sys
 from pathlib import Path
 
@@ -64,5 +65,10 @@ def setup(app):
         internal = {*vars(Result), "described"} - {"value", "read", "readings", "as_dict"}
         return is_skipped or name in internal
 
+    def name_defaults(_app, _what, _name, _thing, _options, signature, returned):
+        """Write the name of a function that is a default, not its address."""
+        return signature and re.sub(r"<function (\w+)[^>]*>", r"\1", signature), returned
+
     app.connect("source-read", fill)
+    app.connect("autodoc-process-signature", name_defaults)
     app.connect("autodoc-skip-member", skip)
