@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
@@ -63,6 +62,8 @@ class Definition:
         The options of some headers that have been read, and were in canonical form.
     shared : mapping
         The options in use, so that accumulators with equal ones share one object.
+    written : mapping
+        The settings of options in use, as a header has them.
     """
 
     type_id: int
@@ -72,6 +73,7 @@ class Definition:
     signature: inspect.Signature
     known: dict[bytes, Any] = attrs.field(init=False, factory=dict)
     shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(init=False, factory=WeakKeyDictionary)
+    written: WeakKeyDictionary[Any, str] = attrs.field(init=False, factory=WeakKeyDictionary)
 
     @property
     def is_open(self) -> bool:
@@ -147,7 +149,14 @@ class Definition:
 
     def settings(self, config: Any) -> str:
         """Write options as a header has them; those of a class of this library are kept."""
-        return _settings(config) if self.is_open else _known_settings(config)
+        found = None if self.is_open else self.written.get(config)
+        if found is None:
+            from streameval.states.codec import settings_json  # noqa: PLC0415 (for bytes alone)
+
+            found = settings_json(written_values(config))
+            if not self.is_open:
+                self.written[config] = found
+        return found
 
     def read_config(self, parts: Parts) -> Any:
         """Make the configuration that a header describes."""
@@ -218,15 +227,6 @@ class Definition:
                     f"`{name}` of a state needs an empty Column or FixedPoint as the default "
                     "to be omitted."
                 )
-
-
-def _settings(config: Any) -> str:
-    from streameval.states.codec import settings_json  # noqa: PLC0415 (for bytes alone)
-
-    return settings_json(written_values(config))
-
-
-_known_settings = functools.lru_cache(maxsize=256)(_settings)
 
 
 def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Signature:

@@ -255,7 +255,7 @@ Count it again under one id, or give each an id of its own.
 
     def to_bytes(self) -> bytes:
         """Write ids and states; equal parts give equal bytes."""
-        return codec.encode(self.type_id, self.type_name, codec.settings_json({}), self._fields())
+        return codec.encode(self.type_id, self.type_name, "{}", self._fields())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -370,7 +370,7 @@ Count it again under one id, or give each an id of its own.
             and isinstance(fields["states"], codec.Nested),
             "the fields are not those of parts",
         )
-        parts.check_header(codec.settings_json({}), fields)
+        parts.check_header("{}", fields)
         return cls._of_fields(*(fields[name] for name in order), version=parts.version)
 
     @classmethod

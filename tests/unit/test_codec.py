@@ -91,6 +91,15 @@ def test_header_is_canonical_json_without_floats(name: str) -> None:
     assert canonical(json.loads(header, parse_float=refuse, parse_constant=refuse)) == header
 
 
+def test_written_options_are_freed_with_their_accumulators() -> None:
+    acc = se.ConfusionAccumulator(classes=["freed", "with", "me"])
+    acc.to_bytes()
+    options = weakref.ref(acc._config)
+    del acc
+    gc.collect()
+    assert options() is None
+
+
 def test_header_of_any_names_is_canonical_json() -> None:
     fields = {"é": FixedPoint(np.array(3)), 'a"b': Column(np.array([2, 300])), "z": ("é", 1)}
     data = codec.encode(0x8000, "Stück", codec.settings_json({"ß": 1}), fields)
