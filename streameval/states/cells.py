@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, Scale, keys_of, prefixes
+from streameval.states.key_ranges import KeyRange, PrefixNumbers
 from streameval.states.sorted_rows import SortedRows
 
 __all__ = ["Cells", "split_by_class"]
@@ -23,8 +24,8 @@ Floats = npt.NDArray[np.floating[Any]]
 _LARGEST_KEY = np.uint64(2**64 - 1)
 _CHUNK = 2**15  # its temporaries stay in the cache
 _ITEMS_A_PREFIX = 0.25  # items per prefix from which a table is faster than a sort
-_FIRST = 2  # rows per cell of the budget, which are sorted to find the level of all
-_MANY = 3  # times as many rows, for which that is worth it
+_PREFIXES_A_CELL = 16  # of the budget, among which the level of most rows is found
+_SAMPLE = 2**12  # scores that show whether there are few
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -138,9 +139,9 @@ class Cells:
     def joined_within(self, other: Self, level: int, budget: int | None) -> tuple[int, Self]:
         """Join two canonical lists as `joined` does and fit them as `fitted` does, in one pass."""
         if level and len(self) and len(other) and self._are_counts and other._are_counts:
-            first, span = _prefix_range(level, self.lo, other.lo)
-            if len(self) + len(other) >= _ITEMS_A_PREFIX * span:
-                return self._overlaid(other, level, budget, first, span)
+            numbers = KeyRange.of(self.lo, other.lo).numbers(level)
+            if len(self) + len(other) >= _ITEMS_A_PREFIX * numbers.size:
+                return self._overlaid(other, numbers, budget)
         return self.joined(other, level).fitted(budget, level)
 
     def with_rows(
@@ -148,10 +149,10 @@ class Cells:
     ) -> Self:
         """Add the rows of a batch to cells canonical at `level`, without groups."""
         if weights is None and level and len(scores):
-            ends = keys_of(np.array([scores.min(), scores.max()]), scale)
-            first, span = _prefix_range(level, ends, self.lo)
-            if len(scores) >= _ITEMS_A_PREFIX * span:
-                return self._tabulated(scores, scale, positive, level, first, span)
+            for held in self._ranges_with(scores, scale):
+                numbers = held.numbers(level)
+                if len(scores) >= _ITEMS_A_PREFIX * numbers.size:
+                    return self._tabulated(scores, scale, positive, numbers)
         if weights is None:
             return self.joined(self.of_sorted(SortedRows.of(scores, scale, positive)), level)
         return self.joined(self.of_rows(keys_of(scores, scale), positive, weights, level), level)
@@ -167,16 +168,53 @@ class Cells:
     ) -> tuple[int, Self]:
         """Add rows as `with_rows` does and fit the cells as `fitted` does.
 
-        The first of many rows show a level from which the others need no sort.
+        Dense rows need no sort.
         """
-        cells = self
-        n_first = 0 if budget is None or level or weights is not None else _FIRST * budget
-        if n_first and len(scores) >= max(_MANY * n_first, _CHUNK):
-            first, rest = slice(n_first), slice(n_first, None)
-            made = cells.with_rows(scores[first], scale, positive[first], None, level)
-            level, cells = made.fitted(budget, level)
-            scores, positive = scores[rest], positive[rest]
-        return cells.with_rows(scores, scale, positive, weights, level).fitted(budget, level)
+        if weights is None and not level and budget is not None and len(scores) > budget:
+            fits = self._seem_to_fit(scores[:_SAMPLE], scale, budget)
+            numbers = None if fits else self._numbers_within(scores, scale, budget)
+            if numbers is not None:
+                cells = self._merged(numbers.level)
+                return numbers.level, cells._tabulated(scores, scale, positive, numbers)
+        return self.with_rows(scores, scale, positive, weights, level).fitted(budget, level)
+
+    def _seem_to_fit(self, scores: Floats, scale: Scale, budget: int) -> bool:
+        """Estimate by some rows whether the scores of all fit a budget, which are fast to sort.
+
+        Of n rows with D equally frequent scores, a share of n / 2D of the scores comes again.
+        """
+        keys, n_rows = np.unique(keys_of(scores, scale), return_counts=True)
+        first, last = (np.searchsorted(self.lo, keys, side) for side in ("left", "right"))
+        n_again = np.count_nonzero((n_rows > 1) | (first < last))
+        return bool(n_again > len(keys) * min(len(scores) / budget, 1) / 2)
+
+    def _numbers_within(self, scores: Floats, scale: Scale, budget: int) -> PrefixNumbers | None:
+        """Find numbers of prefixes at the lowest level at which these cells and rows fit a budget.
+
+        None if that level is not above one at which a table of all prefixes is dense.
+        """
+        size = int(len(scores) / _ITEMS_A_PREFIX)
+        for held in self._ranges_with(scores, scale):
+            level = held.lowest_level(min(size, _PREFIXES_A_CELL * budget))
+            numbers = held.numbers(level)
+            is_occupied = np.zeros(numbers.size, dtype=bool)
+            for part in (self.lo, *_keys_by_chunk(scores, scale)):
+                is_occupied[numbers.of(part)] = True
+            distinct = numbers.prefixes(np.flatnonzero(is_occupied))
+            rise = _lowest_level(distinct[1:] ^ distinct[:-1], 1, budget)
+            if rise:
+                return held.numbers(level + rise)
+        return None
+
+    def _ranges_with(self, scores: Floats, scale: Scale) -> Iterator[KeyRange]:
+        """Yield the range of these cells and some scores, and that without empty binades.
+
+        The second takes more time to find.
+        """
+        ends = keys_of(np.array([scores.min(), scores.max()]), scale)
+        whole = KeyRange.of(self.lo, ends)
+        yield whole
+        yield whole.only([self.lo, *_keys_by_chunk(scores, scale)])
 
     def fitted(self, budget: int | None, level: int) -> tuple[int, Self]:
         """Merge cells at the lowest level, not below theirs, at which they fit the budget.
@@ -238,17 +276,17 @@ class Cells:
         )
 
     def _overlaid(
-        self, other: Self, level: int, budget: int | None, first: np.uint64, span: int
+        self, other: Self, numbers: PrefixNumbers, budget: int | None
     ) -> tuple[int, Self]:
         """Join whole counts by a table of all prefixes in range."""
-        mine, theirs = (_indices(prefixes(part.lo, level) - first) for part in (self, other))
-        is_occupied = np.zeros(span, dtype=bool)
+        mine, theirs = numbers.of(self.lo), numbers.of(other.lo)
+        is_occupied = np.zeros(numbers.size, dtype=bool)
         is_occupied[mine] = is_occupied[theirs] = True
         occupied = np.flatnonzero(is_occupied)
-        distinct = occupied.astype(np.uint64) + first
+        distinct = numbers.prefixes(occupied)
         rise = _lowest_level(distinct[1:] ^ distinct[:-1], 1, budget)
         is_start = _is_start(prefixes(distinct, rise), None)
-        cell = np.empty(span, dtype=np.intp)
+        cell = np.empty(numbers.size, dtype=np.intp)
         cell[occupied] = np.cumsum(is_start) - 1
         mine, theirs = cell[mine], cell[theirs]
 
@@ -258,7 +296,7 @@ class Cells:
             join.at(joined, theirs, two)
             return joined
 
-        return level + rise, type(self)(
+        return numbers.level + rise, type(self)(
             both(self.lo, other.lo, np.minimum, _LARGEST_KEY),
             both(self.hi, other.hi, np.maximum),
             FixedPoint(both(self.pos.whole, other.pos.whole, np.add)),
@@ -270,20 +308,17 @@ class Cells:
         scores: Floats,
         scale: Scale,
         positive: Mask,
-        level: int,
-        first: np.uint64,
-        span: int,
+        numbers: PrefixNumbers,
     ) -> Self:
         """Count rows in a table of all prefixes in range, and list its occupied cells."""
-        held = _indices(prefixes(self.lo, level) - first)
-        lo, hi = np.full(span, _LARGEST_KEY), np.zeros(span, dtype=np.uint64)
+        held = numbers.of(self.lo)
+        lo, hi = np.full(numbers.size, _LARGEST_KEY), np.zeros(numbers.size, dtype=np.uint64)
         lo[held], hi[held] = self.lo, self.hi
-        counts = np.zeros((span, 2), dtype=np.int64)  # the counts of negatives and positives
+        counts = np.zeros((numbers.size, 2), dtype=np.int64)  # of negatives and of positives
         counts[held, 0], counts[held, 1] = self.neg.whole, self.pos.whole
         for start in range(0, len(scores), _CHUNK):
             part = keys_of(scores[start : start + _CHUNK], scale)
-            prefix = prefixes(part, level)
-            at = _indices(np.subtract(prefix, first, out=prefix))
+            at = numbers.of(part)
             # nearly all rows of a long stream are within known cells: a read is cheaper than a
             # write
             is_outside = (part < lo.take(at)) | (part > hi.take(at))
@@ -332,16 +367,10 @@ def _lowest_level(gaps: Keys, n_groups: int, budget: int | None) -> int:
     return bisect_left(range(64), True, key=fits)
 
 
-def _prefix_range(level: int, *ordered: Keys) -> tuple[np.uint64, int]:
-    """Find the min prefix of sorted keys, and the number of prefixes up to the max."""
-    ends = np.concatenate([keys[[0, -1]] for keys in ordered if len(keys)])
-    first, last = prefixes(np.array([ends.min(), ends.max()]), level).tolist()
-    return np.uint64(first), last - first + 1
-
-
-def _indices(numbers: Keys) -> npt.NDArray[np.intp]:
-    """Cast small numbers to indices, without a copy if indices have 64 bits."""
-    return numbers.view(np.int64).astype(np.intp, copy=False)
+def _keys_by_chunk(scores: Floats, scale: Scale) -> Iterator[Keys]:
+    """Yield the keys of some scores, whose temporaries stay in the cache."""
+    for start in range(0, len(scores), _CHUNK):
+        yield keys_of(scores[start : start + _CHUNK], scale)
 
 
 def _order(lo: Keys, group: Indices | None, level: int) -> npt.NDArray[np.intp]:

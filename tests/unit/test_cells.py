@@ -217,12 +217,12 @@ def test_cells_one_level_below_are_counted_from_their_ends(rows: list[Row], leve
 
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The widths of the tables of all prefixes that were made."""
+    """The sizes of the tables of prefixes that were made."""
     made: list[int] = []
     tabulated = Cells._tabulated
 
     def noted(self: Cells, *arguments: Any) -> Cells:
-        made.append(arguments[-1])
+        made.append(arguments[-1].size)
         return tabulated(self, *arguments)
 
     monkeypatch.setattr(Cells, "_tabulated", noted)
@@ -299,27 +299,59 @@ def test_table_is_not_made_for_weights_nor_at_level_0_nor_of_nothing(tables: lis
     assert len(tables) == 1
 
 
-@pytest.mark.parametrize("budget", [None, 50, 4000, 20_000])
-@pytest.mark.parametrize("order", ["random", "sorted", "repeated"])
+ORDERS = {
+    "random": lambda scores, random: scores,
+    "sorted": lambda scores, random: np.sort(scores),
+    "repeated": lambda scores, random: scores[random.integers(0, 3000, len(scores))],
+    "some zeros": lambda scores, random: np.where(random.random(len(scores)) < 0.1, 0, scores),
+    "two places": lambda scores, random: np.where(scores < 0.1, scores * 1e-20, scores),
+}
+
+
+@pytest.mark.parametrize("earlier", ["nothing", "whole weights"])
+@pytest.mark.parametrize("budget", [None, 60, 4000, 20_000])
+@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("scale", ["probability", "real"])
-def test_level_of_the_first_rows_changes_nothing(
-    scale: Scale, order: str, budget: int | None, tables: list[int]
+def test_level_is_found_by_a_table_as_by_sorting(
+    scale: Scale, order: str, budget: int | None, earlier: str, tables: list[int]
 ) -> None:
     random = np.random.default_rng(5)
     scores = random.random(40_000).astype(np.float32) - (0 if scale == "probability" else 0.5)
     positive = random.random(len(scores)) < scores
-    if order == "sorted":
-        scores.sort()
-    if order == "repeated":
-        scores = scores[random.integers(0, 3000, len(scores))]
-    level, cells = Cells.none().with_rows_within(scores, scale, positive, None, 0, budget)
+    scores = ORDERS[order](scores, random)
+    first = EARLIER[earlier](0)
+    level, cells = first.with_rows_within(scores, scale, positive, None, 0, budget)
     n_tables = len(tables)
-    whole = Cells.none().with_rows(scores, scale, positive, None, 0)
+    keys = keys_of(scores, scale)
+    whole = first.joined(Cells.of_rows(keys, positive, None, 0), 0)
     expected_level, expected = whole.fitted(budget, 0)
     assert level == expected_level
     assert is_same(cells, expected)
-    can_use_table = budget in (50, 4000) and (order, scale) == ("random", "probability")
-    assert n_tables == 1 or not can_use_table
+    if budget is None or len(whole) <= budget or order == "repeated":
+        assert n_tables == 0
+    elif budget <= 4000 and scale == "probability":
+        assert n_tables == 1
+
+
+SCORES = st.sampled_from([0.0, 5e-324, 1e-300, 0.1, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
+
+
+@given(st.lists(SCORES), st.lists(SCORES), st.integers(1, 40), st.sampled_from([1, 2, 2**12]))
+def test_rows_within_a_budget_are_those_fitted_to_it(
+    earlier: list[float], later: list[float], budget: int, sample: int
+) -> None:
+    def columns_of(scores: list[float]) -> tuple[Any, Scale, Any]:
+        return np.array(scores), "probability", np.arange(len(scores)) % 3 == 0
+
+    first = Cells.none().with_rows(*columns_of(earlier), None, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cells_module, "_SAMPLE", sample)
+        level, cells = first.with_rows_within(*columns_of(later), None, 0, budget)
+    scores, scale, positive = columns_of(later)
+    rows = Cells.of_rows(keys_of(scores, scale), positive, None, 0)
+    expected_level, expected = first.joined(rows, 0).fitted(budget, 0)
+    assert level == expected_level
+    assert is_same(cells, expected)
 
 
 @pytest.mark.slow
