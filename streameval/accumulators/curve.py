@@ -30,7 +30,7 @@ Buffered = BufferedState[ScoreTables]
 _ENTRIES = 2**18  # float64 scores of all curves: enough to justify a pass over the cells
 _MAX_ENTRIES = 2**24  # pending scores, if a cell for each would take more memory
 _MIN_ROWS = 1024
-_CELL_BYTES = 10  # bytes of a cell in an encoded state: its key and two small counts
+_CELL_BYTES = 20  # rows travel uncounted up to so many a cell, which takes half in a state
 _FEW_ROWS = 4096
 
 

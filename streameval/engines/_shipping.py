@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +35,7 @@ class Uncounted:
 
     def __sizeof__(self) -> int:
         """Tell engines that look after their memory how much there is."""
-        return sum(map(sys.getsizeof, self.rows.columns))
+        return sum(column.nbytes for column in self.rows.columns)
 
     def counted_in(self, accumulator: Any) -> Any:
         """Add the rows to an accumulator of the same class and options."""
@@ -84,11 +83,11 @@ def _merged(parts: Sequence[Shipment], finish: Callable[[Any, Any], Any]) -> dic
 def _one(parts: Sequence[bytes | Uncounted], finish: Callable[[Any, Any], Any]) -> Any:
     states = [part for part in parts if not isinstance(part, Uncounted)]
     uncounted = [part for part in parts if isinstance(part, Uncounted)]
+    if not uncounted and len(states) == 1:
+        return states[0]  # what one part alone has needs no reading
+    made = merge(map(from_bytes, states)) if states else uncounted[0].empty.copy()
     if not uncounted:
-        # what one part alone has needs no reading
-        return merge(map(from_bytes, states)).to_bytes() if len(states) > 1 else states[0]
-    empty = uncounted[0].empty
-    made = empty.copy()
-    for part in uncounted:
+        return made.to_bytes()
+    for part in uncounted:  # after the states, whose cells show where to count rows
         part.counted_in(made)
-    return finish(made.merge(*map(from_bytes, states)), empty)
+    return finish(made, uncounted[0].empty)

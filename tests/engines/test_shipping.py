@@ -11,6 +11,7 @@ from engines.cases import TABLE
 from engines.here import Here, evaluate
 
 import streameval as se
+from streameval.accumulators.pending import Rows
 from streameval.engines._counting import RunningCount, SourceCounter
 from streameval.engines._shipping import Uncounted, joined, merged
 
@@ -82,6 +83,12 @@ def test_shipped_scores_are_as_narrow_as_their_values_allow(scores, dtype, width
     assert sys.getsizeof(shipped) > len(scores) * (width + 1)
     expected = se.PRCurveSketch().update(batch["y_true"], batch["y_score"]).to_bytes()
     assert merged({"DE": shipped}, {})["DE"] == expected
+
+
+def test_size_is_that_of_the_arrays_even_if_they_do_not_own_their_memory():
+    shipped = shipment(curve_batch([0.5, 0.25] * 1000, "f8"), se.PRCurveSketch)["DE"]
+    views = Uncounted(shipped.empty, Rows(tuple(column[:] for column in shipped.rows.columns)))
+    assert sys.getsizeof(shipped) == sys.getsizeof(views) >= 2000 * (4 + 1)
 
 
 def test_scores_past_the_range_of_float32_are_shipped_as_they_are():
