@@ -21,7 +21,7 @@ from streameval.errors import BadDataError, InvalidInputError
 
 try:
     from dask import delayed, is_dask_collection
-    from distributed import Client, as_completed
+    from distributed import Client, LocalCluster, as_completed
 except ImportError as error:
     raise ImportError('dask is missing: pip install "streameval[dask]".') from error
 
@@ -104,10 +104,13 @@ class _Cluster(Engine):
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        # by default, the scheduler fetches results and passes them on
+        self._is_direct = True if isinstance(client.cluster, LocalCluster) else None
         threads = client.nthreads()
         self.n_slots = sum(threads.values())
         self._workers = list(threads)
         self._n_merges = 0
+        self._sources: dict[Any, Any] = {}  # the keys of results, each with that of its task
 
     # The content of a path may change, so that no result of an earlier task may stand in.
 
@@ -144,6 +147,8 @@ class _Cluster(Engine):
             workers=self._workers,
             allow_other_workers=True,
         )
+        for number, result in enumerate(taken):
+            self._sources[result.key] = started[number // n_taken].key
         firsts = range(0, len(taken), n_taken)
         results = [taken[first : first + n_taken] for first in firsts]
         if n_taken < n_results:
@@ -168,15 +173,21 @@ class _Cluster(Engine):
     def finished(self, handles: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """Yield futures and their results; of those that finish together, the failed ones last."""
         for batch in as_completed([*handles]).batches():
-            found = self.ready(batch)
-            yield from zip(found, map(_state, self._client.gather(found)), strict=True)
+            found = [future for future in batch if future.status == "finished"]
+            results = self._client.gather(found, direct=self._is_direct)
+            yield from zip(found, map(_state, results), strict=True)
             for future in batch:
                 if future not in found:
                     future.result()
 
     def ready(self, handles: Sequence[Any]) -> list[Any]:
-        """List the futures that have finished."""
-        return [future for future in handles if future.status == "finished"]
+        """List the futures that have finished, or whose results only have to be taken out."""
+        held = self._client.who_has()
+        return [
+            future
+            for future in handles
+            if future.status == "finished" or held.get(self._sources.get(future.key))
+        ]
 
     def result(self, handle: Any) -> Any:
         """Fetch a result."""
