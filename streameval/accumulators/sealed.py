@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, Self
 
@@ -27,7 +27,7 @@ from streameval.states.flat import Add, FlatStates
 from streameval.states.runs import run_indices
 from streameval.states.sealed import Sealed, detached
 from streameval.states.slices import Slices
-from streameval.states.state import as_corrupt
+from streameval.states.state import State, as_corrupt
 
 __all__ = [
     "FlatLeaves",
@@ -44,6 +44,7 @@ __all__ = [
 Indices = npt.NDArray[Any]
 
 _AT_ONCE = 8  # accumulators in one merge
+_ITEMS = 2**20  # of the accumulators that are made at once
 
 
 def encode_inner(inner: Inner) -> codec.Nested:
@@ -198,9 +199,22 @@ class FlatLeaves:
 
     def part(self, index: int) -> Any:
         """Make the accumulator at an index."""
+        return self._made([flat.state(index) for flat in self.columns])
+
+    @property
+    def n_at_once(self) -> int:
+        """How many accumulators may be made at once: fewer if they are large."""
+        return max(1, min(flat.n_states_of(_ITEMS) for flat in self.columns))
+
+    def parts(self, indices: Sequence[int]) -> list[Any]:
+        """Make the accumulators at some indices, which must not change: they share memory."""
+        states = [flat.states(indices) for flat in self.columns]
+        return [*map(self._made, zip(*states, strict=True))]
+
+    def _made(self, states: Iterable[State]) -> Any:
         made = [
-            member.cls._make(member.options, flat.state(index))
-            for member, flat in zip(self.inner.members, self.columns, strict=True)
+            member.cls._make(member.options, state)
+            for member, state in zip(self.inner.members, states, strict=True)
         ]
         if self.inner.cls is not Collection:
             return made[0]

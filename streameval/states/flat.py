@@ -306,7 +306,7 @@ class FlatStates:
 
     def _sum_runs(self, sizes: Indices) -> Self:
         """Add up runs of states in columns, a few at a time, because temporaries are wide."""
-        step = max(2, self._n_states_of(_SUMMED))
+        step = max(2, self.n_states_of(_SUMMED))
         if len(self) <= step:
             return self._sum_of(range(len(self)), sizes)
         ends = np.cumsum(sizes)
@@ -331,7 +331,7 @@ class FlatStates:
         stacks = summed.sum_all(self.config, self._stacks(chunk), sizes)
         return self.of_stacks(self.config, stacks, self.state_type)
 
-    def _n_states_of(self, limit: int) -> int:
+    def n_states_of(self, limit: int) -> int:
         """Return how many states have a number of items on average."""
         items = sum(len(array) for field in self._fields for array in field.arrays.values())
         return limit * len(self) // max(1, items)
@@ -364,6 +364,18 @@ class FlatStates:
             values[field.name] = field.value(index, start)
         made: State = make_state(self.state_type, values)
         return made
+
+    def states(self, indices: Sequence[int]) -> list[State]:
+        """Make the states at some indices; where their class supports it, they share memory."""
+        if not issubclass(self.state_type, StackableState):
+            return [*map(self.state, indices)]
+        stacks = self.taken(np.array(indices))._stacks(range(len(indices)))
+        columns = {name: list(stack) for name, stack in stacks.items()}
+        for name, below in bases(self.state_type).items():
+            if np.array_equal(stacks[name].items, stacks[below].items):
+                columns[name] = columns[below]  # cells of one score each need no second look
+        rows = zip(*columns.values(), strict=True)
+        return [make_state(self.state_type, dict(zip(columns, row, strict=True))) for row in rows]
 
     def total(self, index: int) -> FixedPoint:
         """Return the `n` of one state."""
@@ -464,7 +476,7 @@ class FlatStates:
 
     def _check(self, errors: tuple[type[Exception], ...]) -> None:
         """Check every state, many at once where their class supports it."""
-        step = max(1, self._n_states_of(_CHUNK))
+        step = max(1, self.n_states_of(_CHUNK))
         for first in range(0, len(self), step):
             chunk = range(first, min(first + step, len(self)))
             if not issubclass(self.state_type, StackableState):

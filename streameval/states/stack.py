@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import attrs
@@ -102,6 +102,19 @@ class Stack:
     def __len__(self) -> int:
         """Return the number of states."""
         return len(self.codes)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the field of each state, which shares the memory of the items."""
+        forms = [self.forms[code] for code in self.codes.tolist()]
+        if self.items is None:
+            yield from forms
+        elif isinstance(self.items, FixedPoint):
+            yield from _numbers(self.items.whole, self.items.fraction, forms)
+        else:
+            end = 0
+            for _, size in forms:
+                start, end = end, end + size
+                yield Column(self.items[start:end])
 
     @property
     def sizes(self) -> Lengths:
@@ -217,6 +230,15 @@ class StackableState(State):
         """Raise `CorruptStateError` unless examples could have built this state."""
         stacks = {name: Stack.of(value) for name, value in fields_of(self).items()}
         self.check_all(config, stacks)
+
+
+def _numbers(whole: Any, fraction: Any, forms: Sequence[Form]) -> Iterator[FixedPoint]:
+    """Split the numbers of several states; only those with fractions keep them."""
+    end = 0
+    for has_fraction, shape in forms:
+        start, end = end, end + math.prod(shape)
+        own = fraction[start:end].reshape(shape) if has_fraction else None
+        yield FixedPoint(whole[start:end].reshape(shape), own)
 
 
 def are_same(one: FixedPoint, other: FixedPoint) -> bool:
