@@ -8,6 +8,7 @@ Labels against predictions
 Curves
     `points` turns cells into points; `curves`, `average_precision`, `thresholds`,
     `operating_points` and `loss_bounds` read them, and `envelope` bounds what they read.
+    `many_areas` reads many small curves at once.
 Rankings
     `ranking` has a formula for each measure; `ranks`, `rank_orders`, `rank_measures` and `cascades`
     give their values for ties and for open queries. `catalog` measures how evenly the items of a

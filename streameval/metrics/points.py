@@ -144,8 +144,11 @@ class CellTable(Cached):
     source: Cells | SortedRows
     scale: Scale
     level: int = 0
-    areas: dict[str, float] = attrs.field(factory=dict, init=False, repr=False)
-    """A cache, by name, of what functions have computed from all cells."""
+
+    @cached_property
+    def areas(self) -> dict[str, float]:
+        """A cache, by name, of what functions have computed from all cells."""
+        return {}
 
     @cached_property
     def cells(self) -> Cells:
@@ -219,7 +222,8 @@ class CellTable(Cached):
     @cached_property
     def is_exact(self) -> bool:
         """Whether each cell is one score, so that every metric is exact."""
-        return isinstance(self.source, SortedRows) or not self.is_wide.any()
+        source = self.source
+        return isinstance(source, SortedRows) or source.hi is source.lo or not self.is_wide.any()
 
     @cached_property
     def estimate(self) -> Points:

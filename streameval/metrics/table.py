@@ -247,4 +247,5 @@ class Table(Mapping[str, Metric]):
 
         These are either the rows shown by default, or the rows shown on request.
         """
-        return [row for row in self._by_request[on_request] if row.listed(source)]
+        rows = self._by_request[on_request]
+        return [row for row in rows if row.listed is _always or row.listed(source)]

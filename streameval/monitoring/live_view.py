@@ -28,10 +28,11 @@ from streameval.render.live import Alert, Card, Point, Series, Times, View
 from streameval.render.sparklines import Marks
 from streameval.render.wording import share
 from streameval.results.names import MetricName, parse_metric
+from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
 from streameval.results.sliced import OTHER, slice_names
 from streameval.states.panes import Span
-from streameval.states.sealed import live
+from streameval.states.sealed import live, live_in_turn
 
 __all__ = ["ViewBuilder"]
 
@@ -61,9 +62,10 @@ class _Counted:
 
 @attrs.define(eq=False)
 class _Line:
-    """The data of a slice in the last view, and what was drawn of each metric."""
+    """The data of a slice in the last view, and of each metric what was drawn."""
 
     points: list[Point]
+    readings: list[list[Reading]]
     marks: list[Marks]
 
 
@@ -193,17 +195,20 @@ class ViewBuilder:
         """Make the card of a slice; what the last view drew of panes that stayed is kept."""
         line = self._lines.get(value)
         if line is None:
-            line = self._lines[value] = _Line([], [Marks() for _ in self._metrics])
+            nothing: list[list[Reading]] = [[] for _ in self._metrics]
+            line = self._lines[value] = _Line([], nothing, [Marks() for _ in self._metrics])
         first = min(panes.n_same, len(line.points))
-        points = line.points = line.points[:first] + panes.of(value, first)
+        changed = panes.of(value, first)
+        points = line.points = line.points[:first] + changed
+        line.readings = [
+            readings[:first] + [point.readings[index] for point in changed]
+            for index, readings in enumerate(line.readings)
+        ]
         series = [
-            Series(
-                str(metric),
-                [point.readings[index] for point in points],
-                _limits(metric, alerts),
-                line.marks[index],
+            Series(str(metric), readings, _limits(metric, alerts), marks)
+            for metric, readings, marks in zip(
+                self._metrics, line.readings, line.marks, strict=True
             )
-            for index, metric in enumerate(self._metrics)
         ]
         states: set[str] = {one.state for one in alerts}
         if value is not _REST and _is_silent(points[: panes.n_mature]):
@@ -241,39 +246,46 @@ class ViewBuilder:
     def _note_values(self, counted: Windowed) -> None:
         """Note the values that have rows in any pane."""
         for part in counted._everything(counted._held).accumulators:
-            self._values |= dict.fromkeys(_values_of(live(part)))
+            self._values |= dict.fromkeys(_slices_of(live(part)))
 
     def _counted(self, span: Span, config: WindowedConfig, beside: Windowed | None) -> _Counted:
         """Read all slices of a pane."""
         part = None if span.pane.part is None else live(span.pane.part)
         by_slice = SliceRows.of_pane(span, beside)
-        values = _values_of(part)
-        if by_slice is not None and _REST not in values:
-            values = list(dict.fromkeys([*values, *_values_of(by_slice.unlabelled)]))
+        held = _slices_of(part)
+        values = list(held)
+        if by_slice is not None and _REST not in held:
+            values = list(dict.fromkeys([*values, *_slices_of(by_slice.unlabelled)]))
         self._values |= dict.fromkeys(values)
         rows = span.pane.rows.to_numbers().item()
-        weight, readings = self._read_slice(slice_of(part, ...))
-        slices = {...: Point(weight, weight / rows, readings)}
         named = [value for value in values if value is not _REST]
-        for value in named:
-            weight, readings = self._read_slice(slice_of(part, value))
-            known = weight or None  # without labelled rows here, they may be among the others
-            found = None if by_slice is None else by_slice.of(value, known)
-            slices[value] = Point(weight, _coverage(found), readings)
-        if len(named) < len(values):
-            weight, readings = self._read_slice(None if part is None else part.other)
-            found = None if by_slice is None else by_slice.without(named)
-            slices[_REST] = Point(weight, _coverage(found), readings)
+        parts = [slice_of(part, ...), *map(held.get, values)]
+        slices = {}
+        for value, (weight, readings) in zip([..., *values], self._read_all(parts), strict=True):
+            if value is ...:
+                coverage = weight / rows
+            elif by_slice is None:
+                coverage = math.nan
+            elif value is _REST:
+                coverage = _coverage(by_slice.without(named))
+            else:  # without labelled rows here, they may be among the others
+                coverage = _coverage(by_slice.of(value, weight or None))
+            slices[value] = Point(weight, coverage, readings)
         return _Counted(span, config.shown(span.start), config.shown(span.end), rows, slices)
 
-    def _read_slice(self, accumulator: Any) -> tuple[int | float, tuple[Reading, ...]]:
-        """Return the weight of a slice, and what the metrics read of it."""
-        weight = heaviest(getattr(accumulator, "n", 0))  # None without rows
-        if not weight:
-            return 0, self._undefined
-        result = accumulator.compute()
-        readings = (read_defined(result, metric, self._level) for metric in self._metrics)
-        return weight, tuple(readings)
+    def _read_all(self, parts: Sequence[Any]) -> Iterator[tuple[int | float, Sequence[Reading]]]:
+        """Yield the weight of each slice, None without rows, and what the metrics read of it."""
+        for some in live_in_turn(parts):
+            weights = [0 if part is None else heaviest(part.n) for part in some]
+            results = [part.compute() for part, weight in zip(some, weights, strict=True) if weight]
+            if results:
+                results[0]._prepare(results, self._metrics)
+            unread = iter(results)
+            for weight in weights:
+                yield weight, self._readings(next(unread)) if weight else self._undefined
+
+    def _readings(self, result: Result) -> Sequence[Reading]:
+        return tuple([read_defined(result, metric, self._level) for metric in self._metrics])
 
     @property
     def _undefined(self) -> tuple[Reading, ...]:
@@ -292,12 +304,12 @@ def _default_metrics(windowed: Windowed, alerts: Sequence[AlertState]) -> list[M
     return [parse_metric(name) for name in dict.fromkeys(named)]
 
 
-def _values_of(part: Any) -> list[Any]:
-    """List the values that have a slice with rows."""
+def _slices_of(part: Any) -> dict[Any, Any]:
+    """Map each value that has a slice with rows to it, live or sealed."""
     if not isinstance(part, Sliced):
-        return []
+        return {}
     state = part._everything(part._held)
-    return [*state.parts, *([] if state.other is None else [_REST])]
+    return {**state.parts, **({} if state.other is None else {_REST: state.other})}
 
 
 def _alerts_by_slice(alerts: Sequence[AlertState]) -> dict[Any, list[AlertState]]:

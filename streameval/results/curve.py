@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -19,6 +19,7 @@ from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.many_areas import note_areas
 from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import ThresholdRates, rates_at
 from streameval.render import notebook, plots
@@ -45,6 +46,7 @@ from streameval.results.curve_arguments import (
     threshold_values,
 )
 from streameval.results.curve_metrics import CURVE_METRICS
+from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
 
 if TYPE_CHECKING:
@@ -140,6 +142,12 @@ class Curve(CalledMetrics):
 
     _table: CellTable
     _skipped: FixedPoint
+
+    @classmethod
+    def _prepare(cls, results: Sequence[Any], metrics: Sequence[MetricName]) -> None:
+        """Compute the areas of all curves at once, if a metric needs them."""
+        if any(metric.name in ("roc_auc", "gini") for metric in metrics):
+            note_areas([one._table for one in results])
 
     @property
     def n(self) -> Number:

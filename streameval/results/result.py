@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.configs.cached import Cached
@@ -81,6 +81,10 @@ class Result(Cached):
             If the metric, class or average does not exist, or its argument is out of range.
         """
         return self._find(parse_metric(metric) if isinstance(metric, str) else metric)(level)
+
+    @classmethod
+    def _prepare(cls, results: Sequence[Any], metrics: Sequence[MetricName]) -> None:
+        """Compute what reading metrics of several results needs, where that is faster at once."""
 
     def statistic(self, metric: str | MetricName) -> Statistic:
         """Return the statistic for an anytime-valid test of a metric; see `evidence`.

@@ -25,14 +25,15 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.live_view import ViewBuilder
-from streameval.monitoring.series import AlertState
+from streameval.monitoring.series import AlertState, read_defined
 from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status
 from streameval.monitoring.unlabelled import empty_beside, note_rows
 from streameval.render.live import Card, View, document, fragment
-from streameval.render.sparklines import Strip, sparkline
+from streameval.render.sparklines import Marks, Strip, sparkline
 from streameval.render.wording import DASH
 from streameval.results.names import parse_metric
+from streameval.states.sealed import live
 
 RULE = "accuracy < 0.8"
 HOSTILE = "<script>alert(1)</script>\"'&\u202e\x1b[2J"
@@ -569,6 +570,29 @@ def test_panes_that_have_not_changed_are_read_once(monkeypatch: pytest.MonkeyPat
     assert made.whole.points[-1].labelled == 51
 
 
+@pytest.mark.parametrize("budget", [None, 8], ids=["exact", "cells of several scores"])
+def test_page_has_the_readings_of_each_slice_alone(budget: int | None) -> None:
+    random, names = np.random.default_rng(9), ("roc_auc", "average_precision", "recall_at(0.5)")
+    slices = se.Sliced(se.PRCurveSketch(budget), "country", max_values=30)
+    held = se.Windowed(slices, pane="1m", time="ts", unit="s")
+    for _ in range(2):  # the panes of two updates are sealed
+        scores = random.random(2000).round(2)
+        countries = random.integers(0, 40, 2000).astype(str)
+        truths = (random.random(2000) < scores) & (countries != "3")
+        times = random.integers(0, 180, 2000)
+        held.update({"y_true": truths, "y_score": scores, "country": countries, "ts": times})
+    metrics = [parse_metric(name) for name in names]
+    view = ViewBuilder(metrics, 0.95).build("title", snapshot(held, unlabelled=empty_beside(held)))
+    assert len(view.slices) == 31
+    for at, span in enumerate(held._everything(held._held).spans(held._config)):
+        part = live(span.pane.part)
+        alone = {f"country={value}": part[value] for value in part} | {"other": part.other}
+        for card in view.slices:
+            assert card.points[at].labelled == alone[card.name].n
+            expected = [read_defined(alone[card.name].compute(), one, 0.95) for one in metrics]
+            assert list(map(repr, card.points[at].readings)) == list(map(repr, expected))
+
+
 def test_older_panes_are_read_later_where_it_takes_long() -> None:
     shown = snapshot(windowed({"DE": [40, 45, 50]}), n_open=0)
     builder = ViewBuilder([parse_metric("accuracy")], 0.95, patience=-1.0)
@@ -865,6 +889,28 @@ def drawn(values: Sequence[float | Reading], n_open: int = 0, limits: Sequence[f
     n_mature = len(values) - n_open
     strip = Strip.of(range(len(values)), range(1, len(values) + 1), n_mature)
     return sparkline(strip, readings, n_mature, limits, "spoken")
+
+
+OPEN = Reading(Bounded(0.5, 0.4, 0.6), (0.1, 0.9))
+GAP = Reading(math.nan)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [[0.3, 0.4], [0.3, GAP], [GAP, GAP, 0.2], [OPEN], [], [-2.0, OPEN, GAP, 0.25]],
+    ids=["values", "gap", "gaps", "interval", "fewer", "wider range"],
+)
+def test_sparkline_after_others_is_that_of_its_readings_alone(
+    later: Sequence[float | Reading],
+) -> None:
+    marks = Marks()
+    first = [*map(Reading, (0.1, 0.5)), OPEN, GAP, Reading(0.3, (0.2, 0.4))]
+    for n_same in (5, 1, 3):
+        readings = first[:n_same]
+        readings += [one if isinstance(one, Reading) else Reading(one) for one in later]
+        strip = Strip.of(range(len(readings)), range(1, len(readings) + 1), len(readings))
+        given = strip, readings, len(readings), (), "spoken"
+        assert sparkline(*given, marks) == sparkline(*given)
 
 
 def test_sparkline_breaks_where_the_metric_is_undefined() -> None:
