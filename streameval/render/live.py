@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
-from operator import attrgetter
 from typing import Any, Self
 
 import attrs
@@ -23,7 +22,6 @@ from streameval.render.wording import DASH, count, hull, interval, label, number
 
 __all__ = ["Alert", "Card", "Point", "Series", "Times", "View", "document", "fragment", "icon"]
 
-_VALUE = attrgetter("value")
 _RELOAD_SECONDS = 30
 _COVERAGE_HEIGHT = 130
 _DECIMALS = 4
@@ -497,11 +495,11 @@ def _hull(certified: Interval) -> str:
 def _spoken(card: Card, series: Series, frame: _Frame) -> str:
     """Say in a sentence what a sparkline shows."""
     n_mature = frame.times.n_mature
-    values = list(filter(math.isfinite, map(_VALUE, series.readings[:n_mature])))
+    mature = series.marks.extent(series.readings, n_mature)
     reading, n_open = frame.times.newest(series.readings), len(series.readings) - n_mature
     opened = f" {plural(n_open, 'newer pane')} still open." if n_open else ""
     name = f"{series.metric} of {card.name}"
-    if not values:
+    if not mature.n_defined:
         return f"{name}: no mature pane defines it.{opened}"
     if math.isnan(reading.value):
         now = "undefined in the newest mature pane"
@@ -514,8 +512,8 @@ def _spoken(card: Card, series: Series, frame: _Frame) -> str:
             low, high = reading.sampling
             now += f", {percent(frame.level)} interval from {number(low)} to {number(high)}"
     span = (
-        f"between {number(float(min(values)))} and {number(float(max(values)))} in "
-        f"{plural(len(values), 'pane')}"
+        f"between {number(mature.min_value)} and {number(mature.max_value)} in "
+        f"{plural(mature.n_defined, 'pane')}"
     )
     state = "" if card.state == "inactive" else f" {_word(card.state).capitalize()}."
     return f"{name}: {now}; {span}.{opened}{state}"

@@ -6,15 +6,16 @@ import itertools
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import attrs
+import numpy as np
 
 from streameval.metrics.table import Reading
 from streameval.render.markup import Html, element, joined
 from streameval.render.svg import hatch
 
-__all__ = ["Marks", "Strip", "sparkline"]
+__all__ = ["Extent", "Marks", "Strip", "sparkline"]
 
 _WIDTH, _HEIGHT = 260, 62
 _LEFT, _RIGHT, _TOP, _BOTTOM = 3, 40, 7, 7
@@ -43,12 +44,49 @@ class Strip:
         first, whole = starts[0], ends[-1] - starts[0]
         scale = _WIDTH - _LEFT - _RIGHT
         left, right = (
-            [_LEFT + scale * ((time - first) / whole) for time in times] for times in (starts, ends)
+            _LEFT + scale * ((np.array(times) - first) / whole) for times in (starts, ends)
         )
-        middles = [f"{(start + end) / 2:.1f}" for start, end in zip(left, right, strict=True)]
-        opened = left[n_mature:]
-        hatched = hatch(opened[0], 0, right[-1] - opened[0], _HEIGHT) if opened else Html()
+        middles = [f"{middle:.1f}" for middle in ((left + right) / 2).tolist()]
+        hatched = Html()
+        if n_mature < len(starts):
+            hatched = hatch(left[n_mature], 0, right[-1] - left[n_mature], _HEIGHT)
         return cls(middles, hatched)
+
+
+class Extent(NamedTuple):
+    """What some readings have in common.
+
+    Parameters
+    ----------
+    n_defined : int
+        How many of them have a finite value.
+    min_value, max_value : float
+        The range of these values.
+    is_open : bool
+        Whether a certified interval is more than one point.
+    low, high : float
+        The range of the values and of the ends of their intervals, where they are finite.
+    """
+
+    n_defined: int = 0
+    min_value: float = math.inf
+    max_value: float = -math.inf
+    is_open: bool = False
+    low: float = math.inf
+    high: float = -math.inf
+
+    def with_one(self, reading: Reading) -> Extent:
+        """Add a reading."""
+        value, ends = float(reading.value), reading.ends
+        values = [value] if math.isfinite(value) else []
+        return Extent(
+            self.n_defined + len(values),
+            min([self.min_value, *values]),
+            max([self.max_value, *values]),
+            self.is_open or reading.is_open,
+            min([self.low, *ends]),
+            max([self.high, *ends]),
+        )
 
 
 class Marks:
@@ -56,10 +94,6 @@ class Marks:
 
     Attributes
     ----------
-    values : list of float
-        The value of each reading.
-    opened : list of bool
-        Whether the certified interval of each reading is more than one point.
     whiskers : list of str
         The sampling interval of each reading, as a part of a path; empty without one.
     points : list of str
@@ -67,30 +101,28 @@ class Marks:
     """
 
     def __init__(self) -> None:
-        self.values: list[float] = []
-        self.opened: list[bool] = []
         self.whiskers: list[str] = []
         self.points: list[str] = []
         self._readings: Sequence[Reading] = ()
-        self._lows: list[float] = []
-        self._highs: list[float] = []
+        self._extents: list[Extent] = []
         self._frame: tuple[Sequence[str], float, float] = ((), 0.0, 0.0)
 
-    def look(self, readings: Sequence[Reading]) -> tuple[float, float]:
-        """Set new readings, and return the range of the numbers to draw."""
+    def extent(self, readings: Sequence[Reading], size: int) -> Extent:
+        """Set new readings, and return what the first of them have in common."""
+        if readings is not self._readings:
+            self._look(readings)
+        return self._extents[size - 1] if size else Extent()
+
+    def _look(self, readings: Sequence[Reading]) -> None:
         before, self._readings = self._readings, readings
         changed = itertools.compress(itertools.count(), map(operator.is_not, before, readings))
         same = next(changed, min(len(before), len(readings)))
-        every = self.values, self.opened, self._lows, self._highs, self.whiskers, self.points
-        for column in every:
+        for column in (self._extents, self.whiskers, self.points):
             del column[same:]
+        extent = self._extents[-1] if same else Extent()
         for one in readings[same:]:
-            self.values.append(float(one.value))
-            self.opened.append(one.is_open)
-            ends = one.ends
-            self._lows.append(min(ends, default=math.inf))
-            self._highs.append(max(ends, default=-math.inf))
-        return _range(min(self._lows), max(self._highs))
+            extent = extent.with_one(one)
+            self._extents.append(extent)
 
     def draw(self, middles: Sequence[str], zero: float, scale: float) -> None:
         """Draw the readings that have not been drawn in this frame."""
@@ -133,7 +165,8 @@ def sparkline(
         The marks of this series that were drawn before.
     """
     marks = Marks() if marks is None else marks
-    low, high = marks.look(readings)
+    extent = marks.extent(readings, len(readings))
+    low, high = _range(extent.low, extent.high)
     scale = (_HEIGHT - _TOP - _BOTTOM) / (high - low)
     zero = _TOP + high * scale  # the position of 0: a number v is at zero - v * scale
     marks.draw(strip.middles, zero, scale)
@@ -146,9 +179,11 @@ def sparkline(
     sampled = "".join(marks.whiskers)
     if sampled:
         parts.append(_drawn(sampled, f"line whisker {_LOOK}"))
-    runs = _runs(marks.values)
+    runs = [range(len(readings))]
+    if extent.n_defined < len(readings):
+        runs = _runs([one.value for one in readings])
     for run in runs:
-        if True in marks.opened:
+        if extent.is_open:
             upper, lower = [], []
             for at in run:
                 x, (start, end) = strip.middles[at], readings[at].certified

@@ -136,10 +136,12 @@ class Frame:
 
     def dots(self, x: npt.ArrayLike, y: npt.ArrayLike, style: str, radius: float = 3.5) -> Html:
         """Draw a dot at each point."""
-        return joined(
-            element("circle", cx=_text(across), cy=_text(down), r=radius, class_=f"dot {style}")
-            for across, down in zip(*self.positions(x, y), strict=True)
+        across, down = (map(_text, part.tolist()) for part in self.positions(x, y))
+        rest = f'r="{radius}" class="dot {style}"'
+        circles = (
+            f'<circle cx="{a}" cy="{d}" {rest}></circle>' for a, d in zip(across, down, strict=True)
         )
+        return Html("".join(circles))
 
     def grid(self, texts: Sequence[str] | None = None) -> Html:
         """Draw the lines and the numbers of both axes, and their names.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -145,15 +146,16 @@ def time_table(panes: Sequence[Pane], metric: str, level: float) -> Html:
     columns = {name: cells for name, cells in columns.items() if any(cells)}
     heads = [element("th", "Start", scope="col")]
     heads += [element("th", name, scope="col", class_="number") for name in columns]
-    rows = [
-        element(
-            "tr",
-            element("th", f"{_text(pane.start)}{', open' if pane.is_open else ''}", scope="row"),
-            *(element("td", cell.replace("nan", _DASH), class_="number") for cell in cells),
-        )
-        for pane, *cells in zip(shown, *columns.values(), strict=True)
-    ]
+    starts = [f"{_text(pane.start)}{', open' if pane.is_open else ''}" for pane in shown]
+    rows = map(_row, starts, *columns.values())
     return table_with_notes(element("tr", *heads), rows, f"{metric} over time", dash_note(readings))
+
+
+@lru_cache(maxsize=1024)
+def _row(start: str, *cells: str) -> Html:
+    """Write a row; the next update of a live page has most of them again."""
+    numbers = (element("td", cell.replace("nan", _DASH), class_="number") for cell in cells)
+    return element("tr", element("th", start, scope="row"), *numbers)
 
 
 def _text(time: Any) -> str:
