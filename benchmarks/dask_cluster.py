@@ -314,19 +314,23 @@ def take_turns(
     """Start a process for each way, and return its seconds until then, and its turns."""
     context = multiprocessing.get_context("spawn")
     pipes, processes, found = {}, [], {}
-    for way in ways:
-        pipes[way], theirs = context.Pipe()
-        processes.append(context.Process(target=start, args=(way,), kwargs={"pipe": theirs}))
-        processes[-1].start()
-        theirs.close()
-        found[way] = pipes[way].recv(), []
-    for _ in range(n_turns):
+    try:
         for way in ways:
-            pipes[way].send(True)
-            found[way][1].append(pipes[way].recv())
-    for way, process in zip(ways, processes, strict=True):
-        pipes[way].send(False)
-        process.join()
+            pipes[way], theirs = context.Pipe()
+            processes.append(context.Process(target=start, args=(way,), kwargs={"pipe": theirs}))
+            processes[-1].start()
+            theirs.close()
+            found[way] = pipes[way].recv(), []
+        for _ in range(n_turns):
+            for way in ways:
+                pipes[way].send(True)
+                found[way][1].append(pipes[way].recv())
+        for way, process in zip(ways, processes, strict=True):
+            pipes[way].send(False)
+            process.join()
+    finally:
+        for process in processes:  # if one has failed, the others wait for a turn
+            process.terminate()
     return found
 
 
