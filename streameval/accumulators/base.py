@@ -341,7 +341,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return made
 
     def _rows_to_ship(self) -> Any:
-        """Copy all rows if they are pending and need no more memory than their state would.
+        """Copy all rows if they are pending and counting them elsewhere takes less work.
 
         Otherwise return None: the state is sent to the merging process.
         """

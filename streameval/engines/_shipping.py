@@ -48,7 +48,7 @@ Shipment = Mapping[Any, bytes | Uncounted]
 
 
 def shipped(accumulator: Any, empty: Any) -> bytes | Uncounted:
-    """Choose how an accumulator travels: as rows, if it says that they take no more memory."""
+    """Choose how an accumulator travels: as rows, if it says that this takes less work."""
     rows = accumulator._rows_to_ship()
     return accumulator.to_bytes() if rows is None else Uncounted(empty, rows)
 

@@ -67,7 +67,7 @@ def evaluate(
     Merging leaves its arguments alone, so that tasks may be run twice, and are when a worker
     dies. The states of the values of a column are merged by several tasks, each with its own
     values. Only states travel, except that curves travel between workers as scores and labels
-    while these take less memory; a merge counts them all at once.
+    while these take at most twice the memory; a merge counts them all at once.
 
     By default, Dask's nannies make the allocator of a worker return the memory of every array at
     once, which takes more than half of the time. While a task counts or merges, the allocator
