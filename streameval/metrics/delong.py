@@ -50,9 +50,10 @@ def variances_of(tp: Floats, fp: Floats) -> Floats:
 
 def variance_of(table: CellTable) -> float:
     """Estimate the variance of the AUC of a table once."""
-    if "auc_variance" not in table.areas:
-        table.areas["auc_variance"] = auc_variance(table.estimate)
-    return table.areas["auc_variance"]
+    areas = table.areas  # looked up once: another thread may make it at the same time
+    if "auc_variance" not in areas:
+        areas["auc_variance"] = auc_variance(table.estimate)
+    return areas["auc_variance"]
 
 
 def auc_confidence(table: CellTable, z: float) -> tuple[float, float]:

@@ -95,3 +95,13 @@ def test_curves_prepare_the_areas_that_metrics_need(metric: str, is_noted: bool)
     curves: Any = [(sketch + sketch).compute()]
     curves[0]._prepare(curves, [parse_metric(metric)])
     assert bool(curves[0]._table.areas) is is_noted
+
+
+def test_area_is_read_even_if_another_thread_replaces_what_is_noted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From Python 3.12 on, two threads may both make a cached property, and one of them is kept."""
+    made = table([0, 3, 0, 4], [2, 0, 5, 0])
+    expected = area_of(made), variance_of(made)
+    monkeypatch.setattr(CellTable, "areas", property(lambda table: {}))
+    assert (area_of(made), variance_of(made)) == expected
