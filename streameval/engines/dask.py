@@ -8,6 +8,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import getitem
 from os import PathLike
@@ -21,11 +22,14 @@ from streameval.errors import BadDataError, InvalidInputError
 
 try:
     from dask import delayed, is_dask_collection
-    from distributed import Client, LocalCluster, as_completed
+    from distributed import Client, LocalCluster, as_completed, wait
 except ImportError as error:
     raise ImportError('dask is missing: pip install "streameval[dask]".') from error
 
 __all__ = ["evaluate"]
+
+_TAKING_OUT = 0.5
+"""For how many seconds a failure waits for the results of tasks that have ended, to keep them."""
 
 
 def evaluate(
@@ -181,13 +185,12 @@ class _Cluster(Engine):
                     future.result()
 
     def ready(self, handles: Sequence[Any]) -> list[Any]:
-        """List the futures that have finished, or whose results only have to be taken out."""
+        """List the futures that have finished, or do in a moment because their tasks have."""
         held = self._client.who_has()
-        return [
-            future
-            for future in handles
-            if future.status == "finished" or held.get(self._sources.get(future.key))
-        ]
+        soon = [future for future in handles if held.get(self._sources.get(future.key))]
+        with suppress(TimeoutError):
+            wait(soon, timeout=_TAKING_OUT)
+        return [future for future in handles if future.status == "finished"]
 
     def result(self, handle: Any) -> Any:
         """Fetch a result."""

@@ -21,7 +21,7 @@ import streameval as se
 dask = pytest.importorskip("dask", reason="dask is not installed")
 pytest.importorskip("distributed", reason="distributed is not installed")
 
-from distributed import Client, LocalCluster, wait  # noqa: E402
+from distributed import Client, LocalCluster, Lock, wait  # noqa: E402
 
 from streameval.engines import dask as adapter  # noqa: E402
 from streameval.engines._counting import SourceCounter  # noqa: E402
@@ -157,6 +157,25 @@ def test_of_two_results_the_second_stays_with_the_first(client):
     assert cluster.result(state) == {3: b"state"}
     assert client.who_has([state])[state.key] == client.who_has([done])[done.key]
     assert state.key[0].startswith("_numbers_and_state-"), "a task took it out"
+
+
+def test_a_failure_does_not_wait_for_results_that_cannot_be_taken_out(client, monkeypatch):
+    monkeypatch.setattr(adapter, "_TAKING_OUT", 0.01)
+    cluster = adapter._Cluster(client)
+    lock = Lock("taking out")
+    with lock:
+        source = client.submit(int, 3)
+        wait(source)
+        result = client.submit(_held_up, source, lock)
+        cluster._sources[result.key] = source.key
+        assert cluster.ready([source, result]) == [source]
+    wait(result)
+    assert cluster.ready([source, result]) == [source, result]
+
+
+def _held_up(number, lock):
+    with lock:
+        return number
 
 
 def _numbers_and_state(number):
