@@ -351,9 +351,11 @@ def _scored(config: CurveConfig, rows: Rows) -> ScoredRows:
 
 def _as_single(scores: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.floating[Any]]:
     """Halve the width of scores if that changes none: those of most models are float32."""
+    if scores.itemsize <= np.dtype(np.float32).itemsize:
+        return scores
     with np.errstate(over="ignore"):
         narrow = scores.astype(np.float32)
-    return narrow if narrow.itemsize < scores.itemsize and (narrow == scores).all() else scores
+    return narrow if (narrow == scores).all() else scores
 
 
 def _n_distinct(scores: npt.NDArray[np.floating[Any]]) -> int:

@@ -30,7 +30,8 @@ progress : callable, optional
     many there are. The two numbers are equal only when everything is merged.
 target_bytes : int, optional
     About how many bytes of files a task counts: small files are grouped, and a large Parquet file
-    is split by row groups. By default up to 128 MiB, less if the workers would idle.
+    is split by row groups. By default up to 256 MiB; less if workers would idle, and with `by` also
+    if what they hold of many tasks might fill their memory.
 on_error : {"raise", "skip"} or callable
     What happens when a source cannot be counted: the run ends with its error at once; or it is
     left out as a whole, and a warning counts and lists what was. A callable gets each of these

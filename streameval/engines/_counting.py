@@ -361,10 +361,10 @@ class RunningCount:
         """End the count as `states` does, with rows uncounted that a merge will count."""
         held, self._held = self._held, None
         if self._counter.by is None:
-            return {None: shipped(held, self._empty)}
+            return {None: shipped(held)}
         parts = held.slices().by_value
         del held
-        return {_key(value): shipped(parts.pop(value), self._empty) for value in list(parts)}
+        return {_key(value): shipped(parts.pop(value)) for value in list(parts)}
 
 
 def same_layout(layout: Layout, other: Layout) -> Layout:

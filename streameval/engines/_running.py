@@ -9,7 +9,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, cycle, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -64,8 +64,11 @@ class Engine(ABC):
         """Start a task for each call that gives as many results, each with a handle."""
 
     @abstractmethod
-    def merge(self, function: Callable[..., Any], states: Sequence[Handle]) -> Handle:
-        """Start a task that calls `joined` or `merged` on states, before those that count."""
+    def merge(self, function: Callable[..., Any], states: Sequence[Handle], lane: int) -> Handle:
+        """Start a task that calls `joined` or `merged` on states, before those that count.
+
+        Those of the same lane should run on the same worker, those of the next one on the next.
+        """
 
     @abstractmethod
     def finished(self, handles: Iterable[Handle]) -> Iterator[tuple[Handle, Any]]:
@@ -146,7 +149,8 @@ def evaluate_on(engine: Engine, counter: SourceCounter, sources: Sources, policy
     if policy.resume is not None and (sources.batches or sources.streams):
         raise InvalidInputError("needs files, which a later run can recognise", argument="resume")
     finished = _Finished(counter, policy.resume)
-    cut = Cut(policy.target_bytes, engine.n_slots, policy.skips, finished.settings)
+    n_merged = None if counter.by is None else policy.fan_in
+    cut = Cut(policy.target_bytes, engine.n_slots, n_merged, policy.skips, finished.settings)
     tasks: list[FileTask] = []
     if paths:
         tasks = engine.result(*engine.start(plan_tasks, [(paths, cut, finished.known())]))
@@ -220,51 +224,31 @@ class _Evaluation:
         ]
         calls += [(_count_batch, self._counter, *batch, *how) for batch in self._batches]
         n_together = self._engine.at_once or max(len(calls), 1)
-        waiting: list[list[list[Handle]]] = [[] for _ in range(n_shares)]
+        shares = [_Share(self._engine, self._policy.fan_in, at, n_shares) for at in range(n_shares)]
         for begin in range(0, len(calls), n_together):
             end = begin + n_together
             some = calls[begin:end], tasks[begin:end]
-            yield from self._start_some(*some, waiting, are_last=end >= len(calls))
+            yield from self._start_some(*some, shares, are_last=end >= len(calls))
 
     def _start_some(
         self,
         calls: Sequence[tuple[Any, ...]],
         tasks: Sequence[FileTask | None],
-        waiting: Sequence[list[list[Handle]]],
+        shares: Sequence[_Share],
         *,
         are_last: bool,
     ) -> Sequence[Handle]:
         """Start tasks, and the merges of each share of their states; return handles of reports."""
-        started = self._engine.start_several(_count, calls, len(waiting) + 1)
+        started = self._engine.start_several(_count, calls, len(shares) + 1)
         for (head, *states), task in zip(started, tasks, strict=True):
             self._jobs[head] = (states if self._finished.is_kept else (), task)
-        heads, *shares = zip(*started, strict=True)
+        heads, *counted = zip(*started, strict=True)
         self._heads += heads
-        for levels, share in zip(waiting, shares, strict=True):
+        for share, found in zip(shares, counted, strict=True):
+            share.add(found)
             if are_last:
-                before = chain.from_iterable(reversed(levels))
-                self._roots.append(self._merge(merged, [*before, *share]))
-            else:
-                self._add(levels, self._merge(joined, share))
+                self._roots.append(share.total())
         return heads
-
-    def _add(self, levels: list[list[Handle]], state: Handle) -> None:
-        """Let a state wait for its neighbours, and merge `fan_in` that were merged as often."""
-        for level in levels:
-            level.append(state)
-            if len(level) < self._policy.fan_in:
-                return
-            state = self._merge(joined, level)
-            level.clear()
-        levels.append([state])
-
-    def _merge(self, last: Callable[..., Any], states: Sequence[Handle]) -> Handle:
-        """Start merges of neighbours, at most `fan_in` at a time, down to one state."""
-        engine, fan_in = self._engine, self._policy.fan_in
-        while len(states) > fan_in:
-            groups = [states[start : start + fan_in] for start in range(0, len(states), fan_in)]
-            states = [engine.merge(joined, some) if len(some) > 1 else some[0] for some in groups]
-        return engine.merge(last, states) if len(states) > 1 else states[0]
 
     def _check_some_counted(self) -> None:
         """Raise the first error if every source was left out."""
@@ -313,6 +297,49 @@ class _Evaluation:
             self._policy.progress(self._n_all, self._n_all)
         self._policy.tell(self._left_out, self._n_skipped)
         return result
+
+
+class _Share:
+    """The states of some values, which are merged while there are more to come.
+
+    Each merge adds states to what one before it has made: as many stay for each of few chains of
+    merges, however many there have been. Chains run at the same time where shares are fewer than
+    slots.
+
+    Parameters
+    ----------
+    engine : Engine
+        What merges.
+    fan_in : int
+        How many states a task merges.
+    number, n_shares : int
+        Which share it is, of how many.
+    """
+
+    def __init__(self, engine: Engine, fan_in: int, number: int, n_shares: int) -> None:
+        self._engine, self._fan_in, self._number = engine, fan_in, number
+        n_chains = -(-engine.n_slots // n_shares)
+        self._lanes = cycle(range(number, number + max(n_chains, 1) * n_shares, n_shares))
+        self._chains: dict[int, Handle] = {}
+        self._waiting: list[Handle] = []
+
+    def add(self, states: Iterable[Handle]) -> None:
+        """Add what tasks have counted; more than a merge takes do not wait."""
+        self._waiting += states
+        while len(self._waiting) > self._fan_in:
+            lane = next(self._lanes)
+            before = [self._chains.pop(lane)] if lane in self._chains else []
+            n_new = self._fan_in - len(before)
+            some, self._waiting = self._waiting[:n_new], self._waiting[n_new:]
+            self._chains[lane] = self._engine.merge(joined, [*before, *some], lane)
+
+    def total(self) -> Handle:
+        """Merge what is left down to one state."""
+        states = [*self._waiting, *self._chains.values()]
+        while len(states) > self._fan_in:
+            some, rest = states[: self._fan_in], states[self._fan_in :]
+            states = [*rest, self._engine.merge(joined, some, self._number)]
+        return self._engine.merge(merged, states, self._number) if len(states) > 1 else states[0]
 
 
 class _Finished:

@@ -24,33 +24,38 @@ class Uncounted:
 
     Parameters
     ----------
-    empty : Accumulator
-        What counts them.
+    kind : type
+        The class of the accumulator.
+    config : Config
+        Its options.
     rows : Rows
         With neither weights nor a dictionary.
     """
 
-    empty: Accumulator[Any, Any]
+    kind: type[Accumulator[Any, Any]]
+    config: Any
     rows: Rows
 
     def __sizeof__(self) -> int:
         """Tell engines that look after their memory how much there is."""
         return sum(column.nbytes for column in self.rows.columns)
 
-    def counted_in(self, accumulator: Any) -> Any:
-        """Add the rows to an accumulator of the same class and options."""
-        accumulator._take_rows(self.rows)
-        return accumulator
+    def empty(self) -> Any:
+        """Make an accumulator of this class and options that has counted nothing."""
+        return self.kind._empty(self.config)
 
 
 Shipment = Mapping[Any, bytes | Uncounted]
 """What a task has of each value of the column `by`, or of all rows under None."""
 
 
-def shipped(accumulator: Any, empty: Any) -> bytes | Uncounted:
+def shipped(accumulator: Any) -> bytes | Uncounted:
     """Choose how an accumulator travels: as rows, if it says that this takes less work."""
     rows = accumulator._rows_to_ship()
-    return accumulator.to_bytes() if rows is None else Uncounted(empty, rows)
+    if rows is None:
+        state: bytes = accumulator.to_bytes()
+        return state
+    return Uncounted(type(accumulator), accumulator._config, rows)
 
 
 def merged(*parts: Shipment) -> dict[Any, bytes]:
@@ -64,7 +69,7 @@ def merged(*parts: Shipment) -> dict[Any, bytes]:
     >>> se.from_bytes(whole[None]).n
     6
     """
-    return _merged(parts, lambda accumulator, _: accumulator.to_bytes())
+    return _merged(parts, Accumulator.to_bytes)
 
 
 def joined(*parts: Shipment) -> Shipment:
@@ -72,7 +77,7 @@ def joined(*parts: Shipment) -> Shipment:
     return _merged(parts, shipped)
 
 
-def _merged(parts: Sequence[Shipment], finish: Callable[[Any, Any], Any]) -> dict[Any, Any]:
+def _merged(parts: Sequence[Shipment], finish: Callable[[Any], Any]) -> dict[Any, Any]:
     by_value: dict[Any, list[bytes | Uncounted]] = {}
     for part in parts:
         for value, state in part.items():
@@ -80,14 +85,14 @@ def _merged(parts: Sequence[Shipment], finish: Callable[[Any, Any], Any]) -> dic
     return {value: _one(states, finish) for value, states in by_value.items()}
 
 
-def _one(parts: Sequence[bytes | Uncounted], finish: Callable[[Any, Any], Any]) -> Any:
+def _one(parts: Sequence[bytes | Uncounted], finish: Callable[[Any], Any]) -> Any:
     states = [part for part in parts if not isinstance(part, Uncounted)]
     uncounted = [part for part in parts if isinstance(part, Uncounted)]
     if not uncounted and len(states) == 1:
         return states[0]  # what one part alone has needs no reading
-    made = merge(map(from_bytes, states)) if states else uncounted[0].empty.copy()
+    made = merge(map(from_bytes, states)) if states else uncounted[0].empty()
     if not uncounted:
         return made.to_bytes()
     for part in uncounted:  # after the states, whose cells show where to count rows
-        part.counted_in(made)
-    return finish(made, uncounted[0].empty)
+        made._take_rows(part.rows)
+    return finish(made)

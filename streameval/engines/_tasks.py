@@ -32,9 +32,10 @@ _FIRST = 0.8
 sketch counts its first rows slowly, so that tasks are few; the last are small, so that all slots
 end at about the same time."""
 _MIN_BYTES = 2**20
-_MAX_BYTES = 2**27
-"""What a task reads by default. Its states are no larger: a cell takes a few times the bytes of the
-row that it comes from, a packed file a few times less."""
+_MAX_BYTES = 2**28
+"""What a task reads at most by default, and what a slot reads until a merge takes over what it
+holds. That is no larger: a cell takes a few times the bytes of the row that it comes from, a packed
+file a few times less. Half of it goes beside what a slot holds."""
 _OPENING = 2**17
 """How many bytes are read in the time that it takes to open a file."""
 _PARQUET = FORMATS[-1]
@@ -101,6 +102,9 @@ class Cut:
         How many bytes a task reads, about; None for a choice by their total.
     n_slots : int
         How many tasks run at a time.
+    n_merged : int or None
+        How many of them a merge takes over if they count many values apart, and None if not: what
+        they hold is small.
     whole_files : bool
         Whether row groups of a file stay together.
     settings : str
@@ -109,6 +113,7 @@ class Cut:
 
     target_bytes: int | None
     n_slots: int
+    n_merged: int | None
     whole_files: bool
     settings: str
 
@@ -122,10 +127,14 @@ class Cut:
             return [self.target_bytes]
         n_slots = max(self.n_slots, 1)
         left = -(-sum(map(self.cost, pieces)) // n_slots)  # for each slot
+        most = _MAX_BYTES
+        if self.n_merged is not None and left > 2 * _MAX_BYTES:
+            held = _MAX_BYTES * n_slots // self.n_merged
+            most = max(min(held, _MAX_BYTES // 2), _MIN_BYTES)
         targets: list[int] = []
-        while (first := int(left * _FIRST)) > _MAX_BYTES:
-            targets += [_MAX_BYTES] * n_slots
-            left -= _MAX_BYTES
+        while (first := int(left * _FIRST)) > most:
+            targets += [most] * n_slots
+            left -= most
         targets += [max(first, _MIN_BYTES)] * n_slots
         return [*targets, max(left - first, _MIN_BYTES)]
 

@@ -1,4 +1,4 @@
-"""Evaluation on a Dask cluster: tasks count files of like size, and a tree of tasks merges."""
+"""Evaluation on a Dask cluster: tasks count files of like size, and others merge."""
 
 from __future__ import annotations
 
@@ -113,7 +113,6 @@ class _Cluster(Engine):
         threads = client.nthreads()
         self.n_slots = sum(threads.values())
         self._workers = list(threads)
-        self._n_merges = 0
         self._sources: dict[Any, Any] = {}  # the keys of results, each with that of its task
 
     # The content of a path may change, so that no result of an earlier task may stand in.
@@ -159,10 +158,9 @@ class _Cluster(Engine):
             return [[*taken, whole] for taken, whole in zip(results, started, strict=True)]
         return results
 
-    def merge(self, function: Callable[..., Any], states: Sequence[Any]) -> Any:
-        """Merge states, on each worker in turn: Dask might choose one of them for all."""
-        self._n_merges += 1
-        chosen = self._n_merges % max(len(self._workers), 1)
+    def merge(self, function: Callable[..., Any], states: Sequence[Any], lane: int) -> Any:
+        """Merge states on the worker of the lane: Dask might choose one of them for all lanes."""
+        chosen = lane % max(len(self._workers), 1)
         return self._client.submit(
             _with_steady_memory,
             _merge,

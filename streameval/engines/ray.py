@@ -117,7 +117,12 @@ class _Cluster(Engine):
         task = ray.remote(function).options(num_returns=n_results)
         return [task.remote(*call) for call in calls]
 
-    def merge(self, function: Callable[..., Any], states: Sequence[Any]) -> Any:
+    def merge(
+        self,
+        function: Callable[..., Any],
+        states: Sequence[Any],
+        lane: int,  # noqa: ARG002 - Ray chooses a worker by what it holds
+    ) -> Any:
         """Merge states."""
         return self._merges[function].remote(*states)
 

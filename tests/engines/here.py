@@ -46,6 +46,8 @@ class Here(Engine):
         self.seed = seed
         self.started: list[Handle] = []
         self.n_merged: list[int] = []
+        self.lanes: list[int] = []
+        self.n_waiting: list[int] = []
         self.merges: list[Handle] = []
         self.n_results: list[int] = []
         self.cancelled: list[Handle] = []
@@ -57,14 +59,16 @@ class Here(Engine):
         return made
 
     def start_several(self, function: Any, calls: Any, n_results: int) -> list[list[Handle]]:
+        self.n_waiting.append(len(self.n_results) - sum(self.n_merged) + len(self.n_merged))
         self.n_results += [n_results for _ in calls]
         return [
             [Handle(item, (task, number)) for number in range(n_results)]
             for task in self.start(function, calls)
         ]
 
-    def merge(self, function: Any, states: Any) -> Handle:
+    def merge(self, function: Any, states: Any, lane: int) -> Handle:
         self.n_merged.append(len(states))
+        self.lanes.append(lane)
         self.merges.append(Handle(function, (*states,)))
         return self.merges[-1]
 

@@ -144,7 +144,7 @@ def test_workers_merge_in_turn(client):
     cluster = adapter._Cluster(client)
     state = {None: se.ConfusionAccumulator().to_bytes()}
     held = client.scatter([state, state], workers=[*client.nthreads()][:1], hash=False)
-    merges = [cluster.merge(merged, held) for _ in range(4)]
+    merges = [cluster.merge(merged, held, lane) for lane in range(4)]
     client.gather(merges)
     holders = [workers for (workers,) in client.who_has(merges).values()]
     assert sorted(map(holders.count, holders)) == [2, 2, 2, 2]

@@ -83,31 +83,65 @@ def test_tasks_started_one_after_another_give_the_same_bytes(by, at_once, tmp_pa
     }
 
 
+def test_states_that_wait_for_more_are_few_however_many_tasks_there_are(tmp_path):
+    paths = write_parts(tmp_path, n_parts=60)
+    case, engine = CASES["confusion"], Here(n_slots=2, at_once=1)
+    counted = evaluate(paths, **case.arguments, engine=engine, fan_in=3, target_bytes=1)
+    assert counted.to_bytes() == case.serial().to_bytes()
+    assert len(engine.n_waiting) >= 60
+    assert max(engine.n_waiting) == 3 + 2  # those that wait for a merge, and one of each chain
+
+
+@pytest.mark.parametrize(("n_slots", "n_shares", "n_lanes"), [(1, 4, 4), (2, 8, 8), (40, 16, 48)])
+def test_merges_of_a_share_stay_on_its_lanes(n_slots, n_shares, n_lanes, tmp_path):
+    paths = write_parts(tmp_path, n_parts=60)
+    case, engine = CASES["confusion"], Here(n_slots=n_slots)
+    evaluate(paths, **case.arguments, by="country", engine=engine, fan_in=4, target_bytes=1)
+    assert set(engine.n_results) == {1 + n_shares}
+    assert sorted(set(engine.lanes)) == list(range(n_lanes))
+    lane_of = dict(zip(engine.merges, engine.lanes, strict=True))
+    for merge, lane in lane_of.items():
+        before = [lane_of[one] % n_shares for one in merge.arguments if one in lane_of]
+        assert set(before) <= {lane % n_shares}
+
+
 def test_files_are_grouped_by_size_in_order(tmp_path):
     paths = [tmp_path / f"{number:02}.csv" for number in range(10)]
     for path in paths:
         path.write_bytes(b"x" * 100)
-    tasks = plan_tasks([tmp_path], Cut(250, 2, False, ""), {})
+    tasks = plan_tasks([tmp_path], Cut(250, 2, None, False, ""), {})
     assert [len(task.pieces) for task in tasks] == [3, 3, 3, 1]
     assert [piece.file for task in tasks for piece in task.pieces] == list(map(str, paths))
 
 
 @pytest.mark.parametrize(
-    ("n_files", "size", "n_tasks"),
-    [(100, 2**20, 4), (1000, 2**10, 4), (5, 2**10, 1), (10, 2**28, 10), (100, 2**24, 14)],
+    ("n_files", "size", "n_merged", "n_tasks"),
+    [
+        (100, 2**20, None, 4),
+        (1000, 2**10, None, 4),
+        (5, 2**10, None, 1),
+        (10, 2**28, None, 10),
+        (100, 2**24, None, 8),
+        (200, 2**24, None, 14),
+        (60, 2**24, 8, 6),
+        (200, 2**24, 8, 50),
+        (200, 2**24, 2, 26),
+    ],
 )
-def test_tasks_fill_the_slots_but_are_neither_tiny_nor_huge(n_files, size, n_tasks, tmp_path):
+def test_tasks_fill_the_slots_but_are_neither_tiny_nor_huge(
+    n_files, size, n_merged, n_tasks, tmp_path
+):
     for number in range(n_files):
         with (tmp_path / f"{number:03}.csv").open("wb") as file:
             file.truncate(size)
-    assert len(plan_tasks([tmp_path], Cut(None, 2, False, ""), {})) == n_tasks
+    assert len(plan_tasks([tmp_path], Cut(None, 2, n_merged, False, ""), {})) == n_tasks
 
 
 def test_the_first_tasks_of_each_slot_are_larger_than_the_last(tmp_path):
     for number in range(100):
         with (tmp_path / f"{number:03}.csv").open("wb") as file:
             file.truncate(2**20)
-    tasks = plan_tasks([tmp_path], Cut(None, 2, False, ""), {})
+    tasks = plan_tasks([tmp_path], Cut(None, 2, None, False, ""), {})
     assert [len(task.pieces) for task in tasks] == [40, 40, 10, 10]
 
 
@@ -115,7 +149,7 @@ def test_row_groups_of_a_large_file_are_counted_by_several_tasks(tmp_path):
     path = tmp_path / "log.parquet"
     parquet.write_table(TABLE, path, row_group_size=100)
     size = path.stat().st_size
-    tasks = plan_tasks([path], Cut(size // 4, 2, False, ""), {})
+    tasks = plan_tasks([path], Cut(size // 4, 2, None, False, ""), {})
     assert len(tasks) == 3
     assert [piece.group for task in tasks for piece in task.pieces] == list(range(30))
     case = CASES["collection"]
@@ -193,7 +227,7 @@ def test_no_task_starts_after_a_failure_where_few_are_started_at_once(tmp_path):
     paths[5].write_text("y_true,y_pred\n1,5\n")
     engine = Here(at_once=4)
     with pytest.raises(se.io.BadDataError, match=r"05\.csv, line 2: "):
-        evaluate(tmp_path, se.ConfusionAccumulator, target_bytes=1, engine=engine)
+        evaluate(tmp_path, se.ConfusionAccumulator, target_bytes=1, fan_in=3, engine=engine)
     assert len(engine.n_results) == 8
     assert [len(group) for group in (engine.merges, engine.cancelled)] == [2, 8]
 
@@ -204,7 +238,7 @@ def test_states_are_merged_before_the_last_tasks_start(tmp_path):
     engine = Here(at_once=1)
     with pytest.raises(se.io.BadDataError, match=r"13\.csv, line 2: "):
         evaluate(tmp_path, se.ConfusionAccumulator, target_bytes=1, fan_in=3, engine=engine)
-    assert len(engine.n_results) == 14  # in threes: 9 + 3 + 1 + 1, as many as may wait
+    assert len(engine.n_results) == 14
     assert engine.n_merged == [3] * 5
 
 
@@ -529,7 +563,7 @@ def test_files_of_a_store_are_grouped_by_size(tmp_path):
         write(tmp_path / f"{number}.csv", ROWS)
     address = f"file://{tmp_path}"
     size = (tmp_path / "0.csv").stat().st_size
-    tasks = plan_tasks([address], Cut(2 * size, 2, False, ""), {})
+    tasks = plan_tasks([address], Cut(2 * size, 2, None, False, ""), {})
     assert [len(task.pieces) for task in tasks] == [2, 2, 2]
     assert all(piece.stamp for task in tasks for piece in task.pieces)
     assert evaluate(address, se.ConfusionAccumulator).n == 18
