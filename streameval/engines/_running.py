@@ -300,11 +300,11 @@ class _Evaluation:
 
 
 class _Share:
-    """The states of some values, which are merged while there are more to come.
+    """The states of some values, which are merged while tasks count more of them.
 
-    Each merge adds states to what one before it has made: as many stay for each of few chains of
-    merges, however many there have been. Chains run at the same time where shares are fewer than
-    slots.
+    A merge adds states to the result of an earlier one, so that one result is held, however many
+    tasks there are. There are several such chains of merges, which run at the same time, if there
+    are fewer shares than slots.
 
     Parameters
     ----------
@@ -321,21 +321,21 @@ class _Share:
         n_chains = -(-engine.n_slots // n_shares)
         self._lanes = cycle(range(number, number + max(n_chains, 1) * n_shares, n_shares))
         self._chains: dict[int, Handle] = {}
-        self._waiting: list[Handle] = []
+        self._pending: list[Handle] = []
 
     def add(self, states: Iterable[Handle]) -> None:
-        """Add what tasks have counted; more than a merge takes do not wait."""
-        self._waiting += states
-        while len(self._waiting) > self._fan_in:
+        """Add what tasks have counted; more pending states than a merge takes are merged."""
+        self._pending += states
+        while len(self._pending) > self._fan_in:
             lane = next(self._lanes)
             before = [self._chains.pop(lane)] if lane in self._chains else []
             n_new = self._fan_in - len(before)
-            some, self._waiting = self._waiting[:n_new], self._waiting[n_new:]
+            some, self._pending = self._pending[:n_new], self._pending[n_new:]
             self._chains[lane] = self._engine.merge(joined, [*before, *some], lane)
 
     def total(self) -> Handle:
         """Merge what is left down to one state."""
-        states = [*self._waiting, *self._chains.values()]
+        states = [*self._pending, *self._chains.values()]
         while len(states) > self._fan_in:
             some, rest = states[: self._fan_in], states[self._fan_in :]
             states = [*rest, self._engine.merge(joined, some, self._number)]

@@ -33,9 +33,10 @@ sketch counts its first rows slowly, so that tasks are few; the last are small, 
 end at about the same time."""
 _MIN_BYTES = 2**20
 _MAX_BYTES = 2**28
-"""What a task reads at most by default, and what a slot reads until a merge takes over what it
-holds. That is no larger: a cell takes a few times the bytes of the row that it comes from, a packed
-file a few times less. Half of it goes beside what a slot holds."""
+"""What a task reads at most by default. Where `by` makes states large, the tasks of a slot read as
+much together until they are merged, and none of them more than half of it. What they hold is no
+larger: a cell takes a few times the bytes of the row that it comes from, a packed file a few times
+less."""
 _OPENING = 2**17
 """How many bytes are read in the time that it takes to open a file."""
 _PARQUET = FORMATS[-1]
@@ -103,8 +104,8 @@ class Cut:
     n_slots : int
         How many tasks run at a time.
     n_merged : int or None
-        How many of them a merge takes over if they count many values apart, and None if not: what
-        they hold is small.
+        How many tasks are merged together if they count the values of a column apart; None if
+        they do not, so that their states are small.
     whole_files : bool
         Whether row groups of a file stay together.
     settings : str
@@ -129,8 +130,8 @@ class Cut:
         left = -(-sum(map(self.cost, pieces)) // n_slots)  # for each slot
         most = _MAX_BYTES
         if self.n_merged is not None and left > 2 * _MAX_BYTES:
-            held = _MAX_BYTES * n_slots // self.n_merged
-            most = max(min(held, _MAX_BYTES // 2), _MIN_BYTES)
+            share = _MAX_BYTES * n_slots // self.n_merged
+            most = max(min(share, _MAX_BYTES // 2), _MIN_BYTES)
         targets: list[int] = []
         while (first := int(left * _FIRST)) > most:
             targets += [most] * n_slots

@@ -47,7 +47,7 @@ class Here(Engine):
         self.started: list[Handle] = []
         self.n_merged: list[int] = []
         self.lanes: list[int] = []
-        self.n_waiting: list[int] = []
+        self.n_pending: list[int] = []
         self.merges: list[Handle] = []
         self.n_results: list[int] = []
         self.cancelled: list[Handle] = []
@@ -59,7 +59,7 @@ class Here(Engine):
         return made
 
     def start_several(self, function: Any, calls: Any, n_results: int) -> list[list[Handle]]:
-        self.n_waiting.append(len(self.n_results) - sum(self.n_merged) + len(self.n_merged))
+        self.n_pending.append(len(self.n_results) - sum(self.n_merged) + len(self.n_merged))
         self.n_results += [n_results for _ in calls]
         return [
             [Handle(item, (task, number)) for number in range(n_results)]

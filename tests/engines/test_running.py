@@ -83,13 +83,13 @@ def test_tasks_started_one_after_another_give_the_same_bytes(by, at_once, tmp_pa
     }
 
 
-def test_states_that_wait_for_more_are_few_however_many_tasks_there_are(tmp_path):
+def test_few_states_are_pending_however_many_tasks_there_are(tmp_path):
     paths = write_parts(tmp_path, n_parts=60)
     case, engine = CASES["confusion"], Here(n_slots=2, at_once=1)
     counted = evaluate(paths, **case.arguments, engine=engine, fan_in=3, target_bytes=1)
     assert counted.to_bytes() == case.serial().to_bytes()
-    assert len(engine.n_waiting) >= 60
-    assert max(engine.n_waiting) == 3 + 2  # those that wait for a merge, and one of each chain
+    assert len(engine.n_pending) >= 60
+    assert max(engine.n_pending) == 3 + 2  # those of a merge, and one of each chain
 
 
 @pytest.mark.parametrize(("n_slots", "n_shares", "n_lanes"), [(1, 4, 4), (2, 8, 8), (40, 16, 48)])
