@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Self
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.collection import Collection
-from streameval.accumulators.members import Members
 from streameval.accumulators.pending import Rows
 from streameval.accumulators.sealed import FlatLeaves
 from streameval.configs.inner import Inner
@@ -18,12 +16,10 @@ from streameval.inputs.values import Value
 from streameval.states.flat import FlatStates
 from streameval.states.runs import order_in_groups
 
-__all__ = ["CODES", "TIMES", "WEIGHTS", "Counter", "GroupedRows", "Key", "Take", "groups_of"]
+__all__ = ["CODES", "TIMES", "WEIGHTS", "GroupedRows", "Key", "count_groups"]
 
 Array = npt.NDArray[Any]
 Key = Hashable
-Take = Callable[[Any], Any]
-"""Makes an accumulator that may change: a fork for an update, a copy for a reader."""
 
 CODES, TIMES, WEIGHTS = 0, 1, 2
 """Keys of the columns that are not in the batch; its own columns have names."""
@@ -64,7 +60,9 @@ class GroupedRows:
         return GroupedRows(part, end - start, self.values)
 
 
-def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple[int, GroupedRows]]:
+def _groups_of(
+    rows: GroupedRows, groups: Array, n_groups: int
+) -> Iterator[tuple[int, GroupedRows]]:
     """Split rows by the number of their group, and yield the groups with rows, in order.
 
     All rows are sorted once, whatever the number of groups.
@@ -82,8 +80,10 @@ def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple
         start = end
 
 
-class Counter:
-    """Counts the rows of groups; what a member reads is checked once, for all groups together.
+def count_groups(inner: Inner, rows: GroupedRows, groups: Array, n_groups: int) -> FlatLeaves:
+    """Count the rows of many groups into flat columns.
+
+    What a member reads is checked once, for all groups together.
 
     Parameters
     ----------
@@ -91,70 +91,48 @@ class Counter:
         A single accumulator, or a collection of these.
     rows : GroupedRows
         Accepted rows.
-
-    Attributes
-    ----------
-    rows : GroupedRows
-        The columns that members count: those that were read, or those that `update` takes.
+    groups : int array, shape (n,)
+        The group of each row.
+    n_groups : int
+        How many groups there are; each has rows.
     """
+    columns: dict[Key, Array] = {}
+    readers = [
+        _MemberReader.of(member, rows.columns, number, columns)
+        for number, member in enumerate(inner.members)
+    ]
+    counted = (
+        _count_member(member, reader, columns, groups, n_groups)
+        for member, reader in zip(inner.members, readers, strict=True)
+    )
+    return FlatLeaves(inner, tuple(counted))
 
-    __slots__ = ("_inner", "_readers", "rows")
 
-    def __init__(self, inner: Inner, rows: GroupedRows) -> None:
-        self._inner = inner
-        columns: dict[Key, Array] = {}
-        self._readers = [
-            _Reader.of(member, rows.columns, number, columns)
-            for number, member in enumerate(inner.members)
-        ]
-        self.rows = GroupedRows(columns, rows.size, rows.values)
-
-    def count(self, accumulator: Any, rows: GroupedRows, take: Take) -> Any:
-        """Count some of the rows into a fork or a copy of an accumulator; None is an empty one."""
-        made = self._inner.empty() if accumulator is None else take(accumulator)
-        columns = rows.columns
-        if self._inner.cls is not Collection:
-            self._readers[0].hand_over(made, columns)
-            return made
-        held = made._held
-        forks = []
-        for member, reader in zip(held.accumulators, self._readers, strict=True):
-            fork = member._fork()
-            reader.hand_over(fork, columns)
-            forks.append(fork)
-        made._held = Members(held.names, tuple(forks))
-        return made
-
-    def count_all(self, groups: Array, n_groups: int) -> FlatLeaves:
-        """Count the rows of many groups, each with rows, into flat columns."""
-        columns = (
-            self._count_states(member, reader, groups, n_groups)
-            for member, reader in zip(self._inner.members, self._readers, strict=True)
-        )
-        return FlatLeaves(self._inner, tuple(columns))
-
-    def _count_states(
-        self, member: Any, reader: _Reader, groups: Array, n_groups: int
-    ) -> FlatStates:
-        """Count what one member reads: all groups at once, or one after the other."""
-        state_type = member.cls._state_type(member.options)
-        columns = self.rows.columns
-        if reader.is_read:
-            rows = reader.rows(columns)
-            stacks = member.cls._count_groups(member.options, rows, groups, n_groups)
-            if stacks is not None:
-                return FlatStates.of_stacks(member.options, stacks, state_type)
-        states = []
-        own = GroupedRows({key: columns[key] for key in reader.keys}, len(groups), [])
-        for _, part in groups_of(own, groups, n_groups):
-            made = member.cls._empty(member.options)
-            reader.hand_over(made, part.columns)
-            states.append(made._state)
-        return FlatStates.of(member.options, states, state_type)
+def _count_member(
+    member: Any,
+    reader: _MemberReader,
+    columns: Mapping[Key, Array],
+    groups: Array,
+    n_groups: int,
+) -> FlatStates:
+    """Count what one member reads: all groups at once, or one after the other."""
+    state_type = member.cls._state_type(member.options)
+    if reader.is_read:
+        rows = reader.rows(columns)
+        stacks = member.cls._count_groups(member.options, rows, groups, n_groups)
+        if stacks is not None:
+            return FlatStates.of_stacks(member.options, stacks, state_type)
+    states = []
+    own = GroupedRows({key: columns[key] for key in reader.keys}, len(groups), [])
+    for _, part in _groups_of(own, groups, n_groups):
+        made = member.cls._empty(member.options)
+        reader.hand_over(made, part.columns)
+        states.append(made._state)
+    return FlatStates.of(member.options, states, state_type)
 
 
 @attrs.frozen(eq=False)
-class _Reader:
+class _MemberReader:
     """What one member counts.
 
     Parameters

@@ -17,10 +17,8 @@ from streameval.accumulators.grouped_rows import (
     WEIGHTS,
     GroupedRows,
     Key,
-    Take,
 )
 from streameval.accumulators.pending import Block, Rows
-from streameval.accumulators.sealed import total_of
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
@@ -185,7 +183,7 @@ class Grouping(Accumulator[ConfigT, Any]):
     _held: Held
 
     @abstractmethod
-    def _split(self, state: Any, held: Held, rows: GroupedRows | None, take: Take) -> Any:
+    def _split(self, state: Any, held: Held, rows: GroupedRows | None) -> Any:
         """Count rows, and the pending rows without a label, into their groups."""
 
     @abstractmethod
@@ -199,7 +197,11 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     @abstractmethod
     def _merge_states(self, states: Sequence[Any]) -> Any:
-        """Merge states without changing their accumulators."""
+        """Merge states."""
+
+    @abstractmethod
+    def _merged_rows(self, state: Any) -> Any:
+        """Make an accumulator of all rows of a state."""
 
     @property
     def n(self) -> Any:
@@ -214,8 +216,7 @@ class Grouping(Accumulator[ConfigT, Any]):
     @property
     def _state(self) -> Any:
         held = self._held
-        total = self._all_rows(held).copy()
-        return attrs.evolve(self._everything(held).detached(), total=total)
+        return attrs.evolve(self._everything(held), total=self._all_rows(held).copy())
 
     @_state.setter
     def _state(self, state: Any) -> None:
@@ -227,14 +228,13 @@ class Grouping(Accumulator[ConfigT, Any]):
             return held.state
         if held.read is None:
             rows = held.rows if held.used else None
-            held.read = self._split(held.state, held, rows, _copy)
+            held.read = self._split(held.state, held, rows)
         return held.read
 
     def _all_rows(self, held: Held) -> Any:
         """Return the accumulator of all rows; the caller must not change it."""
         if held.total is None:
-            parts = self._everything(held).accumulators
-            held.total = total_of(self._config.accumulator, parts)
+            held.total = self._merged_rows(self._everything(held))
         return held.total
 
     def _sum_of(self, alike: Sequence[Any]) -> Any:
@@ -334,7 +334,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         """Append rows to the pending ones, or split all of them."""
         if not rows.size:
             return self._flushed(held) if len(held.blank) > _MAX_BLANK else held
-        limit = self._capacity(rows)
+        limit = self._capacity(rows, held.state)
         if rows.size > limit // 2:
             return self._flushed(held, rows)
         if held.has_capacity_for(rows):
@@ -350,26 +350,19 @@ class Grouping(Accumulator[ConfigT, Any]):
         held.put(rows)
         return held
 
-    def _capacity(self, rows: GroupedRows) -> int:
-        """Choose the maximum number of pending rows like these."""
+    def _capacity(self, rows: GroupedRows, state: Any) -> int:
+        """Choose the maximum number of pending rows like these: more if a split costs more."""
         width = sum(
             part.dtype.itemsize * (part.size // rows.size) for part in rows.columns.values()
         )
-        return max(2, min(CAPACITY, _MAX_BYTES // max(width, 1)))
+        wanted: int = max(CAPACITY, state.n_items)
+        return max(2, min(wanted, _MAX_BYTES // max(width, 1)))
 
     def _flushed(self, held: Held, rows: GroupedRows | None = None) -> Held:
         """Split the pending rows, and new ones if given."""
         state = held.state
         if not held.is_counted:
-            state = self._split(state, held, held.rows if held.used else None, _fork)
+            state = self._split(state, held, held.rows if held.used else None)
         if rows is not None:
-            state = self._split(state, Held(state, None, held.codes), rows, _fork)
+            state = self._split(state, Held(state, None, held.codes), rows)
         return Held(state, held.total, held.codes)
-
-
-def _fork(accumulator: Any) -> Any:
-    return accumulator._fork()
-
-
-def _copy(accumulator: Any) -> Any:
-    return accumulator.copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from types import NoneType
+from functools import cached_property
 from typing import Any, Self
 
 import attrs
@@ -24,9 +24,8 @@ from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.flat import Add, FlatStates
-from streameval.states.runs import run_indices
-from streameval.states.sealed import Sealed, detached
-from streameval.states.slices import Slices
+from streameval.states.runs import mapped, observed_codes, paired_codes, run_indices
+from streameval.states.sealed import Sealed
 from streameval.states.state import State, as_corrupt
 
 __all__ = [
@@ -37,8 +36,6 @@ __all__ = [
     "encode_inner",
     "gathered",
     "merged_all",
-    "sealed_all",
-    "total_of",
 ]
 
 Indices = npt.NDArray[Any]
@@ -73,68 +70,31 @@ def decode_inner(nested: Any, version: int, outer: Mapping[int, type[Any]]) -> I
     return inner
 
 
-def gathered(inner: Inner, parts: Sequence[Any]) -> Any:
-    """Store accumulators as flat columns in their order, whether live or sealed."""
-    flat_type: Any = FlatLeaves if inner is inner.leaf else FlatSlices
-    indices: dict[int, list[int]] = {}
-    blocks: dict[int, Any] = {}
-    positions: dict[int, list[int]] = {}
-    live: list[Any] = []
+def gathered(inner: Inner, parts: Sequence[Sealed]) -> Any:
+    """Store accumulators of several columns in one, in their order."""
+    if not parts:
+        return FlatLeaves.of(inner, []) if inner is inner.leaf else FlatSlices.empty(inner, 0)
+    columns = {id(part.columns): part.columns for part in parts}
+    positions: dict[int, list[int]] = {key: [] for key in columns}
     for position, part in enumerate(parts):
-        columns = part.columns if isinstance(part, Sealed) else None
-        blocks.setdefault(id(columns), columns)
-        positions.setdefault(id(columns), []).append(position)
-        if columns is None:
-            live.append(part)
-        else:
-            indices.setdefault(id(columns), []).append(part.index)
-    if not blocks:
-        return flat_type.of(inner, [])
+        positions[id(part.columns)].append(position)
     held = [
-        flat_type.of(inner, live) if block is None else block.taken(np.array(indices[key]))
-        for key, block in blocks.items()
+        columns[key].taken(np.array([parts[position].index for position in own]))
+        for key, own in positions.items()
     ]
-    order = np.concatenate([positions[key] for key in blocks])
-    flat = flat_type.concatenated(held)
-    return flat if len(blocks) == 1 else flat.taken(np.argsort(order))
+    flat = held[0].concatenated(held)
+    order = np.concatenate([*positions.values()])
+    return flat if len(columns) == 1 else flat.taken(np.argsort(order))
 
 
-def merged_all(inner: Inner, groups: Sequence[Sequence[Any]]) -> list[Any]:
-    """Merge each group of accumulators; all groups at once, and sealed, if one has a sealed part.
-
-    An accumulator alone in its group is copied.
-    """
-    made = [detached(parts[0]) if len(parts) == 1 else None for parts in groups]
-    several = [at for at, parts in enumerate(groups) if len(parts) > 1]
-    chosen = [groups[at] for at in several]
-    if any(isinstance(part, Sealed) for parts in chosen for part in parts):
-        flat = gathered(inner, [part for parts in chosen for part in parts])
-        numbers = np.repeat(np.arange(len(chosen)), [len(parts) for parts in chosen])
-        columns = flat.summed(numbers, len(chosen))
-        sums: list[Any] = [Sealed(columns, index) for index in range(len(chosen))]
-    else:
-        sums = [merged(parts) for parts in chosen]
-    for at, total in zip(several, sums, strict=True):
-        made[at] = total
-    return made
-
-
-def sealed_all(inner: Inner, parts: Sequence[Any]) -> list[Any]:
-    """Seal the live ones among accumulators; None stays what it is."""
-    chosen = [part for part in parts if not isinstance(part, (Sealed, NoneType))]
-    columns = gathered(inner, chosen)
-    made = (Sealed(columns, index) for index in range(len(chosen)))
-    return [part if isinstance(part, (Sealed, NoneType)) else next(made) for part in parts]
-
-
-def total_of(inner: Inner, parts: Sequence[Any]) -> Any:
-    """Merge accumulators, live or sealed, into a new one of all their rows, without groups."""
-    held = [part for part in parts if isinstance(part, Sealed)]
-    totals = [gathered(inner, held).total() if held else inner.leaf.empty()]
-    others = [part for part in parts if not isinstance(part, Sealed)]
-    if inner is not inner.leaf:
-        others = [part._all_rows(part._held) for part in others]
-    return merged([*totals, *others])
+def merged_all(inner: Inner, groups: Sequence[Sequence[Sealed]]) -> list[Sealed]:
+    """Merge each group of one or more accumulators; all groups at once."""
+    several = [parts for parts in groups if len(parts) > 1]
+    flat = gathered(inner, [part for parts in several for part in parts])
+    numbers = np.repeat(np.arange(len(several)), [len(parts) for parts in several])
+    columns = flat.summed(numbers, len(several)) if several else flat
+    sums = iter([Sealed(columns, index) for index in range(len(several))])
+    return [next(sums) if len(parts) > 1 else parts[0] for parts in groups]
 
 
 @attrs.frozen(eq=False)
@@ -177,6 +137,15 @@ class FlatLeaves:
         """Return the number of accumulators."""
         return len(self.columns[0])
 
+    def __eq__(self, other: object) -> bool:
+        """Compare the accumulators one by one; equal ones are the same bytes."""
+        if not isinstance(other, FlatLeaves):
+            return NotImplemented
+        pairs = zip(self.columns, other.columns, strict=True)
+        return all(mine is theirs or mine.encode() == theirs.encode() for mine, theirs in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def taken(self, indices: Indices) -> Self:
         """Copy some accumulators, in the order of the indices."""
         if np.array_equal(indices, np.arange(len(self))):
@@ -191,7 +160,7 @@ class FlatLeaves:
         )
         return type(self)(self.inner, tuple(columns))
 
-    def total(self) -> Any:
+    def all_rows(self) -> Any:
         """Merge all accumulators into a new one."""
         if not len(self):
             return self.inner.empty()
@@ -205,6 +174,11 @@ class FlatLeaves:
     def n_at_once(self) -> int:
         """How many accumulators may be made at once: fewer if they are large."""
         return max(1, min(flat.n_states_of(_ITEMS) for flat in self.columns))
+
+    @property
+    def n_items(self) -> int:
+        """The number of items of all states."""
+        return sum(flat.n_items for flat in self.columns)
 
     def parts(self, indices: Sequence[int]) -> list[Any]:
         """Make the accumulators at some indices, which must not change: they share memory."""
@@ -267,7 +241,7 @@ class FlatLeaves:
         """Merge all accumulators that were read, which no rows have made if that is refused."""
         errors = tuple(error for one in self.inner.members for error in one.cls._definition.errors)
         try:
-            return self.total()
+            return self.all_rows()
         except errors as error:
             raise as_corrupt(error) from error
 
@@ -318,7 +292,8 @@ class Layout:
             The leaf of the other rows of each `Sliced` in `with_others`.
         """
         n_values = max(1, len(values))
-        found, item = np.unique(owners * n_values + codes, return_inverse=True)
+        pairs = paired_codes(owners, codes, n_owners, n_values)
+        found = observed_codes(pairs, n_owners * n_values)
         owner, code = np.divmod(found, n_values)
         is_named = np.array([value in config.named for value in values], dtype=bool)
         is_kept = np.zeros(len(found), dtype=bool) if not len(found) else is_named[code]
@@ -332,7 +307,8 @@ class Layout:
         kept = owner[is_kept]
         leaf[is_kept] = (ends - others - lengths)[kept] + _ranks(kept, n_owners)
         columns = (column.astype(np.uint64) for column in (lengths, code[is_kept], others))
-        return cls(*columns), leaf[item], ends[with_others] - 1
+        items = mapped(pairs, found, leaf) if len(pairs) else leaf
+        return cls(*columns), items, ends[with_others] - 1
 
     def flat(self, inner: Inner, values: list[Value], leaves: FlatLeaves) -> FlatSlices:
         """Hold the slices whose accumulators are the leaves."""
@@ -344,9 +320,11 @@ class Layout:
         return int(self.lengths.sum() + self.others.sum())
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class FlatSlices:
-    """The slices of several `Sliced` with one configuration.
+    """The slices of several `Sliced` with one configuration, or the state of one.
+
+    It never changes: rows are counted into new slices, and these are added.
 
     Parameters
     ----------
@@ -362,6 +340,8 @@ class FlatSlices:
         1 for a `Sliced` with rows outside its slices.
     leaves : FlatLeaves
         The slices in this order, each `Sliced` ending with its other rows.
+    total : accumulator or None
+        The accumulator of all rows, if it is known.
     """
 
     inner: Inner
@@ -370,34 +350,51 @@ class FlatSlices:
     codes: npt.NDArray[Any]
     others: npt.NDArray[Any]
     leaves: FlatLeaves
-    _edges: list[npt.NDArray[np.int64]] = attrs.field(factory=list, init=False)
+    total: Any = None
 
     @classmethod
-    def of(cls, inner: Inner, accumulators: Sequence[Any]) -> Self:
-        """Hold `Sliced` accumulators in their order, pending rows counted."""
-        return cls.of_slices(inner, [one._everything(one._held) for one in accumulators])
+    def empty(cls, inner: Inner, size: int) -> Self:
+        """Hold `Sliced` accumulators without slices."""
+        nothing, zeros = np.zeros(0, dtype=np.uint64), np.zeros(size, dtype=np.uint64)
+        leaves = FlatLeaves.of(inner.options.accumulator, [])
+        return cls(inner, [], zeros, nothing, zeros, leaves)
 
     @classmethod
-    def of_slices(cls, inner: Inner, states: Sequence[Slices]) -> Self:
-        """Hold the slices of several."""
-        observed = dict.fromkeys(itertools.chain.from_iterable(state.parts for state in states))
-        values = sorted(observed, key=rank_of)
-        code_of = {value: code for code, value in enumerate(values)}
-        leaves: list[Any] = []
-        codes: list[int] = []
-        for state in states:
-            own = sorted(code_of[value] for value in state.parts)
-            codes += own
-            leaves += [state.parts[values[code]] for code in own]
-            leaves += [] if state.other is None else [state.other]
-        return cls(
-            inner,
-            values,
-            np.array([len(state.parts) for state in states], dtype=np.uint64),
-            np.array(codes, dtype=np.uint64),
-            np.array([state.other is not None for state in states], dtype=np.uint64),
-            gathered(inner.options.accumulator, leaves),
+    def joined(cls, states: Sequence[Self]) -> FlatSlices:
+        """Merge the states of `Sliced` accumulators."""
+        every = cls.concatenated([state for state in states if len(state.leaves)] or states[:1])
+        return every.summed(np.zeros(len(every), dtype=np.int64), 1)
+
+    @cached_property
+    def parts(self) -> dict[Value, Sealed]:
+        """The slice of each value of the one `Sliced` that this is the state of."""
+        return {value: Sealed(self.leaves, at) for at, value in enumerate(self._keys())}
+
+    @property
+    def other(self) -> Sealed | None:
+        """The rows outside the slices of the one `Sliced` that this is the state of."""
+        return Sealed(self.leaves, len(self.leaves) - 1) if self.others[0] else None
+
+    @property
+    def n_items(self) -> int:
+        """The number of items of all states, which adding rows has to read."""
+        return self.leaves.n_items
+
+    def __eq__(self, other: object) -> bool:
+        """Compare values and accumulators one by one."""
+        if not isinstance(other, FlatSlices):
+            return NotImplemented
+        return (
+            np.array_equal(self.lengths, other.lengths)
+            and np.array_equal(self.others, other.others)
+            and self._keys() == other._keys()
+            and self.leaves == other.leaves
         )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _keys(self) -> list[Value]:
+        return [self.values[code] for code in self.codes.tolist()]
 
     @classmethod
     def concatenated(cls, parts: Sequence[Self]) -> Self:
@@ -424,15 +421,12 @@ class FlatSlices:
         """Return the number of accumulators."""
         return len(self.lengths)
 
-    @property
+    @cached_property
     def edges(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Where the codes, and the leaves, of each accumulator begin, and where the last end."""
-        if not self._edges:
-            sizes = self.lengths.astype(np.int64)
-            with_others = sizes + self.others.astype(np.int64)
-            self._edges[:] = [np.append(0, np.cumsum(one)) for one in (sizes, with_others)]
-        of_codes, of_leaves = self._edges
-        return of_codes, of_leaves
+        sizes = self.lengths.astype(np.int64)
+        with_others = sizes + self.others.astype(np.int64)
+        return np.append(0, np.cumsum(sizes)), np.append(0, np.cumsum(with_others))
 
     def taken(self, indices: Indices) -> Self:
         """Copy some accumulators, in the order of the indices."""
@@ -469,23 +463,13 @@ class FlatSlices:
             leaves = leaves.summed(target, layout.size)
         return layout.flat(self.inner, self.values, leaves)
 
-    def total(self) -> Any:
+    def all_rows(self) -> Any:
         """Merge all accumulators into a new one, whatever their values."""
-        return self.leaves.total()
+        return self.leaves.all_rows()
 
     def part(self, index: int) -> Any:
-        """Make the accumulator at an index; its slices are made when they are read."""
-        return self.inner.cls._make(self.inner.options, self.slices(index))
-
-    def slices(self, index: int) -> Slices:
-        """Make the slices of the accumulator at an index, sealed ones."""
-        of_codes, of_leaves = self.edges
-        first, end = of_codes[index : index + 2].tolist()
-        leaf, after = of_leaves[index : index + 2].tolist()
-        codes = self.codes[first:end].tolist()
-        leaves = [Sealed(self.leaves, at) for at in range(leaf, after)]
-        parts = {self.values[code]: leaves[at] for at, code in enumerate(codes)}
-        return Slices(parts, leaves[-1] if self.others[index] else None)
+        """Make the accumulator at an index."""
+        return self.inner.cls._make(self.inner.options, self.taken(np.array([index])))
 
     @staticmethod
     def names(inner: Inner) -> list[str]:

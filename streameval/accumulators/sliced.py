@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
 import attrs
@@ -12,32 +11,29 @@ import numpy as np
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.grouped_batches import Batch
-from streameval.accumulators.grouped_rows import CODES, Counter, GroupedRows, Key, Take, groups_of
+from streameval.accumulators.grouped_rows import CODES, GroupedRows, Key, count_groups
 from streameval.accumulators.grouping import Grouping, Held, outer_difference, read_inner
 from streameval.accumulators.sealed import (
     FlatSlices,
     Layout,
     decode_inner,
     encode_inner,
-    merged_all,
 )
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError, require
 from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
-from streameval.states.runs import mapped, narrow_codes, observed_codes, paired_codes
-from streameval.states.sealed import live
-from streameval.states.slices import Slices
+from streameval.states.runs import mapped, observed_codes
 
 if TYPE_CHECKING:
     from streameval.results.sliced import SlicedResult
 
-__all__ = ["Sliced", "count_in_flat", "count_in_slices"]
+__all__ = ["Sliced", "count_in_flat"]
 
 
 @final
-class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slices):
+class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatSlices):
     """Count each value of a column separately: a metric for each country, or model.
 
     The rows alone decide which values have a slice, never their order: first the named values,
@@ -187,7 +183,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         state = self._everything(self._held)
         if key not in state.parts and key not in self._config.named:
             raise KeyError(f"{value!r} has no slice")
-        return self._slice(state, key).copy()
+        return self._slice(state, key)
 
     def __iter__(self) -> Iterator[Value]:
         """List the values that have a slice: the named ones in order, then the others sorted."""
@@ -205,23 +201,28 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
             return False
         return key in self._config.named or key in self._everything(self._held).parts
 
+    def reset(self) -> Self:
+        """Forget everything counted; the options stay. Returns the accumulator itself."""
+        empty = FlatSlices.empty(Inner(Sliced, self._config), 1)
+        self._held = Held(empty, self._config.accumulator.empty())
+        return self
+
     @classmethod
     def _default_options(cls) -> dict[str, Any]:
         return {"values": (), "max_values": 100}
 
-    def _slice(self, state: Slices, value: Value) -> Any:
+    def _slice(self, state: FlatSlices, value: Value) -> Any:
         found = state.parts.get(value)
-        return self._config.accumulator.empty() if found is None else live(found)
+        return self._config.accumulator.empty() if found is None else found.copy()
 
-    def _values(self, state: Slices) -> list[Value]:
+    def _values(self, state: FlatSlices) -> list[Value]:
         named = self._config.named
         return [*self._config.values, *sorted(state.parts.keys() - named, key=_sort_key)]
 
     def to_bytes(self) -> bytes:
         """Write options and slices as flat columns; equal accumulators give equal bytes."""
         config = self._config
-        inner = Inner(Sliced, config)
-        flat = FlatSlices.of_slices(inner, [self._everything(self._held)])
+        flat = self._everything(self._held)
         fields = {"accumulator": encode_inner(config.accumulator)} | flat.fields()
         settings = codec.settings_json(_written(config))
         return codec.encode(self.type_id, self.type_name, settings, fields)
@@ -232,12 +233,12 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         return _written(config), {
             "accumulator": (config.accumulator.empty(),),
             "values": values,
-            "slices": tuple(live(state.parts[value]) for value in values),
-            "other": () if state.other is None else (live(state.other),),
+            "slices": tuple(state.parts[value].copy() for value in values),
+            "other": () if state.other is None else (state.other.copy(),),
         }
 
     @classmethod
-    def _decode_parts(cls, parts: codec.Parts) -> tuple[SlicedConfig, Slices]:
+    def _decode_parts(cls, parts: codec.Parts) -> tuple[SlicedConfig, FlatSlices]:
         require(parts.version > 1, "version 1 has no groups")
         written = parts.header["config"].keys()
         require(written == {"column", "values", "max_values"}, "the options of slices")
@@ -248,7 +249,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         config = SlicedConfig.of(accumulator=inner, **options)
         parts.check_header(codec.settings_json(_written(config)), fields)
         flat = FlatSlices.read(Inner(cls, config), 1, fields)
-        return config, attrs.evolve(flat.slices(0), total=flat.checked_total())
+        return config, attrs.evolve(flat, total=flat.checked_total())
 
     @classmethod
     def _difference(cls, config: SlicedConfig, other: SlicedConfig) -> tuple[str, str]:
@@ -265,64 +266,15 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         columns = self._config.column
         return {CODES: held.codes.encode([batch.table.column(c) for c in columns], columns)}
 
-    def _split(self, state: Any, held: Held, rows: Any, take: Take) -> Any:  # noqa: ARG002
+    def _split(self, state: Any, held: Held, rows: Any) -> Any:  # noqa: ARG002
         owners = np.zeros(rows.size, dtype=np.int64)
-        return count_in_slices([state], owners, rows, self._config, take)[0]
+        return FlatSlices.joined([state, count_in_flat(owners, 1, rows, state.inner)])
 
     def _merge_states(self, states: Sequence[Any]) -> Any:
-        merge_all = functools.partial(merged_all, self._config.accumulator)
-        return Slices.sum_of(states, self._config.kept, merge_all)
+        return FlatSlices.joined(states)
 
-
-def count_in_slices(
-    states: Sequence[Slices],
-    owners: Any,
-    rows: GroupedRows,
-    config: SlicedConfig,
-    take: Take,
-) -> list[Slices]:
-    """Count rows into the slices of their values, for several `Sliced` at once.
-
-    Nothing is allocated for values that are turned away.
-
-    Parameters
-    ----------
-    states : sequence of Slices
-        The states to add to; they do not change.
-    owners : int array, shape (n,)
-        The index of the state that each row belongs to.
-    rows : GroupedRows
-        The rows, with the column `CODES`.
-    """
-    columns = dict(rows.columns)
-    size = len(rows.values)
-    codes = paired_codes(owners, columns.pop(CODES), len(states), size)
-    found = observed_codes(codes, len(states) * size)
-    observed: list[list[Value]] = [[] for _ in states]
-    owner_of, code_of = np.divmod(found, size)
-    for owner, code in zip(owner_of.tolist(), code_of.tolist(), strict=True):
-        observed[owner].append(rows.values[code])
-
-    parts = [dict(state.parts) for state in states]
-    others = [state.other for state in states]
-    targets: list[tuple[int, Any]] = []
-    numbers: list[int] = []
-    for owner, values in enumerate(observed):
-        kept = _make_way(parts, others, owner, values, config)
-        first = len(targets)
-        targets += [(owner, value) for value in values if value in kept]
-        numbers += [first + at for at in _ranks(values, kept, len(targets) - first)]
-        targets.append((owner, _Other))
-
-    counter = Counter(config.accumulator, GroupedRows(columns, rows.size, rows.values))
-    groups = mapped(codes, found, np.array(numbers, dtype=narrow_codes(len(targets))))
-    for number, part in groups_of(counter.rows, groups, len(targets)):
-        owner, value = targets[number]
-        if value is _Other:
-            others[owner] = counter.count(others[owner], part, take)
-        else:
-            parts[owner][value] = counter.count(parts[owner].get(value), part, take)
-    return [Slices(*pair) for pair in zip(parts, others, strict=True)]
+    def _merged_rows(self, state: Any) -> Any:
+        return state.all_rows()
 
 
 def count_in_flat(owners: Any, n_owners: int, rows: GroupedRows, inner: Inner) -> FlatSlices:
@@ -350,45 +302,8 @@ def count_in_flat(owners: Any, n_owners: int, rows: GroupedRows, inner: Inner) -
     nobody = np.zeros(0, dtype=np.int64)
     ranks = mapped(codes, found, rank)
     layout, leaves, _ = Layout.of(config, values, owners, ranks, nobody, n_owners)
-    counter = Counter(config.accumulator, GroupedRows(columns, rows.size, rows.values))
-    counted = counter.count_all(leaves, layout.size)
-    return layout.flat(inner, values, counted)
-
-
-class _Other:
-    """The rows whose value has no slice."""
-
-
-def _make_way(
-    parts: list[dict[Value, Any]],
-    others: list[Any],
-    owner: int,
-    values: list[Value],
-    config: SlicedConfig,
-) -> Container[Value]:
-    """Find the values that have a slice; merge slices that lose theirs into the other rows."""
-    held = parts[owner]
-    new = [value for value in values if value not in held]
-    if not new:
-        return held
-    kept = config.kept([*held, *new])
-    evicted = [held.pop(value) for value in list(held) if value not in kept]
-    if evicted:
-        other = others[owner]
-        parts_of_other = [*([] if other is None else [other]), *evicted]
-        (others[owner],) = merged_all(config.accumulator, [parts_of_other])
-    return kept
-
-
-def _ranks(values: list[Value], kept: Container[Value], other: int) -> Iterator[int]:
-    """Yield the number of each value's target; values without a slice share the last one."""
-    number = 0
-    for value in values:
-        if value in kept:
-            yield number
-            number += 1
-        else:
-            yield other
+    left = GroupedRows(columns, rows.size, rows.values)
+    return layout.flat(inner, values, count_groups(config.accumulator, left, leaves, layout.size))
 
 
 def _written(config: SlicedConfig) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from streameval.accumulators.base import merged
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.sealed import merged_all
 from streameval.accumulators.sliced import Sliced
 from streameval.configs.inner import Inner
-from streameval.states.sealed import Sealed, detached, live
+from streameval.states.sealed import Sealed
 
 __all__ = ["TwoStacks"]
 
@@ -30,19 +31,19 @@ class TwoStacks:
         self._coming: list[Any] = []
         self._back: Any = None  # the merge of `_coming`
 
-    def push(self, part: Any) -> None:
+    def push(self, part: Sealed | None) -> None:
         """Add the accumulator of the next pane; None if it has none."""
-        # columns pay off for accumulators with many states; a few are merged as objects
-        part = part if self._inner.cls is Sliced else live(part)
-        self._coming.append(part)
-        if part is None:
+        # columns pay off for accumulators with many states; single ones are merged as objects
+        held = part if part is None or self._inner.cls is Sliced else part.copy()
+        self._coming.append(held)
+        if held is None:
             return
-        if self._back is None:
-            self._back = detached(part)
-        elif isinstance(part, Sealed):
-            self._back = self._joined(self._back, part)
+        if isinstance(held, Sealed):
+            self._back = self._joined(self._back, held)
+        elif self._back is None:
+            self._back = held.copy()
         else:
-            _absorb(self._back, part)
+            _absorb(self._back, held)
 
     def pop(self) -> None:
         """Remove the oldest pane."""
@@ -61,12 +62,12 @@ class TwoStacks:
         if found is None:
             return self._inner.empty()
         is_held = front is None or self._back is None
-        return found.copy() if is_held else live(found)
+        return found.copy() if is_held or isinstance(found, Sealed) else found
 
     def _joined(self, a: Any, b: Any) -> Any:
         if a is None or b is None:
             return b if a is None else a
-        return merged_all(self._inner, [[a, b]])[0]
+        return merged_all(self._inner, [[a, b]])[0] if isinstance(a, Sealed) else merged([a, b])
 
 
 def _absorb(target: Any, part: Any) -> None:

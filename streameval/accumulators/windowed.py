@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from types import NoneType
 from typing import Any, Self, final
 
 import attrs
@@ -17,11 +17,9 @@ from streameval.accumulators.grouped_rows import (
     CODES,
     TIMES,
     WEIGHTS,
-    Counter,
     GroupedRows,
     Key,
-    Take,
-    groups_of,
+    count_groups,
 )
 from streameval.accumulators.grouping import Grouping, Held, outer_difference, read_inner
 from streameval.accumulators.pane_bytes import FIELDS, OPTIONS, read_panes, written_options
@@ -32,9 +30,8 @@ from streameval.accumulators.sealed import (
     encode_inner,
     gathered,
     merged_all,
-    sealed_all,
 )
-from streameval.accumulators.sliced import Sliced, count_in_flat, count_in_slices
+from streameval.accumulators.sliced import Sliced, count_in_flat
 from streameval.accumulators.two_stacks import TwoStacks
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
@@ -45,7 +42,7 @@ from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.panes import Pane, Panes, Span, newest_end
 from streameval.states.runs import quotients
-from streameval.states.sealed import Sealed, live
+from streameval.states.sealed import Sealed
 
 __all__ = ["Windowed"]
 
@@ -54,8 +51,6 @@ PaneKey = tuple[int, int] | None
 """The tier and the number of a pane; None for the rows before all panes."""
 
 _LIMIT = 2**63
-_FEW = 100  # rows a slice, below which live accumulators cost more than columns
-_OPEN_PANES = 2
 
 
 @final
@@ -328,8 +323,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         ends = self._window_ends(state, spans, size, step)
         stacks = TwoStacks(self._inner)
         parts = [span.pane.part for span in spans]
-        if self._inner.cls is Sliced:
-            parts = sealed_all(self._inner, parts)
         first = after = 0
         for end in ends:
             while after < len(spans) and spans[after].end <= end:
@@ -388,7 +381,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             "rows": FixedPoint.concatenate(
                 [FixedPoint.zeros(0), *(p.rows.reshape(1) for p in panes)]
             ),
-            "parts": tuple(live(pane.part) for pane in panes if pane.part is not None),
+            "parts": tuple(pane.part.copy() for pane in panes if pane.part is not None),
         }
 
     @classmethod
@@ -419,11 +412,11 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     def _default_options(cls) -> dict[str, Any]:
         return {"time": "time", "rollups": (), "offset": 0}
 
-    def _merged(self, parts: Sequence[Any]) -> Any:
-        """Merge accumulators, live or sealed, into a new one."""
-        return live(self._merge_all([parts or [self._inner.empty()]])[0])
+    def _merged(self, parts: Sequence[Sealed]) -> Any:
+        """Merge the accumulators of panes into a new one."""
+        return self._merge_all([parts])[0].copy() if parts else self._inner.empty()
 
-    def _merge_all(self, groups: Sequence[Sequence[Any]]) -> list[Any]:
+    def _merge_all(self, groups: Sequence[Sequence[Sealed]]) -> list[Sealed]:
         return merged_all(self._inner, groups)
 
     def _part(self, pane: Pane | None) -> Any:
@@ -611,7 +604,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         held.weight = weight
         return held
 
-    def _split(self, state: Any, held: Held, rows: GroupedRows | None, take: Take) -> Any:
+    def _split(self, state: Any, held: Held, rows: GroupedRows | None) -> Any:
         times = [blank[0] for blank in held.blank]
         if rows is not None:
             times.append(rows.columns[TIMES])
@@ -638,75 +631,34 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             keys, pane_of = self._panes_of_rows(columns.pop(TIMES), newest)
             weights = _weights(columns.pop(WEIGHTS, None), pane_of, len(keys))
             left = GroupedRows(columns, rows.size, rows.values)
-            is_open = np.array([key is not None and self._is_open(*key, newest) for key in keys])
-            count(
-                keys, weights, lambda parts: self._count_parts(parts, is_open, pane_of, left, take)
-            )
+            count(keys, weights, lambda parts: self._count_parts(parts, pane_of, left))
         for times_of_blank, own in held.blank:
             keys, pane_of = self._panes_of_rows(times_of_blank, newest)
             count(keys, _weights(own, pane_of, len(keys)), lambda parts: parts)
-        return self._sealed(attrs.evolve(aged, tiers=tuple(tiers), before=before[0]))
+        return self._compact(attrs.evolve(aged, tiers=tuple(tiers), before=before[0]))
 
-    def _is_open(self, tier: int, index: int, newest: int) -> bool:
-        """Tell whether a pane is one of the newest: their accumulators are live."""
-        config = self._config
-        return not tier and index >= newest_end(newest, config) // config.width - _OPEN_PANES
+    def _compact(self, state: Panes) -> Panes:
+        """Copy panes out of columns that mostly hold panes that have been replaced since."""
+        n_used = Counter(id(part.columns) for part in state.accumulators)
+        left = [one for one in state.accumulators if 2 * n_used[id(one.columns)] < len(one.columns)]
+        if not left:
+            return state
+        columns = gathered(self._inner, left)
+        return state.with_parts({id(one): Sealed(columns, at) for at, one in enumerate(left)})
 
-    def _count_parts(
-        self, parts: list[Any], is_open: Array, pane_of: Array, rows: GroupedRows, take: Take
-    ) -> list[Any]:
-        """Count rows into the accumulators of their panes.
-
-        Rows of sealed panes are counted into columns, and these added to the columns of the pane;
-        so are those of a new pane with few rows a slice, whose live accumulators cost more.
-        """
-        if self._inner.cls is Sliced and rows.size < _FEW * len(parts) * len(rows.values):
-            is_open = is_open & [part is not None for part in parts]
-        if is_open.all():
-            return self._count_live(parts, pane_of, rows, take)
-        closed = np.flatnonzero(~is_open)
-        of_kind = np.cumsum(is_open) - 1
-        of_kind[closed] = np.arange(len(closed))
-        is_live = is_open[pane_of]
-        late = np.flatnonzero(~is_live)
-        new = self._count_flat(of_kind[pane_of[late]], len(closed), rows.taken(late))
-        sealed = [Sealed(new, index) for index in range(len(closed))]
-        held = [parts[at] for at in closed.tolist()]
-        groups = [[b] if a is None else [a, b] for a, b in zip(held, sealed, strict=True)]
-        made = list(parts)
-        for at, part in zip(closed.tolist(), self._merge_all(groups), strict=True):
-            made[at] = part
-        if len(late) < rows.size:
-            opened = np.flatnonzero(is_open).tolist()
-            kept = np.flatnonzero(is_live)
-            live_parts = [parts[at] for at in opened]
-            counted = self._count_live(live_parts, of_kind[pane_of[kept]], rows.taken(kept), take)
-            for at, part in zip(opened, counted, strict=True):
-                made[at] = part
-        return made
+    def _count_parts(self, parts: list[Any], pane_of: Array, rows: GroupedRows) -> list[Any]:
+        """Count rows into columns, and add these to the accumulators of their panes."""
+        new = self._count_flat(pane_of, len(parts), rows)
+        added = [Sealed(new, index) for index in range(len(parts))]
+        pairs = zip(parts, added, strict=True)
+        return self._merge_all([[more] if part is None else [part, more] for part, more in pairs])
 
     def _count_flat(self, pane_of: Array, n_panes: int, rows: GroupedRows) -> Any:
         """Count rows into columns, with an accumulator for each pane."""
         inner = self._inner
         if inner.cls is Sliced:
             return count_in_flat(pane_of, n_panes, rows, inner)
-        return Counter(inner, rows).count_all(pane_of, n_panes)
-
-    def _count_live(
-        self, parts: list[Any], pane_of: Array, rows: GroupedRows, take: Take
-    ) -> list[Any]:
-        inner = self._inner
-        if inner.cls is not Sliced:
-            counter = Counter(inner, rows)
-            for number, part in groups_of(counter.rows, pane_of, len(parts)):
-                parts[number] = counter.count(parts[number], part, take)
-            return parts
-        shells = [inner.empty() if part is None else part._fork() for part in parts]
-        states = [shell._held.state for shell in shells]
-        counted = count_in_slices(states, pane_of, rows, inner.options, take)
-        for shell, state in zip(shells, counted, strict=True):
-            shell._held = Held(state)
-        return shells
+        return count_groups(inner, rows, pane_of, n_panes)
 
     def _panes_of_rows(self, times: Array, newest: int) -> tuple[list[PaneKey], Array]:
         """Find the panes of rows, and the index of each row's pane among them."""
@@ -736,28 +688,13 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         pane_of[rest] = len(keys)
         return [*keys, None], pane_of
 
-    def _sealed(self, state: Panes) -> Panes:
-        """Seal all panes but the newest."""
-        newest: Any = state.newest
-        chosen = [
-            (number, index, pane)
-            for number, tier in enumerate(state.tiers)
-            for index, pane in tier.items()
-            if not isinstance(pane.part, (Sealed, NoneType))
-            and not self._is_open(number, index, newest)
-        ]
-        if not chosen:
-            return state
-        sealed = sealed_all(self._inner, [pane.part for _, _, pane in chosen])
-        tiers = [dict(tier) for tier in state.tiers]
-        for (number, index, pane), part in zip(chosen, sealed, strict=True):
-            tiers[number][index] = Pane(pane.rows, part)
-        return attrs.evolve(state, tiers=tuple(tiers))
-
     def _merge_states(self, states: Sequence[Any]) -> Any:
         state = Panes.sum_of(states, self._config, self._merge_all)
         _check_weight(state)
         return state
+
+    def _merged_rows(self, state: Any) -> Any:
+        return gathered(self._inner, state.accumulators).all_rows()
 
 
 def _about(weights: Array | None, size: int) -> float:

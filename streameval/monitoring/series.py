@@ -17,8 +17,6 @@ import numpy as np
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.merging import merge
-from streameval.accumulators.sealed import sealed_all
-from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.two_stacks import TwoStacks
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
@@ -278,7 +276,7 @@ class _Window:
     def slide(self, spans: Sequence[Span], end: int) -> None:
         """Add the panes up to `end`, and drop those that are now outside of the window."""
         parts = [span.pane.part for span in spans]
-        for part in sealed_all(self._inner, parts) if self._inner.cls is Sliced else parts:
+        for part in parts:
             self._stacks.push(part)
         self._spans.extend(spans)
         while self._spans and self._spans[0].start < end - self.width:

@@ -14,14 +14,14 @@ import numpy.typing as npt
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, require
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Keys, Scale, are_keys, keys_of, prefixes, scores_of
+from streameval.exact.score_keys import Keys, Scale, are_keys, prefixes, scores_of
 from streameval.inputs.labels import Label, canonical_label
-from streameval.states.cells import Cells, split_by_class
+from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.runs import order_in_groups, run_indices
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import check_numbers
-from streameval.states.tables import joined_tables
+from streameval.states.tables import counted_tables, joined_tables
 
 __all__ = ["ScoreTables", "ScoredRows", "check_canonical", "check_cells"]
 
@@ -255,20 +255,14 @@ class ScoreTables(StackableState, SummableState):
         n_groups : int
             How many groups there are.
         """
-        n_curves, n_tables = config.n_curves, n_groups * config.n_curves
-        tables = (groups * n_curves + np.arange(n_curves)[:, None]).ravel()
-        order = order_in_groups(tables, n_tables)
-        row, curve = order % len(groups), order // len(groups)
-        if rows.has_gaps:
-            is_known = ~np.isnan(rows.scores[curve, row])
-            row, curve = row[is_known], curve[is_known]
-        weights = None if rows.weights is None else rows.weights[row]
-        keys = keys_of(rows.scores[curve, row], rows.scale)
-        pos, neg = split_by_class(rows.positive[curve, row], weights)
-        n_rows = np.bincount(groups[row] * n_curves + curve, minlength=n_tables)
-        nothing = np.zeros(n_tables, dtype=np.int64)
-        levels, n_cells, cells = joined_tables(
-            Cells(keys, keys, pos, neg), n_rows, nothing, np.ones_like(nothing), config.budget
+        row, curve, n_rows = _ordered_rows(rows, groups, n_groups)
+        levels, n_cells, cells = counted_tables(
+            rows.scores[curve, row],
+            rows.positive[curve, row],
+            None if rows.weights is None else rows.weights[row],
+            n_rows,
+            rows.scale,
+            config.budget,
         )
         n = FixedPoint(np.bincount(groups, minlength=n_groups))
         if rows.weights is not None:
@@ -277,7 +271,7 @@ class ScoreTables(StackableState, SummableState):
             "n": Stack.of_numbers(n, ()),
             "skipped": Stack.of_numbers(FixedPoint.zeros(n_groups), ()),
             "negative_label": Stack(((),), np.zeros(n_groups, dtype=np.intp), None),
-        } | _stacks_of_tables(n_curves, levels, n_cells, cells)
+        } | _stacks_of_tables(config.n_curves, levels, n_cells, cells)
 
     @classmethod
     def check_all(cls, config: CurveConfig, fields: Mapping[str, Stack]) -> None:
@@ -315,6 +309,23 @@ class ScoreTables(StackableState, SummableState):
         one_class_a_row = config.classes is not None and not config.multilabel
         rows = positives.totals() if one_class_a_row else n
         require(are_same(rows, n), "positives of a row")
+
+
+def _ordered_rows(
+    rows: ScoredRows, groups: npt.NDArray[np.int64], n_groups: int
+) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+    """Sort rows by group and curve; return the rows, their curves, and how many each table has."""
+    n_curves = len(rows.scores)
+    n_tables = n_groups * n_curves
+    if n_curves == 1 and not rows.has_gaps:
+        return order_in_groups(groups, n_groups), 0, np.bincount(groups, minlength=n_groups)
+    tables = (groups * n_curves + np.arange(n_curves)[:, None]).ravel()
+    order = order_in_groups(tables, n_tables)
+    row, curve = order % len(groups), order // len(groups)
+    if rows.has_gaps:
+        is_known = ~np.isnan(rows.scores[curve, row])
+        row, curve = row[is_known], curve[is_known]
+    return row, curve, np.bincount(groups[row] * n_curves + curve, minlength=n_tables)
 
 
 def _without_pairs(

@@ -40,6 +40,7 @@ Add = Callable[[Sequence[Any]], Any]
 _ARRAYS = {"FixedPoint": ("whole", "fraction"), "Column": ("int64", "uint64", "text")}
 _CHUNK = 2**16  # items checked at once: more would need memory and exceed the cache
 _SUMMED = 2**19  # items added up at once
+_LONG = 2**6  # items a state from which they are copied state by state
 _LETTERS = {"whole": "u", "fraction": "u", "int64": "i", "uint64": "u"}
 _EMPTY = {array: np.zeros(0, dtype=f"{letter}1") for array, letter in _LETTERS.items()}
 _EMPTY["text"] = np.zeros(0, dtype=object)
@@ -129,7 +130,11 @@ class _Field:
             return items.reshape(len(self.codes), -1)[indices].reshape(-1)
         edges = self._edges(array)
         starts = edges[indices].astype(np.int64)
-        return items[run_indices(starts, edges[1:][indices].astype(np.int64) - starts)]
+        ends = edges[1:][indices].astype(np.int64)
+        if len(items) >= _LONG * len(edges):  # copying a slice takes less than indices of its items
+            runs = zip(starts.tolist(), ends.tolist(), strict=True)
+            return np.concatenate([items[:0], *(items[start:end] for start, end in runs)])
+        return items[run_indices(starts, ends - starts)]
 
     def written(self) -> dict[str, Column]:
         """Return the columns that bytes hold: only forms that a state has, sorted by their text."""
@@ -333,8 +338,12 @@ class FlatStates:
 
     def n_states_of(self, limit: int) -> int:
         """Return how many states have a number of items on average."""
-        items = sum(len(array) for field in self._fields for array in field.arrays.values())
-        return limit * len(self) // max(1, items)
+        return limit * len(self) // max(1, self.n_items)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items of all states."""
+        return sum(len(array) for field in self._fields for array in field.arrays.values())
 
     def _added(self, sizes: Indices, add: Add) -> Self:
         """Add up runs of states as objects; a single state is kept."""

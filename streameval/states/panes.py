@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import attrs
 import numpy as np
 
 from streameval.exact.fixed_point import FixedPoint
-from streameval.states.sealed import detached
+from streameval.states.sealed import Sealed
 
 __all__ = ["MergeAll", "Pane", "Panes", "Span", "newest_end"]
 
@@ -26,12 +26,12 @@ class Pane:
     ----------
     rows : FixedPoint, shape ()
         The weight of all rows, labelled or not.
-    part : accumulator, Sealed or None
+    part : Sealed or None
         None until a row has a label.
     """
 
     rows: FixedPoint
-    part: Any
+    part: Sealed | None
 
     @classmethod
     def sums_of(cls, groups: Sequence[Sequence[Pane]], merge_all: MergeAll) -> list[Pane]:
@@ -62,9 +62,8 @@ class Span:
 class Panes:
     """Panes by tier and number, which depend only on the times of the rows.
 
-    The accumulators never change: an update changes forks. A row's own time and the newest time
-    decide its pane. The newest time only grows, so a pane that has moved on for some of the
-    rows has moved on for all of them.
+    A row's own time and the newest time decide its pane. The newest time only grows, so a pane
+    that has moved on for some of the rows has moved on for all of them.
 
     Parameters
     ----------
@@ -95,9 +94,26 @@ class Panes:
         return found if self.before is None else [*found, self.before]
 
     @property
-    def accumulators(self) -> list[Any]:
+    def accumulators(self) -> list[Sealed]:
         """The accumulators of all panes."""
         return [pane.part for pane in self.panes if pane.part is not None]
+
+    def with_parts(self, new: Mapping[int, Sealed]) -> Self:
+        """Replace accumulators, by their `id`; the panes count the same rows."""
+
+        def replaced(pane: Pane) -> Pane:
+            part = new.get(id(pane.part))
+            return pane if part is None else Pane(pane.rows, part)
+
+        tiers = tuple({key: replaced(pane) for key, pane in tier.items()} for tier in self.tiers)
+        before = None if self.before is None else replaced(self.before)
+        return attrs.evolve(self, tiers=tiers, before=before)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items of the states of the newest pane, to which most rows are added."""
+        newest = self.tiers[0][max(self.tiers[0])].part if self.tiers[0] else None
+        return 0 if newest is None else newest.columns.n_items // len(newest.columns)
 
     def end(self, config: Any) -> int:
         """Return the end of the newest pane, which must exist, without the offset."""
@@ -125,20 +141,6 @@ class Panes:
                 if first <= index < after
             ]
         return sorted(found, key=lambda span: span.start)
-
-    def mapped(self, change: Callable[[Any], Any]) -> Self:
-        """Replace every accumulator by what `change` returns."""
-
-        def changed(pane: Pane) -> Pane:
-            return pane if pane.part is None else Pane(pane.rows, change(pane.part))
-
-        tiers = tuple({index: changed(pane) for index, pane in tier.items()} for tier in self.tiers)
-        before = None if self.before is None else changed(self.before)
-        return attrs.evolve(self, tiers=tiers, before=before)
-
-    def detached(self) -> Self:
-        """Copy the accumulators, so that later updates change only one of the two."""
-        return self.mapped(detached)
 
     def aged(self, newest: int, config: Any, merge_all: MergeAll) -> Self:
         """Move panes that are too old for their tier, given the time of the newest row."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Sealed", "detached", "live", "live_in_turn"]
+__all__ = ["Sealed", "live", "live_in_turn"]
 
 _AT_ONCE = 32  # accumulators that are not sealed
 
@@ -75,8 +75,3 @@ def _all_live(parts: Sequence[Any]) -> list[Any]:
         for position, part in zip(some, found, strict=True):
             made[position] = part
     return made
-
-
-def detached(part: Any) -> Any:
-    """Copy an accumulator, unless it is sealed: sealed ones never change."""
-    return part if isinstance(part, Sealed) else part.copy()

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.exact.score_keys import Keys, prefixes
-from streameval.states.cells import Cells
+from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import Keys, Scale, keys_of, prefixes
+from streameval.states.cells import Cells, split_by_class
 from streameval.states.runs import run_indices
 
-__all__ = ["joined_tables"]
+__all__ = ["counted_tables", "joined_tables"]
 
+Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
 
 _CHUNK = 2**15  # cells whose temporaries stay in the cache
 _BITS = 64
-_MANY = 0.2  # from this share of the cells on, adding up run by run is faster
+_MANY = 2**11  # items a table from which tables are made one by one
+_OFTEN = 0.2  # from this share of the cells on, adding up run by run is faster
 
 
 def joined_tables(
@@ -43,6 +50,8 @@ def joined_tables(
     cells : Cells
         The cells of all tables, one after the other.
     """
+    if len(cells) >= _MANY * len(sizes):
+        return _stored(_joined_in_turn(cells, sizes, levels, n_runs, budget))
     starts = np.cumsum(n_runs) - n_runs
     level = np.maximum.reduceat(levels, starts)
     n_cells = np.add.reduceat(sizes, starts)
@@ -53,6 +62,66 @@ def joined_tables(
     ]
     new_levels, new_sizes, joined = zip(*parts, strict=True)
     return np.concatenate(new_levels), np.concatenate(new_sizes), Cells.concatenated(joined)
+
+
+def counted_tables(
+    scores: Floats,
+    positive: Mask,
+    weights: FixedPoint | None,
+    sizes: Ints,
+    scale: Scale,
+    budget: int | None,
+) -> tuple[Ints, Ints, Cells]:
+    """Count rows into tables, and fit each to the budget.
+
+    Parameters
+    ----------
+    scores, positive, weights : arrays, shape (n,)
+        The rows of one table after the other.
+    sizes : int64 array, shape (T,)
+        The number of rows of each table.
+    scale, budget
+        As in `joined_tables`, whose form the tables have.
+    """
+    if len(scores) < _MANY * len(sizes):
+        keys = keys_of(scores, scale)
+        rows = Cells(keys, keys, *split_by_class(positive, weights))
+        nothing = np.zeros(len(sizes), dtype=np.int64)
+        return joined_tables(rows, sizes, nothing, np.ones_like(nothing), budget)
+    edges = itertools.pairwise([0, *np.cumsum(sizes).tolist()])
+    return _stored(
+        Cells.none().with_rows_within(
+            scores[start:end],
+            scale,
+            positive[start:end],
+            None if weights is None else weights[start:end],
+            0,
+            budget,
+        )
+        for start, end in edges
+    )
+
+
+def _stored(tables: Iterable[tuple[int, Cells]]) -> tuple[Ints, Ints, Cells]:
+    """Store tables one after the other."""
+    levels, cells = zip(*tables, strict=True)
+    sizes = np.array([len(part) for part in cells], dtype=np.int64)
+    return np.array(levels, dtype=np.int64), sizes, Cells.concatenated(cells)
+
+
+def _joined_in_turn(
+    cells: Cells, sizes: Ints, levels: Ints, n_runs: Ints, budget: int | None
+) -> Iterator[tuple[int, Cells]]:
+    """Join lists of many cells one by one, which needs no sort of all cells."""
+    ends = np.cumsum(sizes)
+    lists = zip(levels.tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True)
+    for n_lists in n_runs.tolist():
+        level, start, end = next(lists)
+        joined = cells[start:end]
+        for _ in range(n_lists - 1):
+            other, start, end = next(lists)
+            level, joined = joined.joined_within(cells[start:end], max(level, other), budget)
+        yield level, joined
 
 
 def _shifted(keys: Keys, level: Ints, table: Ints) -> Keys:
@@ -146,7 +215,7 @@ def _merged(cells: Cells, order: Ints, starts: npt.NDArray[np.intp], level: int)
     sizes = np.diff(starts, append=len(order))
     n_inner = len(order) - len(starts) - np.count_nonzero(sizes > 1)
     is_whole = cells.pos.is_whole and cells.neg.is_whole
-    if n_inner > len(order) * _MANY or (n_inner and not is_whole):
+    if n_inner > len(order) * _OFTEN or (n_inner and not is_whole):
         ordered = cells[order]
         lo = hi = ordered.lo[starts]
         if level:

@@ -16,12 +16,13 @@ from unit.test_flat import LAWS_OF_SINGLE, SINGLE, flat_of, singles
 from unit.test_hostile_bytes import fuzzed
 
 import streameval as se
-from streameval.accumulators.sealed import gathered, merged_all, sealed_all, total_of
+from streameval.accumulators.sealed import FlatLeaves, FlatSlices, gathered, merged_all
 from streameval.configs.inner import Inner
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import flat
 from streameval.states.cells import Cells
 from streameval.states.flat import FlatStates
+from streameval.states.sealed import Sealed
 from streameval.states.tables import joined_tables
 
 RANDOM = np.random.default_rng(5)
@@ -246,18 +247,27 @@ def test_unusual_rows_are_left_to_each_group(name: str) -> None:
     assert counted_at_once(empty, arrays, groups, 8) is None
 
 
-def test_parts_live_and_sealed_are_gathered_in_their_order() -> None:
+def sealed_all(inner: Inner, made: Sequence[Any]) -> list[Sealed]:
+    if inner is inner.leaf:
+        flat: Any = FlatLeaves.of(inner, made)
+    else:
+        flat = FlatSlices.concatenated([one._everything(one._held) for one in made])
+    return [Sealed(flat, index) for index in range(len(made))]
+
+
+def test_parts_of_several_columns_are_gathered_in_their_order() -> None:
     made = [se.ConfusionAccumulator().update([1] * n, [1] * n) for n in range(5)]
     inner = Inner(se.ConfusionAccumulator, made[0]._config)
-    first, second = sealed_all(inner, made[:2]), sealed_all(inner, made[2:4])
-    assert sealed_all(inner, [None, first[0]]) == [None, first[0]]
-    parts = [second[1], made[4], first[0], second[0], first[1]]
+    first, second = sealed_all(inner, made[:2]), sealed_all(inner, made[2:])
+    parts = [second[1], second[2], first[0], second[0], first[1]]
     flat = gathered(inner, parts)
     assert [flat.part(at).n for at in range(5)] == [3, 4, 0, 2, 1]
     assert len(gathered(inner, [])) == 0
-    assert total_of(inner, parts).n == 10
-    assert total_of(inner, []).n == 0
-    assert [one.n for one in merged_all(inner, [made[1:3], [made[4]]])] == [3, 4]
+    assert gathered(inner, parts).all_rows().n == 10
+    assert gathered(inner, []).all_rows().n == 0
+    alone, both = [second[2]], [first[1], second[0]]
+    assert [one.copy().n for one in merged_all(inner, [both, alone])] == [3, 4]
+    assert merged_all(inner, [alone]) == alone
 
 
 def test_totals_of_sealed_slices_are_those_of_all_rows() -> None:
@@ -266,11 +276,11 @@ def test_totals_of_sealed_slices_are_those_of_all_rows() -> None:
     batches = [{"y_true": [1] * 9, "y_pred": [1] * 9, "c": list(text)} for text in TEXTS_OF_SLICES]
     made = [sliced.copy().update(batch) for batch in batches]
     sealed = sealed_all(inner, [*made, sliced.copy()])
-    assert total_of(inner, sealed) == total_of(inner, made) == se.merge(made).total()
+    assert gathered(inner, sealed).all_rows() == se.merge(made).total()
     (both,) = merged_all(inner, [sealed])
     assert both == se.merge(made)
     assert both.copy().to_bytes() == se.merge(made).to_bytes()
-    assert gathered(inner, [sealed[-1]]).total().n == 0
+    assert gathered(inner, [sealed[-1]]).all_rows().n == 0
     assert merged_all(inner, [[sealed[-1]] * 2]) == [sliced]
 
 

@@ -11,9 +11,11 @@ from win_rate import WinRate
 
 import streameval as se
 from streameval.accumulators.grouping import Held
+from streameval.accumulators.sealed import FlatLeaves, FlatSlices
 from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.values import rank_of
 from streameval.states.panes import Pane, Panes
-from streameval.states.slices import Slices
+from streameval.states.sealed import Sealed
 
 
 def counted(empty: Any, batch: dict[str, Any]) -> Any:
@@ -24,7 +26,11 @@ def windowed(inner: Any, parts: list[Any], rows: int) -> se.Windowed:
     """Put accumulators into panes one after the other, whatever they are."""
     w = se.Windowed(inner, pane=10)
     weight = FixedPoint(np.array(rows, dtype=np.int64))
-    panes = {index: Pane(weight, part) for index, part in enumerate(parts)}
+    if isinstance(inner, se.Sliced):
+        every: Any = FlatSlices.concatenated([part._held.state for part in parts])
+    else:
+        every = FlatLeaves.of(w._inner, parts)
+    panes = {index: Pane(weight, Sealed(every, index)) for index in range(len(parts))}
     w._held = Held(Panes(10 * len(parts) - 1, (panes,), None), inner.copy())
     return w
 
@@ -32,7 +38,13 @@ def windowed(inner: Any, parts: list[Any], rows: int) -> se.Windowed:
 def sliced(inner: Any, parts: list[Any]) -> se.Sliced:
     """Make slices of accumulators, whatever they are."""
     s = se.Sliced(inner, "c")
-    s._held = Held(Slices({f"v{at}": part for at, part in enumerate(parts)}, None), inner.copy())
+    every = s._held.state
+    values = sorted((f"v{at}" for at in range(len(parts))), key=rank_of)
+    leaves = FlatLeaves.of(every.inner.options.accumulator, parts)
+    counts = [
+        np.array(column, dtype=np.uint64) for column in ([len(parts)], range(len(parts)), [0])
+    ]
+    s._held = Held(FlatSlices(every.inner, values, *counts, leaves), inner.copy())
     return s
 
 

@@ -431,18 +431,6 @@ def test_panes_that_rows_have_left_are_sealed_and_thawed() -> None:
     assert w != at_once.update(late)
 
 
-@pytest.mark.parametrize("n_rows", [20, 2000], ids=["few", "many"])
-def test_new_panes_with_few_rows_a_slice_are_sealed(n_rows: int) -> None:
-    inner = se.Sliced(se.ConfusionAccumulator(), "city")
-    rows = {**data(n_rows), "city": ["a", "b"] * (n_rows // 2), "time": [0] * n_rows}
-    w = se.Windowed(inner, pane=10).update(rows)
-    w._held = w._flushed(w._held)
-    (pane,) = w._held.state.panes
-    assert isinstance(pane.part, Sealed) is (n_rows == 20)
-    more = se.Windowed(inner, pane=10).update(rows).update(rows)
-    assert w.update(rows).to_bytes() == more.to_bytes()
-
-
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 def test_weight_of_a_sealed_accumulator_is_that_of_its_heaviest_member(weight: float) -> None:
     members = {"a": se.ConfusionAccumulator(), "b": se.PRCurveSketch(nan="skip")}
