@@ -500,3 +500,21 @@ def test_merging_names_what_differs_within() -> None:
     sketch = se.Windowed(se.PRCurveSketch(), pane=10)
     with pytest.raises(se.IncompatibleStateError, match=r"differs .ConfusionAccumulator and PRC"):
         windowed().merge(sketch)
+
+
+@pytest.mark.parametrize("is_sliced", [False, True], ids=["pane", "slices"])
+def test_columns_mostly_hold_panes_that_are_in_use(is_sliced: bool) -> None:
+    inner = se.ConfusionAccumulator()
+    inner = se.Sliced(inner, "city") if is_sliced else inner
+    w = se.Windowed(inner, pane=1)
+    at_once = w.copy()
+    for time in range(40):
+        rows = {**data(9), "city": list("abcabcabc"), "time": [time, *[0, 1, 2, 3] * 2]}
+        w.update(rows)
+        at_once.update(rows)
+        w._held = w._flushed(w._held)
+    parts = w._held.state.accumulators
+    columns = {id(part.columns): part.columns for part in parts}
+    assert len(parts) == 40
+    assert sum(map(len, columns.values())) <= 2 * len(parts)
+    assert w.to_bytes() == at_once.to_bytes()
