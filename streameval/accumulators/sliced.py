@@ -25,6 +25,7 @@ from streameval.errors import InvalidInputError, require
 from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
 from streameval.states.runs import mapped, observed_codes
+from streameval.states.sealed import live_in_turn
 
 if TYPE_CHECKING:
     from streameval.results.sliced import SlicedResult
@@ -142,14 +143,21 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         SlicedResult
             A mapping from value to result; frozen.
         """
-        from streameval.results.sliced import SlicedResult  # noqa: PLC0415 (rendering too)
+        from streameval.results.sliced import SlicedResult, SliceResults  # noqa: PLC0415 (rendering)
 
-        state = self._everything(self._held)
-        by_value = {value: self._slice(state, value).compute() for value in self._values(state)}
+        state, inner = self._everything(self._held), self._config.accumulator
+
+        def computed(values: Sequence[Value]) -> list[Any]:
+            parts = [state.parts.get(value) for value in values]
+            if len(parts) == 1:
+                return [self._slice(state, values[0]).compute()]
+            made = (part for some in live_in_turn(parts) for part in some)
+            return [(inner.empty() if part is None else part).compute() for part in made]
+
         other = self.other
         return SlicedResult.of(
             self._config,
-            by_value,
+            SliceResults(self._values(state), computed),
             other.compute(),
             heaviest(other.n),
             has_other=state.other is not None,

@@ -99,9 +99,10 @@ class CollectionResult(Result, Mapping[str, Any]):
     def titled(self) -> Iterator[tuple[str, Any]]:
         """Yield each result once, after the names of the members that share it."""
         names: dict[int, list[str]] = {}
-        for name, result in self.leaves().items():
+        leaves = self.leaves()
+        for name, result in leaves.items():
             names.setdefault(id(result), []).append(name)
-        distinct = {id(result): result for result in self._results}
+        distinct = {id(result): result for result in leaves.values()}
         for key, shared in names.items():
             yield ", ".join(shared), distinct[key]
 

@@ -2,24 +2,96 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Self
 
 import attrs
 
 from streameval.configs.collection import SEPARATOR
+from streameval.configs.options import finite_number, one_of, positive_integer
 from streameval.configs.sliced import SlicedConfig, read_value
+from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
+from streameval.metrics.bounded import Bounded
+from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.table import Metric, Reading
 from streameval.render.sheets import Sheet
 from streameval.results.collection import CollectionResult
+from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.tables import Row
 
 __all__ = ["OTHER", "SlicedResult"]
 
+_AT_ONCE = 64  # slices that are read at once
+
 OTHER = "other"
 """The name of the slice of all values without their own slice."""
+
+
+class SliceResults(Mapping[Value, Any]):
+    """The results of slices by value, each computed when it is first read.
+
+    Parameters
+    ----------
+    values : sequence
+    compute : callable
+        Computes the results of some of the values; many at once take less time.
+    """
+
+    def __init__(
+        self, values: Sequence[Value], compute: Callable[[Sequence[Value]], Sequence[Any]]
+    ) -> None:
+        self._values = list(values)
+        self._found: dict[Value, Any] = dict.fromkeys(values)
+        self._compute = compute
+        self._next = 0  # where a reader that goes through the values is expected
+
+    def __getitem__(self, value: Value) -> Any:
+        """Return the result of one value."""
+        found = self._found[value]
+        if found is None:
+            self._read(self._chunk(value))
+            found = self._found[value]
+        return found
+
+    def _chunk(self, value: Value) -> list[Value]:
+        """List the values to read: those that follow too, for a reader that takes them in turn."""
+        start = self._next
+        if self._values[start : start + 1] != [value]:
+            start = self._values.index(value)
+            self._next = start + 1
+            return [value]
+        self._next = start + _AT_ONCE
+        return self._values[start : self._next]
+
+    def _read(self, values: Sequence[Value]) -> None:
+        left = [value for value in values if self._found[value] is None]
+        if left:
+            self._found.update(zip(left, self._compute(left), strict=True))
+
+    def __contains__(self, value: object) -> bool:
+        """Tell whether a value has a slice, without computing its result."""
+        return value in self._found
+
+    def __iter__(self) -> Iterator[Value]:
+        """List the values."""
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        """Count the values."""
+        return len(self._found)
+
+    def complete(self) -> dict[Value, Any]:
+        """Return all results."""
+        self._read(self._values)
+        return self._found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as a dict of results."""
+        return dict, (dict(self.complete()),)
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -31,44 +103,226 @@ class SlicedResult(CollectionResult):
     `table` has the columns of the values first; one that has the name of a metric or of another
     column of the table is prefixed: ``slice_n`` for the column `n`.
 
+    `worst`, `gap` and `sorted_by` compare the slices; rows without a slice of their own take no
+    part.
+
     Attributes
     ----------
     other : result
         The result of the rows whose value has no slice.
     n_turned_away : int or float
         The weight of these rows; the number of their values is unknown.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> s = se.Sliced(se.ConfusionAccumulator(), "country")
+    >>> y_true, y_pred = [1, 1, 1, 1, 0, 1, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0]
+    >>> result = s.update(
+    ...     {"y_true": y_true, "y_pred": y_pred, "country": list("AAABBBCC")}
+    ... ).compute()
+    >>> result.worst("accuracy"), result.gap("accuracy")
+    ([('B', 0.3333333333333333)], 0.6666666666666667)
+    >>> list(result), list(result.sorted_by("accuracy"))
+    (['A', 'B', 'C'], ['B', 'A', 'C'])
     """
 
     TASK = "sliced"
 
     _config: SlicedConfig
-    _by_value: dict[Value, Any]
+    _by_value: Mapping[Value, Any]
     other: Any
     n_turned_away: int | float
+    _has_other: bool
 
     @classmethod
     def of(
         cls,
         config: SlicedConfig,
-        by_value: dict[Value, Any],
+        by_value: Mapping[Value, Any],
         other: Any,
         n_turned_away: int | float,
         *,
         has_other: bool,
     ) -> Self:
-        """List the results of the slices, and of their members, by name."""
-        named = list(zip(slice_names(config, list(by_value)), by_value.values(), strict=True))
-        if has_other:
-            named.append((OTHER, other))
-        flat = [pair for name, result in named for pair in _flattened(name, result)]
-        return cls(
-            tuple(name for name, _ in flat),
-            tuple(result for _, result in flat),
-            config,
-            by_value,
-            other,
-            n_turned_away,
-        )
+        """Hold the results of slices, and of the other rows."""
+        return cls((), (), config, by_value, other, n_turned_away, has_other)
+
+    def worst(self, metric: str, k: int = 1, min_n: float = 0) -> list[tuple[Value, float]]:
+        """Find the slices with the worst values of a metric.
+
+        Parameters
+        ----------
+        metric : str
+            Named as for `read`, such as ``"recall[1]"``; within a `Collection`,
+            ``"member/roc_auc"``. It must have a better direction.
+        k : int
+            How many slices to return.
+        min_n : int or float
+            Leave out slices with fewer examples.
+
+        Returns
+        -------
+        list of (value, number)
+            The worst first; equal ones in the order of the slices. Slices where the metric is
+            undefined are left out.
+
+        Raises
+        ------
+        InvalidInputError
+            If the metric does not exist or has no better direction, or an argument is out of
+            range.
+
+        Notes
+        -----
+        The worst of many slices looks worse than it is, because chance chose it too. The intervals
+        of `intervals` hold for all slices at once, so also for those that were searched out.
+        """
+        k = positive_integer(k, name="k")
+        name = parse_metric(metric)
+        found = self._searched(name, min_n)
+        better = self._better(name)
+        if not better:
+            raise InvalidInputError(
+                f"must have a better direction, and {metric} has none", argument="metric"
+            )
+        sign = 1.0 if better == "higher" else -1.0
+        return sorted(found, key=lambda pair: sign * float(pair[1]))[:k]
+
+    def gap(
+        self, metric: str, kind: Literal["difference", "ratio"] = "difference", min_n: float = 0
+    ) -> float:
+        """Compare the slices with the highest and the lowest value of a metric.
+
+        Parameters
+        ----------
+        metric, min_n
+            As for `worst`; a better direction is not needed.
+        kind : {"difference", "ratio"}
+            The highest minus the lowest value, or the lowest divided by the highest.
+
+        Returns
+        -------
+        float
+            As fairlearn's ``MetricFrame.difference`` and ``ratio``, in which slices are groups. A
+            `Bounded` if the metric has certified bounds. nan without a slice where it is defined.
+        """
+        chosen = one_of(kind, ("difference", "ratio"), name="kind")
+        found = [number for _, number in self._searched(parse_metric(metric), min_n)]
+        if not found:
+            return math.nan
+        if not any(isinstance(number, Bounded) for number in found):
+            return _gap(chosen, found, found)
+        certified = [Reading(number).certified for number in found]
+        lows, highs = zip(*certified, strict=True)
+        ends = _gap_bounds(chosen, lows, highs)
+        return Bounded(min(max(_gap(chosen, found, found), ends[0]), ends[1]), *ends)
+
+    def intervals(
+        self, metric: str, level: float = 0.95, min_n: float = 0
+    ) -> dict[Value, tuple[float, float]]:
+        """Compute sampling intervals that hold for all slices at once.
+
+        The interval of each of m slices has the level ``1 - (1 - level) / m`` (Bonferroni). So all
+        of them cover with a probability of at least `level`, also those of slices that were chosen
+        by their values.
+
+        Parameters
+        ----------
+        metric, min_n
+            As for `worst`; a better direction is not needed.
+        level : float
+            In [0, 1).
+
+        Returns
+        -------
+        dict from value to (low, high)
+            Of the slices where the metric is defined and has an interval.
+        """
+        normal_quantile(level)  # checks it
+        name = parse_metric(metric)
+        chosen = [value for value, _ in self._searched(name, min_n)]
+        each = 1.0 - (1.0 - level) / max(len(chosen), 1)
+        readings = ((value, self._by_value[value].read(name, level=each)) for value in chosen)
+        return {value: one.sampling for value, one in readings if one.sampling is not None}
+
+    def gap_interval(
+        self,
+        metric: str,
+        kind: Literal["difference", "ratio"] = "difference",
+        level: float = 0.95,
+        min_n: float = 0,
+    ) -> tuple[float, float]:
+        """Compute the interval of `gap` from `intervals`, so that it holds for any slices.
+
+        Returns
+        -------
+        (low, high)
+            nan without a slice that has an interval.
+        """
+        chosen = one_of(kind, ("difference", "ratio"), name="kind")
+        found = self.intervals(metric, level, min_n)
+        if not found:
+            return math.nan, math.nan
+        lows, highs = zip(*found.values(), strict=True)
+        return _gap_bounds(chosen, lows, highs)
+
+    def sorted_by(self, metric: str, min_n: float = 0) -> Self:
+        """Order the slices by a metric, the worst first; without a better direction, the lowest.
+
+        Slices where it is undefined come last, and those with fewer examples than `min_n` are
+        left out.
+        """
+        name = parse_metric(metric)
+        found = {value: float(number) for value, number in self._searched(name, min_n)}
+        sign = -1.0 if self._better(name) == "lower" else 1.0
+        order = sorted(found, key=lambda value: sign * found[value])
+        enough = (value for value in self._by_value if value not in found)
+        order += [value for value in enough if not min_n or self._size(name, value) >= min_n]
+        by_value = {value: self._by_value[value] for value in order}
+        return attrs.evolve(self, by_value=by_value)
+
+    def _searched(self, name: MetricName, min_n: float) -> list[tuple[Value, float]]:
+        """Read a metric of every slice that has enough examples, where it is defined."""
+        limit = finite_number(min_n, name="min_n")
+        by_value = self._complete()
+        results = [one for one in by_value.values() if isinstance(one, Result)]
+        if results:
+            results[0]._prepare(results, [name])
+        found = []
+        for value, result in by_value.items():
+            if not isinstance(result, Result):
+                raise InvalidInputError("needs slices with a table of metrics", argument="metric")
+            number = result.read(name, level=0.0).value
+            if not math.isnan(number) and (not limit or self._size(name, value) >= limit):
+                found.append((value, number))
+        if not by_value and isinstance(self.other, Result):
+            self.other.check(name)
+        return found
+
+    def _size(self, name: MetricName, value: Value) -> int | float:
+        size: int | float = self._by_value[value].size_of(name)
+        return size
+
+    def _better(self, name: MetricName) -> str:
+        """Return the better direction of a metric."""
+        result = next(iter(self._by_value.values()), self.other)
+        if isinstance(result, CollectionResult):
+            result, name = result._tabled(name)
+        row: Metric | None = result.TABLE.get(name.call[0] if name.call else name.name)
+        return (result._row(name.name) if row is None else row).better
+
+    def _complete(self) -> Mapping[Value, Any]:
+        held = self._by_value
+        return held.complete() if isinstance(held, SliceResults) else held
+
+    def leaves(self) -> dict[str, Any]:
+        """Map full names to the results of the slices, and of the members of each."""
+        by_value = self._complete()
+        named = list(zip(slice_names(self._config, list(by_value)), by_value.values(), strict=True))
+        if self._has_other:
+            named.append((OTHER, self.other))
+        return dict(pair for name, result in named for pair in _flattened(name, result))
 
     def __getitem__(self, value: Value) -> Any:
         """Return the result of a value's slice; with several columns, the value is a tuple."""
@@ -95,7 +349,7 @@ class SlicedResult(CollectionResult):
 
     def rows(self, per: str | None, bounds: bool) -> list[Row]:
         """List the rows of `table`: one for each slice, or one for each class or group in it."""
-        slices = dict(self._by_value)
+        slices = dict(self._complete())
         if self.n_turned_away:
             slices[OTHER] = self.other
         rows = [
@@ -111,8 +365,26 @@ class SlicedResult(CollectionResult):
 
     def __repr__(self) -> str:
         """Show the result of each slice."""
-        shown = {**self._by_value, **({OTHER: self.other} if self.n_turned_away else {})}
+        shown = {**self._complete(), **({OTHER: self.other} if self.n_turned_away else {})}
         return f"SlicedResult({shown})"
+
+
+def _gap(kind: str, lows: Sequence[float], highs: Sequence[float]) -> float:
+    """Subtract the lowest from the highest value, or divide it by the highest."""
+    low, high = float(min(lows)), float(max(highs))
+    if kind == "difference":
+        return high - low
+    return low / high if high else math.nan
+
+
+def _gap_bounds(kind: str, lows: Sequence[float], highs: Sequence[float]) -> tuple[float, float]:
+    """Bound the gap of numbers that lie within some ends."""
+    closest = max(lows), min(highs)
+    widest = _gap(kind, lows, highs)
+    if kind == "difference":
+        return max(0.0, closest[0] - closest[1]), widest
+    nearest_one = min(1.0, closest[1] / closest[0]) if closest[0] > 0.0 else 1.0
+    return min(widest, nearest_one), nearest_one
 
 
 def slice_names(config: SlicedConfig, values: Sequence[Value]) -> list[str]:
