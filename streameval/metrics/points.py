@@ -155,6 +155,21 @@ class CellTable(Cached):
         """The cells, lowest first."""
         return Cells.of_sorted(self.source) if isinstance(self.source, SortedRows) else self.source
 
+    def __eq__(self, other: object) -> bool:
+        """Compare scale and cells, whether they come from rows or from a state."""
+        if not isinstance(other, CellTable):
+            return NotImplemented
+        mine, theirs = self.cells, other.cells
+        return (
+            self.scale == other.scale
+            and np.array_equal(mine.lo, theirs.lo)
+            and np.array_equal(mine.hi, theirs.hi)
+            and bool(mine.pos == theirs.pos)
+            and bool(mine.neg == theirs.neg)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
     @cached_property
     def lo(self) -> Floats:
         """The min score in each cell."""

@@ -42,7 +42,7 @@ _MAX_CLASSES = 50
 _CURVE = ("mean_prediction", "mean_label", "weight")
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(repr=False, eq=False)
 class Calibration(RequestedIntervals):
     """How good probabilities are, and how well calibrated.
 

@@ -19,6 +19,7 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.render import notebook
 from streameval.render.sheets import Column, Grid, sheet_text
 from streameval.render.text import numbers, plural
+from streameval.results.equality import Comparable
 from streameval.results.ranking import Ranking
 
 __all__ = ["Comparison", "Difference", "compare"]
@@ -31,7 +32,7 @@ _EQUAL = 1e-12  # sums that differ only in signs may differ in their last bits
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Difference(Cached):
+class Difference(Cached, Comparable):
     """One measure of two systems, compared over the queries that both have.
 
     Made by `compare`. It leaves out queries that a policy leaves out of either mean.
@@ -171,7 +172,7 @@ class Difference(Cached):
 
 
 @attrs.frozen(repr=False, eq=False)
-class Comparison(Mapping[str, Difference]):
+class Comparison(Comparable, Mapping[str, Difference]):
     """A `Difference` for each measure, by any of its names.
 
     Made by `compare`.

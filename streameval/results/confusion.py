@@ -39,7 +39,7 @@ Counts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 _MAX_SHOWN = 50
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(repr=False, eq=False)
 class Confusion(Result):
     """Counts of truth against prediction, and every metric computed from them.
 

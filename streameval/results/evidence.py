@@ -15,6 +15,7 @@ from streameval.metrics.evidence import Limit, Share, Statistic, accumulated
 from streameval.render import notebook
 from streameval.render.sheets import Column, Grid, Sheet, sheet_text
 from streameval.render.text import plural
+from streameval.results.equality import Comparable
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 
@@ -27,7 +28,7 @@ _SHOWN = 10
 
 
 @attrs.frozen(repr=False, eq=False)
-class Evidence:
+class Evidence(Comparable):
     """Whether a metric has passed a limit, checked after every pane.
 
     Made by `evidence`. The evidence is the mean of 32 Shiryaev-Roberts e-detectors. The alarm

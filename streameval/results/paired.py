@@ -36,7 +36,7 @@ _IS_TEST = "it is a test itself"
 _NO_TEST = "its test is for one look; accuracy has one that may be looked at any time"
 
 
-@attrs.frozen(repr=False, slots=False)
+@attrs.frozen(repr=False, eq=False, slots=False)
 class PairedResult(Result):
     """Two models on the same rows: both accuracies, and whether they differ.
 

@@ -35,7 +35,7 @@ from streameval.states.regression import ErrorSums, MeasuredSums
 __all__ = ["Regression"]
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(repr=False, eq=False)
 class Regression(RequestedIntervals, CalledMetrics):
     """Errors of predicted numbers.
 

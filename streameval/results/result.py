@@ -15,6 +15,7 @@ from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Interval, Metric, Reading, Table
 from streameval.render import notebook
 from streameval.render.sheets import Sheet, reading_grid, sheet_text
+from streameval.results.equality import Comparable
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.tables import Columns, Row, flat, in_columns
 
@@ -28,7 +29,7 @@ __all__ = ["Number", "Result", "SumsResult", "owners_of"]
 Number = int | float
 
 
-class Result(Cached):
+class Result(Cached, Comparable):
     """The base of every result.
 
     Everything here reads `TABLE`, which has a row for each metric. The row alone makes a metric an

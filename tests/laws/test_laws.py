@@ -20,6 +20,7 @@ from profiles import cases
 
 import streameval as se
 from streameval import testing
+from streameval.results.equality import Comparable
 
 every = pytest.mark.parametrize("name", sorted(LAWS))
 every_weighted = pytest.mark.parametrize("name", sorted(set(LAWS) - set(WITHOUT_WEIGHTS)))
@@ -105,6 +106,24 @@ def test_any_cut_gives_the_same_bytes_and_numbers(name: str, data: st.DataObject
     whole, merged = case.of(), se.merge(cut(data, case))
     assert merged.to_bytes() == whole.to_bytes()
     assert result_numbers(merged) == result_numbers(whole)
+
+
+@every
+@given(data=st.data())
+@lawful
+def test_results_are_equal_if_their_states_are(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    whole, part = case.of(), case.of(np.arange(case.size // 2))
+    result = whole.compute()
+    numbers = result_numbers(whole)  # an equal result may have computed less
+    assert result == whole.compute()
+    assert se.merge(cut(data, case)).compute() == result
+    assert (result != whole.copy().compute()) is False
+    if result_numbers(part) != numbers:
+        assert part.compute() != result
+    assert result != numbers
+    if isinstance(result, Comparable):
+        assert type(result).__hash__ is None
 
 
 @every
