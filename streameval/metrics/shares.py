@@ -1,12 +1,9 @@
 """Shares of exact counts: which of them reach a bound, and which is the highest.
 
-A float rounds a share of large or weighted counts, and rounding may lift the share to a bound that
-it does not reach. Floats therefore decide only clear cases, and integers decide close ones.
-
-A bound is a number that somebody typed or computed, and a float rounds it too: 0.9 is slightly
-above 9/10. The bound means the simplest fraction that rounds to it. With fewer than 2**26 examples
-the shares that reach it are therefore those whose floats do: two fractions of such denominators
-never round to the same float.
+A share reaches a bound if the share that users see does: the quotient of the exact counts, rounded
+once. So a printed share goes round, and an unweighted one has scikit-learn's answer. Floats of
+large or weighted counts are rounded more than once, so they decide only clear cases, and integers
+decide close ones.
 """
 
 from __future__ import annotations
@@ -33,7 +30,10 @@ _ROUNDS_APART = 2.0**26
 
 
 def simplest_fraction(number: float) -> Fraction:
-    """Find the fraction with the smallest denominator that rounds to a nonnegative number."""
+    """Find the fraction with the smallest denominator that rounds to a nonnegative number.
+
+    Somebody who types 0.1 means 1/10, although the float is slightly above.
+    """
     exact = Fraction(number)
     below, above = (Fraction(math.nextafter(number, end)) for end in (-math.inf, math.inf))
     return _simplest_between((below + exact) / 2, (exact + above) / 2)
@@ -70,9 +70,8 @@ def _compared(
         return found
     close = np.flatnonzero(np.abs(share - bound) <= bound * ROUNDING)
     if len(close):
-        above, below = simplest_fraction(bound).as_integer_ratio()
         pairs = zip(*units_of(part[close], rest[close]), strict=True)
-        found[close] = [compare(own * below, above * (own + other)) for own, other in pairs]
+        found[close] = [compare(own / (own + other), bound) for own, other in pairs]
     return found
 
 

@@ -360,8 +360,8 @@ class Curve(CalledMetrics):
     def recall_at_precision(self, p: float) -> Bounded:
         """Find the highest recall with a precision of at least `p`.
 
-        0 where no threshold reaches `p`, and nan without a positive. Exact counts are compared with
-        the simplest fraction that rounds to `p`: 9 of 10 reach 0.9.
+        0 where no threshold reaches `p`, and nan without a positive. `p` is compared with the
+        quotient of the exact counts, rounded once, as `precision_at` returns it: 9 of 10 reach 0.9.
         """
         min_precision = rate_value(p, name="p")
         return envelope.of_shares(

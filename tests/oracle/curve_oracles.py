@@ -100,9 +100,8 @@ def typed(bound: float) -> Fraction:
 
 
 def is_at_least(part: int, whole: int, bound: float) -> bool:
-    """Compare a ratio, which is not rounded, with a number that somebody typed."""
-    wanted = typed(bound)
-    return part * wanted.denominator >= wanted.numerator * whole
+    """Compare a ratio, rounded once as it is printed, with a number."""
+    return float(Fraction(part, whole)) >= bound
 
 
 def roc_auc(table: Table) -> Value:
@@ -254,8 +253,7 @@ def threshold_at_precision(table: Table, precision: float) -> Value:
 
 
 def is_at_most(part: int, whole: int, bound: float) -> bool:
-    wanted = typed(bound)
-    return part * wanted.denominator <= wanted.numerator * whole
+    return float(Fraction(part, whole)) <= bound
 
 
 def points_of(table: Table) -> list[tuple[int, int]]:

@@ -25,6 +25,7 @@ from oracle.curve_oracles import (
 from profiles import cases
 
 import streameval as se
+from streameval.metrics.shares import simplest_fraction
 
 N_CASES = 25_000
 TYPED = (0.0, 0.1, 0.25, 0.3, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.9, 0.99, 1.0)
@@ -123,22 +124,63 @@ def test_numbers_at_a_bound_equal_their_definition_in_a_long_run(part: int) -> N
     assert_all_right(range(part * N_CASES // 5, (part + 1) * N_CASES // 5))
 
 
-def test_recall_a_hair_below_the_bound_is_not_enough() -> None:
+def test_recall_that_is_printed_as_the_bound_is_enough() -> None:
     sketch = se.PRCurveSketch(None).update(
         [1, 0, 1, 1], [0.9, 0.5, 0.4, 0.3], sample_weight=[0.3, 1, 0.1, 0.2]
     )
     assert Fraction(0.3) / (Fraction(0.3) + Fraction(0.1) + Fraction(0.2)) < Fraction(1, 2)
-    assert sketch.compute().precision_at_recall(0.5) == 0.375
+    assert sketch.compute().recall_at(0.9) == 0.5
+    assert sketch.compute().precision_at_recall(0.5) == 1.0
 
 
-@pytest.mark.parametrize("weight", [2**53, 2**54, 2**60])
-def test_precision_one_below_the_bound_is_not_enough_where_counts_pass_floats(weight: int) -> None:
-    misses = se.PRCurveSketch().update([1, 0], [0.5, 0.5], sample_weight=[weight, weight + 1])
+def test_weights_past_2_to_the_53_reach_the_precision_that_is_printed() -> None:
+    y = [0, 0, 1, 1, 1, 1, 0, 1, 1, 0]
+    large, half = 3.602879701896397e16, 9007199254740994
+    weights = [large, half, large, large, 3, 1, 3, half, 1, half]
+    curve = se.PRCurveSketch().update(y, [0.0] * 10, sample_weight=weights).compute()
+    assert curve.precision_at(0.0) == 0.6
+    assert curve.recall_at_precision(0.6) == 1.0
+    assert curve.threshold_at_precision(0.6) == 0.0
+
+
+@pytest.mark.parametrize("weight", [2**40, 2**53, 2**54, 2**60])
+def test_precision_below_what_rounds_to_the_bound_is_not_enough(weight: int) -> None:
+    less = int(Fraction(1, 2) * weight * 2**-50) or 1
+    misses = se.PRCurveSketch().update(
+        [1, 0], [0.5, 0.5], sample_weight=[weight - less, weight + less]
+    )
     meets = se.PRCurveSketch().update([1, 0], [0.5, 0.5], sample_weight=[weight, weight])
+    assert misses.compute().precision_at(0.5) < 0.5
     assert misses.compute().recall_at_precision(0.5) == 0.0
     assert math.isnan(misses.compute().threshold_at_precision(0.5))
     assert meets.compute().recall_at_precision(0.5) == 1.0
     assert meets.compute().threshold_at_precision(0.5) == 0.5
+
+
+def rounds_of(seed: int) -> list[str]:
+    """Ask a curve for what it prints at each threshold, which it must reach."""
+    _, rows, budget = draw(seed)
+    failed = []
+    for limit in (None, budget):
+        curve = se.PRCurveSketch(limit).update(**rows).compute()
+        for score in {*np.asarray(rows["y_score"]).tolist()}:
+            precision, recall = curve.precision_at(score), curve.recall_at(score)
+            again = curve.recall_at_precision(precision.low)
+            if not again.high >= recall.low:
+                failed.append(f"recall {again!r}, {recall!r} at {score}: budget {limit}, {rows}")
+            if limit is None and not again >= recall:
+                failed.append(f"recall {again!r}, {recall!r} at {score}: {rows}")
+            again = curve.precision_at_recall(recall.low)
+            if not again.high >= precision.low:
+                failed.append(f"precision {again!r}, {precision!r} at {score}: {limit}, {rows}")
+            if recall.low and math.isnan(curve.threshold_at_precision(precision.low)):
+                failed.append(f"no threshold at {precision!r}: budget {limit}, {rows}")
+    return failed
+
+
+def test_values_that_are_printed_go_round() -> None:
+    failed = [failure for seed in range(cases(N_CASES)) for failure in rounds_of(seed)]
+    assert not failed, f"{len(failed)} failures\n" + "\n".join(sorted(failed, key=len)[:5])
 
 
 def test_best_f_is_at_the_exactly_highest_of_values_that_round_alike() -> None:
@@ -152,11 +194,5 @@ def test_best_f_is_at_the_exactly_highest_of_values_that_round_alike() -> None:
     ("number", "meant"),
     [(0.9, "9/10"), (0.1, "1/10"), (5 / 6, "5/6"), (0.5, "1/2"), (0.0, "0"), (1.0, "1")],
 )
-def test_bound_is_the_simplest_fraction_that_rounds_to_it(number: float, meant: str) -> None:
-    assert typed(number) == Fraction(meant)
-    part, whole = (Fraction(meant).numerator << 40, Fraction(meant).denominator << 40)
-    if 0 < part < whole:
-        one = se.PRCurveSketch().update([1, 0], [0.5, 0.5], sample_weight=[part, whole - part])
-        less = se.PRCurveSketch().update([1, 0], [0.5, 0.5], sample_weight=[part - 1, whole - part])
-        assert one.compute().recall_at_precision(number) == 1.0
-        assert less.compute().recall_at_precision(number) == 0.0
+def test_share_of_the_examples_is_the_simplest_fraction(number: float, meant: str) -> None:
+    assert typed(number) == simplest_fraction(number) == Fraction(meant)
