@@ -380,6 +380,11 @@ class FlatSlices:
         """The number of items of all states, which adding rows has to read."""
         return self.leaves.n_items
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of the columns."""
+        return sum(flat.nbytes for flat in self.leaves.columns)
+
     def __eq__(self, other: object) -> bool:
         """Compare values and accumulators one by one."""
         if not isinstance(other, FlatSlices):

@@ -10,6 +10,7 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.cli.terminal import Note
 from streameval.metrics.table import Reading
+from streameval.render.text import significant
 from streameval.results.inequality import SIGN, Inequality, read_number
 from streameval.results.names import METRIC, MetricName, parse_metric
 
@@ -77,7 +78,7 @@ def judge(gate: Gate, reading: Reading) -> Note:
     A gate passes if the whole interval satisfies the bound, and fails if no part of it does.
     Otherwise, or without an interval, it is undecided.
     """
-    found = f"{gate.text}: {reading.value:.6g}"
+    found = f"{gate.text}: {significant(reading.value)}"
     if math.isnan(reading.value):
         return Note("undecided", f"{found}, undefined on these rows.")
     if reading.deciding is None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["ROUNDING", "Bounded", "BoundedArray", "mean_of", "outward"]
+__all__ = ["ROUNDING", "Bounded", "BoundedArray", "Threshold", "mean_of", "outward"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,6 +88,15 @@ class Bounded(float):
         return value if self.exact else f"{value} [{self.low!r}, {self.high!r}]"
 
     __str__ = float.__repr__
+
+
+class Threshold(Bounded):
+    """A score from which on a prediction is positive.
+
+    Texts show all of its digits: a rounded threshold decides otherwise.
+    """
+
+    __slots__ = ()
 
 
 @attrs.frozen(eq=False, repr=False)

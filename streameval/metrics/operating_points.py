@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.exact.fixed_point import FixedPoint
-from streameval.metrics.bounded import ROUNDING, Bounded, outward
+from streameval.metrics.bounded import ROUNDING, Bounded, Threshold, outward
 from streameval.metrics.envelope import of_shares, of_sums
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.shares import (
@@ -90,20 +90,20 @@ def fpr_at_tpr(table: CellTable, min_tpr: float) -> Bounded:
     return Bounded(value) if table.is_exact else Bounded(value, fpr(table.high), fpr(table.low))
 
 
-def threshold_at_fpr(table: CellTable, max_fpr: float) -> Bounded:
+def threshold_at_fpr(table: CellTable, max_fpr: float) -> Threshold:
     """Bound the threshold of `tpr_at_fpr`; nan if none that finds a positive is within it."""
     return _of_limit(table, lambda fp, tn: is_within(fp, tn, max_fpr))
 
 
-def threshold_at_specificity(table: CellTable, min_specificity: float) -> Bounded:
+def threshold_at_specificity(table: CellTable, min_specificity: float) -> Threshold:
     """Bound the threshold of `sensitivity_at_specificity`, as `threshold_at_fpr`."""
     return _of_limit(table, lambda fp, tn: reaches(tn, fp, min_specificity))
 
 
-def threshold_at_sensitivity(table: CellTable, min_sensitivity: float) -> Bounded:
+def threshold_at_sensitivity(table: CellTable, min_sensitivity: float) -> Threshold:
     """Bound the highest threshold with a sensitivity of at least `min_sensitivity`."""
     if not table.estimate.n_pos:
-        return Bounded(math.nan)
+        return Threshold(math.nan)
     return hull(table, _reached(table.estimate, min_sensitivity))
 
 
@@ -115,11 +115,11 @@ def equal_error_rate(table: CellTable) -> Bounded:
     return outward(_equal_error_rate(table.high), value, _equal_error_rate(table.low))
 
 
-def equal_error_rate_threshold(table: CellTable) -> Bounded:
+def equal_error_rate_threshold(table: CellTable) -> Threshold:
     """Bound the highest threshold at which the FPR is at least the FNR."""
     points = table.estimate
     if not (points.n_pos and points.n_neg):
-        return Bounded(math.nan)
+        return Threshold(math.nan)
     tp, fp = points.exact_tp, points.exact_fp
     n_pos, n_neg = tp[-1].to_fraction(), fp[-1].to_fraction()
 
@@ -134,12 +134,12 @@ def youden_j(table: CellTable) -> Bounded:
     return of_sums(table, _youden_j)
 
 
-def youden_j_threshold(table: CellTable) -> Bounded:
+def youden_j_threshold(table: CellTable) -> Threshold:
     """Bound the threshold of `youden_j`, the highest of several."""
     points = table.estimate
     n_pos, n_neg = points.n_pos, points.n_neg
     if not (n_pos and n_neg):
-        return Bounded(math.nan)
+        return Threshold(math.nan)
     tp, fp = points.exact_tp, points.exact_fp
     tn = fp[-1] - fp
 
@@ -154,11 +154,11 @@ def youden_j_threshold(table: CellTable) -> Bounded:
     first = first_of_highest(near, exact)
     threshold = float(table.lo[first])
     if table.is_exact:
-        return Bounded(threshold)
+        return Threshold(threshold)
     highest = points.tp / n_pos + (n_neg - min_fp(table).near_floats()) / n_neg
     can_hold = (highest >= near[first] * (1.0 - ROUNDING)) & table.pos.is_positive()
     cells = np.flatnonzero(can_hold)
-    return Bounded(threshold, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
+    return Threshold(threshold, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
 
 
 def min_cost(table: CellTable, fp_cost: float, fn_cost: float, prevalence: float | None) -> Bounded:
@@ -218,11 +218,11 @@ def _reached(points: Points, min_sensitivity: float) -> int:
     return int(reaches(tp, tp[-1] - tp, min_sensitivity).argmax())
 
 
-def _of_limit(table: CellTable, holds: Limit) -> Bounded:
+def _of_limit(table: CellTable, holds: Limit) -> Threshold:
     """Bound the threshold of the highest sensitivity that keeps a limit on false positives."""
     points = table.estimate
     if not (points.n_pos and points.n_neg):
-        return Bounded(math.nan)
+        return Threshold(math.nan)
     n_neg = points.exact_fp[-1]
     held = int(np.count_nonzero(holds(points.exact_fp, n_neg - points.exact_fp)))
     fewest = min_fp(table)

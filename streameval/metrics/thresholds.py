@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves
-from streameval.metrics.bounded import ROUNDING, Bounded, BoundedArray
+from streameval.metrics.bounded import ROUNDING, Bounded, BoundedArray, Threshold
 from streameval.metrics.envelope import of_shares
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.shares import reaches
@@ -143,7 +143,7 @@ def f_at(table: CellTable, threshold: float, beta: float) -> Bounded:
     )
 
 
-def threshold_at_precision(table: CellTable, min_precision: float) -> Bounded:
+def threshold_at_precision(table: CellTable, min_precision: float) -> Threshold:
     """Bound the threshold of the highest recall with a precision of at least `min_precision`.
 
     If there are several, it is the one with the highest precision, which is also the highest one;
@@ -158,7 +158,7 @@ def threshold_at_precision(table: CellTable, min_precision: float) -> Bounded:
     return of_highest_recall(table, last, reaches(points.exact_tp, fewest, min_precision))
 
 
-def of_highest_recall(table: CellTable, last: int | None, can_reach: Mask) -> Bounded:
+def of_highest_recall(table: CellTable, last: int | None, can_reach: Mask) -> Threshold:
     """Bound the threshold of the highest recall that reaches a limit, the highest of several.
 
     Parameters
@@ -170,7 +170,7 @@ def of_highest_recall(table: CellTable, last: int | None, can_reach: Mask) -> Bo
 
     Returns
     -------
-    Bounded
+    Threshold
         nan if no threshold that finds a positive can reach it.
     """
     points = table.estimate
@@ -182,22 +182,22 @@ def of_highest_recall(table: CellTable, last: int | None, can_reach: Mask) -> Bo
     can_hold = can_reach & table.pos.is_positive() & (cell >= first)
     cells = np.flatnonzero(can_hold & (is_mixed | ~is_past))
     if not len(cells):
-        return Bounded(math.nan)
+        return Threshold(math.nan)
     # if no lower end reaches it, the upper end of a cell is best
     best = points.tp[cells] / (points.tp + min_fp(table).near_floats())[cells]
     value = float(table.lo[first] if is_found else table.hi[cells[best.argmax()]])
     if table.is_exact:
-        return Bounded(value)
+        return Threshold(value)
     low = float(table.lo[cells[-1]])
     if is_past[cells[-1]]:
         low = math.nextafter(low, math.inf)
-    return Bounded(value, low, float(table.hi[cells[0]]))
+    return Threshold(value, low, float(table.hi[cells[0]]))
 
 
-def hull(table: CellTable, cell: int) -> Bounded:
+def hull(table: CellTable, cell: int) -> Threshold:
     """Bound a threshold that is one of the scores of a cell, and reached at its lower end."""
     low = float(table.lo[cell])
-    return Bounded(low, low, float(table.hi[cell]))
+    return Threshold(low, low, float(table.hi[cell]))
 
 
 def _first_with_recall_of(points: Points, index: int) -> int:
@@ -206,20 +206,20 @@ def _first_with_recall_of(points: Points, index: int) -> int:
     return bisect_left(range(index), tp[index].to_fraction(), key=lambda at: tp[at].to_fraction())
 
 
-def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
+def best_f(table: CellTable, beta: float) -> tuple[Bounded, Threshold]:
     """Bound the highest F and its threshold, the highest of several."""
     n_pos = table.estimate.n_pos
     if not n_pos:
-        return Bounded(math.nan), Bounded(math.nan)
+        return Bounded(math.nan), Threshold(math.nan)
     value = curves.best_f(table.estimate, beta)
     best = curves.f_scores(table.estimate.tp, min_fp(table).near_floats(), n_pos, beta)
     can_hold = (best >= value * (1.0 - ROUNDING)) & table.pos.is_positive()
     bounded = of_shares(table, lambda points: curves.best_f(points, beta))
     threshold = float(table.lo[curves.best_f_index(table.estimate, beta)])
     if table.is_exact:
-        return bounded, Bounded(threshold)
+        return bounded, Threshold(threshold)
     cells = np.flatnonzero(can_hold)
-    return bounded, Bounded(threshold, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
+    return bounded, Threshold(threshold, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
 
 
 def min_fp(table: CellTable) -> FixedPoint:

@@ -431,7 +431,7 @@ def _value(newest: Point | None, index: int, level: float) -> Html:
     reading = Reading(math.nan) if newest is None else newest.readings[index]
     if math.isnan(reading.value):
         return element("p", element("span", DASH, class_="big"), class_="reading")
-    parts = [element("span", number(float(reading.value)), class_="big")]
+    parts = [element("span", number(reading.value), class_="big")]
     if reading.is_open:
         certified = f"certified {_hull(reading.certified)}"
         parts += [Html(" "), element("span", certified, class_="within")]
@@ -484,7 +484,7 @@ def _cell(reading: Reading) -> str:
     likely = ""
     if reading.sampling is not None:
         likely = f"<small>{interval(*reading.sampling, _DECIMALS)}</small>"
-    return f"<td>{number(float(reading.value))}{inside}{likely}</td>"
+    return f"<td>{number(reading.value)}{inside}{likely}</td>"
 
 
 def _hull(certified: Interval) -> str:
@@ -504,7 +504,7 @@ def _spoken(card: Card, series: Series, frame: _Frame) -> str:
     if math.isnan(reading.value):
         now = "undefined in the newest mature pane"
     else:
-        now = number(float(reading.value))
+        now = number(reading.value)
         if reading.is_open:
             low, high = reading.certified
             now += f", certified between {number(float(low))} and {number(float(high))}"

@@ -123,7 +123,7 @@ def _decimals(cells: Iterable[Reading | None], *, with_ends: bool = True) -> int
     held = [cell for cell in cells if cell is not None and not cell.is_count]
     opened = [cell.certified for cell in held if cell.is_open]
     ends = [*opened, *(cell.sampling for cell in held if cell.sampling)] if with_ends else []
-    values = [float(cell.value) for cell in held] + [end for pair in ends for end in pair]
+    values = [cell.value for cell in held] + [end for pair in ends for end in pair]
     return common_decimals(values, max([4, *(decimals_of(*pair) for pair in opened)]))
 
 
@@ -134,7 +134,7 @@ def _value_cell(cell: Reading | None, decimals: int) -> Html:
 
 
 def _value(cell: Reading, decimals: int, sign: str = "") -> Html:
-    text = count(cell.value) if cell.is_count else fixed(float(cell.value), decimals)
+    text = count(cell.value) if cell.is_count else fixed(cell.value, decimals)
     return element("span", f"{sign}{text}", class_="value")
 
 

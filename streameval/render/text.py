@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, takewhile
 
 from streameval.errors import InvalidInputError
+from streameval.metrics.bounded import Threshold
 from streameval.metrics.table import Interval
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "printable_lines",
     "shorten",
     "shorten_middle",
+    "significant",
 ]
 
 WIDTH = 80
@@ -48,6 +50,7 @@ def numbers(values: Sequence[float], decimals: int = 6) -> list[str]:
 
     There are more decimals where a small number would lose its digits, and fewer where a large one
     has none that float64 would keep. A number that this format cannot show has its own format.
+    A threshold has all of its digits, so that it reads back equal.
 
     >>> numbers([54.542376, 2974.8708, 0.498324, 442])
     ['54.542376', '2974.870800', '0.498324', '442']
@@ -60,7 +63,7 @@ def numbers(values: Sequence[float], decimals: int = 6) -> list[str]:
 
 def common_decimals(values: Iterable[float], decimals: int = 6) -> int:
     """Count the decimals with which `numbers` writes fractions."""
-    fractions = [abs(value) for value in values if not isinstance(value, int)]
+    fractions = [abs(value) for value in values if not isinstance(value, (int, Threshold))]
     shown = [size for size in fractions if _SMALLEST <= size < _LARGEST]
     if not shown:
         return decimals
@@ -74,11 +77,22 @@ def number(value: float) -> str:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Write a count in full, and another number with `decimals` decimals if these can show it."""
+    """Write a count in full, and another number with `decimals` decimals if these can show it.
+
+    >>> fixed(0.123456789, 3), fixed(Threshold(0.123456789), 3)
+    ('0.123', '0.123456789')
+    """
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, Threshold):
+        return str(value)
     digits = 3 if abs(value) < 1 else 6
     return f"{value:.{decimals}f}" if is_fixed(value) else f"{value:.{digits}g}"
+
+
+def significant(value: float) -> str:
+    """Write a number with six significant digits, and a threshold with all of them."""
+    return str(value) if isinstance(value, Threshold) else f"{value:.6g}"
 
 
 def is_fixed(value: float) -> bool:

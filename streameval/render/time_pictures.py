@@ -139,7 +139,7 @@ def time_table(panes: Sequence[Pane], metric: str, level: float) -> Html:
     columns = {
         "Rows": numbers([pane.rows for pane in shown], _DECIMALS),
         "Labelled": numbers([pane.labelled for pane in shown], _DECIMALS),
-        metric: numbers([float(reading.value) for reading in readings], _DECIMALS),
+        metric: numbers([reading.value for reading in readings], _DECIMALS),
         "Certified interval": intervals(certified, _DECIMALS),
         f"{percent(level)} interval": intervals([one.sampling for one in readings], _DECIMALS),
     }

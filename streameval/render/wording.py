@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from streameval.metrics.bounded import Threshold
 from streameval.render.markup import Html, element
 from streameval.render.text import fixed, is_fixed, shorten
 
@@ -43,12 +44,16 @@ def label(name: object, width: int = 24) -> Html:
 def number(value: float) -> str:
     """Write a metric with four decimals, and small or large ones with significant digits.
 
+    A threshold has all of its digits.
+
     >>> number(0.5), number(-2974.1395), number(1.5e-7), number(2e300)
     ('0.5000', '-2,974.14', '1.5e-07', '2e+300')
     """
     magnitude = abs(value)
     if math.isnan(value):
         return "\N{EN DASH}"
+    if isinstance(value, Threshold):
+        return str(value)
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     if magnitude >= 1e6 or 0 < magnitude < 1e-3:

@@ -11,7 +11,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.terminal import Note
-from streameval.render.text import chance_title
+from streameval.render.text import chance_title, significant
 from streameval.results.names import METRIC, MetricName, parse_metric
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def decide(condition: Condition, change: Change, level: float) -> Note:
     "failed" if the condition holds for all of them, "passed" if for none, and otherwise
     "undecided". It is "undecided" too if a value is undefined.
     """
-    values = f"{change.before.value:.6g} to {change.after.value:.6g}"
+    values = f"{significant(change.before.value)} to {significant(change.after.value)}"
     text = f"{condition.text}: {values}, {change.difference:+.6g}"
     if math.isnan(change.difference):
         return Note("undecided", f"{condition.text}: {values}, so the change is undefined.")
