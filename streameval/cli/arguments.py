@@ -46,7 +46,7 @@ examples:
   streameval eval predictions.jsonl.gz
   streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
   streameval eval log.jsonl --json --require 'accuracy>=0.9'
-  streameval eval both.csv --pred old --versus new
+  streameval eval both.csv --pred new --versus old
   zcat log.gz | streameval eval - --score probability --threshold 0.8
   streameval eval prices.csv --task regression --pred guess --require 'rmse<=60'
   streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'
@@ -530,7 +530,7 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
         group,
         (
             *("--versus", values.columns, "COLUMN"),
-            "the column of a second model, B; --pred or --score is the column of model A",
+            "the column of another model, B; --pred or --score is that of A; differences are A - B",
         ),
         (
             *("--weight", None, "COLUMN"),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import attrs
 
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Interval, Reading
 
-__all__ = ["Change"]
+__all__ = ["Change", "Samples"]
+
+Samples = Literal["independent", "alike", "paired"]
 
 
 @attrs.frozen
@@ -20,10 +23,18 @@ class Change:
     ----------
     before, after : Reading
         The readings of the two states.
+    samples : {"independent", "alike", "paired"}
+        What the states are of: samples that are assumed to be independent; the same, although they
+        have equally many rows of each class, which two models on the same rows have too; or the
+        same units, as the queries of two rankings.
+    paired : (float, float), optional
+        The sampling interval of the difference on the same units.
     """
 
     before: Reading
     after: Reading
+    samples: Samples = "independent"
+    paired: Interval | None = None
 
     @property
     def difference(self) -> float:
@@ -53,14 +64,16 @@ class Change:
 
     @property
     def sampling(self) -> Interval | None:
-        """The sampling interval of the difference of two independent samples.
+        """The sampling interval of the difference: paired, or of two independent samples.
 
-        This is the method of variance estimates recovery: each end combines the distances to the
-        relevant ends of both intervals (Newcombe, "Interval estimation for the
+        The latter is the method of variance estimates recovery: each end combines the distances
+        to the relevant ends of both intervals (Newcombe, "Interval estimation for the
         difference between independent proportions", 1998; Zou and Donner, "Construction of
         confidence limits about effect measures", 2008). None if either has no interval.
         """
         a, b = self.before, self.after
+        if self.samples == "paired":
+            return self.paired
         if a.sampling is None or b.sampling is None:
             return None
         (a_low, a_high), (b_low, b_high) = a.sampling, b.sampling

@@ -35,6 +35,7 @@ __all__ = [
     "matthews_gradient",
     "normal_quantile",
     "on_logit_scale",
+    "paired_proportions",
     "perfect_agreement",
     "ratio_gradient",
     "table_deviation",
@@ -46,6 +47,48 @@ Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 
 UNDEFINED: Interval = (math.nan, math.nan)
+
+
+def paired_proportions(only_a: float, only_b: float, n: float, z: float) -> Interval:
+    """Compute Tango's score interval of the difference of two proportions of the same examples.
+
+    The limits are the differences d at which the score statistic
+
+        (only_a - only_b - n d) / sqrt(n (2 q + d (1 - d)))
+
+    is `z` and ``-z``, with q the most likely share of `only_b` given d. Without examples that only
+    one has, it reaches ``z**2 / (n + z**2)`` to both sides. Tango, Equivalence test and confidence
+    interval for the difference in proportions for the paired-sample design (1998).
+
+    Parameters
+    ----------
+    only_a, only_b : float
+        The weights of the examples that are hits of one alone.
+    n : float
+        The weight of all examples, above zero.
+    z : float
+        The number of deviations.
+    """
+    return -_upper_limit(only_b, only_a, n, z), _upper_limit(only_a, only_b, n, z)
+
+
+def _upper_limit(more: float, less: float, n: float, z: float) -> float:
+    """Find the difference above the observed one at which the score statistic is ``-z``."""
+
+    def is_below(d: float) -> bool:
+        linear = (2.0 * n - more + less) * d - more - less
+        root = math.sqrt(linear**2 + 8.0 * n * less * d * (1.0 - d))
+        # of the two forms of the root of a quadratic equation, the one without cancellation
+        if linear > 0.0:
+            share = 2.0 * less * d * (1.0 - d) / (root + linear)
+        else:
+            share = (root - linear) / (4.0 * n)
+        return n * d - more + less < z * math.sqrt(n * max(2.0 * share + d * (1.0 - d), 0.0))
+
+    low, high = (more - less) / n, 1.0
+    while low < (middle := (low + high) / 2.0) < high:
+        low, high = (middle, high) if is_below(middle) else (low, middle)
+    return high
 
 
 def normal_quantile(level: float) -> float:

@@ -59,12 +59,19 @@ def two_sided_pvalue(difference: float, deviation: float) -> float:
 
 
 def _interval(
-    difference: float, deviation: float, z: float, *, low: float, high: float
+    difference: float, deviation: float, z: float, n: float, *, low: float, high: float
 ) -> Interval:
-    """Compute the interval of `z` deviations within a range; nan without a deviation."""
-    if not deviation > 0.0:
+    """Compute the interval of `z` deviations within a range.
+
+    If none of n rows differs from the others, rows elsewhere may: then the interval is that of a
+    share of 0 of n, by Wilson, of the distance to either end of the range.
+    """
+    if deviation > 0.0:
+        return max(difference - z * deviation, low), min(difference + z * deviation, high)
+    if deviation != 0.0 or math.isinf(high - low):
         return math.nan, math.nan
-    return max(difference - z * deviation, low), min(difference + z * deviation, high)
+    share = z**2 / (n + z**2)
+    return difference + share * (low - difference), difference + share * (high - difference)
 
 
 @attrs.frozen
@@ -118,7 +125,8 @@ class Means:
 
     def interval(self, z: float) -> Interval:
         """Compute the interval of the difference."""
-        return _interval(self.difference, self._deviation, z, low=-self.largest, high=self.largest)
+        ends = {"low": -self.largest, "high": self.largest}
+        return _interval(self.difference, self._deviation, z, float(self.n.to_fraction()), **ends)
 
     @property
     def _deviation(self) -> float:
@@ -130,7 +138,8 @@ def mean_interval(
 ) -> Interval:
     """Compute the interval of `z` deviations of the mean of a loss in [0, largest]."""
     deviation = mean_deviation(total, squares, n)
-    return _interval(mean(total, n), deviation, z, low=0.0, high=largest)
+    size = float(n.to_fraction())
+    return _interval(mean(total, n), deviation, z, size, low=0.0, high=largest)
 
 
 def mean_deviation(total: ExactSum, squares: ExactSum, n: FixedPoint) -> float:
@@ -201,8 +210,10 @@ class Areas:
     def interval(self, z: float) -> Interval:
         """Compute the interval of `z` deviations, wide enough for all possible data sets."""
         found, reach = self.difference, self.deviation.high
-        low, _ = _interval(found.low, reach, z, low=-1.0, high=1.0)
-        _, high = _interval(found.high, reach, z, low=-1.0, high=1.0)
+        points = self.tables[0].estimate
+        n = min(points.n_pos, points.n_neg)
+        low, _ = _interval(found.low, reach, z, n, low=-1.0, high=1.0)
+        _, high = _interval(found.high, reach, z, n, low=-1.0, high=1.0)
         return low, high
 
 

@@ -21,11 +21,11 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import confusion, intervals
 from streameval.metrics.confusion import ClassMetric
 from streameval.metrics.confusion_table import TABLE
+from streameval.metrics.evidence import mcnemar_pvalue
 from streameval.metrics.label_counts import LabelCounts
-from streameval.metrics.paired import two_sided_pvalue
 from streameval.states.confusion import MatrixCounts
 
-__all__ = ["Decisions"]
+__all__ = ["Decisions", "share_difference"]
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
@@ -43,6 +43,30 @@ _CORRELATIONS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
+def share_difference(only_a: float, only_b: float, n: float, z: float) -> Interval:
+    """Compute the interval of the difference of two shares of the same examples.
+
+    Tango's score interval, made to contain 0 exactly where the p-value of McNemar's exact test is
+    at least that of `z`. The exact test asks for more than the score statistic, so this only
+    widens the interval, up to 0.
+
+    Parameters
+    ----------
+    only_a, only_b : float
+        The weights of the examples that are hits of A, or of B, alone.
+    n : float
+        The weight of all examples; without any, the interval is nan.
+    z : float
+        The number of deviations.
+    """
+    if not n:
+        return intervals.UNDEFINED
+    low, high = intervals.paired_proportions(only_a, only_b, n, z)
+    if mcnemar_pvalue(int(only_a), int(only_b)) < math.erfc(z / math.sqrt(2.0)):
+        return low, high
+    return min(low, 0.0), max(high, 0.0)
+
+
 @attrs.frozen(eq=False)
 class Decisions:
     """A metric of the confusion matrices of two models, and its difference.
@@ -55,18 +79,21 @@ class Decisions:
         The weights by truth, decision of A, and decision of B.
     counts_a, counts_b : LabelCounts
         The counts of each model.
+    is_whole : bool
+        Whether all weights were whole, which McNemar's test needs.
     """
 
     name: str
     joint: Floats
     counts_a: LabelCounts
     counts_b: LabelCounts
+    is_whole: bool
 
     @classmethod
     def of(cls, name: str, n: FixedPoint, joint: FixedPoint, config: ConfusionConfig) -> Self:
         """Sum the joint counts over either model."""
         a, b = (_counts(n, joint.sum(axis=axis), config) for axis in (2, 1))
-        return cls(name, joint.near_floats(), a, b)
+        return cls(name, joint.near_floats(), a, b, joint.is_whole)
 
     @property
     def a(self) -> float:
@@ -85,8 +112,18 @@ class Decisions:
 
     @property
     def pvalue(self) -> float:
-        """The two-sided p-value of the difference."""
-        return two_sided_pvalue(self.difference, math.sqrt(self._variance))
+        """The two-sided p-value: the least level at which `interval` excludes 0."""
+        if self._of_one_class is not None:
+            only_a, only_b, n = self._of_one_class
+            is_defined = n > 0.0 and self.is_whole
+            return mcnemar_pvalue(int(only_a), int(only_b)) if is_defined else math.nan
+        square, (variance, unit) = self.difference**2, self._variances
+        if math.isnan(variance) or not square:
+            return math.nan if math.isnan(variance) else 1.0
+        # of the z at which the interval ends at 0: z**2 (variance + z**2 unit) = difference**2
+        return math.erfc(
+            math.sqrt(square / (variance + math.sqrt(variance**2 + 4.0 * unit * square)))
+        )
 
     def interval_a(self, z: float) -> Interval:
         """Compute the interval of the metric of A."""
@@ -97,24 +134,53 @@ class Decisions:
         return self._interval(self.counts_b, z)
 
     def interval(self, z: float) -> Interval:
-        """Compute the interval of the difference, treated as a share of its range."""
-        difference, variance = self.difference, self._variance
-        if not variance > 0.0:
+        """Compute the interval of the difference, which few disagreements do not make narrow.
+
+        A share of one class has `share_difference`. Otherwise, the variance is that of the counts
+        and, of each true class, of ``z**2`` further examples on which one model alone is right,
+        either one on half of them: without disagreements, that is the reach of a score interval.
+        """
+        if self._of_one_class is not None:
+            return share_difference(*self._of_one_class, z)
+        difference, (variance, unit) = self.difference, self._variances
+        largest = 2.0 if self.name in _CORRELATIONS else 1.0
+        reach = z * math.sqrt(variance + z**2 * unit)
+        if math.isnan(reach):
             return intervals.UNDEFINED
-        span = 4.0 if self.name in _CORRELATIONS else 2.0
-        share = 0.5 + difference / span
-        draws = intervals.effective_draws(share, variance / span**2, math.nan)
-        low, high = intervals.wilson(share, draws, z)
-        return (low - 0.5) * span, (high - 0.5) * span
+        return max(difference - reach, -largest), min(difference + reach, largest)
 
     @property
-    def _variance(self) -> float:
-        """The linear variance of the difference; nan where a metric is undefined."""
+    def _of_one_class(self) -> tuple[float, float, float] | None:
+        """The examples of a class that one model alone gets right, and all of them.
+
+        None unless the metric is the share of one true class that is right.
+        """
+        config = self.counts_a.config
+        if not (config.is_binary and self.name in ("recall", "specificity")):
+            return None
+        own = config.positive_position if self.name == "recall" else 1 - config.positive_position
+        joint = self.joint[own]
+        return float(joint[own, 1 - own]), float(joint[1 - own, own]), math.fsum(joint.ravel())
+
+    @property
+    def _variances(self) -> tuple[float, float]:
+        """The linear variance of the difference, and that of one disagreement of each true class.
+
+        nan where a metric is undefined.
+        """
         if math.isnan(self.difference) or not self.counts_a.n:
-            return math.nan
+            return math.nan, math.nan
         by_a, by_b = (self._gradient(counts) for counts in (self.counts_a, self.counts_b))
-        gradient = by_a[:, :, None] - by_b[:, None, :]
-        return math.fsum((self.joint * gradient * gradient).ravel())
+        square = (by_a[:, :, None] - by_b[:, None, :]) ** 2
+        classes = np.flatnonzero(self.joint.any(axis=(1, 2)))
+        a_alone, b_alone = (
+            square[(classes, classes) if first else (classes, slice(None), classes)]
+            for first in (True, False)
+        )
+        n_wrong = len(square) - 1
+        both_right = square[classes, classes, classes]
+        unit = (a_alone.sum(axis=1) + b_alone.sum(axis=1)) / 2.0 - both_right
+        return math.fsum((self.joint * square).ravel()), math.fsum(unit / n_wrong)
 
     def _value(self, counts: LabelCounts) -> float:
         value: float = TABLE[self.name].value(counts)

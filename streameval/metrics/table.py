@@ -107,6 +107,8 @@ class Metric:
         As TeX.
     heading : str
         The title on pages, which leave out metrics without one.
+    subtracts : str
+        What is subtracted from what, which tables say behind the name of a difference.
     better : {"higher", "lower", ""}
         The better direction, if there is one.
     certified : bool
@@ -150,6 +152,7 @@ class Metric:
     )
     formula: str = ""
     heading: str = ""
+    subtracts: str = ""
     better: Literal["higher", "lower", ""] = ""
     certified: bool = False
     sampling: Callable[..., Interval] | None = None

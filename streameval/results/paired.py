@@ -18,9 +18,9 @@ from streameval.metrics.evidence import (
     paired_evidence,
     refuse_fractions,
 )
-from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
+from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.paired import Areas, Means
-from streameval.metrics.paired_decisions import Decisions
+from streameval.metrics.paired_decisions import Decisions, share_difference
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
@@ -33,6 +33,7 @@ __all__ = ["PairedResult"]
 
 _WHY_NONE = "fractional weights have none"
 _IS_TEST = "it is a test itself"
+_SUBTRACTS = " (A - B)"
 _NO_TEST = "its test is for one look; accuracy has one that may be looked at any time"
 
 
@@ -216,9 +217,10 @@ class PairedResult(Result):
     def confidence(self, name: str, *, level: float = 0.95) -> Interval:
         """Compute the sampling interval of a metric of a model, or of a difference.
 
-        Accuracies have Wilson's interval, and their difference has Wilson's interval with the
-        number of draws that matches its variance. Areas have DeLong's interval, and losses the
-        interval of a normal mean.
+        Accuracies have Wilson's interval, and their difference has Tango's, which contains 0
+        exactly where `mcnemar_pvalue` is at least ``1 - level``. Differences of other metrics of
+        decisions contain 0 exactly where their p-value is. Areas have DeLong's interval, and
+        losses the interval of a normal mean.
 
         Parameters
         ----------
@@ -230,7 +232,7 @@ class PairedResult(Result):
         Returns
         -------
         (low, high)
-            nan without examples, or if nothing varies.
+            nan without examples.
 
         Raises
         ------
@@ -282,7 +284,8 @@ class PairedResult(Result):
             return Decisions.of(name, state.n, state.joint, config.labels)
         if name in config.losses:
             sums = dict(zip(config.losses, state.loss_sums(), strict=True))
-            return Means(sums[name], state.n, LARGEST_LOSS[name])
+            largest = math.inf if config.classes is None else LARGEST_LOSS[name]
+            return Means(sums[name], state.n, largest)
         assert state.pairs is not None  # noqa: S101 - for areas they are kept
         return Areas.of(state.pairs, config.scale)
 
@@ -310,14 +313,8 @@ def _of_accuracy(name: str) -> Any:
 
 
 def _of_difference(result: PairedResult, z: float) -> Interval:
-    """Treat (1 + difference) / 2 as a mean of draws of 0, 1/2 and 1."""
-    if not result.n:
-        return math.nan, math.nan
-    difference = result.difference
-    moved = (result.n_only_a + result.n_only_b) / result.n
-    value, variance = (1.0 + difference) / 2.0, (moved - difference**2) / (4.0 * result.n)
-    low, high = wilson(value, effective_draws(value, variance, result.n), z)
-    return 2.0 * low - 1.0, 2.0 * high - 1.0
+    """Compute the interval that agrees with McNemar's test."""
+    return share_difference(result.n_only_a, result.n_only_b, result.n, z)
 
 
 def _rows_of_decisions() -> Iterator[Metric]:
@@ -406,6 +403,7 @@ def _rows_of(
         Metric(
             name=f"{measure}_difference",
             heading=f"{heading}, A minus B",
+            subtracts=_SUBTRACTS,
             help=f"{measure}_a minus {measure}_b.",
             notes=test,
             value=_number(measure, "difference"),
@@ -461,6 +459,7 @@ PairedResult.TABLE = Table(
     Metric(
         name="difference",
         heading="Difference, A minus B",
+        subtracts=_SUBTRACTS,
         help="The accuracy of A minus that of B, in [-1, 1]; nan without examples.",
         formula=r"\frac{n_A - n_B}{n}",
         sampling=_of_difference,

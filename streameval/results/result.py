@@ -246,7 +246,11 @@ class Result(Cached, Comparable):
     def sheet(self, level: float) -> Sheet:
         """Return the content of the report: the size, and the metrics with their intervals."""
         readings = self.readings(level).items()
-        shown = {name: reading for name, reading in readings if not reading.is_count}
+        shown = {
+            f"{name}{self._row(name).subtracts}": reading
+            for name, reading in readings
+            if not reading.is_count
+        }
         return [self._sizes, reading_grid(shown, level, caption=self._remark)]
 
     def text(self, level: float) -> str:

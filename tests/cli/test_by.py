@@ -461,7 +461,7 @@ def test_memory_of_rows_by_value_is_that_of_their_states_and_buffers():
             "slice v": np.full(20_000, f"v{n}", object),
         }
         rows.update(batch)
-    cells = 3 * 20_000 * 10  # a key, which is both ends, and two counts below 256
+    cells = 3 * 20_000 * 11  # a key, the distance of the ends, and two counts
     assert cells < rows.measured() < cells + 3 * 15_000
 
 

@@ -113,7 +113,8 @@ def test_diff_puts_intervals_below_where_they_do_not_fit(call, save):
     a, b = save("a.state", curve(500, 0, 32)), save("b.state", curve(500, 1, 32))
     above, below = call("diff", a, b).out.split("\n\n")[1:]
     assert above.splitlines()[0].split() == ["metric", "A", "B", "B", "-", "A"]
-    head, first, second, *rest = below.splitlines()
+    head, first, second, *rest, caption = below.splitlines()
+    assert caption == "Intervals assume independent samples; for the same rows: eval --versus."
     assert " ".join(head.split()) == "metric certified interval 95% interval"
     assert (first.count("["), second.count("["), {line.count("[") for line in rest}) == (2, 2, {1})
     assert "\nn " in above
@@ -152,10 +153,9 @@ def test_diff_of_several_states_judges_each_and_writes_a_line_of_json_of_each(ca
     names = a, b, c = [save(f"{n}.state", right(n, 100)) for n in (80, 70, 90)]
     done = call("diff", *names, "--fail-on", "accuracy drops 0.01", "--json")
     assert done.code == 1
-    assert [line.split(": ")[1:3] for line in done.err.splitlines()] == [
-        ["failed", b],
-        ["passed", c],
-    ]
+    *notes, failed, passed = [line.split(": ")[1:3] for line in done.err.splitlines()]
+    assert [name for name, _ in notes] == ["note"] * 2
+    assert [failed, passed] == [["failed", b], ["passed", c]]
     pairs = [call("diff", a, other, "--json").out for other in (b, c)]
     assert done.out == "".join(pairs)
 
@@ -294,7 +294,7 @@ def test_diff_decides_a_condition_of_a_member(call, save):
     names = save("a.state", member(8)), save("b.state", member(6))
     done = call("diff", *names, "--fail-on", "cm/recall drops 20%", "--fail-on", "fit/mae drops 0")
     assert done.code == 1
-    assert [line.split(": ")[1:3] for line in done.err.splitlines()] == [
+    assert [line.split(": ")[1:3] for line in done.err.splitlines()[1:]] == [
         ["failed", "cm/recall drops 20%"],
         ["passed", "fit/mae drops 0"],
     ]
@@ -312,7 +312,7 @@ def test_readings_at_once_are_those_one_by_one(kind, level):
 
 def test_diff_names_the_options_that_differ(call, save):
     a = save("a.state", right(8, 10, threshold=0.5))
-    b = save("b.state", right(8, 10, threshold=0.7, include_unseen=True))
+    b = save("b.state", right(8, 12, threshold=0.7, include_unseen=True))
     assert call("diff", a, b).err == (
         "streameval: note: counted with different options: threshold (0.5 and 0.7), "
         "include_unseen (False and True).\n"
@@ -555,7 +555,8 @@ def test_condition_is_decided_as_for_every_value_within_the_bounds(text):
             1,
             (
                 "failed: accuracy drops 0.1: 0.8 to 0.7, -0.1, "
-                "within chance: 95% interval [-0.216734, +0.0202494]."
+                "perhaps of the same rows (see --versus); if the samples are independent: "
+                "95% interval [-0.216734, +0.0202494]."
             ),
         ),
         (
@@ -563,7 +564,8 @@ def test_condition_is_decided_as_for_every_value_within_the_bounds(text):
             0,
             (
                 "passed: accuracy rises 0: 0.8 to 0.7, -0.1, "
-                "within chance: 95% interval [-0.216734, +0.0202494]."
+                "perhaps of the same rows (see --versus); if the samples are independent: "
+                "95% interval [-0.216734, +0.0202494]."
             ),
         ),
         ("n drops 0", 0, "passed: n drops 0: 100 to 100, +0."),
@@ -571,13 +573,94 @@ def test_condition_is_decided_as_for_every_value_within_the_bounds(text):
 )
 def test_diff_decides_a_condition(condition, code, line, call, pair):
     done = call("diff", *pair, "--fail-on", condition)
-    assert (done.code, done.err) == (code, f"streameval: {line}\n")
+    assert (done.code, done.err.splitlines()[-1]) == (code, f"streameval: {line}")
 
 
-def test_diff_says_that_a_change_is_beyond_chance(call, save):
-    names = save("a.state", right(800, 1000)), save("b.state", right(700, 1000))
+@pytest.mark.parametrize(("n", "side"), [(1002, "beyond"), (60, "within")])
+def test_diff_says_whether_chance_explains_a_change_of_independent_samples(call, save, n, side):
+    names = save("a.state", right(n * 8 // 10, n)), save("b.state", right(n * 7 // 10, n + 1))
     done = call("diff", *names, "--fail-on", "accuracy drops 0.01", "--level", "0.99")
-    assert ", beyond chance: 99% interval [-0.14" in done.err
+    assert f", {side} chance if the samples are independent: 99% interval [-0." in done.err
+    assert "note" not in done.err
+    assert "Intervals assume independent samples" in call("diff", *names).out
+
+
+def labels(n, n_wrong):
+    true = np.arange(n) % 2
+    return true, np.where(np.arange(n) < n_wrong, 1 - true, true)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda true, pred: se.ConfusionAccumulator(2).update(true, pred),
+        lambda true, pred: se.PRCurveSketch().update(true, pred / 2 + 0.1),
+        lambda true, pred: se.CalibrationAccumulator().update(true, pred / 2 + 0.1),
+        lambda true, pred: se.RegressionAccumulator().update(true, pred),
+        lambda true, pred: se.RankingAccumulator(["map"]).update(
+            true.reshape(-1, 2), pred.reshape(-1, 2) + 0.1
+        ),
+        lambda true, pred: se.PRCurveSketch(classes=2).update(
+            true, np.stack([1 - pred, pred], axis=1) * 1.0
+        ),
+        lambda true, pred: se.Collection({"c": se.ConfusionAccumulator(2)}).update(true, pred),
+    ],
+    ids=["confusion", "curve", "calibration", "regression", "ranking", "classes", "collection"],
+)
+def test_diff_does_not_judge_states_that_may_count_the_same_rows(call, save, make):
+    same = save("a.state", make(*labels(40, 4))), save("b.state", make(*labels(40, 9)))
+    done = call("diff", *same)
+    assert "a.state and b.state count equally many rows" in done.err
+    assert "Intervals assume" not in done.out
+    other = save("c.state", make(*labels(44, 9)))
+    assert "count equally many" not in call("diff", same[0], other).err
+    assert "count equally many" not in call("diff", same[0], same[0]).err
+    empty = save("d.state", make(*labels(0, 0)))
+    assert "count equally many" not in call("diff", empty, empty).err
+    metrics = call("diff", *same, "--json").json["metrics"].values()
+    assert {one["samples"] for one in metrics if "interval" in one} <= {"alike"}
+
+
+def ranking(scores, queries, **options):
+    made = se.RankingAccumulator(["map", "mrr"], per_query=True, **options)
+    return made.update(np.tile([0, 1, 0, 1], (len(scores), 1)), scores, query=queries)
+
+
+def test_diff_pairs_rankings_by_query(call, save):
+    random = np.random.default_rng(3)
+    old = random.random((50, 4))
+    new = old + random.random((50, 4)) * np.array([0.0, 0.1, 0.0, 0.1])
+    a, b = ranking(old, range(50)), ranking(new, range(50))
+    names = save("a.state", a), save("b.state", b)
+    done = call("diff", *names, "--fail-on", "map drops 0.01", "--json")
+    expected = se.compare(b.compute(), a.compute())["map"].confidence()
+    found = done.json["metrics"]["map"]
+    assert (found["interval"], found["samples"]) == ([*expected], "paired")
+    assert "intervals are paired by the 50 queries of both." in done.err
+    assert ", beyond chance, paired by query: 95% interval [+" in done.err
+    fewer = save("c.state", ranking(new[1:], range(1, 50)))
+    done = call("diff", names[0], fewer)
+    assert "paired by the 49 queries of both, which are not all of either." in done.err
+    columns = {"relevance": np.tile([0, 1, 0, 1], 50), "query": np.repeat(range(50), 4)}
+    in_collections = []
+    for n, scores in enumerate((old, new)):
+        made = se.Collection({"r": se.RankingAccumulator(["map"], per_query=True)})
+        in_collections.append(save(f"{n}.state", made.update(columns | {"score": scores.ravel()})))
+    assert "of 'r' are paired by the 50 queries" in call("diff", *in_collections).err
+    assert call("diff", *names, "--level", "0", "--json").json["metrics"]["map"].keys() == {
+        *("a", "b", "difference", "bounds")
+    }
+
+
+def test_diff_of_windows_of_one_state_is_of_different_rows(call, save):
+    w = se.Windowed(se.ConfusionAccumulator(2), pane=1, time="t")
+    for time, wrong in ((0, 4), (1, 9)):
+        true, pred = labels(40, wrong)
+        w.update({"y_true": true, "y_pred": pred, "t": [time] * 40})
+    name = save("w.state", w)
+    done = call("diff", name, name, "--window", "1", "--ends", "1,2")
+    assert "count equally many" not in done.err
+    assert "Intervals assume independent samples" in done.out
 
 
 def test_diff_is_undecided_where_the_bounds_leave_it_open(call, save):

@@ -355,11 +355,14 @@ def test_whole_weights_are_draws() -> None:
     assert weighted.confidence("brier") == repeated.compute().confidence("brier")
 
 
-def test_interval_of_too_little_is_undefined() -> None:
+def test_interval_of_one_row_is_undefined_and_that_of_equal_ones_is_wide() -> None:
     one = se.CalibrationAccumulator(intervals=True).update([1], [0.5]).compute()
     assert str(one.confidence("brier")) == "(nan, nan)"
     same = se.CalibrationAccumulator(intervals=True).update([1, 0], [0.5, 0.5]).compute()
-    assert str(same.confidence("log_loss")) == "(nan, nan)"
+    share = 1.959963984540054**2 / (2 + 1.959963984540054**2)
+    assert same.confidence("brier") == pytest.approx((0.25 - share / 4, 0.25 + 0.75 * share))
+    low, high = same.confidence("log_loss")
+    assert 0.0 < low < same.log_loss < 20.0 < high
 
 
 @pytest.mark.parametrize(
@@ -390,7 +393,9 @@ def test_pcopc_by_bin_is_undefined_without_a_positive() -> None:
 def test_intervals_of_several_classes_read_the_losses_of_rows() -> None:
     acc = se.CalibrationAccumulator(classes=3, intervals=True)
     acc.update([0, 1], [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]])
-    assert all(np.isnan(acc.compute().confidence("brier")))
+    low, high = acc.compute().confidence("brier")
+    assert 0.0 < low < 0.375
+    assert high > 1.0
     result = acc.update([2], [[0.5, 0.5, 0.0]]).compute()
     losses = np.array([0.375, 0.375, 1.5])
     reach = 1.959963984540054 * losses.std(ddof=1) / 3**0.5

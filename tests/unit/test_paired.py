@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
+from streameval.metrics.evidence import mcnemar_pvalue
+from streameval.metrics.paired_decisions import share_difference
 from streameval.states.paired import PairedCounts
 
 Batch = tuple[Any, Any, Any]
+Z = st.sampled_from([0.5, 1.0, 1.6448536269514722, 1.959963984540054, 2.5758293035489004])
 
 
 def counted(result: se.PairedResult) -> tuple[float, ...]:
@@ -201,3 +206,57 @@ def test_state_that_no_rows_give_is_refused(n: int, outcomes: list[Any], says: s
     state = PairedCounts(FixedPoint(np.array(n)), FixedPoint(np.array(outcomes)))
     with pytest.raises(se.CorruptStateError, match=says):
         se.Paired.from_bytes(se.Paired._make(se.Paired()._config, state).to_bytes())
+
+
+def exact_coverage(n: int, only_a: float, only_b: float, z: float = 1.959963984540054) -> float:
+    """Add up the chances of all numbers of disagreements whose interval has the difference."""
+    largest = math.ceil(n * max(only_a, only_b) + 12 * math.sqrt(n * max(only_a, only_b)) + 12)
+    covered = 0.0
+    for a in range(min(n, largest) + 1):
+        for b in range(min(n - a, largest) + 1):
+            log_chance = log_multinomial(n, a, b) + a * math.log(only_a) + b * math.log(only_b)
+            chance = math.exp(log_chance + (n - a - b) * math.log1p(-only_a - only_b))
+            if chance > 1e-12:
+                low, high = share_difference(a, b, n, z)
+                covered += chance * (low <= only_a - only_b <= high)
+    return covered
+
+
+def log_multinomial(n: int, *parts: int) -> float:
+    rest = n - sum(parts)
+    return math.lgamma(n + 1) - sum(math.lgamma(one + 1) for one in (*parts, rest))
+
+
+@pytest.mark.parametrize("n", [20, 200, 10_000, 1_000_000])
+@pytest.mark.parametrize("disagreements", [0.5, 2.0, 8.0])
+def test_interval_of_the_difference_covers_with_few_disagreements(
+    n: int, disagreements: float
+) -> None:
+    for share in (0.5, 0.75, 0.99):
+        shares = disagreements / n * share, disagreements / n * (1 - share)
+        assert exact_coverage(n, *shares) > 0.94
+
+
+@given(a=st.integers(0, 60), b=st.integers(0, 60), others=st.integers(0, 10**6), z=Z)
+def test_interval_of_the_difference_agrees_with_its_test(
+    a: int, b: int, others: int, z: float
+) -> None:
+    level = math.erf(z / math.sqrt(2.0))
+    low, high = share_difference(a, b, a + b + others or 1, z)
+    assert -1.0 <= low <= (a - b) / (a + b + others or 1) <= high <= 1.0
+    assert (low <= 0.0 <= high) == (mcnemar_pvalue(a, b) >= 1.0 - level)
+    mirrored = share_difference(b, a, a + b + others or 1, z)
+    assert mirrored == (-high, -low)
+
+
+def test_interval_without_disagreements_is_that_of_the_score() -> None:
+    z = 1.959963984540054
+    for n in (1, 20, 1_000_000):
+        assert share_difference(0, 0, n, z) == pytest.approx(
+            (-(z**2) / (n + z**2), z**2 / (n + z**2))
+        )
+    assert share_difference(1, 0, 1_000_000, z) == pytest.approx((-2.84e-6, 5.66e-6), rel=2e-3)
+    # Newcombe (1998), method 9, of 36, 12, 2 and 0 pairs
+    assert share_difference(12, 2, 50, z) == pytest.approx((0.0611, 0.3447), abs=5e-5)
+    low, high = share_difference(14, 5, 595, z)
+    assert (low, round(high, 4)) == (0.0, 0.0317)

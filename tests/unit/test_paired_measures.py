@@ -126,16 +126,27 @@ def test_models_with_equal_scores_do_not_differ(budget: int) -> None:
     result = of((truth, a, a), *PAIRED_MEASURES, budget=budget).compute()
     assert (result.roc_auc_difference, result.roc_auc_pvalue) == (0.0, 1.0)
     assert (result.brier_difference, result.log_loss_pvalue) == (0.0, 1.0)
-    assert all(map(math.isnan, result.confidence("brier_difference")))
+    z = 1.959963984540054
+    of_rows, of_class = (z**2 / (n + z**2) for n in (100, min(truth.sum(), 100 - truth.sum())))
+    assert result.confidence("brier_difference") == pytest.approx((-of_rows, of_rows))
+    low, high = result.confidence("roc_auc_difference")
+    assert (low, high) == pytest.approx((-of_class, of_class)) or budget < 65_536
+    assert low <= -of_class + 1e-12 < of_class <= high + 1e-12
 
 
-def test_areas_without_a_deviation_have_no_interval_and_no_test() -> None:
+def test_numbers_whose_errors_never_differ_have_no_interval() -> None:
+    result = se.Paired(None, measures=["mse"]).update([1, 2, 3], [1, 2, 3], [1, 2, 3]).compute()
+    assert all(map(math.isnan, result.confidence("mse_difference")))
+    assert result.readings()["mse_difference"].sampling is None
+
+
+def test_areas_without_a_deviation_have_a_wide_interval_and_no_test() -> None:
     truth = np.array([0, 0, 1, 1])
     result = of((truth, truth * 1.0, 1.0 - truth), "roc_auc").compute()
     assert (result.roc_auc_a, result.roc_auc_b, result.roc_auc_difference) == (1.0, 0.0, 1.0)
     assert math.isnan(result.roc_auc_pvalue)
-    assert all(map(math.isnan, result.confidence("roc_auc_difference")))
-    assert result.readings()["roc_auc_difference"].sampling is None
+    low, high = result.confidence("roc_auc_difference")
+    assert (low, high) == pytest.approx((-0.315, 1.0), abs=1e-3)
 
 
 @pytest.mark.parametrize("truth", [[], [1], [1, 1, 1], [0, 1, 1]], ids=len)
@@ -222,10 +233,32 @@ def test_interval_of_a_recall_difference_is_that_of_the_positives_alone() -> Non
     )
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+def test_intervals_of_decisions_agree_with_their_tests(level: float) -> None:
+    random = np.random.default_rng(17)
+    wrong = []
+    for classes in (2, 3):
+        for _ in range(60):
+            truth = random.integers(0, classes, 40)
+            a, b = (
+                np.where(random.random(40) < random.choice([0.05, 0.3]), truth * 0, truth)
+                for _ in range(2)
+            )
+            result = of((truth, a, b), *DECISIONS, classes=classes).compute()
+            for name in DECISIONS:
+                low, high = result.confidence(f"{name}_difference", level=level)
+                pvalue = result.value(f"{name}_pvalue")
+                if not math.isnan(low) and (low <= 0.0 <= high) != (pvalue >= 1.0 - level):
+                    wrong.append((name, low, high, pvalue))
+    assert not wrong
+
+
 def test_equal_decisions_do_not_differ() -> None:
     result = of((NAMED[0], NAMED[1], NAMED[1]), *DECISIONS, classes=3).compute()
     assert all(result.value(f"{name}_pvalue") == 1.0 for name in DECISIONS)
-    assert all(math.isnan(result.confidence(f"{name}_difference")[0]) for name in DECISIONS)
+    for name in DECISIONS:
+        low, high = result.confidence(f"{name}_difference")
+        assert low == -high < 0.0
 
 
 def test_single_measure_may_stand_alone() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["change_sheet", "signed"]
 
+_ASSUMED = "Intervals assume independent samples; for the same rows: eval --versus."
 _MANY = 10**12  # three such counts, with commas, do not fit beside a name
 
 
@@ -52,10 +53,12 @@ def change_sheet(
             [Column([f"{of}{chance_title(level)}", *_intervals([one.sampling for one in column])])],
         ]
     values[0].insert(0, befores)
+    assumed = any(one.sampling and one.samples == "independent" for row in columns for one in row)
+    caption = _ASSUMED if assumed else ""
     heading = [f"{name}: {path}, {size}" for name, (path, size) in zip(names, sides, strict=True)]
     return [
         "\n".join(map(printable, heading)),
-        Grid([Column.of_names("metric", changes, by_end=True)], [*values, *intervals]),
+        Grid([Column.of_names("metric", changes, by_end=True)], [*values, *intervals], caption),
     ]
 
 

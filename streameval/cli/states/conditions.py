@@ -102,7 +102,7 @@ def decide(condition: Condition, change: Change, level: float) -> Note:
         text += f" in {_signed(change.bounds)}"
     held = {condition.holds(*pair) for pair in _extremes(change)}
     verdict = "undecided" if len(held) == 2 else "failed" if held == {True} else "passed"
-    return Note(verdict, f"{text}{_chance(change.sampling, level)}.")
+    return Note(verdict, f"{text}{_chance(change, level)}.")
 
 
 def _extremes(change: Change) -> product[tuple[float, float]]:
@@ -115,13 +115,19 @@ def _extremes(change: Change) -> product[tuple[float, float]]:
     return product(befores, change.after.certified)
 
 
-def _chance(interval: Interval | None, level: float) -> str:
-    """Say whether samples of these sizes may differ this much by chance."""
+def _chance(change: Change, level: float) -> str:
+    """Say whether samples of these sizes may differ this much by chance, and what that assumes."""
+    interval = change.sampling
     if interval is None:
         return ""
     low, high = interval
     side = "within" if low <= 0.0 <= high else "beyond"
-    return f", {side} chance: {chance_title(level)} {_signed(interval)}"
+    said = {
+        "independent": f"{side} chance if the samples are independent",
+        "alike": "perhaps of the same rows (see --versus); if the samples are independent",
+        "paired": f"{side} chance, paired by query",
+    }
+    return f", {said[change.samples]}: {chance_title(level)} {_signed(interval)}"
 
 
 def _signed(interval: Interval) -> str:

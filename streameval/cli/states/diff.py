@@ -17,6 +17,7 @@ from streameval.cli.states.changes import change_sheet
 from streameval.cli.states.conditions import Condition, decide
 from streameval.cli.states.configurations import every_option
 from streameval.cli.states.phrases import brief, listed
+from streameval.cli.states.samples import SamplePair
 from streameval.cli.states.selection import chosen_windows
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import Note
@@ -134,9 +135,26 @@ def diff(
     for metric in (*metrics, *(condition.metric for condition in conditions)):
         for side in sides:
             side.check(metric)
-    changes = {str(metric): [_change(metric, a, b, level) for b in others] for metric in chosen}
-    verdicts = [verdict for b in others for verdict in _verdicts(a, b, conditions, level, after)]
-    notes = {b.path: [*_about(a, b, all_metrics=not metrics)] for b in others}
+    are_windows = window is not None  # of different times
+    pairs = {
+        b.path: SamplePair.none()
+        if are_windows or a.accumulator == b.accumulator
+        else SamplePair.of(a.result, b.result)
+        for b in others
+    }
+    changes = {
+        str(metric): [_change(metric, a, b, pairs[b.path], level) for b in others]
+        for metric in chosen
+    }
+    verdicts = [
+        verdict
+        for b in others
+        for verdict in _verdicts(a, b, pairs[b.path], conditions, level, after)
+    ]
+    notes = {
+        b.path: [*_about(a, b, all_metrics=not metrics), *pairs[b.path].notes(a.path, b.path)]
+        for b in others
+    }
     if json:
         text = "".join(
             json_line(
@@ -155,12 +173,17 @@ def diff(
 
 
 def _verdicts(
-    a: _Side, b: _Side, conditions: Iterable[Condition], level: float, after: Sequence[str]
+    a: _Side,
+    b: _Side,
+    pair: SamplePair,
+    conditions: Iterable[Condition],
+    level: float,
+    after: Sequence[str],
 ) -> Iterator[Note]:
     """Decide the conditions; with several states, each verdict names its state."""
     of = f"{b.path}: " if len(after) > 1 else ""
     for condition in conditions:
-        note = decide(condition, _change(condition.metric, a, b, level), level)
+        note = decide(condition, _change(condition.metric, a, b, pair, level), level)
         yield attrs.evolve(note, text=f"{of}{note.text}")
 
 
@@ -198,8 +221,13 @@ def _shared(sides: Sequence[_Side]) -> tuple[MetricName, ...]:
     return shared
 
 
-def _change(metric: MetricName, a: _Side, b: _Side, level: float) -> Change:
-    return Change(a.reading(metric, level), b.reading(metric, level))
+def _change(metric: MetricName, a: _Side, b: _Side, pair: SamplePair, level: float) -> Change:
+    return Change(
+        a.reading(metric, level),
+        b.reading(metric, level),
+        pair.samples_of(metric),
+        pair.interval(metric, level),
+    )
 
 
 def _about_metrics(a: _Side, b: _Side) -> Iterator[Note]:
@@ -262,6 +290,7 @@ def _entries(a: _Side, b: _Side, changes: Mapping[str, Change], level: float) ->
         }
         if change.sampling is not None:
             metrics[name]["interval"] = change.sampling
+            metrics[name]["samples"] = change.samples
     return {
         "task": a.result.TASK,
         "states": [a.path, b.path],
