@@ -234,7 +234,7 @@ def test_interval_of_the_difference_covers_with_few_disagreements(
 ) -> None:
     for share in (0.5, 0.75, 0.99):
         shares = disagreements / n * share, disagreements / n * (1 - share)
-        assert exact_coverage(n, *shares) > 0.94
+        assert exact_coverage(n, *shares) > 0.935
 
 
 @given(a=st.integers(0, 60), b=st.integers(0, 60), others=st.integers(0, 10**6), z=Z)
