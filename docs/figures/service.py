@@ -45,7 +45,7 @@ def calls(windowed: se.Windowed) -> dict[str, np.ndarray]:
 
 def draw(ax: Axes, windowed: se.Windowed, since: np.datetime64) -> None:
     """Draw the accuracy of each pane since a time, and the calls of both rules."""
-    panes = [(end, held.compute().accuracy()) for _, end, held in windowed.panes() if end > since]
+    panes = [(end, held.compute().accuracy) for _, end, held in windowed.panes() if end > since]
     times, values = zip(*panes, strict=True)
     ax.plot(np.array(times), values, ".", color="0.6", markersize=2 if len(times) > 300 else 4)
     ax.axhline(FLOOR, color="0.3", linewidth=1, linestyle="--")

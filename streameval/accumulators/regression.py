@@ -93,7 +93,7 @@ class RegressionAccumulator(
 
     >>> acc = se.RegressionAccumulator(outputs=["width", "height"])
     >>> result = acc.update([[0.5, 1], [-1, 1], [7, -6]], [[0, 2], [-1, 2], [8, -5]]).compute()
-    >>> result.mae, result.mae("raw_values"), result.mae["height"], result.mae([3, 1])
+    >>> result.mae, result.mae("raw_values"), result["height"].mae, result.mae([3, 1])
     (0.75, array([0.5, 1. ]), 1.0, 0.625)
     >>> round(result.r2("variance_weighted"), 4)
     0.9383

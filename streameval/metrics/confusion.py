@@ -99,6 +99,11 @@ class Outcomes(Cached):
         """Read (K, 2, 2) tables, absent before present."""
         return cls(tables[:, 1, 1], tables[:, 0, 1], tables[:, 1, 0], tables[:, 0, 0])
 
+    def of(self, position: int) -> Outcomes:
+        """Return the outcomes of one class."""
+        parts = self.tp, self.fp, self.fn, self.tn
+        return Outcomes(*(part.select(np.array([position])) for part in parts))
+
     @functools.cached_property
     def support(self) -> FixedPoint:
         """The weight of each class in the truth, shape (K,)."""

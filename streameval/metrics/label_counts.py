@@ -16,6 +16,7 @@ from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import listed
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import confusion as metrics
 from streameval.metrics.confusion import Average, ClassMetric, Outcomes, Ratio
@@ -177,6 +178,29 @@ class LabelCounts(Cached):
                 argument="average",
             )
         return average
+
+    def of_class(self, position: int) -> LabelCounts:
+        """Return the counts of one class against the rest: two classes, of which it is positive."""
+        name = str(self.class_names[position])
+        config = ConfusionConfig.of(
+            classes={0: f"not {name}", 1: name},
+            multilabel=False,
+            threshold=0.5,
+            pos_label=None,
+            from_scores=None,
+            top_k=1,
+            ignore_label=None,
+            include_unseen=self.config.include_unseen,
+        )
+        one = self.outcomes.of(position)
+        state = MatrixCounts.of_outcomes(one.tp, one.fp, one.fn, one.tn)
+        if isinstance(self.state, TopKCounts):
+            best = at_top_k(self, "top_k").outcomes.of(position)
+            hits, misses = (
+                FixedPoint.concatenate(both) for both in ((best.tn, best.tp), (best.fn, best.fp))
+            )
+            state = TopKCounts(state.n, state.matrix, state.credit, hits, misses)
+        return LabelCounts.of(config, state)
 
     def matrix_state(self, name: str) -> MatrixCounts | ObservedCounts:
         """Return the counts of one label per example; `name` is undefined without them."""

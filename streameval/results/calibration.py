@@ -24,7 +24,6 @@ from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import numbers, shorten
-from streameval.results.metric_values import MetricValue
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.requested_intervals import RequestedIntervals
 from streameval.results.result import labels_beside
@@ -113,31 +112,31 @@ class Calibration(RequestedIntervals):
         return number
 
     @property
-    def log_loss(self) -> MetricValue:
+    def log_loss(self) -> float:
         """The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].
 
         Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.
         """
-        return MetricValue(mean(self._state.log_loss, self._state.n))
+        return mean(self._state.log_loss, self._state.n)
 
     @property
-    def brier(self) -> MetricValue:
+    def brier(self) -> float:
         """The mean squared error of the probabilities (Brier, 1950).
 
         For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of
         (p_k - [y = k])**2, in [0, 2].
         """
-        return MetricValue(mean(self._state.brier, self._state.n))
+        return mean(self._state.brier, self._state.n)
 
     @property
-    def ece(self) -> MetricValue:
+    def ece(self) -> float:
         """The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).
 
         The sum over bins of ``|labels - predictions|``, divided by n: the gap between mean label
         and mean prediction of each bin ``[i / bins, (i + 1) / bins)``, weighted by its examples.
         It depends on `bins`, and with few examples it is too high.
         """
-        return MetricValue(metrics.ece(self._state.prediction, self._state.hits, self._state.n))
+        return metrics.ece(self._state.prediction, self._state.hits, self._state.n)
 
     @property
     def pcopc(self) -> PerClass:
@@ -367,7 +366,7 @@ class Calibration(RequestedIntervals):
         return list(state.class_prediction), labels
 
     def _of_classes(self, values: list[float]) -> PerClass:
-        return np.array(values) if self.labels else MetricValue(values[0])
+        return np.array(values) if self.labels else values[0]
 
 
 def _metric(name: str, **row: Any) -> Metric:

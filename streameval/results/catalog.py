@@ -14,7 +14,6 @@ from streameval.configs.catalog import CatalogConfig
 from streameval.metrics.catalog import coverage, entropy, gini, mean_of
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import ByClass, Description, Row
-from streameval.results.metric_values import MetricValue
 from streameval.results.result import SumsResult
 from streameval.results.tables import Row as TableRow
 from streameval.states.catalog import Exposures
@@ -68,25 +67,25 @@ class Catalog(SumsResult):
         return self._config.n_items
 
     @property
-    def coverage(self) -> MetricValue:
+    def coverage(self) -> float:
         """The share of the items of the catalog that were recommended, in [0, 1]."""
-        return MetricValue(coverage(self.n_recommended, self.n_items))
+        return coverage(self.n_recommended, self.n_items)
 
     @property
-    def gini(self) -> MetricValue:
+    def gini(self) -> float:
         """The Gini coefficient of the exposures of all items, in [0, 1); nan without examples.
 
         0 if all items have the same exposure, nearly 1 if one item has all of it.
         """
-        return MetricValue(gini(self._state.exposures, self.n_items))
+        return gini(self._state.exposures, self.n_items)
 
     @property
-    def entropy(self) -> MetricValue:
+    def entropy(self) -> float:
         """The entropy of the exposures in bits, in [0, log2(n_items)]; nan without examples.
 
         2 to its power is the number of items that, exposed equally, would have this entropy.
         """
-        return MetricValue(entropy(self._state.exposures))
+        return entropy(self._state.exposures)
 
     def per_item(self) -> dict[str, npt.NDArray[Any]]:
         """List the items that were recommended in order, as columns that a data frame takes.
@@ -163,12 +162,12 @@ def _has_popularity(result: Catalog) -> bool:
     return result._config.popularity
 
 
-def _novelty(result: Catalog) -> MetricValue:
-    return MetricValue(mean_of(result._state.information, result._state.n) / math.log(2.0))
+def _novelty(result: Catalog) -> float:
+    return mean_of(result._state.information, result._state.n) / math.log(2.0)
 
 
-def _average_popularity(result: Catalog) -> MetricValue:
-    return MetricValue(mean_of(result._state.popularity, result._state.n))
+def _average_popularity(result: Catalog) -> float:
+    return mean_of(result._state.popularity, result._state.n)
 
 
 Catalog.TABLE = Table(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -22,6 +23,7 @@ from streameval.render.blocks import BandedLine, ByClass, Curves, Description, L
 from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
 from streameval.render.text import check_count, numbers, shorten
 from streameval.results.curve import PR, ROC, Curve
+from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
 from streameval.results.result import Result, labels_beside, unknown_class
 from streameval.results.tables import Row as TableRow
@@ -32,62 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassCurves"]
 
-Average = Literal["macro", "micro", "weighted"]
-
 _MAX_DRAWN = 8
 _MAX_SHOWN = 50
-
-
-class CurveMetric(Bounded):
-    """The macro mean of a metric over the classes; call it for other averages, index it by class.
-
-    Examples
-    --------
-    >>> import streameval as se
-    >>> scores = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1]]
-    >>> curves = se.PRCurveSketch(classes=3).update([0, 1, 2], scores).compute()
-    >>> auc = curves.roc_auc
-    >>> f"{auc:.3f}", auc("weighted"), auc[2], auc(None)
-    ('0.750', 0.75, 0.25, (1.0, 1.0, 0.25))
-    """
-
-    __slots__ = ("_name", "_result")
-
-    __iter__ = None  # subscripts are classes, not positions
-
-    _name: str
-    _result: ClassCurves
-
-    def __new__(cls, result: ClassCurves, name: str) -> Self:
-        """Compute the macro mean of a metric of a result."""
-        value = result._average(name, "macro")
-        number = super().__new__(cls, value, value.low, value.high)
-        object.__setattr__(number, "_name", name)
-        object.__setattr__(number, "_result", result)
-        return number
-
-    @overload  # type: ignore[override]
-    def __call__(self, average: Average = ...) -> Bounded: ...
-    @overload
-    def __call__(self, average: None) -> tuple[Bounded, ...]: ...
-    def __call__(self, average: Average | None = "macro") -> Any:
-        """Compute another average.
-
-        Parameters
-        ----------
-        average : {"macro", "micro", "weighted"} or None
-            The mean over the classes where it is defined; the value of the pooled scores; the mean
-            weighted by the positives; or, for None, a tuple with one value per class.
-        """
-        return self._result._average(self._name, average)
-
-    def __getitem__(self, of: Label) -> Bounded:
-        """Return the metric of one class, by its label or its display name."""
-        value: Bounded = getattr(self._result[of], self._name)
-        return value
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (self._result, self._name)
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -206,20 +154,20 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return Curve(CellTable(pooled, self._tables[0].scale), self._skipped)
 
     @property
-    def roc_auc(self) -> CurveMetric:
+    def roc_auc(self) -> MetricValue[CurveAverages]:
         """The area under the ROC curves, each class against the rest.
 
         The macro mean, over the classes with both positives and negatives.
         """
-        return CurveMetric(self, "roc_auc")
+        return MetricValue(partial(self._average, "roc_auc"))
 
     @property
-    def average_precision(self) -> CurveMetric:
+    def average_precision(self) -> MetricValue[CurveAverages]:
         """The average precision, each class against the rest.
 
         The macro mean, over the classes with a positive.
         """
-        return CurveMetric(self, "average_precision")
+        return MetricValue(partial(self._average, "average_precision"))
 
     @property
     def mean_average_precision(self) -> Bounded:
@@ -227,10 +175,12 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         mean: Bounded = self._average("average_precision", "macro")
         return mean
 
+    @with_options
     def class_wise_ece(self, bins: int = 15) -> Bounded:
         """Compute the mean over all classes of the calibration error of each, in [0, 1].
 
-        It finds errors that the error of the most probable class misses; for probabilities.
+        It finds errors that the error of the most probable class misses; for probabilities. Call
+        it for another number of bins.
 
         Parameters
         ----------
@@ -242,8 +192,8 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         >>> import streameval as se
         >>> scores = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1]]
         >>> curves = se.PRCurveSketch(classes=3).update([0, 1, 2], scores).compute()
-        >>> f"{curves.class_wise_ece():.3f}", f"{curves[0].ece():.3f}"
-        ('0.333', '0.333')
+        >>> f"{curves.class_wise_ece:.3f}", f"{curves[0].ece:.3f}", f"{curves[0].ece(bins=2):.3f}"
+        ('0.333', '0.333', '0.333')
         """
         values = [curve.ece(bins) for curve in self._curves.values()]
         return mean_of(values, [1.0] * len(values))
@@ -532,7 +482,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def _per_class(self) -> dict[Label, dict[str, Any]]:
         return {name: curve._numbers() for name, curve in self._by_class_name().items()}
 
-    def _average(self, name: str, average: Any) -> Any:
+    def _average(self, name: str, average: Any = "macro") -> Any:
         if average is not None:
             one_of(average, ("macro", "micro", "weighted"), name="average")
         if average == "micro":

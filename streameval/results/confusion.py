@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import confusion_table as functions
@@ -21,7 +23,7 @@ from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Matrix, Row
 from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
 from streameval.render.text import check_count, shorten
-from streameval.results.metric_values import ClassMetric, FScore, MetricValue
+from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
@@ -40,7 +42,7 @@ _MAX_SHOWN = 50
 
 
 @attrs.frozen(repr=False, eq=False)
-class Confusion(Result):
+class Confusion(Result, Mapping[Label, "Confusion"]):
     """Counts of truth against prediction, and every metric computed from them.
 
     Made by `ConfusionAccumulator.compute`. The counts are sums of weights: int64 while all weights
@@ -108,6 +110,24 @@ class Confusion(Result):
     _counts: LabelCounts
 
     __hash__ = None  # type: ignore[assignment] # as of NumPy's arrays, which it holds
+
+    def __getitem__(self, of: Label) -> Confusion:
+        """Look up a class, by its label or its display name: its counts against the rest.
+
+        The result is of two classes, and the class is the positive one.
+        """
+        position = class_position(of, self.class_names, self.labels)
+        if position is None:
+            raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, self.class_names))}")
+        return Confusion(self._counts.of_class(position))
+
+    def __iter__(self) -> Iterator[Label]:
+        """List the labels in the order of rows and columns."""
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        """Count the classes."""
+        return len(self.labels)
 
     @property
     def n(self) -> int | float:
@@ -200,48 +220,48 @@ class Confusion(Result):
         return self._counts.n_averaged
 
     @property
-    def accuracy(self) -> MetricValue:
+    def accuracy(self) -> float:
         """The share of examples predicted right, in [0, 1]; nan without examples.
 
         For multilabel, the share with every label right (subset accuracy).
         """
-        return MetricValue(self.value("accuracy"))
+        return self._scalar("accuracy")
 
     @property
-    def hamming_loss(self) -> MetricValue:
+    def hamming_loss(self) -> float:
         """The share of wrong labels, in [0, 1]; for one label an example, 1 - accuracy."""
-        return MetricValue(self.value("hamming_loss"))
+        return self._scalar("hamming_loss")
 
     @property
-    def balanced_accuracy(self) -> MetricValue:
+    def balanced_accuracy(self) -> float:
         """The mean recall of the classes that occur in the truth; nan without examples."""
-        return MetricValue(self.value("balanced_accuracy"))
+        return self._scalar("balanced_accuracy")
 
     @property
-    def matthews_corrcoef(self) -> MetricValue:
+    def matthews_corrcoef(self) -> float:
         """The correlation of truth and prediction, in [-1, 1].
 
         Gorodkin's R_K for more than two classes. For multilabel, over all labels pooled. 0.0 when
         either is one class throughout.
         """
-        return MetricValue(self.value("matthews_corrcoef"))
+        return self._scalar("matthews_corrcoef")
 
     @property
-    def cohen_kappa(self) -> MetricValue:
+    def cohen_kappa(self) -> float:
         """The agreement beyond chance, at most 1; nan when both are one and the same class."""
-        return MetricValue(self.value("cohen_kappa"))
+        return self._scalar("cohen_kappa")
 
     @property
-    def top_k_accuracy(self) -> MetricValue:
+    def top_k_accuracy(self) -> float:
         """The share of examples whose true class is among the `top_k` best scores.
 
         A tie at the cutoff gets its average credit over all orders, so a constant score gives
         ``k / K``. For predicted labels this is the accuracy.
         """
-        return MetricValue(self.value("top_k_accuracy"))
+        return self._scalar("top_k_accuracy")
 
     @property
-    def top_k_precision(self) -> ClassMetric:
+    def top_k_precision(self) -> MetricValue[ClassAverages]:
         """Precision where a true class among the `top_k` best scores counts as the prediction.
 
         Else the class of the highest score is. Tied classes come in the order of the columns.
@@ -252,52 +272,52 @@ class Confusion(Result):
         >>> import streameval as se
         >>> acc = se.ConfusionAccumulator(3, top_k=2, measures=["top_k"])
         >>> result = acc.update([1, 2], [[0.5, 0.4, 0.1], [0.5, 0.4, 0.1]]).compute()
-        >>> result.top_k_precision(average=None).tolist(), result.top_k_recall[2]
+        >>> result.top_k_precision(average=None).tolist(), result[2].top_k_recall
         ([0.0, 1.0, 0.0], 0.0)
         """
-        return ClassMetric(self, "top_k_precision")
+        return self._averaged("top_k_precision")
 
     @property
-    def top_k_recall(self) -> ClassMetric:
+    def top_k_recall(self) -> MetricValue[ClassAverages]:
         """The share of a class that is among the `top_k` best scores.
 
         Tied classes come in the order of the columns.
         """
-        return ClassMetric(self, "top_k_recall")
+        return self._averaged("top_k_recall")
 
     @property
-    def top_k_f_score(self) -> FScore:
+    def top_k_f_score(self) -> MetricValue[FAverages]:
         """F of `top_k_precision` and `top_k_recall`."""
-        return FScore(self, "top_k_f_score")
+        return self._averaged("top_k_f_score")
 
     @property
-    def precision(self) -> ClassMetric:
+    def precision(self) -> MetricValue[ClassAverages]:
         """TP / (TP + FP), the share of the predicted positives that are positive."""
-        return ClassMetric(self, "precision")
+        return self._averaged("precision")
 
     @property
-    def recall(self) -> ClassMetric:
+    def recall(self) -> MetricValue[ClassAverages]:
         """TP / (TP + FN), the share of the positives that were found."""
-        return ClassMetric(self, "recall")
+        return self._averaged("recall")
 
     @property
-    def specificity(self) -> ClassMetric:
+    def specificity(self) -> MetricValue[ClassAverages]:
         """TN / (TN + FP), the share of the negatives that were predicted negative."""
-        return ClassMetric(self, "specificity")
+        return self._averaged("specificity")
 
     @property
-    def jaccard(self) -> ClassMetric:
+    def jaccard(self) -> MetricValue[ClassAverages]:
         """TP / (TP + FP + FN), the intersection over the union."""
-        return ClassMetric(self, "jaccard")
+        return self._averaged("jaccard")
 
     @property
-    def f_score(self) -> FScore:
+    def f_score(self) -> MetricValue[FAverages]:
         """(1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP), with b = `beta`.
 
         The weighted harmonic mean of precision and recall; recall counts `beta` times as much.
         It is 1 until another one is passed, as in ``f_score(2.0)``.
         """
-        return FScore(self, "f_score")
+        return self._averaged("f_score")
 
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
@@ -469,9 +489,13 @@ class Confusion(Result):
 
     def _attribute(self, name: str) -> Any:
         row = self.TABLE[name]
-        if row.arguments:
-            return super()._attribute(name)
-        return ClassMetric(self, name) if row.averages else MetricValue(self.value(name))
+        return self._averaged(name) if row.averages else super()._attribute(name)
+
+    def _scalar(self, name: str) -> float:
+        return float(self.value(name))
+
+    def _averaged(self, name: str) -> MetricValue[Any]:
+        return MetricValue(partial(self.value, name))
 
     @property
     def _source(self) -> LabelCounts:

@@ -46,6 +46,7 @@ from streameval.results.curve_arguments import (
     threshold_values,
 )
 from streameval.results.curve_metrics import CURVE_METRICS
+from streameval.results.metric_values import with_options
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
 
@@ -253,11 +254,13 @@ class Curve(CalledMetrics):
         """
         return loss_bounds.log_loss(self._probabilities("log_loss"))
 
+    @with_options
     def ece(self, bins: int = 15) -> Bounded:
         """Compute the expected calibration error, in [0, 1]; for probabilities.
 
         ``|mean label - mean score|`` in each of the bins ``[i/bins, (i+1)/bins)``, the last
-        closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015).
+        closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015). Call it for
+        another number of bins, as in ``ece(bins=10)``.
 
         Parameters
         ----------
@@ -267,12 +270,13 @@ class Curve(CalledMetrics):
         table = self._probabilities("ece")
         return loss_bounds.ece(table, number_of_bins(bins))
 
+    @with_options
     def adaptive_ece(self, bins: int = 15) -> Bounded:
         """Compute the calibration error of bins of equal mass, in [0, 1]; for probabilities.
 
         ``|mean label - mean score|`` in each of the bins, which hold the same share of the
         examples, by rising score, averaged (Nixon et al., 2019). A row, or rows of one score, that
-        an edge cuts count in both bins by their shares.
+        an edge cuts count in both bins by their shares. Call it for another number of bins.
 
         Parameters
         ----------
@@ -494,13 +498,15 @@ class Curve(CalledMetrics):
         """
         return operating_points.lift_at_top(self._table, positive_rate_value(share, name="share"))
 
+    @with_options
     def min_cost(
         self, fp_cost: float = 1.0, fn_cost: float = 1.0, prevalence: float | None = None
     ) -> Bounded:
         """Find the lowest expected cost of an example over all thresholds.
 
         ``prevalence * fn_cost * FNR + (1 - prevalence) * fp_cost * FPR``, where nothing predicted
-        is a threshold too; nan unless both classes occur.
+        is a threshold too; nan unless both classes occur. Call it for other costs, as in
+        ``min_cost(fp_cost=1, fn_cost=10)``.
 
         Parameters
         ----------

@@ -46,8 +46,6 @@ def confusion_at(
 def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoint) -> Confusion:
     """Create the confusion from true and false positives."""
     every_tp, every_fp = (part[len(table.lo)] for part in table.cumulated)
-    cells = (every_fp - fp, fp, every_tp - tp, tp)
-    n, right = every_tp + every_fp, tp + cells[0]
     limit = float(np.finfo(np.float64).max)
     config = ConfusionConfig.of(
         classes=2,
@@ -59,6 +57,5 @@ def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoin
         ignore_label=None,
         include_unseen=False,
     )
-    matrix = FixedPoint.concatenate([cell.reshape(1) for cell in cells]).reshape(2, 2)
-    credit = FixedPoint.concatenate([right.reshape(1), FixedPoint.zeros(1)]).reshape(1, 2)
-    return Confusion(LabelCounts.of(config, MatrixCounts(n, matrix, credit)))
+    state = MatrixCounts.of_outcomes(tp, fp, every_tp - tp, every_fp - fp)
+    return Confusion(LabelCounts.of(config, state))

@@ -18,7 +18,6 @@ from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Row, Spread
 from streameval.render.text import plural
-from streameval.results.metric_values import MetricValue
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import SumsResult
 from streameval.results.tables import Row as TableRow
@@ -99,9 +98,9 @@ class GroupedCurves(SumsResult):
         return gauc(self._areas, self._config.group_weight, is_exact=self.exact)
 
     @property
-    def coverage(self) -> MetricValue:
+    def coverage(self) -> float:
         """The share of examples in groups with both classes, in [0, 1]; nan without examples."""
-        return MetricValue(coverage(self._areas))
+        return coverage(self._areas)
 
     def per_group(self) -> dict[str, npt.NDArray[Any]]:
         """List the groups in order, as columns that a data frame takes.

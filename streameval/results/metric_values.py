@@ -1,92 +1,139 @@
-"""Metrics of labels as attributes: numbers that you can call, or index by class."""
+"""Metrics with options: numbers, which you can call for other options."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    overload,
+)
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.names import nearest
-from streameval.inputs.labels import Label, class_position
+from streameval.inputs.labels import Label
+from streameval.metrics.bounded import Bounded
 from streameval.metrics.confusion import Average
-from streameval.metrics.label_counts import AverageOption
 
-if TYPE_CHECKING:
-    from streameval.results.confusion import Confusion
-
-__all__ = ["ClassMetric", "FScore", "MetricValue"]
+__all__ = [
+    "ClassAverages",
+    "CurveAverages",
+    "FAverages",
+    "MetricValue",
+    "Multioutput",
+    "OutputAverages",
+    "with_options",
+]
 
 Floats = npt.NDArray[np.float64]
+Multioutput = Literal["uniform_average", "variance_weighted", "raw_values"] | Sequence[float]
+
+P = ParamSpec("P")
+CallT_co = TypeVar("CallT_co", bound=Callable[..., Any], covariant=True)
 
 
-class MetricValue(float):
-    """A metric without options: a `float` that returns itself when called."""
+class MetricValue(Bounded, Generic[CallT_co]):
+    """A metric with options: the number for the usual options, which you can call for others.
 
-    __slots__ = ()
+    It is a `Bounded`, so it works wherever a `float` does: in arithmetic, formats, JSON, tensors
+    and loggers. What is pickled or copied is the number alone.
 
-    def __call__(self) -> float:
-        """Return the value."""
-        return float(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return float, (float(self),)
-
-
-class _OfClasses(float):
-    """The default average of a metric over classes, which you can index by class."""
-
-    __slots__ = ("_name", "_result")
-
-    __iter__ = None  # subscripts are classes, not positions
-
-    _name: str
-    _result: Confusion
-
-    def __new__(cls, result: Confusion, name: str) -> Self:
-        """Compute the default average of a metric of a result."""
-        number = super().__new__(cls, result.value(name))
-        number._name, number._result = name, result
-        return number
-
-    def _averaged(self, *args: Any, average: Any, zero_division: Any, labels: Any) -> Any:
-        """Compute another average; the default one, without arguments, is this number."""
-        is_default = not args and labels is None and average == "default"
-        if is_default and type(zero_division) is float and zero_division == 0.0:
-            return float(self)
-        options = {"average": average, "zero_division": zero_division, "labels": labels}
-        return self._result.value(self._name, *args, **options)
-
-    def __getitem__(self, of: Label) -> float:
-        """Compute the metric of one class, by its label or its display name."""
-        result = self._result
-        position = class_position(of, result.class_names, result.labels)
-        if position is None:
-            raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, result.class_names))}")
-        number: float = result.value(self._name, average=None)[position].item()
-        return number
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (self._result, self._name)
-
-
-class ClassMetric(_OfClasses):
-    """A metric of each class: a `float`, its default average, that you can call and index.
-
-    For two listed classes it is the value of the positive class, otherwise the mean over the
-    classes that occur.
+    Parameters
+    ----------
+    compute : callable
+        Returns the metric for some options; without any, the number.
 
     Examples
     --------
     >>> import streameval as se
     >>> acc = se.ConfusionAccumulator(classes={0: "neg", 1: "pos"})
-    >>> recall = acc.update([0, 1, 1], [0, 1, 0]).compute().recall
-    >>> f"{recall:.2f}", recall("macro"), recall["neg"], recall[1]
-    ('0.50', 0.75, 1.0, 0.5)
+    >>> result = acc.update([0, 1, 1], [0, 1, 0]).compute()
+    >>> f"{result.recall:.2f}", result.recall("macro"), result.recall(None).tolist()
+    ('0.50', 0.75, [1.0, 0.5])
+    >>> result["neg"].recall
+    1.0
+
+    Over curves of classes, and over outputs:
+
+    >>> scores = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1]]
+    >>> curves = se.PRCurveSketch(classes=3).update([0, 1, 2], scores).compute()
+    >>> f"{curves.roc_auc:.3f}", curves.roc_auc("weighted"), curves[2].roc_auc
+    ('0.750', 0.75, 0.25)
+    >>> acc = se.RegressionAccumulator(outputs=2).update([[1, 2], [3, 4]], [[1, 3], [2, 4]])
+    >>> acc.compute().mse("raw_values"), acc.compute()[0].mse
+    (array([0.5, 0.5]), 0.5)
     """
 
-    __slots__ = ()
+    __slots__ = ("_compute", "_usual")
+
+    _compute: CallT_co
+    _usual: float
+
+    def __new__(cls, compute: Any) -> MetricValue[CallT_co]:
+        """Compute the number for the usual options."""
+        usual = compute()
+        ends = (usual.low, usual.high) if isinstance(usual, Bounded) else (usual, usual)
+        number = float.__new__(cls, usual)
+        for name, value in zip(("low", "high"), ends, strict=True):
+            object.__setattr__(number, name, value)
+        object.__setattr__(number, "_compute", compute)
+        object.__setattr__(number, "_usual", usual)
+        return number
+
+    if TYPE_CHECKING:
+
+        @property
+        def __call__(self) -> CallT_co:  # pyright: ignore[reportIncompatibleMethodOverride]
+            """Compute the metric for other options, which are those of the parameter."""
+            return self._compute
+
+    else:  # hidden from type checkers
+
+        def __call__(self, *args: Any, **options: Any) -> Any:
+            """Compute the metric for other options."""
+            return self._compute(*args, **options) if args or options else self._usual
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        usual = self._usual
+        return usual.__reduce__() if isinstance(usual, Bounded) else (float, (usual,))
+
+
+class _WithOptions(property):
+    """An attribute made of a method whose arguments have defaults."""
+
+    def __init__(self, method: Callable[..., Bounded]) -> None:
+        super().__init__(lambda result: MetricValue(partial(method, result)), doc=method.__doc__)
+        self.__wrapped__ = method
+
+
+if TYPE_CHECKING:
+
+    class with_options(Generic[P]):  # noqa: N801 - a decorator
+        """Make a method whose arguments have defaults a number that you can call."""
+
+        def __init__(self, method: Callable[Concatenate[Any, P], Bounded]) -> None: ...
+        def __get__(self, result: Any, owner: Any = None) -> MetricValue[Callable[P, Bounded]]:
+            """Return the number."""
+            raise NotImplementedError
+
+else:  # type checkers know no arguments of properties
+    with_options = _WithOptions
+
+
+class ClassAverages(Protocol):
+    """The options of a metric of each class.
+
+    For two listed classes the number is that of the positive class, otherwise the mean over the
+    classes that occur.
+    """
 
     @overload
     def __call__(self, average: None, *, zero_division: float = ...) -> Floats: ...
@@ -99,11 +146,7 @@ class ClassMetric(_OfClasses):
         labels: Sequence[Label] | None = ...,
     ) -> float: ...
     def __call__(
-        self,
-        average: AverageOption = "default",
-        *,
-        zero_division: float = 0.0,
-        labels: Sequence[Label] | None = None,
+        self, average: Any = "default", *, zero_division: float = 0.0, labels: Any = None
     ) -> Any:
         """Compute the metric.
 
@@ -134,13 +177,10 @@ class ClassMetric(_OfClasses):
         >>> result.recall("micro"), result.recall("micro", labels=["LOC", "PER"])
         (0.6666666666666666, 0.5)
         """
-        return self._averaged(average=average, zero_division=zero_division, labels=labels)
 
 
-class FScore(_OfClasses):
-    """F of each class: a `float` like other metrics of classes, which takes `beta` when called."""
-
-    __slots__ = ()
+class FAverages(Protocol):
+    """The options of F of each class, whose usual `beta` is 1."""
 
     @overload
     def __call__(
@@ -161,14 +201,25 @@ class FScore(_OfClasses):
         average: None,
         zero_division: float = ...,
     ) -> Floats: ...
+    @overload
     def __call__(
         self,
-        beta: float = 1.0,
+        average: Average | Literal["default"],
+        /,
+        *,
+        zero_division: float = ...,
+        labels: Sequence[Label] | None = ...,
+    ) -> float: ...
+    @overload
+    def __call__(self, average: None, /, *, zero_division: float = ...) -> Floats: ...
+    def __call__(
+        self,
+        beta: Any = 1.0,
         alpha: float | None = None,
-        average: AverageOption = "default",
+        average: Any = "default",
         *,
         zero_division: float = 0.0,
-        labels: Sequence[Label] | None = None,
+        labels: Any = None,
     ) -> Any:
         """Compute (1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP), with b = `beta`.
 
@@ -176,6 +227,7 @@ class FScore(_OfClasses):
         ----------
         beta : float
             At least 0. Recall counts `beta` times as much: 0 is precision, infinity is recall.
+            The average may come first instead, as in ``f_score("macro")``.
         alpha : float, optional
             The share of precision in the mean, in [0, 1], instead of `beta`:
             ``beta**2 = 1 / alpha - 1``.
@@ -186,6 +238,43 @@ class FScore(_OfClasses):
         -------
         float in [0, 1], or an array of these
         """
-        is_f1 = alpha is None and type(beta) is float and beta == 1.0
-        given = () if is_f1 else (beta, alpha)
-        return self._averaged(*given, average=average, zero_division=zero_division, labels=labels)
+
+
+class CurveAverages(Protocol):
+    """The options of a metric of the curve of each class; the number is the macro mean."""
+
+    @overload
+    def __call__(self, average: Literal["macro", "micro", "weighted"] = ...) -> Bounded: ...
+    @overload
+    def __call__(self, average: None) -> tuple[Bounded, ...]: ...
+    def __call__(self, average: Any = "macro") -> Any:
+        """Compute another average.
+
+        Parameters
+        ----------
+        average : {"macro", "micro", "weighted"} or None
+            The mean over the classes where it is defined; the value of the pooled scores; the mean
+            weighted by the positives; or, for None, a tuple with one value per class.
+        """
+
+
+class OutputAverages(Protocol):
+    """The options of a metric of each output; the number is the mean over the outputs."""
+
+    @overload
+    def __call__(
+        self,
+        multioutput: Literal["uniform_average", "variance_weighted"] | Sequence[float] = ...,
+    ) -> float: ...
+    @overload
+    def __call__(self, multioutput: Literal["raw_values"]) -> Floats: ...
+    def __call__(self, multioutput: Multioutput = "uniform_average") -> Any:
+        """Compute another average.
+
+        Parameters
+        ----------
+        multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
+            As in scikit-learn: the mean over the outputs where the metric is defined; the mean
+            weighted by the variance of the truth of each output, or by a weight for each output, at
+            least 0; or an array with one value per output.
+        """

@@ -27,7 +27,6 @@ from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
 from streameval.results.calls import CalledMetrics
-from streameval.results.metric_values import MetricValue
 from streameval.results.names import MetricName
 from streameval.results.requested_intervals import RequestedIntervals
 from streameval.states.regression import ErrorSums, MeasuredSums
@@ -103,35 +102,33 @@ class Regression(RequestedIntervals, CalledMetrics):
         return bool((cells.lo == cells.hi).all())
 
     @property
-    def mse(self) -> MetricValue:
+    def mse(self) -> float:
         """The mean squared error, at least 0."""
-        return MetricValue(metrics.mean(self._state.squared_error, self._state.n))
+        return metrics.mean(self._state.squared_error, self._state.n)
 
     @property
-    def rmse(self) -> MetricValue:
+    def rmse(self) -> float:
         """The square root of the mean squared error, at least 0."""
-        return MetricValue(math.sqrt(self.mse))
+        return math.sqrt(self.mse)
 
     @property
-    def mae(self) -> MetricValue:
+    def mae(self) -> float:
         """The mean absolute error, at least 0."""
-        return MetricValue(metrics.mean(self._state.absolute_error, self._state.n))
+        return metrics.mean(self._state.absolute_error, self._state.n)
 
     @property
-    def r2(self) -> MetricValue:
+    def r2(self) -> float:
         """1 - SSE / SST, at most 1; nan when the truth is constant.
 
         1 is perfect, 0 is as good as always predicting the mean, and less is worse.
         """
         state = self._state
-        return MetricValue(
-            metrics.r2(state.squared_error, state.truth, state.squared_truth, state.n)
-        )
+        return metrics.r2(state.squared_error, state.truth, state.squared_truth, state.n)
 
     @property
-    def bias(self) -> MetricValue:
+    def bias(self) -> float:
         """The mean of prediction - truth; above 0, the model predicts too much."""
-        return MetricValue(metrics.mean(self._state.error, self._state.n))
+        return metrics.mean(self._state.error, self._state.n)
 
     def adjusted_r2(self, n_features: int) -> float:
         """Compute R2 with a penalty for the number of features of the model.

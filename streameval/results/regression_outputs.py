@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, Self, overload
+from typing import Any
 
 import attrs
 import numpy as np
@@ -23,6 +23,7 @@ from streameval.render import notebook
 from streameval.render.blocks import ByClass, Description, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import intervals, numbers, plural
+from streameval.results.metric_values import MetricValue, Multioutput, OutputAverages
 from streameval.results.names import MetricName
 from streameval.results.regression import Regression
 from streameval.results.result import SumsResult
@@ -32,62 +33,9 @@ from streameval.states.regression_outputs import OutputSums
 
 __all__ = ["RegressionOutputs"]
 
-Average = Literal["uniform_average", "variance_weighted"]
-Multioutput = Literal["uniform_average", "variance_weighted", "raw_values"] | Sequence[float]
 Floats = npt.NDArray[np.float64]
 
 _MAX_SHOWN = 50
-
-
-class OutputMetric(Bounded):
-    """The mean of a metric over the outputs; call it for other averages, index it by output.
-
-    Examples
-    --------
-    >>> import streameval as se
-    >>> acc = se.RegressionAccumulator(outputs=2).update([[1, 2], [3, 4]], [[1, 3], [2, 4]])
-    >>> mse = acc.compute().mse
-    >>> f"{mse:.1f}", mse[0], mse("raw_values")
-    ('0.5', 0.5, array([0.5, 0.5]))
-    """
-
-    __slots__ = ("_name", "_result")
-
-    __iter__ = None  # subscripts are outputs, not positions
-
-    _name: str
-    _result: RegressionOutputs
-
-    def __new__(cls, result: RegressionOutputs, name: str) -> Self:
-        """Compute the uniform average of a metric of a result."""
-        value = _bounded(result.value(name))
-        number = super().__new__(cls, value, value.low, value.high)
-        object.__setattr__(number, "_name", name)
-        object.__setattr__(number, "_result", result)
-        return number
-
-    @overload  # type: ignore[override]
-    def __call__(self, multioutput: Average | Sequence[float] = ...) -> float: ...
-    @overload
-    def __call__(self, multioutput: Literal["raw_values"]) -> Floats: ...
-    def __call__(self, multioutput: Multioutput = "uniform_average") -> Any:
-        """Compute another average.
-
-        Parameters
-        ----------
-        multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
-            As in scikit-learn: the mean over the outputs where the metric is defined; the mean
-            weighted by the variance of the truth of each output, or by a weight for each output, at
-            least 0; or an array with one value per output.
-        """
-        return self._result.value(self._name, multioutput=multioutput)
-
-    def __getitem__(self, output: int | str) -> Any:
-        """Return the metric of one output, by index or name."""
-        return self._result[output].value(self._name)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (self._result, self._name)
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -139,32 +87,32 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
         return all(one.exact for one in self._outputs)
 
     @property
-    def rmse(self) -> OutputMetric:
+    def rmse(self) -> MetricValue[OutputAverages]:
         """The square root of the mean squared error, at least 0."""
-        return OutputMetric(self, "rmse")
+        return self._averaged("rmse")
 
     @property
-    def mse(self) -> OutputMetric:
+    def mse(self) -> MetricValue[OutputAverages]:
         """The mean squared error, at least 0."""
-        return OutputMetric(self, "mse")
+        return self._averaged("mse")
 
     @property
-    def mae(self) -> OutputMetric:
+    def mae(self) -> MetricValue[OutputAverages]:
         """The mean absolute error, at least 0."""
-        return OutputMetric(self, "mae")
+        return self._averaged("mae")
 
     @property
-    def r2(self) -> OutputMetric:
+    def r2(self) -> MetricValue[OutputAverages]:
         """1 - SSE / SST, at most 1; nan when the truth is constant.
 
         1 is perfect, 0 is as good as always predicting the mean, and less is worse.
         """
-        return OutputMetric(self, "r2")
+        return self._averaged("r2")
 
     @property
-    def bias(self) -> OutputMetric:
+    def bias(self) -> MetricValue[OutputAverages]:
         """The mean of prediction - truth; above 0, the model predicts too much."""
-        return OutputMetric(self, "bias")
+        return self._averaged("bias")
 
     def adjusted_r2(
         self, n_features: int, *, multioutput: Multioutput = "uniform_average"
@@ -316,7 +264,13 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
     def _attribute(self, name: str) -> Any:
         if self._why_absent(name) or self.TABLE[name].arguments:
             return super()._attribute(name)
-        return OutputMetric(self, name)
+        return self._averaged(name)
+
+    def _averaged(self, name: str) -> MetricValue[OutputAverages]:
+        def mean(multioutput: Multioutput = "uniform_average") -> Any:
+            return self.value(name, multioutput=multioutput)
+
+        return MetricValue(mean)
 
     def _names(self) -> list[str]:
         return self._outputs[0]._names()

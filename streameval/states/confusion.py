@@ -105,6 +105,16 @@ class MatrixCounts(StackableState, SummableState):
         """Count a batch of class indices."""
         return cls(*cls._counted(truth, prediction, credit, weights, config))
 
+    @classmethod
+    def of_outcomes(
+        cls, tp: FixedPoint, fp: FixedPoint, fn: FixedPoint, tn: FixedPoint
+    ) -> MatrixCounts:
+        """Count two classes, of which the second is positive, from single outcomes."""
+        cells, right = [cell.reshape(1) for cell in (tn, fp, fn, tp)], (tn + tp).reshape(1)
+        matrix = FixedPoint.concatenate(cells).reshape(2, 2)
+        credit = FixedPoint.concatenate([right, FixedPoint.zeros(1)]).reshape(1, 2)
+        return MatrixCounts(matrix.sum(), matrix, credit)
+
     @staticmethod
     def _counted(
         truth: Indices,

@@ -378,3 +378,24 @@ def test_metrics_are_chosen_and_logits_of_two_classes_are_scores() -> None:
     logged = {name: float(value) for name, value in made.callback_metrics.items()}
     assert logged["five/val/roc_auc"] == pytest.approx(expected, abs=1e-6)
     assert [name for name in logged if name.startswith("five/")] == ["five/val/roc_auc"]
+
+
+class Logs(Digits):
+    """Log metrics of every type in `validation_step`, as a module does without the callback."""
+
+    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> Any:
+        found = super().validation_step(batch, batch_idx)
+        truth, scores = found["y_true"], found["p"]
+        labels = se.ConfusionAccumulator(10).update(truth, scores).compute()
+        curves = se.PRCurveSketch(classes=10).update(truth, scores).compute()
+        self.log("accuracy", labels.accuracy)
+        self.log_dict({"f1": labels.f_score, "one": labels[3].recall, "auc": curves[3].roc_auc})
+        self.log("mean_auc", curves.roc_auc)
+        return found
+
+
+def test_self_log_takes_metrics_of_every_type() -> None:
+    made, _ = fit(model=Logs())
+    logged = made.callback_metrics
+    assert {"accuracy", "f1", "one", "auc", "mean_auc"} <= logged.keys()
+    assert all(0.0 <= float(value) <= 1.0 for value in logged.values() if value.numel() == 1)

@@ -167,7 +167,7 @@ def test_entries_of_multilabel_are_ignored_by_value_alone() -> None:
 def test_multilabel_classes_have_names() -> None:
     accumulator = se.ConfusionAccumulator(ANIMALS, multilabel=True)
     result = accumulator.update([[1, 0, 1]], [[1, 1, 0]]).compute()
-    assert result.recall["cat"] == 1.0
+    assert result["cat"].recall == 1.0
     assert [line.split()[0] for line in result.report().splitlines()[1:4]] == [*ANIMALS.values()]
 
 
@@ -242,7 +242,7 @@ def test_a_name_that_no_class_has_is_suggested(name: str, metric: str) -> None:
 def test_a_name_comes_before_the_label_of_the_same_text() -> None:
     stars = se.ConfusionAccumulator({k: str(k + 1) for k in range(5)}).update([1, 1], [1, 0])
     result = stars.compute()
-    assert result.read("recall[2]").value == result.recall["2"] == result.recall[1] == 0.5
+    assert result.read("recall[2]").value == result["2"].recall == result[1].recall == 0.5
 
 
 def test_a_curve_is_found_by_label_and_by_name() -> None:

@@ -1,17 +1,20 @@
-"""Metrics of labels as attributes: numbers that may be called, and asked for a class."""
+"""Metrics as attributes: numbers to everyone else, some of which may be called."""
 
 from __future__ import annotations
 
 import copy
+import io
 import json
 import math
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import streameval as se
+from streameval.results.metric_values import MetricValue
 
 ACC = se.ConfusionAccumulator({0: "neg", 1: "pos"}).update([0, 1, 1, 1], [0, 1, 0, 0])
 RESULT = ACC.compute()
@@ -19,8 +22,125 @@ PLAIN = ["accuracy", "balanced_accuracy", "matthews_corrcoef", "cohen_kappa", "t
 OF_CLASSES = ["precision", "recall", "specificity", "jaccard", "f_score", "fowlkes_mallows"]
 
 
-@pytest.mark.parametrize("name", [*PLAIN, *OF_CLASSES])
-def test_a_metric_reads_the_same_with_and_without_a_call(name: str) -> None:
+CURVES = (
+    se.PRCurveSketch(classes=3)
+    .update([0, 1, 2], [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1]])
+    .compute()
+)
+CURVE = se.PRCurveSketch().update([0, 1, 0, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+WIDE = se.PRCurveSketch(2).update([0, 1, 0, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+OUTPUTS = se.RegressionAccumulator(["mape"], outputs=2).update([[1, 2]], [[1, 3]]).compute()
+NUMBERS = {
+    "accuracy": RESULT.accuracy,
+    **{name: getattr(RESULT, name) for name in OF_CLASSES},
+    "one class": RESULT["neg"].recall,
+    "exact": CURVE.roc_auc,
+    "inexact": WIDE.roc_auc,
+    "ece": CURVE.ece,
+    "adaptive_ece": WIDE.adaptive_ece,
+    "min_cost": CURVE.min_cost,
+    "class_wise_ece": CURVES.class_wise_ece,
+    "curves": CURVES.roc_auc,
+    "outputs": OUTPUTS.rmse,
+    "measure of outputs": OUTPUTS.mape,
+    "regression": se.RegressionAccumulator().update([1, 2], [1, 4]).compute().rmse,
+    "calibration": se.CalibrationAccumulator().update([1, 0], [0.75, 0.5]).compute().pcopc,
+    "groups": se.GroupedAUC().update([1, 0], [0.75, 0.5], [1, 1]).compute().coverage,
+}
+"""One number of each type that results have."""
+CALLED = {name: value() for name, value in NUMBERS.items() if callable(value)}
+PLAIN_FLOATS = {
+    name: value for name, value in {**NUMBERS, **CALLED}.items() if type(value) is float
+}
+
+
+def _with_torch(value: Any) -> float:
+    torch = pytest.importorskip("torch")
+    found = torch.tensor(value)
+    assert found.shape == ()
+    assert torch.as_tensor([value, value]).shape == (2,)
+    number: float = torch.tensor(value, dtype=torch.float64).item()
+    return number
+
+
+def _with_msgpack(value: Any) -> float:
+    msgpack = pytest.importorskip("msgpack")
+    number: float = msgpack.unpackb(msgpack.packb(value))
+    return number
+
+
+def _with_yaml(value: Any) -> float:
+    yaml = pytest.importorskip("yaml")
+    number: float = yaml.safe_load(yaml.safe_dump(value))
+    return number
+
+
+def _with_torch_load(value: Any) -> float:
+    torch = pytest.importorskip("torch")
+    file = io.BytesIO()
+    torch.save({"best": value}, file)
+    number: float = torch.load(io.BytesIO(file.getvalue()), weights_only=True)["best"]
+    return number
+
+
+def _with_msgspec(value: Any) -> float:
+    msgspec = pytest.importorskip("msgspec")
+    number: float = msgspec.json.decode(msgspec.json.encode(value))
+    return number
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        _with_torch,
+        _with_msgpack,
+        lambda value: json.loads(json.dumps(value)),
+        lambda value: pickle.loads(pickle.dumps(value)),
+        copy.deepcopy,
+        lambda value: np.asarray([value, value])[0],
+        np.float64,
+        lambda value: float(f"{value}"),
+    ],
+)
+def test_others_take_every_metric_as_a_number(taken: Any) -> None:
+    values = NUMBERS | {f"{name}()": value for name, value in CALLED.items()}
+    wrong = {name: value for name, value in values.items() if taken(value) != float(value)}
+    assert not wrong
+
+
+@pytest.mark.parametrize("taken", [_with_torch_load, _with_yaml, _with_msgspec])
+def test_those_that_take_floats_alone_take_plain_and_called_metrics(taken: Any) -> None:
+    assert {"accuracy", *OF_CLASSES, "one class", "outputs", "regression"} <= PLAIN_FLOATS.keys()
+    wrong = {name: value for name, value in PLAIN_FLOATS.items() if taken(value) != value}
+    assert not wrong
+
+
+def test_a_checkpoint_holds_certified_metrics_once_the_engine_of_torch_is_imported() -> None:
+    pytest.importorskip("torch")
+    import streameval.engines.torch  # noqa: F401 (registers them)
+
+    for name, value in NUMBERS.items():
+        found: Any = _with_torch_load(value)
+        called = value if type(value) is float else value()
+        assert (found, type(found)) == (called, type(called)), name
+        if isinstance(called, se.Bounded):
+            assert (found.low, found.high) == (called.low, called.high)
+
+
+@pytest.mark.parametrize("value", NUMBERS.values(), ids=NUMBERS)
+def test_a_metric_is_not_a_sequence(value: Any) -> None:
+    assert not isinstance(value, Sequence)
+    for name in ("__len__", "__getitem__", "__iter__"):
+        assert not hasattr(value, name)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_metric_without_options_is_a_float(name: str) -> None:
+    assert type(getattr(RESULT, name)) is float
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
+def test_a_metric_with_options_reads_the_same_with_and_without_a_call(name: str) -> None:
     value: Any = getattr(RESULT, name)
     assert value == value() == RESULT.value(name)
     assert type(value()) is float
@@ -29,44 +149,68 @@ def test_a_metric_reads_the_same_with_and_without_a_call(name: str) -> None:
         str(float(value)),
         repr(float(value)),
     )
-
-
-@pytest.mark.parametrize("name", [*PLAIN, *OF_CLASSES])
-def test_a_metric_is_a_number_to_others(name: str) -> None:
-    value = getattr(RESULT, name)
-    assert np.asarray([value, value]).dtype == np.float64
-    assert json.loads(json.dumps({name: value})) == {name: float(value)}
     assert value + 1 == 1 + value()
     assert round(value, 2) == round(value(), 2)
-
-
-@pytest.mark.parametrize("name", [*PLAIN, *OF_CLASSES])
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
-def test_a_metric_survives_copies(name: str, copied: Any) -> None:
-    assert copied(getattr(RESULT, name)) == getattr(RESULT, name)
-
-
-def test_a_copy_of_a_metric_of_classes_may_be_asked_further() -> None:
-    assert pickle.loads(pickle.dumps(RESULT.recall))["neg"] == 1.0
 
 
 @pytest.mark.parametrize(
     ("of", "recall"), [(0, 1.0), (1, 1 / 3), ("neg", 1.0), ("pos", 1 / 3), ("1", 1 / 3)], ids=repr
 )
-def test_a_metric_of_classes_is_asked_by_label_and_by_name(of: Any, recall: float) -> None:
-    assert RESULT.recall[of] == recall
-    assert type(RESULT.recall[of]) is float
+def test_a_class_is_found_by_label_and_by_name(of: Any, recall: float) -> None:
+    assert RESULT[of].recall() == recall
 
 
-def test_an_unknown_class_of_a_metric_is_a_key_error_with_the_nearest() -> None:
+def test_an_unknown_class_is_a_key_error_with_the_nearest() -> None:
     with pytest.raises(KeyError, match="no class 'poss': did you mean 'pos'"):
-        RESULT.recall["poss"]
+        RESULT["poss"]
 
 
-def test_a_metric_of_classes_is_no_sequence() -> None:
-    values: Any = RESULT.recall
-    with pytest.raises(TypeError, match="not iterable"):
-        list(values)
+def _labelled(**options: Any) -> se.Confusion:
+    rng = np.random.default_rng(3)
+    scores = rng.random((40, 3))
+    weights = rng.integers(1, 4, 40) / options.pop("parts", 1)
+    truth = rng.integers(0, 3, 40)
+    if options.get("multilabel"):
+        truth = rng.integers(0, 2, (40, 3))
+    classes = options.pop("classes", 3)
+    predicted = scores if classes != "auto" else scores.argmax(axis=1)
+    acc = se.ConfusionAccumulator(classes, **options)
+    return acc.update(truth, predicted, sample_weight=weights).compute()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"parts": 3},
+        {"classes": "auto"},
+        {"classes": {0: "a", 1: "b", 2: "not a"}},
+        {"include_unseen": True},
+        {"multilabel": True},
+        {"multilabel": True, "measures": ["samples"]},
+        {"top_k": 2, "measures": ["top_k"]},
+    ],
+    ids=str,
+)
+def test_a_class_has_the_metrics_and_intervals_of_the_array_of_classes(options: Any) -> None:
+    result = _labelled(**options)
+    assert list(result) == list(result.labels)
+    assert len(result) == 3
+    for position, (label, of) in enumerate(result.items()):
+        assert of.n == of.tp + of.fp + of.fn + of.tn
+        counts = [getattr(of, name) for name in ("tp", "fp", "fn", "tn", "support")]
+        assert counts == [
+            getattr(result, name)[position] for name in ("tp", "fp", "fn", "tn", "support")
+        ]
+        assert of.class_names[1] == str(result.class_names[position])
+        for row in result.TABLE.values():
+            if row.averages and row.listed(result._counts):
+                assert of.value(row.name) == result.value(row.name, average=None)[position]
+                if "parts" not in options:
+                    ends = result.confidence(row.name, average=None)
+                    expected = [end[position] for end in ends]
+                    np.testing.assert_array_equal(of.confidence(row.name), expected, row.name)
+                assert of.read(row.name).value == result.read(f"{row.name}[{label}]").value
 
 
 def test_a_metric_of_classes_takes_its_options() -> None:
@@ -79,12 +223,12 @@ def test_a_metric_of_classes_takes_its_options() -> None:
 
 
 def test_f_of_one_class_has_the_usual_beta() -> None:
-    assert RESULT.f_score["neg"] == RESULT.f_score(average=None)[0]
+    assert RESULT["neg"].f_score == RESULT.f_score(average=None)[0]
 
 
 def test_a_metric_of_observed_labels_is_asked_by_label() -> None:
     result = se.ConfusionAccumulator("auto").update(["b", "a"], ["b", "b"]).compute()
-    assert (result.recall["a"], result.recall["b"]) == (0.0, 1.0)
+    assert (result["a"].recall, result["b"].recall) == (0.0, 1.0)
 
 
 def test_as_dict_holds_floats_alone() -> None:
@@ -116,21 +260,25 @@ def test_hasattr_is_false_of_names_that_others_give() -> None:
     assert not hasattr(RESULT, "f1")
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
+def test_every_scalar_metric_of_a_result_is_a_number_of_three_types() -> None:
+    results = [RESULT, CURVE, WIDE, CURVES, OUTPUTS]
+    results += [
         se.RegressionAccumulator().update([1, 2, 4], [1, 3, 3]).compute(),
         se.CalibrationAccumulator().update([1, 0], [0.75, 0.5]).compute(),
-        se.PRCurveSketch().update([1, 0], [0.75, 0.5]).compute(),
         se.GroupedAUC().update([1, 0], [0.75, 0.5], [1, 1]).compute(),
-    ],
-    ids=lambda result: type(result).__name__,
-)
-def test_metrics_of_other_results_read_the_same_with_and_without_a_call(result: Any) -> None:
-    rows = [row for row in result.TABLE.listed(result) if not row.is_count and not row.arguments]
-    for row in rows:
-        value = getattr(result, row.name)
-        np.testing.assert_equal(value(), value)
+    ]
+    types = {int, float, se.Bounded, MetricValue}
+    wrong = {
+        f"{type(result).__name__}.{row.name}": type(getattr(result, row.name))
+        for result in results
+        for row in result.TABLE.values()
+        if row.name != "best_f"  # a value and its threshold
+        and not row.needs_argument
+        and row.listed(result._source)
+        and hasattr(result, row.name)
+        and type(getattr(result, row.name)) not in types
+    }
+    assert not wrong
 
 
 @pytest.fixture
@@ -151,21 +299,16 @@ def test_a_metric_of_class_curves_reads_the_same_with_and_without_a_call(
     assert metric == metric() == metric("macro")
     assert metric(None) == tuple(every)
     assert metric("micro") == getattr(class_curves.micro, name)
-    assert [metric["dog"], metric[2]] == every[1:]
-    with pytest.raises(KeyError, match="bird"):
-        metric["bird"]
-    with pytest.raises(TypeError):
-        iter(metric)
+    assert [getattr(class_curves[of], name) for of in ("dog", 2)] == every[1:]
 
 
 @pytest.mark.parametrize(
     "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )
-def test_a_copy_of_a_metric_of_class_curves_may_be_asked_further(
-    copied: Any, class_curves: se.ClassCurves
-) -> None:
-    found = copied(class_curves.roc_auc)
-    assert (found, found["dog"]) == (class_curves.roc_auc, class_curves["dog"].roc_auc)
+def test_a_copy_of_a_certified_metric_keeps_its_interval(copied: Any) -> None:
+    for value in (WIDE.roc_auc, WIDE.adaptive_ece, WIDE.min_cost):
+        found = copied(value)
+        assert (type(found), found.low, found.high) == (se.Bounded, value.low, value.high)
 
 
 def test_a_metric_of_class_curves_keeps_its_interval() -> None:

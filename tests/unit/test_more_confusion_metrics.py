@@ -153,7 +153,7 @@ def test_mean_over_named_classes_takes_labels_and_display_names() -> None:
     assert recall("micro", labels=["LOC", "PER"]) == recall(labels=["LOC", "PER"]) * 4 / 3 == 1 / 3
     named = se.ConfusionAccumulator({0: "neg", 1: "pos"}).update([0, 1, 1], [0, 1, 0]).compute()
     assert named.recall(labels=["neg"]) == named.recall(labels=[0]) == 1.0
-    assert named.f_score(labels=[1], average="micro") == named.f_score[1]
+    assert named.f_score(labels=[1], average="micro") == named[1].f_score
 
 
 def test_interval_of_a_mean_over_named_classes_is_of_these() -> None:

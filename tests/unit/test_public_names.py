@@ -29,8 +29,10 @@ def public_names() -> dict[str, str]:
             continue
         for member, held in inspect.getmembers_static(value):
             if not member.startswith("_") and not member.isupper():
-                bound = isinstance(held, (types.FunctionType, classmethod, staticmethod))
-                names[f"{name}.{member}"] = parameters(getattr(value, member)) if bound else ""
+                called = getattr(held, "__wrapped__", held)  # of a number that may be called
+                bound = isinstance(called, (types.FunctionType, classmethod, staticmethod))
+                made = called if isinstance(held, property) else getattr(value, member)
+                names[f"{name}.{member}"] = parameters(made) if bound else ""
     return names
 
 

@@ -31,7 +31,7 @@ def test_top_k_precision_predicts_the_true_class_among_the_best_scores() -> None
 
 def test_top_k_precision_of_one_class_is_read_by_name() -> None:
     assert RESULT.read("top_k_recall[2]").value == 2 / 3
-    assert RESULT.top_k_recall[2] == 2 / 3
+    assert RESULT[2].top_k_recall == 2 / 3
 
 
 def test_top_k_precision_is_in_reports_where_it_was_asked_for() -> None:
