@@ -25,6 +25,7 @@ from streameval.inputs.arrays import (
     read_weights,
     shape_text,
 )
+from streameval.inputs.judged_runs import seem_exchanged
 from streameval.inputs.labels import canonical_label, distinct, present
 from streameval.states.queries import MAX_ROWS, check_documents
 from streameval.states.query_weights import NO_WEIGHTS, canonical_weights, check_same_weights
@@ -55,8 +56,12 @@ def read_rows(
     config: RankingConfig,
     query_weight: Any = None,
     goes_on: bool = False,
+    in_order: bool = False,
 ) -> Documents:
     """Read and check one batch; ids are sorted. Queries of weight 0 are left out.
+
+    Relevance and scores that seem to be exchanged are refused, unless they are known to be
+    `in_order`.
 
     Raises
     ------
@@ -71,6 +76,8 @@ def read_rows(
     shape = _shape(levels, scores, query, config)
     real = None if mask is None else _flags(mask, shape, "mask")
     rows, order = _rows(levels, scores, query, real, retrieved, doc, query_weight, config)
+    if not in_order and scores.dtype.kind in "biu":
+        _check_order(rows)
     if rows.document is not None:
         rows = _with_documents(rows, rows.document, config, goes_on=goes_on)
     if num_relevant is not None:
@@ -117,6 +124,21 @@ def _shape(levels: Array, scores: Array, query: Any, config: RankingConfig) -> t
     if query is None and config.keeps_ids and len(levels):
         raise InvalidInputError("is missing: the ids of queries are to be kept", argument="query")
     return levels.shape
+
+
+def _check_order(rows: Documents) -> None:
+    """Refuse what looks like scores as relevance, and relevance as integer scores."""
+    if rows.relevance.dtype.kind == "f" and seem_exchanged(
+        rows.relevance, rows.score, rows.is_retrieved
+    ):
+        raise InvalidInputError(
+            "holds fractions, and ",
+            Named("score"),
+            " small whole numbers: they are exchanged",
+            argument="relevance",
+            remedy="Pass the relevance first, then the scores; scores that are such numbers, as "
+            "floats.",
+        )
 
 
 def _rows(

@@ -231,7 +231,11 @@ class RankingAccumulator(
         partial: bool = False,
         on_queries: OnQueries | None = None,
     ) -> Self:
-        """Count one batch of queries.
+        """Count one batch of queries: the relevance first, then the scores.
+
+        The retrieval metrics of torchmetrics and of torcheval take the scores first (``preds,
+        target``). Most relevances fractions, and scores integers of 0 to 10, are refused as
+        exchanged; pass such scores as floats if they are right.
 
         Parameters
         ----------
@@ -352,9 +356,16 @@ class RankingAccumulator(
             )
         check_order(run, qrels)
         state = self._state_type(self._config).zero(self._config)
-        others: dict[str, Any] = {"mask": None, "num_relevant": None, "config": self._config}
+        others: dict[str, Any] = {
+            "mask": None,
+            "num_relevant": None,
+            "config": self._config,
+            "in_order": True,  # or warned of
+        }
         for number, block in enumerate(judged_rows(run, qrels)):
-            if number == 0 and seem_exchanged(block):
+            if number == 0 and seem_exchanged(
+                *(block[name] for name in ("relevance", "score", "retrieved"))
+            ):
                 warnings.warn(
                     "`run` holds small whole numbers, and `qrels` fractions: are they exchanged? "
                     "The run comes first.",

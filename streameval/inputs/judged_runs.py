@@ -68,20 +68,21 @@ def _holds_only(value: Any, name: str) -> bool:
     return held == [name]
 
 
-def seem_exchanged(block: Mapping[str, Any]) -> bool:
+def seem_exchanged(relevance: Any, score: Any, retrieved: Any = None) -> bool:
     """Tell whether the first rows look like judgements as scores, and scores as judgements.
 
     Most judgements are fractions, and all scores whole numbers of 0 to 10. A real run with such
     scores has judgements in whole grades nearly always.
     """
     first = slice(_LOOKED_AT)
-    relevance = np.array(block["relevance"][first], dtype=np.float64)
-    is_retrieved = np.array(block["retrieved"][first], dtype=bool)
-    score = np.array(block["score"][first], dtype=np.float64)[is_retrieved]
-    judged = relevance[~np.isnan(relevance)]
-    are_grades = (score >= 0) & (score <= _MAX_GRADE) & (score == np.floor(score))
+    judged = np.array(relevance[first], dtype=np.float64)
+    scores = np.array(score[first], dtype=np.float64)
+    if retrieved is not None:
+        scores = scores[np.array(retrieved[first], dtype=bool)]
+    judged = judged[~np.isnan(judged)]
+    are_grades = (scores >= 0) & (scores <= _MAX_GRADE) & (scores == np.floor(scores))
     n_fractions = np.count_nonzero(judged != np.floor(judged))
-    return bool(len(score) and are_grades.all() and 2 * n_fractions > len(judged))
+    return bool(scores.size and are_grades.all() and 2 * n_fractions > judged.size)
 
 
 def missing_queries(run: Mapping[Any, Any], qrels: Mapping[Any, Any]) -> list[Any]:

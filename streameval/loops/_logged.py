@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import attrs
 import numpy as np
@@ -12,6 +12,9 @@ from streameval.accumulators.base import Accumulator
 from streameval.configs.collection import CollectionConfig, Member
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import to_host
+from streameval.results.names import parse_metrics
+from streameval.results.result import Result
+from streameval.results.sliced import SlicedResult
 
 __all__ = ["Logged", "binary_scores"]
 
@@ -25,7 +28,7 @@ class Logged:
     Parameters
     ----------
     metrics : sequence of str or None
-        Their names in `as_dict`; None for all.
+        Their names, as `read` takes them; None for those of `as_dict`.
     prefix : str
         The prefix of each name.
     """
@@ -33,12 +36,28 @@ class Logged:
     metrics: Sequence[str] | None
     prefix: str
 
-    def __attrs_post_init__(self) -> None:
-        """Check the names."""
-        if self.metrics is not None and (isinstance(self.metrics, str) or not self.metrics):
+    @classmethod
+    def checked(
+        cls, metrics: Sequence[str] | None, prefix: str, *accumulators: Accumulator[Any, Any]
+    ) -> Self:
+        """Check the names with the accumulators whose results will be read.
+
+        Raises
+        ------
+        InvalidInputError
+            If a result lacks one of the metrics. Slices that are not known yet may have any.
+        """
+        if metrics is not None and (isinstance(metrics, str) or not metrics):
             raise InvalidInputError(
-                f"must be the names of some metrics, got {self.metrics!r}", argument="metrics"
+                f"must be the names of some metrics, got {metrics!r}", argument="metrics"
             )
+        names = parse_metrics(metrics or ())
+        for held in accumulators:
+            result = held.copy().reset().compute()
+            if isinstance(result, Result) and not isinstance(result, SlicedResult):
+                for name in names:
+                    result.check(name)
+        return cls(metrics, prefix)
 
     def of(self, result: Any) -> dict[str, Any]:
         """Choose from a result.
@@ -48,14 +67,15 @@ class Logged:
         InvalidInputError
             If the result lacks one of the metrics.
         """
-        values: Mapping[str, Any] = result.as_dict()
-        chosen = values if self.metrics is None else self.metrics
-        for name in chosen:
-            if name not in values:
-                raise InvalidInputError(
-                    f"must be among {', '.join(values)}, got {name!r}", argument="metrics"
-                )
-        return {f"{self.prefix}{name}": values[name] for name in chosen}
+        if self.metrics is None:
+            values: Mapping[str, Any] = result.as_dict()
+        else:
+            values = {name: _plain(result.read(name, level=0.0).value) for name in self.metrics}
+        return {f"{self.prefix}{name}": value for name, value in values.items()}
+
+
+def _plain(number: Any) -> int | float:
+    return number if isinstance(number, int) else float(number)
 
 
 def binary_scores(accumulator: Accumulator[Any, Any], predictions: Any) -> Any:

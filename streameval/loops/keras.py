@@ -40,7 +40,8 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         ``(n, 1)`` are reshaped to ``(n,)``, and for two classes, two logits per row become one
         score.
     metrics : sequence of str, optional
-        The names of the metrics to add, by default all.
+        The names of the metrics to add, as on the command line: ``"recall[1]"``. By default,
+        those of `as_dict`.
     prefix : str
         The prefix of the names of the metrics in the logs.
     batch_size : int
@@ -80,7 +81,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         self.accumulator: Any = accumulator.copy().reset()
         self._data: Any = data
         self._read = read
-        self._logged, self._batch_size = Logged(metrics, prefix), batch_size
+        self._logged, self._batch_size = Logged.checked(metrics, prefix, accumulator), batch_size
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         """Evaluate the model."""

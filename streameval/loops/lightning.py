@@ -39,7 +39,8 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         default, steps return a mapping that holds these arguments, and possibly other items. For
         two classes, two logits per row become one score.
     metrics : sequence of str, optional
-        The names of the metrics to log, by default all.
+        The names of the metrics to log, as on the command line: ``"recall[1]"``. By default,
+        those of `as_dict`.
     prefix : str
         The prefix of their names, before the name of the epoch.
 
@@ -76,7 +77,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         self.accumulators: dict[str, Any] = {}
         self._empty = {stage: held.copy().reset() for stage, held in given.items()}
         self._read = read
-        self._logged, self._prefix = Logged(metrics, ""), prefix
+        self._logged, self._prefix = Logged.checked(metrics, "", *given.values()), prefix
 
     @property
     def state_key(self) -> str:

@@ -32,7 +32,8 @@ class Evaluate:
         default, the labels are the truth and the predictions of the model are the prediction;
         for two classes, two logits per row become one score.
     metrics : sequence of str, optional
-        The names of the metrics to return, by default all.
+        The names of the metrics to return, as on the command line: ``"recall[1]"``. By default,
+        those of `as_dict`.
     prefix : str
         The prefix of their names, after the ``eval_`` of the trainer.
 
@@ -78,7 +79,7 @@ class Evaluate:
                 f"must be an accumulator, got {type_name}", argument="accumulator"
             )
         self.accumulator: Any = accumulator.copy().reset()
-        self._read, self._logged = read, Logged(metrics, prefix)
+        self._read, self._logged = read, Logged.checked(metrics, prefix, accumulator)
         self._is_over = False
         self._loop: FrameType | None = None
 

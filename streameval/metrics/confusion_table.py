@@ -117,7 +117,9 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
         """Separate the arguments of the metric from those of averages."""
         if not args and not options:
             return default, _DEFAULT_AVERAGING
-        names = (*own, "average")
+        # an average may come before the metric's own arguments, which are numbers
+        leads = bool(args) and (args[0] is None or isinstance(args[0], str))
+        names = ("average",) if leads else (*own, "average")
         given = dict(zip(names, args, strict=False)) | options
         if len(args) > len(names) or not given.keys() <= {*names, *_AVERAGING}:
             accepted = ", ".join([*own, "average, zero_division and labels"])

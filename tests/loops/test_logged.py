@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,16 +69,55 @@ def test_metrics_are_chosen_and_named():
     assert Logged(None, "").of(result) == result.as_dict()
 
 
-def test_a_metric_that_does_not_exist_is_named():
-    result = se.ConfusionAccumulator().update([1, 0], [1, 1]).compute()
-    with pytest.raises(se.InvalidInputError, match=r"`metrics` must be among n, .*, got 'acuracy'"):
-        Logged(["acuracy"], "").of(result)
+NAMES = [
+    (se.ConfusionAccumulator({0: "neg", 1: "pos"}), ["recall[neg]", "recall[1]", "f_score[micro]"]),
+    (se.ConfusionAccumulator(3), ["cohen_kappa_quadratic", "recall[macro:0,1]", "n"]),
+    (se.ConfusionAccumulator("auto"), ["recall[1]"]),
+    (se.PRCurveSketch(), ["recall_at(0.5)", "youden_j"]),
+    (se.Collection(BOTH), ["cm/recall[1]", "curve/precision_at(0.25)"]),
+]
+
+
+@pytest.mark.parametrize(("acc", "names"), NAMES)
+def test_metrics_have_the_names_of_the_command_line(acc, names):
+    logged = Logged.checked(names, "val_", acc)
+    if isinstance(acc, se.Collection):
+        acc = acc.copy().update({"y_true": [0, 1], "y_pred": [0, 1], "y_score": [0.25, 0.75]})
+    else:
+        acc = acc.copy().update([0, 1], [0, 1])
+    result = acc.compute()
+    found = logged.of(result)
+    assert found == {f"val_{name}": result.read(name).value for name in names}
+    assert {type(value) for value in found.values()} <= {int, float}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [("acuracy", "did you mean 'accuracy'"), ("f1", "'f_score'"), ("recall[7]", "no class '7'")],
+)
+def test_a_metric_that_does_not_exist_is_refused_at_once(wrong, says):
+    with pytest.raises(se.InvalidInputError, match=re.escape(says)):
+        Evaluate(se.ConfusionAccumulator(), metrics=["accuracy", wrong])
+
+
+def test_what_is_not_a_name_of_a_metric_is_refused_at_once():
+    with pytest.raises(se.InvalidInputError, match=r"is not a metric; write one like"):
+        Evaluate(se.Sliced(se.ConfusionAccumulator(), "c"), metrics=["acc uracy"])
+
+
+def test_metrics_of_slices_are_known_when_these_are():
+    sliced = se.Sliced(se.ConfusionAccumulator(), "c")
+    logged = Logged.checked(["c=DE/recall[0]"], "", sliced)
+    result = sliced.update({"c": ["DE"], "y_true": [0], "y_pred": [0]}).compute()
+    assert logged.of(result) == {"c=DE/recall[0]": 1.0}
+    with pytest.raises(se.InvalidInputError, match="no metric 'c=FR/n'"):
+        Logged(["c=FR/n"], "").of(result)
 
 
 @pytest.mark.parametrize("metrics", ["accuracy", []])
 def test_metrics_must_be_some_names(metrics):
     with pytest.raises(se.InvalidInputError, match="`metrics` must be the names of some metrics"):
-        Logged(metrics, "")
+        Logged.checked(metrics, "")
 
 
 def test_a_trainer_with_two_logits_gets_the_chosen_metrics():

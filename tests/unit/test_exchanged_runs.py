@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import streameval as se
@@ -50,3 +51,56 @@ def test_arguments_in_order_are_not(run: Any, qrels: Any) -> None:
         warnings.simplefilter("always")
         counted(run, qrels)
     assert warned == []
+
+
+SCORES = [[0.9, 0.5, 0.25], [0.1, 0.7, 0.2]]
+FLAGS = [[1, 0, 0], [0, 1, 1]]
+
+
+def updated(relevance: Any, score: Any, **others: Any) -> se.RankingAccumulator:
+    return se.RankingAccumulator("map").update(np.array(relevance), np.array(score), **others)
+
+
+@pytest.mark.parametrize("flags", [FLAGS, np.array(FLAGS, bool), np.array(FLAGS, np.uint8) * 3])
+@pytest.mark.parametrize(
+    "others",
+    [
+        {},
+        {"mask": [[True, True, False], [True, True, True]]},
+        {"retrieved": [[True, False, True], [True, True, True]]},
+        {"query": [5, 7]},
+    ],
+    ids=str,
+)
+def test_relevance_and_integer_scores_that_are_exchanged_are_refused(
+    flags: Any, others: Any
+) -> None:
+    acc = se.RankingAccumulator("map").update(flags, SCORES, **others)
+    before = acc.to_bytes()
+    says = "`relevance` holds fractions, and `score` small whole numbers: they are exchanged"
+    with pytest.raises(se.InvalidInputError, match=says):
+        acc.update(SCORES, flags, **others)
+    assert acc.to_bytes() == before
+
+
+def test_exchanged_rows_are_refused() -> None:
+    query = np.repeat([1, 2], 3)
+    with pytest.raises(se.InvalidInputError, match="they are exchanged"):
+        updated(np.ravel(SCORES), np.ravel(FLAGS), query=query)
+    with pytest.raises(se.InvalidInputError, match="they are exchanged"):
+        updated(np.ravel(SCORES), np.ravel(FLAGS), query=query, partial=True)
+
+
+@pytest.mark.parametrize(
+    ("relevance", "score"),
+    [
+        (SCORES, np.array(FLAGS, float)),
+        ([[0.5, 1, 0], [1, 0, 0]], FLAGS),
+        (SCORES, [[30, 20, 10], [1, 2, 3]]),
+        ([[np.nan, 1.0, 0.0]], [[1, 0, 0]]),
+        ([[np.nan, np.nan]], [[1, 0]]),
+    ],
+    ids=["floats", "few fractions", "larger scores", "unjudged", "none judged"],
+)
+def test_fractions_of_relevance_are_counted_beside_other_scores(relevance: Any, score: Any) -> None:
+    assert updated(relevance, score).n == len(relevance)

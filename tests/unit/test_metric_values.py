@@ -222,6 +222,24 @@ def test_a_metric_of_classes_takes_its_options() -> None:
     assert math.isnan(empty.precision(zero_division=math.nan))
 
 
+@pytest.mark.parametrize("name", [*OF_CLASSES, "negative_predictive_value"])
+@pytest.mark.parametrize("average", ["binary", "macro", "micro", "weighted", None])
+def test_the_average_may_come_first(name: str, average: Any) -> None:
+    first = getattr(RESULT, name)(average, zero_division=1.0)
+    named = RESULT.value(name, average=average, zero_division=1.0)
+    np.testing.assert_array_equal(first, named)
+    np.testing.assert_array_equal(RESULT.value(name, average, zero_division=1.0), named)
+    np.testing.assert_array_equal(
+        RESULT.confidence(name, average), RESULT.confidence(name, average=average)
+    )
+
+
+@pytest.mark.parametrize("args", [("macro", 2.0), ("macro", None), (2.0, None, "macro", 1.0)])
+def test_f_takes_no_more_after_an_average(args: Any) -> None:
+    with pytest.raises(se.InvalidInputError, match="`f_score` takes beta, alpha, average"):
+        RESULT.f_score(*args)
+
+
 def test_f_of_one_class_has_the_usual_beta() -> None:
     assert RESULT["neg"].f_score == RESULT.f_score(average=None)[0]
 

@@ -566,6 +566,12 @@ RUNS = [
     run("run-nan", "`score` must not hold NaN", {"q": {"d": NAN}}),
     run("qrels-negative", "`relevance` must not be negative", None, {"q": {"d": -1}}),
     Case(
+        "rows-exchanged",
+        lambda: se.RankingAccumulator().update([[0.5, 0.25]], [[1, 0]]),
+        "`relevance` holds fractions, and `score` small whole numbers: they are exchanged. Pass "
+        "the relevance first, then the scores; scores that are such numbers, as floats.",
+    ),
+    Case(
         "run-exchanged",
         lambda: se.RankingAccumulator().update_run(judgements(), {"q": {"d": 1}}),
         "`run` must hold scores, got judgements. Pass the run first, then the judgements.",
