@@ -11,6 +11,7 @@ import attrs
 
 from streameval.accumulators.definition import Definition
 from streameval.accumulators.registry import register
+from streameval.configs.other_names import with_advice
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.fields import bases, fields_of, written_values
@@ -85,6 +86,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     ) -> None:
         """Register the subclass by the id in its bytes, unless it is a base of others."""
         super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = with_advice(vars(cls)["__init__"], cls.__name__)  # type: ignore[method-assign]
         if arrays is not None:
             cls._arrays = tuple(arrays)
         if optional is not None:

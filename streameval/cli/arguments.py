@@ -16,6 +16,7 @@ from streameval.cli.gates import parse_gate, parse_limit
 from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
 from streameval.configs.names import closest, nearest
+from streameval.configs.other_names import our_name
 from streameval.io import FORMATS
 from streameval.monitoring.addresses import ADDRESS
 from streameval.render.text import printable
@@ -354,7 +355,9 @@ class _Parser(argparse.ArgumentParser):
             for command, parser in self.siblings.items()
             if name in parser._option_string_actions
         ]
-        close = closest(name, self._option_string_actions)
+        ours = f"--{our_name(name.removeprefix('--')).replace('_', '-')}"
+        is_known = not others and ours in self._option_string_actions
+        close = [ours] if is_known else closest(name, self._option_string_actions)
         if others:
             elsewhere = f"no option {name} here: it is for {', '.join(others)}"
             is_form = bool(close) and close[0].rstrip("s") == name.rstrip("s")

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from streameval.configs.other_names import advice
 from streameval.errors import InvalidInputError
 from streameval.metrics import confusion as metrics
 from streameval.metrics.confusion import ClassMetric, Quotient, Ratio
@@ -123,7 +124,9 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
         given = dict(zip(names, args, strict=False)) | options
         if len(args) > len(names) or not given.keys() <= {*names, *_AVERAGING}:
             accepted = ", ".join([*own, "average, zero_division and labels"])
-            raise InvalidInputError(f"takes {accepted}", argument=name)
+            unknown = (one for one in given if one not in {*names, *_AVERAGING})
+            hints = [f"There is no {one!r}: {advice(one, names)}" for one in unknown]
+            raise InvalidInputError(f"takes {accepted}", argument=name, remedy=" ".join(hints))
         averaging = Averaging(**{key: given.pop(key) for key in _AVERAGING if key in given})
         return metric(**given), averaging
 
@@ -193,7 +196,10 @@ TABLE = Table(
     ),
     _metric(
         "accuracy",
-        aliases=("acc", "accuracy_score", "subset_accuracy", "exact_match"),
+        aliases=(
+            *("acc", "accuracy_score", "subset_accuracy", "exact_match"),
+            *("categorical_accuracy", "sparse_categorical_accuracy"),
+        ),
         heading="Accuracy",
         help="The share of examples predicted right, in [0, 1]; nan without examples.",
         notes="For multilabel, the share with every label right (subset accuracy).",
@@ -206,7 +212,7 @@ TABLE = Table(
     ),
     _metric(
         "top_k_accuracy",
-        aliases=("top_k", "topk", "top_k_accuracy_score"),
+        aliases=("top_k", "topk", "top_k_accuracy_score", "top_k_categorical_accuracy"),
         heading="Top-k accuracy",
         help="The share of examples whose true class is among the top_k best scores.",
         notes="A tie at the cutoff gets its average credit over all orders, so a constant "

@@ -17,11 +17,17 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.evidence import Statistic
 
-__all__ = ["EXAMPLES", "Interval", "Metric", "Reading", "Table", "count_row"]
+__all__ = ["EXAMPLES", "Interval", "Metric", "Reading", "Table", "average_in", "count_row"]
 
 Interval = tuple[float, float]
 
 _CUTOFF = re.compile(r"@\d+$|\(.*\)$")
+_MEAN = "macro|micro|weighted|samples"
+_FORM = re.compile(
+    r"(?:(?:binary|multiclass|multilabel|retrieval|neg)_)?"
+    rf"(?:(?P<first>{_MEAN})_)?(?P<name>.+?)(?:_(?P<last>{_MEAN}))?"
+)
+"""What other libraries put before and after the name of a metric, as in ``binary_f1_score``."""
 
 
 @attrs.frozen
@@ -207,6 +213,26 @@ EXAMPLES = count_row("n", "Examples", "The sum of the weights of all examples.")
 """The first row of every result of examples."""
 
 
+def average_in(name: str) -> str:
+    """Find the average in a name such as ``f1_macro``, as other libraries write it; "" if none.
+
+    >>> average_in("f1_macro"), average_in("weighted_f1"), average_in("f1")
+    ('macro', 'weighted', '')
+    """
+    return _parts(_word(name))[1]
+
+
+def _word(name: str) -> str:
+    """Write a name without a cutoff, as the tables do."""
+    return _CUTOFF.sub("", name).casefold().replace("-", "_").replace(" ", "_")
+
+
+def _parts(word: str) -> tuple[str, str]:
+    """Split a name of another library into the metric and its average."""
+    match = _FORM.fullmatch(word)
+    return (match["name"], match["first"] or match["last"] or "") if match else (word, "")
+
+
 class Table(Mapping[str, Metric]):
     """The metrics of one result class by name, in the order of reports."""
 
@@ -242,8 +268,12 @@ class Table(Mapping[str, Metric]):
 
     def called(self, name: str) -> list[Metric]:
         """Return the rows that match a name or an alias, ignoring case and cutoff."""
-        word = _CUTOFF.sub("", name).casefold().replace("-", "_").replace(" ", "_")
-        return [row for row in self.values() if word in (row.name, *row.aliases)]
+        word = _word(name)
+        for asked in (word, _parts(word)[0]):
+            rows = [row for row in self.values() if asked in (row.name, *row.aliases)]
+            if rows:
+                return rows
+        return []
 
     def listed(self, source: Any, *, on_request: bool = False) -> list[Metric]:
         """List the rows that apply to the source of a result and need no argument.

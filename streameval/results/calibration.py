@@ -419,7 +419,10 @@ Calibration.TABLE = Table(
     EXAMPLES,
     _metric(
         "log_loss",
-        aliases=("logloss", "cross_entropy", "nll"),
+        aliases=(
+            *("logloss", "cross_entropy", "nll", "crossentropy"),
+            *("categorical_crossentropy", "binary_crossentropy"),
+        ),
         heading="Log loss",
         help="The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].",
         notes="Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.",

@@ -383,8 +383,7 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
         """Compute a metric by name, with the arguments of the method of that name."""
         row = self.TABLE.get(name)
         if row is None or row.is_count:
-            names = ", ".join(row.name for row in self.TABLE.values() if not row.is_count)
-            raise InvalidInputError(f"must be one of {names}, got {name!r}", argument="name")
+            raise self._unknown(name)
         if (args or options) and not (row.arguments or row.averages):
             raise InvalidInputError("takes no arguments", argument=name)
         return row.value(self._counts, *args, **options)

@@ -182,7 +182,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "best_f",
-        aliases=("f1", "max_f", "max_f1", "f1_max", "best_f1"),
+        aliases=("f1", "max_f", "max_f1", "f1_max", "best_f1", "fmax"),
         heading="Best F1",
         help="The highest F and its threshold.",
         formula=r"\max_i F_\beta(P_i, R_i)",
@@ -202,7 +202,10 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "log_loss",
-        aliases=("logloss", "cross_entropy", "nll"),
+        aliases=(
+            *("logloss", "cross_entropy", "nll", "crossentropy"),
+            *("categorical_crossentropy", "binary_crossentropy"),
+        ),
         heading="Log loss",
         help="The mean of minus the log of the probability of the truth; for probabilities.",
         notes="Probabilities are clipped at float64's eps, so it is at most 36.05.",

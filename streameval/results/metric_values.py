@@ -19,6 +19,7 @@ from typing import (
 import numpy as np
 import numpy.typing as npt
 
+from streameval.configs.other_names import unknown_arguments
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.confusion import Average
@@ -99,7 +100,15 @@ class MetricValue(Bounded, Generic[CallT_co]):
 
         def __call__(self, *args: Any, **options: Any) -> Any:
             """Compute the metric for other options."""
-            return self._compute(*args, **options) if args or options else self._usual
+            if not args and not options:
+                return self._usual
+            try:
+                return self._compute(*args, **options)
+            except TypeError:
+                said = unknown_arguments(self._compute, options)
+                if said:
+                    raise TypeError(f"the metric has {said}") from None
+                raise
 
     def __reduce__(self) -> tuple[Any, ...]:
         usual = self._usual
@@ -110,8 +119,8 @@ class _WithOptions(property):
     """An attribute made of a method whose arguments have defaults."""
 
     def __init__(self, method: Callable[..., Bounded]) -> None:
-        super().__init__(lambda result: MetricValue(partial(method, result)), doc=method.__doc__)
-        self.__wrapped__ = method
+        super().__init__(lambda result: MetricValue(partial(method, result)))
+        self.__doc__, self.__wrapped__ = method.__doc__, method
 
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.configs.cached import Cached
 from streameval.configs.names import closest, listed, nearest
+from streameval.configs.other_names import our_name
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.evidence import Statistic
-from streameval.metrics.table import Interval, Metric, Reading, Table
+from streameval.metrics.table import Interval, Metric, Reading, Table, average_in
 from streameval.render import notebook
 from streameval.render.sheets import Sheet, reading_grid, sheet_text
 from streameval.results.equality import Comparable
@@ -283,12 +284,16 @@ class Result(Cached, Comparable):
             if name in table:
                 return self._attribute(name)
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            called = [] if name.startswith("_") else [row.name for row in table.called(name)]
+            if name.startswith("_"):
+                raise AttributeError(message)
+            ours = our_name(name)
+            called = [row.name for row in table.called(name)]
+            called += [ours] if ours != name and hasattr(type(self), ours) else []
+            owners = [] if called else _owners(name, with_tasks=False)
+            if owners:
+                raise AttributeError(f"{message}: {', '.join(owners)}")
             meant = " or ".join(map(repr, called or closest(name, table)))
-            if meant:
-                raise AttributeError(f"{message}. Did you mean {meant}?")
-            owners = [] if name.startswith("_") else _owners(name, with_tasks=False)
-            raise AttributeError(": ".join([message, *([", ".join(owners)] if owners else [])]))
+            raise AttributeError(f"{message}. Did you mean {meant}?" if meant else message)
 
     def __dir__(self) -> list[str]:
         table = (name for name in self.TABLE if not self._why_absent(name))
@@ -416,18 +421,22 @@ class Result(Cached, Comparable):
         if why:
             return UnknownMetricError(why)
         known, meant = self.readable(), self._meant(name)
-        if name in self.TABLE and not meant:
-            return UnknownMetricError(f"{name} is not defined here. {self.TABLE[name].meaning}")
+        called = [] if meant else self.TABLE.called(name)
+        if called:
+            return UnknownMetricError(f"{called[0].name} is not defined here. {called[0].meaning}")
         owners = [] if meant else _owners(name)
         hint = f"{', '.join(owners)}. {listed(known)}" if owners else nearest(name, known, meant)
         return UnknownMetricError(f"no metric {name!r}: {hint}")
 
     def _meant(self, name: str) -> list[str]:
         """Name the metrics here that match a name or an alias."""
-        known, found = self.readable(), []
+        known, found, average = self.readable(), [], average_in(name)
         for row in self.TABLE.called(name):
             starts = tuple(f"{row.name}{mark}" for mark in "_@(")
             named = [each for each in known if each == row.name or each.startswith(starts)]
+            if average in row.averages:  # as in f1_macro
+                own = f"{row.name}_{average}"
+                named = [own if own in known else f"{row.name}[{average}]", *named]
             found += named[:1]
         return found
 

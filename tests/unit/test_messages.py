@@ -863,7 +863,11 @@ MERGES = [
 ]
 
 LATER = [
-    Case("beta-text", lambda: se.ConfusionAccumulator().compute().f_score("2"), "`beta` must be a"),  # type: ignore[arg-type]
+    Case(
+        "beta-text",
+        lambda: se.ConfusionAccumulator().compute().f_score(beta="2"),
+        "`beta` must be a",
+    ),  # type: ignore[call-overload]
     update(
         "huge-number", "`y_true` must hold numbers within the range of float64", [10**400, 1.5], [1]
     ),

@@ -179,8 +179,10 @@ def split_name(name: str) -> NameParts:
 
 def _meant(name: str) -> list[str]:
     """Find a similar name, and give it the same cutoff."""
-    family, at, cutoff = name.partition("@")
-    close = closest(family, [*MEASURES, *_OTHER_NAMES])
+    family, at, cutoff = name.replace("-", "_").partition("@")
+    family = re.sub("^retrieval_?(?=.)", "", family)  # of torchmetrics
+    known = [*MEASURES, *_OTHER_NAMES]
+    close = [family] if family in known else closest(family, known)
     is_cut = cutoff.isdecimal() if at else True
     return [close[0] + at + cutoff] if close and is_cut else []
 
