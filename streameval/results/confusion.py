@@ -382,7 +382,7 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
     def value(self, name: str, *args: Any, **options: Any) -> Any:
         """Compute a metric by name, with the arguments of the method of that name."""
         row = self.TABLE.get(name)
-        if row is None or row.is_count:
+        if row is None:
             raise self._unknown(name)
         if (args or options) and not (row.arguments or row.averages):
             raise InvalidInputError("takes no arguments", argument=name)

@@ -412,11 +412,13 @@ class Result(Cached, Comparable):
         if metric.name not in self._applicable():
             raise self._unknown(metric.name)
 
-    def _unknown(self, name: str) -> UnknownMetricError:
+    def _unknown(self, name: Any) -> UnknownMetricError:
         """Make the error about an unknown metric: suggest its name, or the result that has it.
 
         A known one that was not requested is explained.
         """
+        if not isinstance(name, str):
+            return UnknownMetricError(f"must be a text, got {name!r}", argument="name")
         why = self._why_absent(name)
         if why:
             return UnknownMetricError(why)

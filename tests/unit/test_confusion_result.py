@@ -12,6 +12,7 @@ import pytest
 from small_states import SMALL
 
 import streameval as se
+from streameval.errors import UnknownMetricError
 
 WITH_AVERAGES = [row for row in se.Confusion.TABLE.values() if row.averages]
 RATIOS = tuple(row.name for row in WITH_AVERAGES if not row.name.startswith("top_k"))
@@ -241,10 +242,23 @@ def test_metric_of_one_label_is_refused_for_multilabel(name: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["value", "confidence"])
-@pytest.mark.parametrize("name", ["auc", "", "matrix", "n", "report", "_config", None, 3], ids=repr)
+@pytest.mark.parametrize("name", ["auc", "", "matrix", "report", "_config"], ids=repr)
 def test_metric_of_another_name_is_refused(how: str, name: Any) -> None:
-    with pytest.raises(se.InvalidInputError, match=r"`name` must be one of .*accuracy"):
+    with pytest.raises(UnknownMetricError, match=rf"no metric '{name}': .*accuracy"):
         getattr(from_counts(tp=1), how)(name)
+
+
+@pytest.mark.parametrize("how", ["value", "confidence"])
+@pytest.mark.parametrize("name", [None, 3], ids=repr)
+def test_what_is_not_a_name_is_refused(how: str, name: Any) -> None:
+    with pytest.raises(se.InvalidInputError, match=f"`name` must be a text, got {name}"):
+        getattr(from_counts(tp=1), how)(name)
+
+
+def test_a_count_has_a_value_and_no_interval() -> None:
+    assert from_counts(tp=1).value("n") == 1
+    with pytest.raises(se.InvalidInputError, match="`n` has no sampling interval"):
+        from_counts(tp=1).confidence("n")
 
 
 @pytest.mark.parametrize("how", ["value", "confidence"])
