@@ -424,9 +424,9 @@ class Result(Cached, Comparable):
             return UnknownMetricError(why)
         known, meant = self.readable(), self._meant(name)
         called = [] if meant else self.TABLE.called(name)
-        if called:
+        owners = [] if meant or name in self.TABLE else _owners(name, besides=type(self))
+        if called and not owners:
             return UnknownMetricError(f"{called[0].name} is not defined here. {called[0].meaning}")
-        owners = [] if meant else _owners(name)
         hint = f"{', '.join(owners)}. {listed(known)}" if owners else nearest(name, known, meant)
         return UnknownMetricError(f"no metric {name!r}: {hint}")
 
@@ -506,10 +506,14 @@ def owners_of(name: str) -> list[tuple[type[Result], Metric]]:
     return [pair for pair in pairs if pair[1].name == name.casefold()] or pairs
 
 
-def _owners(name: str, *, with_tasks: bool = True) -> list[str]:
-    """Say which results have a metric of that name."""
+def _owners(
+    name: str, *, with_tasks: bool = True, besides: type[Result] | None = None
+) -> list[str]:
+    """Say which results, besides one, have a metric of that name."""
     owners: dict[str, str] = {}
     for cls, row in owners_of(name):
+        if cls is besides:
+            continue
         of = cls.MADE_BY
         if with_tasks and cls.IS_TASK:
             of = f"--task {cls.TASK} ({of})"
