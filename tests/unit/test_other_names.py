@@ -10,7 +10,7 @@ import pytest
 
 import streameval as se
 from streameval.cli.app import main
-from streameval.configs.other_names import advice
+from streameval.configs.other_names import advice, unknown_arguments
 from streameval.loops.transformers import Evaluate
 
 LABELS = se.ConfusionAccumulator(3).update([0, 1, 2, 1], [0, 1, 1, 1])
@@ -201,3 +201,7 @@ def test_an_attribute_elsewhere_is_answered_with_ours(acc: Any, name: str, says:
 
 def test_what_nobody_has_is_answered_with_the_list() -> None:
     assert advice("zzz", ["classes"]) == "choose from classes."
+
+
+def test_a_function_that_takes_any_argument_lacks_none() -> None:
+    assert unknown_arguments(lambda **_: None, ["num_classes"]) == ""
