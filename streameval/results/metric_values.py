@@ -81,12 +81,13 @@ class MetricValue(Bounded, Generic[CallT_co]):
     def __new__(cls, compute: Any) -> MetricValue[CallT_co]:
         """Compute the number for the usual options."""
         usual = compute()
-        ends = (usual.low, usual.high) if isinstance(usual, Bounded) else (usual, usual)
+        is_certified = isinstance(usual, Bounded)
         number = float.__new__(cls, usual)
-        for name, value in zip(("low", "high"), ends, strict=True):
-            object.__setattr__(number, name, value)
-        object.__setattr__(number, "_compute", compute)
-        object.__setattr__(number, "_usual", usual)
+        hold = object.__setattr__
+        hold(number, "low", usual.low if is_certified else usual)
+        hold(number, "high", usual.high if is_certified else usual)
+        hold(number, "_compute", compute)
+        hold(number, "_usual", usual)
         return number
 
     if TYPE_CHECKING:
