@@ -14,7 +14,7 @@ from streameval.accumulators.merging import merge
 from streameval.accumulators.persistence import from_bytes
 from streameval.errors import CountOverflowError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, Threshold
 from streameval.states.confusion import MatrixCounts
 
 try:
@@ -27,7 +27,7 @@ except ImportError as error:
 __all__ = ["EvaluationSampler", "gather"]
 
 # Certified metrics in a checkpoint; `torch.load` takes the classes that it knows alone.
-torch.serialization.add_safe_globals([Bounded, float])
+torch.serialization.add_safe_globals([Bounded, Threshold, float])
 
 AccumulatorT = TypeVar("AccumulatorT", bound=Accumulator[Any, Any])
 

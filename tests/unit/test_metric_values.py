@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import streameval as se
+from streameval.metrics.bounded import Threshold
 from streameval.results.metric_values import MetricValue
 
 ACC = se.ConfusionAccumulator({0: "neg", 1: "pos"}).update([0, 1, 1, 1], [0, 1, 0, 0])
@@ -285,7 +286,7 @@ def test_every_scalar_metric_of_a_result_is_a_number_of_three_types() -> None:
         se.CalibrationAccumulator().update([1, 0], [0.75, 0.5]).compute(),
         se.GroupedAUC().update([1, 0], [0.75, 0.5], [1, 1]).compute(),
     ]
-    types = {int, float, se.Bounded, MetricValue}
+    types = {int, float, se.Bounded, Threshold, MetricValue}
     wrong = {
         f"{type(result).__name__}.{row.name}": type(getattr(result, row.name))
         for result in results
