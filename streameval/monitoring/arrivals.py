@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError, require
 from streameval.monitoring.columns import Columns, Layout, concatenate, decode, encode, select
+from streameval.monitoring.log_time import NO_TIME, LogTime
 
 __all__ = ["MAX_TIME", "Arrivals", "Ids", "read_time"]
 
@@ -42,14 +43,14 @@ class Ids:
 
 @attrs.define
 class _Partition:
-    """Event time of a partition: its newest row, and the start of its watermark."""
+    """Event time of a partition: how far it has come, and the start of its watermark."""
 
-    newest: int | None = None
+    log: LogTime
     floor: int | None = None
 
     def watermark(self, out_of_order: int) -> int | None:
         """Return the arrival time that no later row will precede; None before the first row."""
-        reached = [] if self.newest is None else [self.newest - out_of_order]
+        reached = [] if self.log.time is None else [self.log.time - out_of_order]
         return max(reached + ([] if self.floor is None else [self.floor]), default=None)
 
 
@@ -78,15 +79,20 @@ class Arrivals:
     layout : mapping from str to dtype
         The columns of a row.
     out_of_order : int
-        How much older a row may be than the newest earlier row of its partition.
+        How much older a row may be than the time that its partition has reached.
     ids : Ids
         The source of numbers for blobs.
+    max_step : int, optional
+        By how much a row can always move its partition; see `LogTime`.
     """
 
-    def __init__(self, layout: Layout, out_of_order: int, ids: Ids) -> None:
+    def __init__(
+        self, layout: Layout, out_of_order: int, ids: Ids, max_step: int | None = None
+    ) -> None:
         self._layout = layout
         self._out_of_order = out_of_order
         self._ids = ids
+        self._max_step = max_step
         self._live: dict[str, _Partition] = {}
         self._chunks: list[_Chunk] = []
         self._stored: set[int] = set()
@@ -103,7 +109,7 @@ class Arrivals:
     def declare(self, partition: str) -> None:
         """Register a partition before its first row, so that the others wait for it."""
         if partition not in self._live:
-            self._live[partition] = _Partition(floor=self.reached)
+            self._live[partition] = _Partition(LogTime(self._max_step), self.reached)
 
     def finish(self, partition: str) -> None:
         """Release a partition that will have no more rows."""
@@ -111,7 +117,7 @@ class Arrivals:
         if gone is None:
             raise InvalidInputError(f"is unknown: {partition!r}", argument="partition")
         known = [
-            time for time in (gone.newest, gone.floor, self._newest_finished) if time is not None
+            time for time in (gone.log.time, gone.floor, self._newest_finished) if time is not None
         ]
         self._newest_finished = max(known, default=None)
 
@@ -128,8 +134,6 @@ class Arrivals:
             return
         one = self._live[partition]
         arrived = self._arrival_times(one, times)
-        newest = int(times.max())
-        one.newest = newest if one.newest is None else max(one.newest, newest)
         order = np.argsort(arrived, kind="stable")  # copies: the caller may use its arrays again
         if is_own is not None:
             order = order[is_own[order]]
@@ -181,7 +185,10 @@ class Arrivals:
     def to_json(self) -> dict[str, Any]:
         """Return the state except for the blobs."""
         return {
-            "partitions": {name: [one.newest, one.floor] for name, one in self._live.items()},
+            "partitions": {
+                name: [one.log.time, one.floor, one.log.to_json()]
+                for name, one in self._live.items()
+            },
             "newest_finished": self._newest_finished,
             "reached": self.reached,
             "chunks": [[chunk.id, chunk.partition, chunk.start] for chunk in self._chunks],
@@ -198,9 +205,8 @@ class Arrivals:
         )
         self._newest_finished = _time_or_none(state["newest_finished"])
         self.reached = _time_or_none(state["reached"])
-        for name, pair in state["partitions"].items():
-            require(isinstance(pair, list) and len(pair) == 2, "a partition has other fields")
-            self._live[name] = _Partition(*map(_time_or_none, pair))
+        for name, fields in state["partitions"].items():
+            self._live[name] = self._restored(fields)
         for item in state["chunks"]:
             require(isinstance(item, list) and len(item) == 3, "a chunk has other fields")
             number, partition, start = item
@@ -219,12 +225,17 @@ class Arrivals:
             self.n_pending += len(times) - start
             yield number
 
+    def _restored(self, fields: Any) -> _Partition:
+        """Restore a partition; earlier releases stored only its newest row and the floor."""
+        require(isinstance(fields, list) and len(fields) in (2, 3), "a partition has other fields")
+        time, floor = map(_time_or_none, fields[:2])
+        recent = fields[2] if len(fields) > 2 else []
+        require(isinstance(recent, list), "the last rows of a partition are not a list")
+        return _Partition(LogTime(self._max_step, time, list(map(read_time, recent))), floor)
+
     def _arrival_times(self, one: _Partition, times: Times) -> Times:
-        """Return the later of the time of each row and the watermark just before it."""
-        newest = np.maximum.accumulate(times)
-        before = np.concatenate([times[:1], newest[:-1]])
-        if one.newest is not None:
-            before = np.maximum(before, one.newest)
+        """Note rows; return the later of the time of each and the watermark just before it."""
+        before = np.maximum(one.log.observe(times), NO_TIME + self._out_of_order)
         arrived: Times = np.maximum(times, before - self._out_of_order)
         if one.floor is not None:
             arrived = np.maximum(arrived, one.floor)

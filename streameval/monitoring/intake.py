@@ -34,10 +34,17 @@ class Intake:
 
     def __init__(self, sources: Mapping[str, Source], timing: Timing) -> None:
         self._timing = timing
+        self._max_step: int | None = None
         self.readers = {
             role: Reader(role, source, self._partitions(role, {}))
             for role, source in sources.items()
         }
+
+    def begin(self, pane: int) -> None:
+        """Note the width of panes before rows are read."""
+        self._max_step = self._timing.max_step(pane)
+        for role, reader in self.readers.items():
+            reader.partitions = self._partitions(role, {})
 
     def restore(self, partitions: Mapping[str, Any], positions: Mapping[str, Any]) -> None:
         """Continue from earlier values of `partitions_to_json` and `positions`."""
@@ -132,7 +139,8 @@ class Intake:
                 closing.callback(reader.source.close)
 
     def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
-        return Partitions(self._timing.out_of_order, self._timing.idle_after[role], state)
+        timing = self._timing
+        return Partitions(timing.out_of_order, timing.idle_after[role], state, self._max_step)
 
 
 def _ignore() -> None:

@@ -5,10 +5,12 @@ The rules
 Each side, predictions and labels, has partitions, and each partition is a fixed sequence of rows.
 Everything below is a function of the parts of these sequences that have been read:
 
-*Arrival.* The watermark of a partition after some rows is the newest event time among them minus
-``out_of_order``. A row *arrives* at its own event time, or at the previous watermark of its
-partition if that is later. For a row that is at most ``out_of_order`` behind, the arrival time is
-the event time. The join compares only arrival times; event times are passed on to the panes.
+*Arrival.* The watermark of a partition after some rows is the event time that it has reached minus
+``out_of_order``. That is the newest among them, except for rows that jump ahead and that later rows
+have not confirmed (`LogTime`, with ``max_step``). A row *arrives* at its own event time, or at the
+previous watermark of its partition if that is later. For a row that is at most ``out_of_order``
+behind, the arrival time is the event time. The join compares only arrival times; event times are
+passed on to the panes.
 
 *Order.* The rows of a side are ordered by arrival time, then by the name of the partition, then by
 their order in the partition. The watermark of a side is that of its slowest partition. No later row
@@ -156,14 +158,15 @@ class _Options:
     out_of_order: int
     settle: int | None
     max_pending: int
+    max_step: int | None
     label_dtype: np.dtype[Any]
 
     def __attrs_post_init__(self) -> None:
         lowest = {"wait": 1, "max_pending": 1}
-        for name in ("wait", "out_of_order", "settle", "max_pending"):
+        for name in ("wait", "out_of_order", "settle", "max_pending", "max_step"):
             value = getattr(self, name)
             minimum = lowest.get(name, 0)
-            if name == "settle" and value is None:
+            if name in ("settle", "max_step") and value is None:
                 continue
             if type(value) is not int or not minimum <= value < MAX_DURATION:
                 raise InvalidInputError(
@@ -192,9 +195,11 @@ class Join:
     wait : int
         How long a prediction waits for its label, in microseconds of event time.
     out_of_order : int
-        How much older a row may be than the newest earlier row of its partition.
+        How much older a row may be than the time that its partition has reached.
     settle : int, optional
         How long a label can be corrected before its row is counted.
+    max_step : int, optional
+        By how much a row can always move its partition; None for no limit.
     max_pending : int
         The number of held predictions from which `is_full` is true.
     label_dtype : dtype
@@ -219,6 +224,7 @@ class Join:
         wait: int,
         out_of_order: int = 0,
         settle: int | None = None,
+        max_step: int | None = None,
         max_pending: int = 10_000_000,
         label_dtype: npt.DTypeLike = np.float64,
     ) -> None:
@@ -227,12 +233,15 @@ class Join:
             raise InvalidInputError(
                 f"must be a structured dtype without objects, got {self.dtype}", argument="dtype"
             )
-        self._options = _Options(wait, out_of_order, settle, max_pending, np.dtype(label_dtype))
+        self._options = _Options(
+            wait, out_of_order, settle, max_pending, max_step, np.dtype(label_dtype)
+        )
         self._ids = Ids()
         value: Layout = {"value": self._options.label_dtype}
         carried: Layout = {"event": np.dtype(np.int64), "row": self.dtype}
-        self._predictions = Arrivals({**KEY_LAYOUT, **carried}, out_of_order, self._ids)
-        self._labels = Arrivals({**KEY_LAYOUT, **value}, out_of_order, self._ids)
+        of_sides = out_of_order, self._ids, max_step
+        self._predictions = Arrivals({**KEY_LAYOUT, **carried}, *of_sides)
+        self._labels = Arrivals({**KEY_LAYOUT, **value}, *of_sides)
         ordered: Layout = {"order": _ORDER, **value}
         self._rows = PendingRuns(carried, self._ids, keeps_taken=True)
         self._accepted = PendingRuns(value, self._ids, keeps_taken=True)

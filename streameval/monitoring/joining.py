@@ -65,6 +65,7 @@ class Joining:
             "wait": settings.timing.wait,
             "out_of_order": settings.timing.out_of_order,
             "settle": settings.timing.settle,
+            "max_step": settings.timing.max_step(windows.width),
             "max_pending": settings.max_pending,
             "label_dtype": self._truths.dtype,
         }

@@ -123,6 +123,7 @@ class Pipeline:
         if output is not None:
             state = output.restore(saved.state.get("output"))
             checkpoint.note("output", state)  # before a line is written
+        intake.begin(self._windows.width)
         self._joining = self._begin_to_read(samples, saved)
         self._counters: Counter[str] = Counter()
         self._door = Door(

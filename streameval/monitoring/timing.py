@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Timing"]
 
 _MICROSECONDS = 1_000_000
+_PARTS_OF_WAIT = 16
 
 
 @attrs.frozen(kw_only=True)
@@ -74,6 +75,10 @@ class Timing:
     def delay(self) -> int:
         """How long after its end a pane is mature."""
         return self.wait + self.allowed_lateness + self.out_of_order
+
+    def max_step(self, pane: int) -> int:
+        """Return by how much one row can always move the time of its log: see `LogTime`."""
+        return min(pane, self.wait // _PARTS_OF_WAIT) if self.wait else pane
 
 
 def _length(value: Any, name: str, *, is_step: bool) -> int:

@@ -1,4 +1,4 @@
-"""How far event time has come: the newest row of each partition of a source."""
+"""How far event time has come in the partitions of a source."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.monitoring.log_time import NO_TIME, LogTime
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -15,14 +17,12 @@ __all__ = ["Partitions"]
 
 Int64Array = npt.NDArray[np.int64]
 
-_FIRST = -(2**63)
-
 
 @attrs.frozen
 class _Partition:
-    """The event time of the newest row, None before the first; and when a row came last."""
+    """The event time that it has reached, and when a row came last."""
 
-    newest: int | None
+    log: LogTime
     seen: float
 
 
@@ -32,32 +32,42 @@ class Partitions:
     Parameters
     ----------
     out_of_order : int
-        How much older than the newest row before it a row of a partition may be.
+        How much older than the time that its partition has reached a row may be.
     idle_after : float or None
         After so many seconds without a new row, although the source has been read to its end, a
         partition does not hold the others back. The one that is ahead always counts.
     state : mapping from str to JSON
         What `to_json` returned; empty at first.
+    max_step : int, optional
+        By how much a row can always move its partition; see `LogTime`.
     """
 
     def __init__(
-        self, out_of_order: int, idle_after: float | None, state: Mapping[str, Any]
+        self,
+        out_of_order: int,
+        idle_after: float | None,
+        state: Mapping[str, Any],
+        max_step: int | None = None,
     ) -> None:
         self._out_of_order = out_of_order
         self._idle_after = idle_after
-        self._found = {name: _Partition(*pair) for name, pair in state.get("found", {}).items()}
+        self._max_step = max_step
+        self._found = {
+            name: _Partition(LogTime(max_step, time, *recent), seen)
+            for name, (time, seen, *recent) in state.get("found", {}).items()
+        }
         self._gone = set(state.get("gone", ()))
         self._reached: int | None = state.get("reached")
         self.newest: int | None = state.get("newest")
-        """The event time of the newest row."""
+        """The event time that the partition ahead has reached."""
 
     @property
     def watermark(self) -> int | None:
         """The time before which no row is expected; None before every partition has begun."""
-        newest = [one.newest for one in self._found.values()]
-        marks = [time - self._out_of_order for time in newest if time is not None]
-        if marks and len(marks) == len(newest):
-            self._reached = max(min(marks), _FIRST if self._reached is None else self._reached)
+        times = [one.log.time for one in self._found.values()]
+        marks = [time - self._out_of_order for time in times if time is not None]
+        if marks and len(marks) == len(times):
+            self._reached = max(min(marks), NO_TIME if self._reached is None else self._reached)
         return self._reached
 
     def declare(self, names: Iterable[str], now: float) -> list[str]:
@@ -70,18 +80,23 @@ class Partitions:
         """
         new = [name for name in names if name not in self._found and name not in self._gone]
         for name in new:
-            self._found[name] = _Partition(None, now)
+            self._found[name] = _Partition(LogTime(self._max_step), now)
         return new
+
+    def log(self, name: str) -> LogTime:
+        """Return the event time that a partition has reached; nobody else may change it."""
+        found = self._found.get(name)
+        return LogTime(self._max_step) if found is None else found.log
 
     def observe(self, name: str, times: Int64Array, now: float) -> Int64Array:
         """Note rows of a partition; return its watermark just before each of them."""
-        found = self._found.get(name)
-        before = _FIRST if found is None or found.newest is None else found.newest
-        newest = np.maximum.accumulate(np.concatenate([[before], times]))
-        self._found[name] = _Partition(int(newest[-1]), now)
+        log = self.log(name)
+        before = log.observe(times)
+        self._found[name] = _Partition(log, now)
         self._gone.discard(name)
-        self.newest = int(newest[-1] if self.newest is None else max(self.newest, newest[-1]))
-        marks: Int64Array = np.maximum(newest[:-1], _FIRST + self._out_of_order)
+        known = [time for time in (self.newest, log.time) if time is not None]
+        self.newest = max(known, default=None)
+        marks: Int64Array = np.maximum(before, NO_TIME + self._out_of_order)
         return marks - self._out_of_order
 
     def release(self, now: float) -> list[str]:
@@ -91,7 +106,7 @@ class Partitions:
         gone = [
             name
             for name, one in self._found.items()
-            if now - one.seen >= self._idle_after and one.newest != self.newest
+            if now - one.seen >= self._idle_after and one.log.time != self.newest
         ]
         for name in gone:
             del self._found[name]
@@ -100,6 +115,8 @@ class Partitions:
 
     def to_json(self) -> dict[str, Any]:
         """Return what the checkpoint holds."""
-        found = {name: [one.newest, one.seen] for name, one in self._found.items()}
+        found = {
+            name: [one.log.time, one.seen, one.log.to_json()] for name, one in self._found.items()
+        }
         gone = sorted(self._gone)
         return {"found": found, "gone": gone, "reached": self.watermark, "newest": self.newest}

@@ -174,7 +174,7 @@ def test_labels_that_meet_no_prediction_are_shown(watch, folder):
     labels = [
         *[{"id": at, "ts": START + 40, "y_true": 1} for at in (0, 1, 1, "x", "y")],
         {"id": 1, "ts": START + 40, "y_true": 0},
-        {"id": "z", "ts": START + 400, "y_true": 1},
+        *[{"id": f"z{at}", "ts": START + 400, "y_true": 1} for at in range(8)],
     ]
     write(folder / "l.jsonl", labels)
     done = watch("p.jsonl", "--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
@@ -242,7 +242,7 @@ def test_lines_out_have_the_rows_of_each_slice(watch, folder):
     truths = [1, None, 1, None]
     rows = [row(0, truth, country="DE") for truth in (*truths, None)]
     rows += [row(0, truth, country=value) for value in "ABC" for truth in truths]
-    path = write(folder / "log.jsonl", [*rows, row(90, country="DE")])
+    path = write(folder / "log.jsonl", [*rows, row(60, country="DE")])
     watch(path, "--once", "--out", "w.jsonl", "--by", "country=DE")
     (line,) = map(json.loads, LINES.read_text().splitlines())
     (of_de,) = line["slices"]

@@ -13,6 +13,7 @@ __all__ = ["OUT_OF_ORDER", "WAIT", "History", "windowed"]
 START = 1_699_999_980
 WAIT = 120
 OUT_OF_ORDER = 20
+N_LAST = 8
 
 
 def windowed():
@@ -39,7 +40,8 @@ class History:
     """Predictions and labels in the order of their logs, and the state of counting them once.
 
     Times are disordered within `OUT_OF_ORDER`, labels come within `WAIT`, some never. The last
-    row of each log is so late that every wait before it is over; it is not counted.
+    rows of each log, enough to confirm the jump, are so late that every wait before them is over;
+    they are not counted.
     """
 
     predictions: list[dict]
@@ -68,29 +70,32 @@ class History:
             if row["y_true"] is not None
         ]
         end = START + span + 3 * (WAIT + OUT_OF_ORDER)
-        last = {"id": "last", "ts": end, "y_score": 0.5, "country": None}
+        last = {"ts": end, "y_score": 0.5, "country": None}
         columns = {name: [row[name] for row in joined] for name in ("y_true", "y_score", "country")}
         counted = windowed().update(columns | {"time": [row["ts"] for row in joined]})
         return cls(
-            [*disordered(rows, rng), last],
-            [*disordered(labels, rng), {"id": "none", "ts": end, "y_true": 0}],
+            [*disordered(rows, rng), *({"id": f"last-{n}"} | last for n in range(N_LAST))],
+            [
+                *disordered(labels, rng),
+                *({"id": f"none-{n}", "ts": end, "y_true": 0} for n in range(N_LAST)),
+            ],
             joined,
             counted.to_bytes(),
         )
 
     def partitioned(self, n_partitions: int, rng: random.Random) -> tuple[list, list]:
-        """Deal predictions and labels to partitions, each with a late row at its end."""
+        """Deal predictions and labels to partitions, each with late rows at its end."""
         return tuple(dealt(rows, n_partitions, rng) for rows in (self.predictions, self.labels))
 
 
 def dealt(rows, n_partitions, rng):
-    """Deal rows to partitions, the last one to each of them under an id of its own."""
-    *others, last = rows
+    """Deal rows to partitions, the last ones to each of them under ids of its own."""
+    others, last = rows[:-N_LAST], rows[-N_LAST:]
     parts = [[] for _ in range(n_partitions)]
     for row in others:
         rng.choice(parts).append(row)
     for number, part in enumerate(parts):
-        part.append({**last, "id": f"{last['id']}-{number}"})
+        part += [row | {"id": f"{row['id']}-{number}"} for row in last]
     return parts
 
 

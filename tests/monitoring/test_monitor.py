@@ -120,7 +120,7 @@ def test_rows_without_a_label_are_known_by_slice(start):
     given = [
         {"ts": START, "y_true": truth, "y_pred": 1, "country": country} for country, truth in truths
     ]
-    last = {"ts": START + 90, "y_true": 1, "y_pred": 1, "country": "DE"}
+    last = {"ts": START + 60, "y_true": 1, "y_pred": 1, "country": "DE"}
     monitor = start(Rows(a=[*given, last]), sliced)
     assert monitor.snapshot().unlabelled is None
     with monitor:
@@ -153,7 +153,7 @@ def test_late_rows_count_and_revise_their_pane(start):
     source = Rows(a=[row(0), row(125)])
     with start(source) as monitor:
         monitor.step()
-        source.add("a", row(1, 0), row(2), row(190))
+        source.add("a", row(1, 0), row(2), row(185))
         revised, closed = monitor.step().closed
         assert (revised.is_revised, revised.n_rows) == (True, 3)
         assert revised.accumulator.n == 3
@@ -163,7 +163,7 @@ def test_late_rows_count_and_revise_their_pane(start):
 
 @pytest.mark.parametrize("read_bytes", [1, 100, 10**6])
 def test_late_rows_are_those_behind_their_own_partition(start, read_bytes):
-    rows = [row(second) for second in (0, 70, 10, 119, 185, 119, 60, 300)]
+    rows = [row(second) for second in (0, 70, 10, 119, 179, 119, 60, 300)]
     source = Rows(a=rows, b=[row(second) for second in (5, 6, 7)])
     with start(source, read_bytes=read_bytes, out_of_order="10s") as monitor:
         monitor.step()

@@ -191,7 +191,7 @@ def test_other_rows_are_counted_from_zero_on(exported):
 
 
 def test_values_are_those_of_slices_and_of_all_rows(exported):
-    several = [(0, 1, 1, "DE"), (1, 1, 0, "FR"), (2, 1, 1, "IT"), (3, 1, 0, "ES"), (70, 1, 1, "DE")]
+    several = [(0, 1, 1, "DE"), (1, 1, 0, "FR"), (2, 1, 1, "IT"), (3, 1, 0, "ES"), (60, 1, 1, "DE")]
     found = exported(
         rows(*((second, y, p, {"country": name}) for second, y, p, name in several)),
         by_country("DE", "FR", max_values=2),
@@ -320,7 +320,7 @@ def test_result_of_a_class_of_ones_own_has_no_values(exported):
 def test_coverage_of_each_slice_is_exported(exported):
     inner = se.Sliced(se.ConfusionAccumulator(), "country", values=["DE"], max_values=2)
     known = [("DE", 1), ("DE", None), ("FR", 1), ("FR", None), ("FR", None), ("FR", None)]
-    last = (90, 1, 1, {"country": "DE"})
+    last = (60, 1, 1, {"country": "DE"})
     given = rows(*((0, truth, 1, {"country": country}) for country, truth in known), last)
     found = exported(given, windowed(inner), windows=["2m", "1h"])
     shares = {"all": 2 / 6, "country=DE": 1 / 2, "country=FR": 1 / 4}
@@ -333,7 +333,7 @@ def test_coverage_of_other_rows_is_exported_where_it_is_known(exported):
     inner = se.Sliced(se.ConfusionAccumulator(), ["country"], values=["DE"], max_values=1)
     given = rows(
         *((0, truth, 1, {"country": country}) for country in "AB" for truth in (1, 0, None)),
-        (90, 1, 1, {"country": "DE"}),
+        (60, 1, 1, {"country": "DE"}),
     )
     found = exported(given, windowed(inner))
     assert every(found, "streameval_label_coverage") == {

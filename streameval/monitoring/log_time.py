@@ -1,0 +1,117 @@
+"""How far the event time of a log has come: a jump counts once later rows confirm it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["NO_TIME", "LogTime"]
+
+Times = npt.NDArray[np.int64]
+
+NO_TIME = -(2**63)
+"""Before every time."""
+
+_ANY_STEP = 2**63
+_RECENT = 15
+_LEARNING = 4
+_LONG_GAPS = 4
+_STRETCH = 8
+_FIRST_BLOCK, _MAX_BLOCK = 16, 2**16
+
+
+class LogTime:
+    """The event time that a partition has reached, as a function of its rows in their order.
+
+    A row moves it to its own time, unless the row *jumps*: it is more than `max_step` ahead, and
+    also more than eight times the fifth-longest gap between the times of the 15 rows before it.
+    A jump counts once more than half of the last 15 rows have reached its time. So the first rows
+    after a real gap move it a few rows later, and up to seven wrong ones in a row never do. The
+    first four rows, which show nothing usual yet, count as they are.
+
+    Parameters
+    ----------
+    max_step : int, optional
+        By how much a row can always move it; None for no limit.
+    time : int, optional
+        The time reached.
+    recent : sequence of int
+        The times of the last rows, at most 15.
+    """
+
+    def __init__(
+        self, max_step: int | None, time: int | None = None, recent: Sequence[int] = ()
+    ) -> None:
+        self._max_step = max_step
+        self.time = time
+        self._recent = list(recent) or ([] if time is None else [time])
+
+    def observe(self, times: Times) -> Times:
+        """Note rows; return the time reached just before each, `NO_TIME` before the first."""
+        before = np.empty(len(times), dtype=np.int64)
+        start, size = 0, _FIRST_BLOCK
+        while start < len(times):
+            block = times[start : start + size]
+            reached = np.maximum.accumulate(np.concatenate([[self._time], block]))
+            end = self._n_steady(block, reached)
+            before[start : start + end] = reached[:end]
+            self._move(int(reached[end]), block[:end])
+            start, size = start + end, min(2 * size, _MAX_BLOCK)
+            if end < len(block):
+                before[start] = self._time
+                self._jump(int(block[end]))
+                start, size = start + 1, _FIRST_BLOCK
+        return before
+
+    def after(self, times: Times) -> Self:
+        """Return a copy that has noted more rows."""
+        copy = type(self)(self._max_step, self.time, self._recent)
+        copy.observe(times)
+        return copy
+
+    def to_json(self) -> list[int]:
+        """Return the times of the last rows, which a restored one needs besides `time`."""
+        return list(self._recent)
+
+    @property
+    def typical(self) -> int:
+        """The time that more than half of the last rows have reached."""
+        return sorted(self._recent)[(len(self._recent) - 1) // 2]
+
+    @property
+    def _time(self) -> int:
+        return NO_TIME if self.time is None else self.time
+
+    def _n_steady(self, block: Times, reached: Times) -> int:
+        """Return how many rows come before the first that may jump."""
+        if self._max_step is None:
+            return len(block)
+        is_ahead = block > reached[:-1] + self._max_step
+        return int(is_ahead.argmax()) if is_ahead.any() else len(block)
+
+    def _move(self, time: int, rows: Times) -> None:
+        if len(rows):
+            self.time = time
+            self._recent = [*self._recent, *rows[-_RECENT:].tolist()][-_RECENT:]
+
+    def _jump(self, row: int) -> None:
+        """Note a row that is more than `max_step` ahead."""
+        usual = self._usual_step()
+        self._recent = [*self._recent, row][-_RECENT:]
+        self.time = max(self._time, self.typical)
+        for time in sorted(self._recent):  # several steps, if those before it were held back
+            if time <= self.time + usual:
+                self.time = max(self.time, time)
+
+    def _usual_step(self) -> int:
+        """Return the longest step that the last rows show to be usual."""
+        if len(self._recent) < _LEARNING:
+            return _ANY_STEP
+        gaps = sorted(later - time for time, later in pairwise(sorted(self._recent)))
+        return max(_STRETCH * gaps[-1 - min(_LONG_GAPS, len(gaps) - 1)], self._max_step or 0)

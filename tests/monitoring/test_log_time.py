@@ -1,0 +1,97 @@
+"""How far a log has come: a jump counts once later rows confirm it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from profiles import cases
+
+from streameval.monitoring.log_time import NO_TIME, LogTime
+from streameval.monitoring.watermarks import Partitions
+
+STEP = 60
+ROWS = st.lists(st.one_of(st.integers(-50, 50), st.integers(-10_000, 10_000)), max_size=80)
+
+
+def observed(times, max_step=STEP):
+    log = LogTime(max_step)
+    return log.observe(np.array(times, dtype=np.int64)).tolist(), log.time
+
+
+def model(times, max_step=STEP):
+    """Apply the rule to one row after another, with no state but the rows before it."""
+    reached, before = NO_TIME, []
+    for at, time in enumerate(times):
+        before.append(reached)
+        earlier, last = sorted(times[max(at - 15, 0) : at]), sorted(times[max(at - 14, 0) : at + 1])
+        gaps = sorted(np.diff(earlier).tolist())
+        limit = max(max_step, 8 * gaps[max(-5, -len(gaps))]) if len(gaps) >= 3 else 10**9
+        if time <= reached + max_step:
+            reached = max(reached, time)
+            continue
+        reached = max(reached, last[(len(last) - 1) // 2])
+        while any(reached < one <= reached + limit for one in last):
+            reached = max(one for one in last if one <= reached + limit)
+    return before, reached if times else None
+
+
+@settings(max_examples=cases(1000, least=100))
+@given(ROWS)
+def test_time_of_a_log_follows_the_rule(steps):
+    times = np.cumsum(steps).tolist()
+    assert observed(times) == model(times)
+
+
+@settings(max_examples=cases(1000, least=100))
+@given(ROWS, st.lists(st.integers(0, 80)))
+def test_time_of_a_log_does_not_depend_on_cuts_or_restarts(steps, cuts):
+    times, found, log = np.cumsum(steps), [], LogTime(STEP)
+    for part in np.split(times, sorted(cut for cut in cuts if cut < len(times))):
+        found += log.observe(part.astype(np.int64)).tolist()
+        log = LogTime(STEP, log.time, log.to_json())
+    assert (found, log.time) == observed(times.tolist())
+
+
+@given(ROWS)
+def test_without_a_limit_the_newest_row_counts(steps):
+    times = np.cumsum(steps).tolist()
+    assert observed(times, None)[1] == max(times, default=None)
+
+
+@pytest.mark.parametrize("step", [1, 10, 60, 900])
+@pytest.mark.parametrize("n_ahead", [1, 3, 7])
+def test_wrong_rows_ahead_move_nothing(step, n_ahead):
+    times = [step * at for at in range(30)]
+    wrong = [times[-1] + 5 * step + 36_000 + step * at for at in range(n_ahead)]
+    later = [times[-1] + step * at for at in range(1, 30)]
+    assert observed([*times, *wrong]) == (observed(times)[0] + [times[-1]] * n_ahead, times[-1])
+    assert observed([*times, *wrong, *later])[1] == later[-1]
+
+
+@pytest.mark.parametrize("step", [1, 60, 900])
+def test_gap_is_confirmed_by_the_rows_after_it(step):
+    times = [step * at for at in range(30)]
+    later = [times[-1] + 36_000 + step * at for at in range(8)]
+    assert observed([*times, *later[:7]])[1] == times[-1]
+    assert observed([*times, *later])[1] == later[-1]
+
+
+def test_first_rows_of_a_sparse_log_count():
+    for n_rows in range(1, 20):
+        assert observed([3600 * at for at in range(n_rows)])[1] == 3600 * (n_rows - 1)
+
+
+def test_rows_between_skewed_ones_count():
+    rng = np.random.default_rng(0)
+    times = np.arange(20_000) * 10
+    is_skewed = rng.random(len(times)) < 0.05
+    is_skewed[:4] = False
+    skewed = times + is_skewed * rng.integers(-36_000, 36_000, len(times))
+    before, _ = observed(skewed.tolist())
+    assert (np.array(before) <= times).all()
+
+
+def test_partitions_of_an_earlier_release_go_on():
+    partitions = Partitions(0, None, {"found": {"a": [100, 5.0]}, "newest": 100}, STEP)
+    partitions.observe("a", np.array([110, 120]), 6.0)
+    assert (partitions.watermark, partitions.newest) == (120, 120)
