@@ -31,7 +31,7 @@ from streameval.errors import BadDataError, IncompatibleStateError, UnknownMetri
 from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
-from streameval.monitoring.rules import MetricRule, SilenceRule, parse_rule
+from streameval.monitoring.rules import LatenessRule, MetricRule, SilenceRule, parse_rule
 from streameval.monitoring.sources import as_source
 from streameval.render.text import printable_lines
 from streameval.results.result_types import check_metric_of_task
@@ -193,7 +193,8 @@ def _check_labels(watching: Watching) -> None:
         return
     for text in watching.alert:
         rule = parse_rule(text)
-        if isinstance(rule, SilenceRule) and rule.of_labels:
+        is_of_labels = isinstance(rule, SilenceRule) and rule.of_labels
+        if is_of_labels or isinstance(rule, LatenessRule):
             raise UsageError(f"--alert {text!r} needs --labels.")
     for name in (*needed, *_OF_JOIN):
         if getattr(watching, name) is not None:

@@ -1,7 +1,8 @@
 """Alerts: the state of each rule for each slice, pane by pane.
 
 A state depends on the mature panes in order of time, on the previous states and, for rules about
-silence, on the clock. Each pane is examined once, so later rows change no decision.
+silence and late labels, on the status of the monitor and the clock. Each pane is examined once, so
+later rows change no decision.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from streameval.accumulators.windowed import Windowed
 from streameval.configs.names import nearest
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
-from streameval.monitoring.rules import Rule, SilenceRule, parse_rule
+from streameval.monitoring.rules import LatenessRule, Rule, SilenceRule, parse_rule
 from streameval.monitoring.series import (
     AlertState,
     Comparison,
     Detection,
     Event,
+    Lateness,
     Panes,
     PaneSeries,
     Progress,
@@ -94,7 +96,8 @@ class Alerts:
         mature_until : datetime64[us], int or None
             The end of the newest mature pane.
         progress : Progress, optional
-            The status of the monitor; without it, rules about silence are not evaluated.
+            The status of the monitor; without it, rules about silence and late labels are not
+            evaluated.
         now : float
             The time by the clock, in seconds since 1970.
         beside : Windowed, optional
@@ -112,7 +115,7 @@ class Alerts:
         if until is not None:
             events += _look(series, Panes(windowed, beside), until, clock)
         for one in series:
-            if isinstance(one, Silence) and progress is not None:
+            if isinstance(one, Silence | Lateness) and progress is not None:
                 event = one.listen(progress, clock)
                 events += [] if event is None else [event]
         self._series, self._removed = series, {}
@@ -173,6 +176,8 @@ def _look(series: Sequence[Series], panes: Panes, mature_until: int, now: int) -
 def _series(rule: Rule, value: Any, config: WindowedConfig, log_threshold: float) -> Series:
     if isinstance(rule, SilenceRule):
         return Silence(rule, value, config)
+    if isinstance(rule, LatenessRule):
+        return Lateness(rule, value, config)
     if rule.is_evidence:
         return Detection(rule, value, config, log_threshold)
     return Comparison(rule, value, config)
@@ -180,7 +185,7 @@ def _series(rule: Rule, value: Any, config: WindowedConfig, log_threshold: float
 
 def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:
     """List the slices that a rule applies to; `...` stands for all rows."""
-    if isinstance(rule, SilenceRule):
+    if isinstance(rule, SilenceRule | LatenessRule):
         return [...]
     inner, selector = config.accumulator, rule.selector
     if selector is not None and not selector.pairs:
@@ -209,7 +214,7 @@ def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:
 
 def _check(rule: Rule, result: Any) -> bool:
     """Refuse a rule about an unknown metric; return whether the e-detector decides it."""
-    if isinstance(rule, SilenceRule) or rule.is_coverage:
+    if isinstance(rule, SilenceRule | LatenessRule) or rule.is_coverage:
         return False
     if not isinstance(result, Result):
         got = type(result).__name__

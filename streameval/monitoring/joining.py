@@ -75,6 +75,7 @@ class Joining:
             if state is None
             else Join.restore(dtype, options, state, saved.runs, saved.dead)
         )
+        self._n_late_told = self.counters["late_label"]
 
     @property
     def watermarks(self) -> tuple[int | None, int | None]:
@@ -177,6 +178,15 @@ class Joining:
             f"found no label, such as {self._last_ids['predictions']!r}"
         )
         return [text]
+
+    def late_labels(self) -> list[str]:
+        """Warn about labels that came too late: of the first, and of ten times as many again."""
+        n_late = self.counters["late_label"]
+        if n_late < max(10 * self._n_late_told, 1):
+            return []
+        self._n_late_told = n_late
+        came = "label" if n_late == 1 else "labels"
+        return [f"{n_late:,} {came} came after the wait of the prediction; they do not count"]
 
     def added_to(self, changes: Changes) -> Changes:
         """Add the changes to a commit."""

@@ -333,6 +333,7 @@ class Pipeline:
                 raise BadDataError(f"joined rows cannot be counted: {error}") from None
             self._closing.note_counted(times)
         self._notes += joining.strangers(self._counters["labels"])
+        self._notes += joining.late_labels()
 
     def _take_in(self) -> tuple[Addition, Addition | None]:
         """Add the rows counted since the last commit to all; return what is to be stored."""

@@ -16,7 +16,15 @@ from streameval.render.text import shorten
 from streameval.results.inequality import SIGN, Inequality, read_number
 from streameval.results.names import METRIC, OWN_METRIC, MetricName, parse_metric
 
-__all__ = ["MetricRule", "Rule", "Selector", "SilenceRule", "parse_rule", "slice_text"]
+__all__ = [
+    "LatenessRule",
+    "MetricRule",
+    "Rule",
+    "Selector",
+    "SilenceRule",
+    "parse_rule",
+    "slice_text",
+]
 
 COVERAGE = "coverage"
 """The metric of rules about the share of rows with a label."""
@@ -27,6 +35,7 @@ Length = int | str
 _SPACE = re.compile(r"\s*")
 _NO_DATA = re.compile(r"no\s+data\s+for\b")
 _STALLED = re.compile(r"labels\s+stalled\s+for\b")
+_LATE = re.compile(r"late\s+labels\s*>")
 _OWN_METRIC = re.compile(rf"{OWN_METRIC}(?=\s*(?:\{{|{SIGN}))")
 _METRIC = re.compile(rf"{METRIC}(?=\s*(?:\{{|{SIGN}))")
 _SIGN = re.compile(SIGN)
@@ -174,7 +183,25 @@ class SilenceRule:
         return f"{what} for {duration_text(self.duration)}"
 
 
-Rule = MetricRule | SilenceRule
+@attrs.frozen
+class LatenessRule:
+    """An alarm while more than a share of the newest labels come too late to count.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1).
+    """
+
+    share: float
+
+    @property
+    def text(self) -> str:
+        """The rule in its canonical form."""
+        return f"late labels > {100 * self.share:.12g}%"
+
+
+Rule = MetricRule | SilenceRule | LatenessRule
 
 
 def _length_text(length: Length) -> str:
@@ -190,7 +217,8 @@ def parse_rule(text: str) -> Rule:
     ``over 1h``, ``for 3 panes`` (or ``for 15m``) and ``n >= 500`` the value is compared with the
     number. ``{country=DE}`` behind the metric restricts a rule to a slice, ``{all}`` to all rows.
     ``coverage`` is the share of rows with a label. ``no data for 10m`` and
-    ``labels stalled for 30m`` are about the clock.
+    ``labels stalled for 30m`` are about the clock. ``late labels > 1%`` is about labels that came
+    after the wait of their prediction.
 
     >>> parse_rule("recall[1]<.8 for 3 panes,n>=500").text
     'recall[1] < 0.8 for 3 panes, n >= 500'
@@ -219,6 +247,10 @@ class _Reader:
                 duration = self.duration()
                 self.end("the end of the rule")
                 return SilenceRule(of_labels, duration)
+        if self.take(_LATE):
+            share = self.share()
+            self.end("the end of the rule")
+            return LatenessRule(share)
         metric = self.metric()
         selector = self.selector() if self.take("{") else None
         sign = self.expect(_SIGN, "one of <, <=, > and >=")
@@ -297,6 +329,18 @@ class _Reader:
             self.at = start
             self.fail("a finite number")
         return number
+
+    def share(self) -> float:
+        """Read a share, such as 1% or 0.01."""
+        start = self.at
+        match = self.take(_NUMBER)
+        text = "" if match is None else match[0]
+        number = read_number(text.removesuffix("%"))
+        share = None if number is None else number / 100 if text.endswith("%") else number
+        if share is None or not 0 <= share < 1:
+            self.at = start
+            self.fail("a share such as 1%")
+        return share
 
     def clauses(self) -> dict[str, Any]:
         """Read what follows the number."""

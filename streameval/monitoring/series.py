@@ -8,7 +8,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
 import attrs
@@ -24,7 +24,7 @@ from streameval.errors import InvalidInputError, UnknownMetricError, require
 from streameval.inputs.durations import read_duration
 from streameval.metrics.evidence import TILTS, Detector
 from streameval.metrics.table import Reading
-from streameval.monitoring.rules import MetricRule, Rule, SilenceRule
+from streameval.monitoring.rules import LatenessRule, MetricRule, Rule, SilenceRule
 from streameval.monitoring.unlabelled import SliceRows, Weights
 from streameval.results.evidence import read_pane
 from streameval.results.names import MetricName
@@ -38,6 +38,7 @@ __all__ = [
     "Comparison",
     "Detection",
     "Event",
+    "Lateness",
     "PaneSeries",
     "Panes",
     "Progress",
@@ -63,9 +64,12 @@ UNDEFINED = Reading(math.nan)
 _NEAR = math.log(10.0)
 _MIN_PANES = 3
 
+_MIN_LABELS, _LABELS = 100, 1000
+"""The fewest labels whose share is looked at, and how many of the last ones make a share."""
+
 
 class Progress(Protocol):
-    """What rules about silence read of the status of a monitor."""
+    """What rules that look at no pane read of the status of a monitor."""
 
     @property
     def n_rows(self) -> int:
@@ -80,6 +84,11 @@ class Progress(Protocol):
     @property
     def n_pending(self) -> int:
         """The number of pending predictions."""
+        ...
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """The numbers of labels and of late ones, among others."""
         ...
 
 
@@ -361,9 +370,8 @@ class Series:
             state=state,
             slice=self.slice,
             metric=None if claim is None else str(claim.metric),
-            limit=None if claim is None else claim.number,
             at=_time_text(now),
-            **{**dict.fromkeys(_VALUES), **known},
+            **dict.fromkeys(_VALUES) | {"limit": None if claim is None else claim.number} | known,
         )
 
     def shown(self) -> AlertState:
@@ -556,6 +564,40 @@ class Silence(Series):
             return None
         self.turn(state, now)
         return self.event(state, since, now, start=_time_text(since))
+
+    def time(self, time: int | None) -> str | int | None:
+        """Write a time of the clock."""
+        return None if time is None else _time_text(time)
+
+
+class Lateness(Series):
+    """The share of labels that come too late, among the newest."""
+
+    rule: LatenessRule
+    OWN = ("marks",)
+
+    def __init__(self, rule: LatenessRule, value: Any, config: WindowedConfig) -> None:
+        super().__init__(rule, value, config)
+        self.marks = [[0, 0]]
+
+    def is_due(self, mature_until: int | None) -> bool:  # noqa: ARG002 - panes are not looked at
+        """Return True: labels may have come."""
+        return True
+
+    def listen(self, progress: Progress, now: int) -> Event | None:
+        """Compare the share among the last labels, once there are enough of them."""
+        labels, late = (progress.counters.get(name, 0) for name in ("labels", "late_label"))
+        first = self.marks[0]
+        n, n_late = labels - first[0], late - first[1]
+        if n < _MIN_LABELS:
+            return None
+        if labels - self.marks[-1][0] >= _LABELS:
+            self.marks = [self.marks[-1], [labels, late]]
+        state: State = "firing" if n_late > self.rule.share * n else "resolved"
+        if (self.state == "firing") is (state == "firing"):
+            return None
+        self.turn(state, now)
+        return self.event(state, now, now, value=n_late / n, limit=self.rule.share, n=n)
 
     def time(self, time: int | None) -> str | int | None:
         """Write a time of the clock."""

@@ -616,6 +616,10 @@ def test_output_that_cannot_be_written_ends_the_watch(
             ("--alert", "no data for 5m", "--alert", "labels stalled for 10m"),
             "--alert 'labels stalled for 10m' needs --labels.",
         ),
+        (
+            ("--alert", "late labels > 1%"),
+            "--alert 'late labels > 1%' needs --labels.",
+        ),
         (("--window", "2m", "--window", "90s"), "--window must be a multiple of the pane, '1m'"),
         (("--labels", "l", "--wait", "1h"), "--labels needs --join."),
         (("--labels", "l", "--join", "id"), "--labels needs --wait."),

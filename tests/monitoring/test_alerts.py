@@ -34,6 +34,7 @@ class Seen:
     n_rows: int = 0
     n_labelled: int | float = 0
     n_pending: int = 0
+    counters: dict[str, int] = attrs.field(factory=dict)
 
 
 def windowed(**options: Any) -> se.Windowed:
@@ -613,6 +614,23 @@ def test_labels_are_stalled_only_while_predictions_wait() -> None:
         seen = Seen(minute, labelled, pending)
         told += [(minute, event.state) for event in run.step(None, seen, 60.0 * minute)]
     assert told == [(31, "firing"), (32, "resolved"), (42, "firing"), (43, "resolved")]
+
+
+def test_late_labels_are_a_share_of_the_newest() -> None:
+    run = Run("late labels > 1%")
+    told = []
+    for minute, (labels, late) in enumerate(
+        [(0, 0), (99, 50), (5000, 50), (5100, 102), (7000, 103), (9000, 103), (9100, 103)]
+    ):
+        seen = Seen(counters={"labels": labels, "late_label": late})
+        told += [
+            (minute, event.state, event.value, event.limit, event.n, event.metric)
+            for event in run.step(None, seen, 60.0 * minute)
+        ]
+    assert told == [
+        (3, "firing", 102 / 5100, 0.01, 5100, None),
+        (6, "resolved", 0.0, 0.01, 2100, None),
+    ]
 
 
 @pytest.mark.parametrize(

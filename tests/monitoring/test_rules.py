@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from streameval.errors import InvalidInputError
 from streameval.metrics.evidence import Limit
-from streameval.monitoring.rules import MetricRule, Selector, SilenceRule, parse_rule
+from streameval.monitoring.rules import LatenessRule, MetricRule, Selector, SilenceRule, parse_rule
 from streameval.results.inequality import Inequality
 from streameval.results.names import MetricName
 
@@ -56,6 +56,8 @@ def claim(metric: str, sign: str, number: float, of: str | None = None) -> Inequ
         ("coverage < 0.5 for 3 panes", MetricRule(claim("coverage", "<", 0.5), lasting=3)),
         ("no data for 10m", SilenceRule(of_labels=False, duration=600_000_000)),
         (" labels  stalled for 1h ", SilenceRule(of_labels=True, duration=3_600_000_000)),
+        ("late  labels>1%", LatenessRule(0.01)),
+        ("late labels > 0.005", LatenessRule(0.005)),
     ],
 )
 def test_rule_is_read(text: str, rule: Any) -> None:
@@ -72,6 +74,7 @@ def test_rule_is_read(text: str, rule: Any) -> None:
         ("accuracy{ all } < 1 over 120s", "accuracy{all} < 1 over 2m"),
         ("no data for 60m", "no data for 1h"),
         ("labels stalled for 90s", "labels stalled for 90s"),
+        ("late labels>0.07", "late labels > 7%"),
     ],
 )
 def test_rule_has_a_canonical_form(text: str, canonical: str) -> None:
@@ -108,6 +111,10 @@ def test_rule_has_a_canonical_form(text: str, canonical: str) -> None:
         ("no data for ever", "a duration such as 10m", 12, "'ever'"),
         ("no data for 10m!", "the end of the rule", 15, "'!'"),
         ("labels stalled for ", "a duration such as 10m", 19, "the end"),
+        ("late labels > ", "a share such as 1%", 14, "the end"),
+        ("late labels > few", "a share such as 1%", 14, "'few'"),
+        ("late labels > 100%", "a share such as 1%", 14, "'100%'"),
+        ("late labels > 1% for 1h", "the end of the rule", 17, "'for 1h'"),
     ],
 )
 def test_error_names_the_rule_and_the_position(

@@ -84,3 +84,29 @@ def test_only_skewed_rows_miss_their_label(n_rows, of_predictions, tmp_path):
     assert 0 < n_lost < n_rows / 100
     assert counters.get("late_label", 0) + counters.get("orphan_expired", 0) == n_lost
     assert total.to_bytes() == expected.to_bytes()
+
+
+def test_late_labels_are_warned_of(tmp_path):
+    predictions = [{"id": at, "ts": START + 10 * at, "y_pred": 1} for at in range(2000)]
+    labels = [{"id": at, "ts": START + 10 * at + 5000, "y_true": 1} for at in range(2000)]
+    sources = {"predictions": Rows("p", a=predictions), "labels": Rows("l", b=labels)}
+    given = {
+        "time": "ts",
+        "key": "id",
+        "wait": "1h",
+        "clock": Clock(),
+        "alerts": ["late labels>1%"],
+    }
+    notes, events, is_idle = [], [], False
+    while not is_idle:
+        cut = {"read_bytes": 1000, "commit_bytes": 1000}
+        with se.Monitor(tmp_path / "ck", windowed(), **sources, **given, **cut) as monitor:
+            for _ in range(100):
+                step = monitor.step()
+                notes += [note for note in step.notes if "came after the wait" in note]
+                events += step.events
+                is_idle = step.is_idle
+    assert notes[0].endswith("labels came after the wait of the prediction; they do not count")
+    assert 2 <= len(notes) <= 4
+    assert [(event.rule, event.state) for event in events] == [("late labels > 1%", "firing")]
+    assert events[0].value > 0.01
