@@ -16,7 +16,7 @@ import attrs
 
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.windowed import Windowed
-from streameval.cli.errors import GATE_FAILED, OK, Terminated, UsageError
+from streameval.cli.errors import BAD_DATA, GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.json_text import json_line
 from streameval.cli.options import By, Options, Reporting, Watching, option_words
 from streameval.cli.outcome import Outcome, described, laid_out
@@ -26,7 +26,7 @@ from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
-from streameval.cli.window_text import results_of, window_entry, window_of
+from streameval.cli.window_text import results_of, time_texts, window_entry, window_of
 from streameval.errors import BadDataError, IncompatibleStateError, UnknownMetricError
 from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
@@ -85,8 +85,19 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
                 break
         firing = any(alert.state == "firing" for alert in monitor.snapshot().alerts)
         text = screen.last(monitor)
+        waits_for = monitor.status().waits_for
     code = GATE_FAILED if watching.once and firing else OK
+    if watching.once and waits_for is not None:
+        return Outcome(text, notes=(Note("error", _unread(waits_for)),), code=BAD_DATA)
     return Outcome(text, code=code)
+
+
+def _unread(waits_for: Any) -> str:
+    shown, _ = time_texts([waits_for, waits_for])
+    return (
+        f"rows up to {shown} are ahead of the clock of this machine and were not read; what was "
+        "read before is committed."
+    )
 
 
 def _check_page(watching: Watching) -> None:

@@ -45,7 +45,8 @@ def board(
     if held is None or status.last_event_time is None:
         n_left_out = status.counters.get("left_out", 0)
         left_out = f": --where has left out {plural(n_left_out, 'row')}" if n_left_out else ""
-        return [f"no rows yet{left_out}"]
+        waiting = "" if status.waits_for is None else ", waiting for the clock"
+        return [f"no rows yet{left_out}{waiting}"]
     if held.newest is None:
         return [_footer(held, status, now)]
     total = held.total()
@@ -138,6 +139,8 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
             parts.append(plural(count, *words))
     if status.is_full:
         parts.append("waiting for labels")
+    if status.waits_for is not None:
+        parts.append("waiting for the clock")
     return ", ".join(parts)
 
 

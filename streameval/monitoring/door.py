@@ -1,4 +1,14 @@
-"""The door: which rows of a chunk can be counted, and why the others cannot."""
+"""The door: which rows of a chunk can be counted, and why the others cannot.
+
+Rows ahead of the clock
+-----------------------
+A row is *ahead* if its event time is more than `max_ahead` after the clock. Either its time is
+wrong, or the clock is behind. It is wrong, and so a bad row, if it is ahead of its own log as well:
+if the rows of its chunk do not bring the log there (`LogTime`), or if at least half of up to 15
+rows are not ahead, namely the first row ahead and those after it, of its own partition first.
+Otherwise the log as a whole is ahead of the clock: then the chunk waits until the clock has reached
+the time of the log after it.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +23,23 @@ from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streameval.configs.windowed import WindowedConfig
     from streameval.io import BadRow, Block
+    from streameval.io.rows import Parsed
+    from streameval.monitoring.log_time import LogTime
     from streameval.runs.counting import Plan, Share
 
 __all__ = ["Door"]
 
 Array = npt.NDArray[Any]
+Times = npt.NDArray[np.int64]
 
 _SHARE_FROM = 1000
 _NOTES = 5
+_WITNESSES = 15
+_NO_LIMIT = 2**63 - 1
 _MICROSECONDS = 1_000_000
 
 
@@ -60,7 +75,43 @@ class Door:
         """Continue from the restored counters."""
         self._bad.n = sum(self._counters[reason] for reason in BAD)
 
-    def admit(self, block: Block, plan: Plan, accumulator: Any, now: float) -> Mapping[str, Array]:
+    def waits_for(
+        self,
+        parsed: Parsed,
+        following: Iterable[tuple[bool, Callable[[], Parsed]]],
+        log: LogTime,
+        now: float,
+    ) -> int | None:
+        """Return the event time that the clock must reach before a chunk is admitted, if any.
+
+        Parameters
+        ----------
+        parsed : Parsed
+            The rows of the chunk.
+        following : iterable of (bool, callable)
+            Of each chunk that can be read after it, whether it is of the same partition, and what
+            parses it.
+        log : LogTime
+            How far the partition has come before the chunk.
+        now : float
+            The clock, in seconds since 1970.
+        """
+        limit, times = self._limit(now), self._times(parsed)
+        is_ahead = times > limit
+        reached = log.after(times).time if is_ahead.any() else None
+        if reached is None or reached <= limit:
+            return None
+        rows: dict[bool, list[Array]] = {True: [times[int(is_ahead.argmax()) :]], False: []}
+        for is_own, parse in following:
+            if sum(map(len, rows[True])) >= _WITNESSES:
+                break
+            rows[is_own].append(self._times(parse()))
+        witnesses = np.concatenate(rows[True] + rows[False])[:_WITNESSES]
+        return reached if 2 * int((witnesses > limit).sum()) > len(witnesses) else None
+
+    def admit(
+        self, parsed: Parsed, block: Block, plan: Plan, accumulator: Any, now: float
+    ) -> Mapping[str, Array]:
         """Update an accumulator with the good rows of a block, and return them.
 
         Raises
@@ -68,7 +119,6 @@ class Door:
         BadDataError
             If there are too many bad rows.
         """
-        parsed = block.parse(plan.columns, plan.where)
         batch, row_ids, future = self._not_ahead(parsed.batch, parsed.row_ids, now)
         batch, _, refused = update_good(accumulator, batch, row_ids, block, plan)
         faults = {"unreadable": parsed.faults, "refused": refused, "future": future}
@@ -101,14 +151,22 @@ class Door:
         self._bad.add(rows)
         self._notes += map(str, rows[:left])
 
+    def _limit(self, now: float) -> int:
+        """Return the last event time that is not ahead of the clock."""
+        if self._windows.is_step:
+            return _NO_LIMIT
+        return int(now * _MICROSECONDS) + self._max_ahead
+
+    def _times(self, parsed: Parsed) -> Times:
+        times: Times = parsed.batch[self._windows.time].view(np.int64)
+        return times
+
     def _not_ahead(
         self, batch: Mapping[str, Array], row_ids: Sequence[Any], now: float
     ) -> tuple[Mapping[str, Array], Sequence[Any], list[tuple[Any, str]]]:
         """Refuse rows whose event time lies in the future."""
-        if self._windows.is_step:
-            return batch, row_ids, []
         times = batch[self._windows.time].view(np.int64)
-        ahead = times > int(now * _MICROSECONDS) + self._max_ahead
+        ahead = times > self._limit(now)
         if not ahead.any():
             return batch, row_ids, []
         shown = self._windows.shown

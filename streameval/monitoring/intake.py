@@ -75,6 +75,11 @@ class Intake:
                 return reader, chunk
         return None
 
+    def resume(self) -> None:
+        """Try again to read what waited for the clock."""
+        for reader in self.readers.values():
+            reader.waits_for = None
+
     def declare(self, now: float) -> list[tuple[str, str]]:
         """Wait for newly found partitions, and return their roles and names."""
         return [
@@ -88,7 +93,7 @@ class Intake:
         return [
             (role, name)
             for role, reader in self.readers.items()
-            if _is_caught_up(reader.source)
+            if _is_caught_up(reader.source) and reader.waits_for is None
             for name in reader.partitions.release(now)
         ]
 
@@ -114,7 +119,15 @@ class Intake:
     @property
     def is_at_end(self) -> bool:
         """Whether no source can have more."""
-        return all(reader.source.is_at_end for reader in self.readers.values())
+        return all(
+            reader.source.is_at_end and reader.waits_for is None for reader in self.readers.values()
+        )
+
+    @property
+    def waits_for(self) -> int | None:
+        """The event time that the clock must reach before everything can be read."""
+        times = [reader.waits_for for reader in self.readers.values()]
+        return max((time for time in times if time is not None), default=None)
 
     def counts(self) -> Counter[str]:
         """Return the counts of the sources since the last call."""

@@ -403,6 +403,9 @@ def _facts(status: Status) -> list[tuple[str, str]]:
     facts += [(name, _time_text(time)) for name, time in times.items() if time is not None]
     if status.is_full:
         facts.append(("Predictions", "not read until labels come"))
+    if status.waits_for is not None:
+        until = _time_text(status.waits_for)
+        facts.append(("Ahead of the clock", f"rows up to {until} are not read yet"))
     named = {"Bad rows": status.n_bad} if status.n_bad else {}
     named |= {
         name.replace("_", " ").capitalize(): number

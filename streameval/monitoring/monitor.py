@@ -77,7 +77,8 @@ class Monitor:
     allowed_lateness : duration
         How long a pane stays open after the watermark passes its end.
     max_ahead : duration
-        How far event time may be ahead of the clock; rows further in the future are bad.
+        How far event time may be ahead of the clock. A row further in the future, unlike the rows
+        around it, is bad; a log that is further in the future waits for the clock.
     max_pending : int
         The max number of waiting predictions; beyond it, no more are read.
     max_bad : int or share
@@ -112,9 +113,9 @@ class Monitor:
     Notes
     -----
     A pane is closed once the watermark has passed its end, and mature once no more labels are
-    expected. The watermark is the newest event time of the slowest partition minus `out_of_order`;
-    with labels, it is the lower one of both sources. Only rows move it: if labels stall, waits do
-    not end.
+    expected. The watermark is the event time that the slowest partition has reached, minus
+    `out_of_order`; with labels, it is the lower one of both sources. Only rows move it: if labels
+    stall, waits do not end. A row whose time jumps ahead moves it once later rows confirm the jump.
 
     Later rows still count, and their pane is reported again.
 

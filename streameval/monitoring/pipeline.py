@@ -142,7 +142,9 @@ class Pipeline:
         """Read and count the new rows, and commit if anything has changed."""
         began = clocks.monotonic()
         before = self._n_rows, self._counters["labels"]
+        waited_for = self._intake.waits_for
         n_bytes, is_idle = (0, False) if self._closing.has_more else self._read(now)
+        is_news = self._note_waiting(waited_for, now)
         counts = self._intake.counts()
         self._counters.update(counts)
         self._door.check_share(self._n_rows + self._counters["labels"])
@@ -154,7 +156,7 @@ class Pipeline:
         self._notes += self._closing.dropped()
         closed, until = self._closing.due(self._tally, self._mature_until())
         events, alerts = self._judged(now, until)
-        is_news = alerts != self._stored_alerts or self._delivery.has_more_to_commit
+        is_news |= alerts != self._stored_alerts or self._delivery.has_more_to_commit
         if n_bytes or rows.data or closed or counts or is_released or is_news:
             self._commit(now, (rows, unlabelled), closed, events, alerts)
         self._closing.set_pace(clocks.monotonic() - began)
@@ -183,6 +185,7 @@ class Pipeline:
             label_watermark=self._shown(label_watermark),
             mature_until=self._shown(self._mature_until()),
             last_event_time=self._shown(self._intake.predictions.newest),
+            waits_for=self._shown(self._intake.waits_for),
             counters={name: number for name, number in counters.items() if number},
             positions=self._intake.positions,
             is_full=joining is not None and joining.is_full,
@@ -258,12 +261,14 @@ class Pipeline:
     def _read(self, now: float) -> tuple[int, bool]:
         """Read the rows of one commit; return the number of bytes, and whether that was all."""
         n_bytes = 0
+        self._intake.resume()
         while n_bytes < self._settings.commit_bytes:
             found = self._intake.next(self._order(now), self._settings.read_bytes)
             if found is None:
                 return n_bytes, True
             reader, chunk = found
-            self._take(reader, chunk, now)
+            if not self._take(reader, chunk, now):
+                continue
             reader.position = chunk.position
             n_bytes += max(chunk.block.taken, 1)
             is_ahead = reader.role == "predictions" and self._closing.is_far_ahead(
@@ -282,14 +287,34 @@ class Pipeline:
             self._count_joined(self._joining, now)
         return self._joining.order(*readers)
 
-    def _take(self, reader: Reader, chunk: Chunk, now: float) -> None:
-        """Check the rows of a chunk, and count them or add them to the join."""
+    def _take(self, reader: Reader, chunk: Chunk, now: float) -> bool:
+        """Check the rows of a chunk, and count them or add them to the join.
+
+        Return False if the chunk must wait for the clock.
+        """
         joining, plan = self._joining, reader.plan
+        parsed = chunk.block.parse(plan.columns, plan.where)
+        until = self._door.waits_for(
+            parsed,
+            reader.following(chunk.partition, self._settings.read_bytes),
+            reader.partitions.log(chunk.partition),
+            now,
+        )
+        if until is not None:
+            reader.put_back(chunk, until)
+            return False
         accumulator = self._tally.fresh if joining is None else plan.make()
-        batch = self._door.admit(chunk.block, plan, accumulator, now)
+        batch = self._door.admit(parsed, chunk.block, plan, accumulator, now)
         times = batch[self._windows.time].view(np.int64)
-        if not len(times):
-            return
+        if len(times):
+            self._add(reader, chunk, times, batch, now)
+        return True
+
+    def _add(
+        self, reader: Reader, chunk: Chunk, times: Times, batch: Mapping[str, Any], now: float
+    ) -> None:
+        """Add good rows to the join, or note those that have been counted."""
+        joining = self._joining
         marks = reader.partitions.observe(chunk.partition, times, now)
         if joining is None:
             self._tally.note(batch)
@@ -298,6 +323,17 @@ class Pipeline:
             return
         own = joining.put(reader.role, chunk.partition, times, batch)
         self._note_read(reader, times[own], marks[own])
+
+    def _note_waiting(self, before: int | None, now: float) -> bool:
+        """Tell that rows begin to wait for the clock; return whether that or its end is news."""
+        waits_for = self._intake.waits_for
+        if waits_for is not None and before is None:
+            first, clock = self._shown(waits_for), self._shown(int(now * 1e6))
+            self._notes.append(
+                f"rows up to {first} are not read yet: by the clock of this machine, it is "
+                f"{clock}, and rows are read once they are at most `max_ahead` ahead of it"
+            )
+        return (waits_for is None) is not (before is None)
 
     def _note_read(self, reader: Reader, times: Times, marks: Times) -> None:
         """Update the counters of rows, and of rows behind the watermark."""

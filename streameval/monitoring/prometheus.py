@@ -99,6 +99,7 @@ _HISTOGRAMS = {
 }
 _GAUGES = {
     "streameval_pending": ("Predictions that wait for a label.",),
+    "streameval_waiting_for_clock": ("1 while rows ahead of the clock are not read.",),
     "streameval_last_commit_time_seconds": ("Time of the last commit.",),
     "streameval_alert": ("1 while the alert fires, 0 otherwise.", "name", "slice"),
     "streameval_value": (
@@ -332,6 +333,7 @@ class _Families:
             "streameval_disconnections": counters.get("disconnected", 0),
             "streameval_commits": status.number,
             "streameval_pending": status.n_pending,
+            "streameval_waiting_for_clock": int(status.waits_for is not None),
         }
         for name, number in numbers.items():
             self.add(name, (), number)

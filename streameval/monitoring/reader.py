@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError
@@ -12,7 +13,10 @@ from streameval.inputs.paths import Fields
 from streameval.runs.counting import bad_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from streameval.io import RowFilter
+    from streameval.io.rows import Parsed
     from streameval.monitoring.source_protocol import Chunk, Source
     from streameval.monitoring.watermarks import Partitions
     from streameval.runs.totals import BadRows
@@ -42,6 +46,8 @@ class Reader:
         self.position: Any = None
         self.held: list[Chunk] = []
         self.rows: list[Fields] = []
+        self.waits_for: int | None = None
+        """The event time that the clock must reach before the next chunk is taken."""
         self._others: list[Fields] = []
 
     def look(self, limit: int, where: RowFilter | None, bad: BadRows) -> bool:
@@ -65,8 +71,35 @@ class Reader:
         return bool(self.rows)
 
     def next(self, limit: int) -> Chunk | None:
-        """Return the next chunk."""
+        """Return the next chunk; None if there is none, or if it must wait for the clock."""
+        if self.waits_for is not None:
+            return None
         return self.held.pop(0) if self.held else self.source.read(limit)
+
+    def following(self, partition: str, limit: int) -> Iterator[tuple[bool, Callable[[], Parsed]]]:
+        """Look at the chunks after the one returned last; a limited number is held.
+
+        Yields
+        ------
+        bool
+            Whether it is of a partition.
+        callable
+            Parses it.
+        """
+        for at in range(_MAX_HELD):
+            if at == len(self.held):
+                chunk = self.source.read(limit)
+                if chunk is None:
+                    return
+                self.held.append(chunk)
+            found = self.held[at]
+            parse = partial(found.block.parse, self.plan.columns, self.plan.where)
+            yield found.partition == partition, parse
+
+    def put_back(self, chunk: Chunk, until: int) -> None:
+        """Return the next chunk again, once the clock has reached a time."""
+        self.held.insert(0, chunk)
+        self.waits_for = until
 
 
 def row_to_json(row: Any) -> Any:

@@ -49,6 +49,9 @@ class Status:
         (``disconnected``).
     positions : mapping from str to JSON
         How far each source has been read.
+    waits_for : datetime64[us], int or None
+        Rows up to this event time are ahead of the clock, and are read once the clock has come
+        close enough; None if no rows wait for the clock.
     is_full : bool
         Whether predictions are not read because too many are waiting for a label.
     committed_at : float or None
@@ -64,6 +67,7 @@ class Status:
     label_watermark: Any
     mature_until: Any
     last_event_time: Any
+    waits_for: Any = None
     counters: Mapping[str, int]
     positions: Mapping[str, Any]
     is_full: bool

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import sys
 import threading
+import time
 import urllib.request
 from pathlib import Path
 
@@ -57,6 +58,26 @@ def test_once_counts_what_is_there_and_shows_it(watch, log):
     assert "1m to 2023-11-14T22:15" in done.out
     assert "2m to 2023-11-14T22:15" in done.out
     assert "150 rows, 1 open pane, " in done.out
+
+
+def test_once_tells_what_is_ahead_of_the_clock(watch, folder):
+    begin = int(time.time()) - START + 7200
+    write(folder / "log.jsonl", [row(begin + at) for at in range(0, 600, 10)])
+    done = watch("log.jsonl", "--once")
+    assert done.code == 3
+    assert "warning: rows up to " in done.err
+    assert "are ahead of the clock of this machine and were not read" in done.err
+    assert done.out == "no rows yet, waiting for the clock\n"
+    done = watch("log.jsonl", "--once", "--quiet")
+    assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
+    done = watch("log.jsonl", "--once", "--max-ahead", "3h")
+    assert (done.code, done.err) == (0, "")
+    assert "60 rows, " in done.out
+    write(folder / "log.jsonl", [row(begin + at) for at in range(600, 700, 10)], "a")
+    done = watch("log.jsonl", "--once")
+    assert done.code == 3
+    assert "60 rows, " in done.out
+    assert done.out.endswith(", waiting for the clock\n")
 
 
 def messages(rows):

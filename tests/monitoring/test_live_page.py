@@ -513,6 +513,7 @@ def test_page_names_what_a_status_says() -> None:
         windowed({"DE": [40]}),
         n_pending=7,
         is_full=True,
+        waits_for=np.datetime64("2026-01-02T05:00:00", "us"),
         label_watermark=np.datetime64("2026-01-02T03:04:05", "us"),
         counters={"refused": 2, "future": 1, "late_label": 4, "labels": 99},
     )
@@ -522,6 +523,7 @@ def test_page_names_what_a_status_says() -> None:
     assert facts["Bad rows"] == "3"
     assert facts["Late label"] == "4"
     assert facts["Predictions"] == "not read until labels come"
+    assert facts["Ahead of the clock"] == "rows up to 2026-01-02 05:00:00 are not read yet"
     assert facts["Rows"] == "50"
     assert facts["Labelled"] == "100%"
     assert "Labels" not in facts

@@ -19,6 +19,7 @@ from streameval.monitoring.unlabelled import Weights
 from streameval.runs.counting import Share
 
 START = 1_699_999_980
+IN_2099 = 4_070_908_800
 
 
 def row(second, truth=1, pred=1, **more):
@@ -864,3 +865,90 @@ def test_stop_ends_the_wait_for_servers(tmp_path, monkeypatch):
     assert [(step.is_idle, step.is_waiting) for step in steps] == [(True, True)]
     assert kafka.n_asked == 2
     assert kafka.n_open == 0
+
+
+def test_log_ahead_of_the_clock_waits_for_it(start):
+    rows = [row(at, at % 2) for at in range(600)]
+    clock = Clock(START - 7200.0)
+    source = Rows(a=rows)
+    with start(source, clock=clock, alerts=["no data for 1h"]) as monitor:
+        step = monitor.step()
+        assert (step.n_rows, step.is_idle) == (0, True)
+        (note,) = step.notes
+        assert note.startswith(
+            "rows up to 2023-11-14T22:22:59.000000 are not read yet: by the clock"
+        )
+        assert str(monitor.status().waits_for) == "2023-11-14T22:22:59.000000"
+        clock.now += 3600
+        assert monitor.step().notes == ()
+        assert monitor.status().n_rows == 0
+        source.add("a", *(row(at, at % 2) for at in range(600, 700)))
+    with start(source, clock=clock) as monitor:
+        assert monitor.status().waits_for is None
+        monitor.step()
+        assert monitor.status().waits_for is not None
+        clock.now += 600 + 100
+        assert monitor.step().n_rows == 700
+        assert monitor.status().waits_for is None
+        assert monitor.status().counters == {}
+
+
+@pytest.mark.parametrize("read_bytes", [1, 500, 10**6])
+def test_log_that_comes_up_to_the_clock_waits_there(start, read_bytes):
+    source = Rows(a=[row(at, at % 2) for at in range(0, 7200, 10)])
+    clock = Clock(START + 0.0)
+    with start(source, clock=clock, read_bytes=read_bytes) as monitor:
+        n_rows = 0
+        while not (step := monitor.step()).is_idle:
+            n_rows += step.n_rows
+        assert n_rows + step.n_rows <= 361
+        clock.now += 3600
+        while not monitor.step().is_idle:
+            pass
+        assert (monitor.status().n_rows, monitor.status().n_bad) == (720, 0)
+
+
+@pytest.mark.parametrize("read_bytes", [1, 10**6])
+@pytest.mark.parametrize("at", [0, 1, 30, 59])
+def test_row_of_the_far_future_stops_no_log(start, at, read_bytes):
+    rows = [row(second) for second in range(60)]
+    rows.insert(at, {**row(0), "ts": IN_2099})
+    source = Rows(a=rows, b=[row(second) for second in range(60)])
+    with start(source, max_bad=1, read_bytes=read_bytes) as monitor:
+        while not monitor.step().is_idle:
+            pass
+        assert (monitor.status().n_rows, monitor.status().counters) == (120, {"future": 1})
+
+
+def test_lone_row_of_the_far_future_waits_for_others(start):
+    source = Rows(a=[{**row(0), "ts": IN_2099}])
+    with start(source, max_bad=1) as monitor:
+        monitor.step()
+        assert monitor.status().waits_for is not None
+        source.add("b", row(1))
+        assert monitor.step().n_rows == 1
+        assert (monitor.status().waits_for, monitor.status().counters) == (None, {"future": 1})
+
+
+def test_partition_that_waits_for_the_clock_is_not_let_go(start):
+    clock = Clock(START + 0.0)
+    source = Rows(a=[row(0), row(61)], b=[row(1), row(2)])
+    with start(source, clock=clock, idle_after="1m") as monitor:
+        monitor.step()
+        source.add("b", *(row(at) for at in range(60, 4000, 60)))
+        monitor.step()
+        clock.now += 90
+        assert monitor.step().closed == ()
+        assert monitor.status().waits_for is not None
+
+
+def test_source_at_its_end_is_followed_until_its_rows_are_read(start):
+    clock = Clock(START - 7200.0)
+    source = Rows(a=[row(at) for at in range(20)])
+    source.is_at_end = True
+    with start(source, clock=clock) as monitor:
+        n_rows = []
+        for step in monitor.run(poll=0.0):
+            n_rows.append(step.n_rows)
+            clock.now += 3600
+        assert n_rows == [0, 0, 20]

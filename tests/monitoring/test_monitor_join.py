@@ -177,10 +177,14 @@ def test_ids_may_be_numbers_or_text(start):
         ([prediction("x" * 300, 1)], [], "`id` must be an id: an integer, or text of at most 256"),
         ([prediction("\ud800", 1)], [], "predictions/a, line 2: `id` must be an id"),
         ([prediction("b", 1, score=1.5)], [], "predictions/a, line 2: `y_pred` must lie in"),
-        ([prediction("b", 5000)], [], "predictions/a, line 2: lies in the future"),
+        (
+            [prediction("b", 5000), prediction("c", 2)],
+            [],
+            "predictions/a, line 2: lies in the future",
+        ),
         ([], [label("b", 1, truth=3)], "labels/b, line 2: `y_true` must"),
         ([], [label("b", 1, truth=None)], "labels/b, line 2: `y_true` is missing"),
-        ([], [label("b", 5000)], "labels/b, line 2: lies in the future"),
+        ([], [label("b", 5000), label("c", 4)], "labels/b, line 2: lies in the future"),
     ],
 )
 def test_rows_that_could_not_be_counted_are_named_at_the_door(start, predictions, labels, said):

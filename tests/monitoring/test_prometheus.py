@@ -368,6 +368,13 @@ def test_labels_and_what_the_join_made_of_them_are_counted(start):
     assert of(found, "streameval_watermark_seconds", source="labels") == START + 180
 
 
+def test_log_ahead_of_the_clock_is_exported(exported):
+    given = rows((0, 1, 1), (60, 1, 1))
+    assert of(exported(given), "streameval_waiting_for_clock") == 0
+    given = rows(*((60 * at, 1, 1) for at in range(200)))
+    assert of(exported(given), "streameval_waiting_for_clock") == 1
+
+
 def test_monitor_without_labels_counts_none(exported):
     found = exported(rows((0, 1, 1)))
     assert not every(found, "streameval_join_total")
