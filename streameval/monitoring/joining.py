@@ -185,8 +185,8 @@ class Joining:
         if n_late < max(10 * self._n_late_told, 1):
             return []
         self._n_late_told = n_late
-        came = "label" if n_late == 1 else "labels"
-        return [f"{n_late:,} {came} came after the wait of the prediction; they do not count"]
+        labels = "label" if n_late == 1 else "labels"
+        return [f"{n_late:,} {labels} came after the wait of the prediction, and will not count"]
 
     def added_to(self, changes: Changes) -> Changes:
         """Add the changes to a commit."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import operator
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ NO_TIME = -(2**63)
 _ANY_STEP = 2**63
 _RECENT = 15
 _LEARNING = 4
-_LONG_GAPS = 4
+_LONG_GAP = 5
 _STRETCH = 8
 _FIRST_BLOCK, _MAX_BLOCK = 16, 2**16
 
@@ -64,9 +64,10 @@ class LogTime:
             self._move(int(reached[end]), block[:end])
             start, size = start + end, min(2 * size, _MAX_BLOCK)
             if end < len(block):
-                before[start] = self._time
-                self._jump(int(block[end]))
-                start, size = start + 1, _FIRST_BLOCK
+                size = _FIRST_BLOCK
+                few = times[start : start + size]
+                before[start : start + size] = list(map(self._note, few.tolist()))
+                start += len(few)
         return before
 
     def after(self, times: Times) -> Self:
@@ -78,11 +79,6 @@ class LogTime:
     def to_json(self) -> list[int]:
         """Return the times of the last rows, which a restored one needs besides `time`."""
         return list(self._recent)
-
-    @property
-    def typical(self) -> int:
-        """The time that more than half of the last rows have reached."""
-        return sorted(self._recent)[(len(self._recent) - 1) // 2]
 
     @property
     def _time(self) -> int:
@@ -100,18 +96,28 @@ class LogTime:
             self.time = time
             self._recent = [*self._recent, *rows[-_RECENT:].tolist()][-_RECENT:]
 
-    def _jump(self, row: int) -> None:
-        """Note a row that is more than `max_step` ahead."""
-        usual = self._usual_step()
-        self._recent = [*self._recent, row][-_RECENT:]
-        self.time = max(self._time, self.typical)
-        for time in sorted(self._recent):  # several steps, if those before it were held back
-            if time <= self.time + usual:
-                self.time = max(self.time, time)
+    def _note(self, row: int) -> int:
+        """Note one row; return the time reached before it."""
+        before, max_step = self._time, self._max_step or 0
+        is_jump = row > before + max_step
+        usual = max(self._usual_step(), max_step) if is_jump else 0
+        self._recent.append(row)
+        del self._recent[:-_RECENT]
+        if not is_jump:
+            self.time = max(before, row)
+            return before
+        ordered = sorted(self._recent)
+        reached = max(before, ordered[(len(ordered) - 1) // 2])
+        for time in ordered:  # several steps, if rows before it were held back
+            if reached < time <= reached + usual:
+                reached = time
+        self.time = reached
+        return before
 
     def _usual_step(self) -> int:
         """Return the longest step that the last rows show to be usual."""
         if len(self._recent) < _LEARNING:
             return _ANY_STEP
-        gaps = sorted(later - time for time, later in pairwise(sorted(self._recent)))
-        return max(_STRETCH * gaps[-1 - min(_LONG_GAPS, len(gaps) - 1)], self._max_step or 0)
+        ordered = sorted(self._recent)
+        gaps = sorted(map(operator.sub, ordered[1:], ordered))
+        return _STRETCH * gaps[-min(_LONG_GAP, len(gaps))]

@@ -11,6 +11,8 @@ Row = tuple[Any, int, Any]
 """Its id, its event time, and what it carries: a score or a label."""
 Side = Mapping[str, Sequence[Row]]
 
+NO_TIME = -(2**63)
+
 
 class Arrived(NamedTuple):
     time: int
@@ -28,33 +30,62 @@ class Outcome(NamedTuple):
     n_pending: int
 
 
-def arrivals(side: Side, out_of_order: int) -> list[Arrived]:
+class Order(NamedTuple):
+    """The options that decide when a row arrives."""
+
+    out_of_order: int
+    max_step: int | None
+
+
+def reached(times: Sequence[int], max_step: int | None) -> list[int]:
+    """Return how far a log has come before each of its rows, and after the last."""
+    found = [NO_TIME]
+    for at, time in enumerate(times):
+        last, earlier = sorted(times[max(at - 14, 0) : at + 1]), sorted(times[max(at - 15, 0) : at])
+        gaps = sorted(later - one for one, later in itertools.pairwise(earlier))
+        now = found[-1]
+        if max_step is None or time <= now + max_step:
+            found.append(max(now, time))
+            continue
+        limit = max(max_step, 8 * gaps[max(-5, -len(gaps))]) if len(gaps) >= 3 else 10**12
+        now = max(now, last[(len(last) - 1) // 2])
+        while any(now < one <= now + limit for one in last):
+            now = max(one for one in last if one <= now + limit)
+        found.append(now)
+    return found
+
+
+def arrivals(side: Side, order: Order) -> list[Arrived]:
     arrived = []
     for partition, rows in side.items():
+        before = reached([row[1] for row in rows], order.max_step)
         for position, (id_, event, value) in enumerate(rows):
-            before = [row[1] - out_of_order for row in rows[:position]]
-            arrived.append(Arrived(max([event, *before]), partition, position, id_, event, value))
+            time = max(event, before[position] - order.out_of_order)
+            arrived.append(Arrived(time, partition, position, id_, event, value))
     return sorted(arrived, key=lambda row: row[:3])
 
 
-def bound_of(side: Side, out_of_order: int, finished: set[str]) -> tuple[int, str | None] | None:
+def bound_of(side: Side, order: Order, finished: set[str]) -> tuple[int, str | None] | None:
     """Return the watermark, and the partition that it is of; None if all are finished."""
+    ends = {
+        name: reached([row[1] for row in rows], order.max_step)[-1] for name, rows in side.items()
+    }
     live = {name: rows for name, rows in side.items() if name not in finished}
     if not live:
-        newest = [row[1] for rows in side.values() for row in rows]
-        return (max(newest), None) if newest else None
+        newest = max(ends.values(), default=NO_TIME)
+        return None if newest == NO_TIME else (newest, None)
     if not all(live.values()):
         return None
-    return min((max(row[1] for row in rows) - out_of_order, name) for name, rows in live.items())
+    return min((ends[name] - order.out_of_order, name) for name in live)
 
 
-def released(side: Side, out_of_order: int, finished: set[str]) -> list[Arrived]:
-    bound = bound_of(side, out_of_order, finished)
+def released(side: Side, order: Order, finished: set[str]) -> list[Arrived]:
+    bound = bound_of(side, order, finished)
     if bound is None:
         return []
     return [
         row
-        for row in arrivals(side, out_of_order)
+        for row in arrivals(side, order)
         if row.time < bound[0]
         or (row.time == bound[0] and (bound[1] is None or row.partition <= bound[1]))
     ]
@@ -87,25 +118,27 @@ def outcome(
     wait: int,
     out_of_order: int,
     settle: int | None = None,
+    max_step: int | None = None,
     finished_predictions: set[str] | None = None,
     finished_labels: set[str] | None = None,
 ) -> Outcome:
     counters: Counter[str] = Counter()
     counted: Counter[tuple[int, Any, Any]] = Counter()
+    order = Order(out_of_order, max_step)
 
     bounds = [
-        bound_of(predictions, out_of_order, finished_predictions or set()),
-        bound_of(labels, out_of_order, finished_labels or set()),
+        bound_of(predictions, order, finished_predictions or set()),
+        bound_of(labels, order, finished_labels or set()),
     ]
     of_predictions = None if bounds[0] is None else bounds[0][0]
     of_labels = None if bounds[1] is None else bounds[1][0] - (settle or 0)
     both = None if of_predictions is None or of_labels is None else min(of_predictions, of_labels)
 
-    predicted = released(predictions, out_of_order, finished_predictions or set())
+    predicted = released(predictions, order, finished_predictions or set())
     rows = rows_of(predicted, wait)
     counters["duplicate_prediction"] = len(predicted) - sum(map(len, rows.values()))
 
-    known = released(labels, out_of_order, finished_labels or set())
+    known = released(labels, order, finished_labels or set())
     if settle is not None:
         known = settled(known, settle, of_labels, counters)
     first: dict[Arrived, Arrived] = {}

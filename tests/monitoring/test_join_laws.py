@@ -93,6 +93,7 @@ def history(random: Generator) -> tuple[dict[str, Any], dict[str, dict[str, list
         "out_of_order": int(random.integers(0, 5)) * int(random.integers(0, 2)),
         "settle": [None, int(random.integers(0, 8))][int(random.integers(0, 2))],
         "max_pending": 10,
+        "max_step": [None, int(random.integers(0, 8))][int(random.integers(0, 2))],
     }
     ids = [*range(int(random.integers(1, 7))), "1", "zwölf"]
     span = int(random.integers(5, 60))
@@ -110,6 +111,8 @@ def rows(random: Generator, ids: list[Any], span: int, values: int) -> list[Any]
     times = np.sort(random.integers(-span, span, size)) + random.integers(0, 4, size)
     if random.random() < 0.2:
         random.shuffle(times)
+    if random.random() < 0.3:
+        times += random.integers(0, 60, size) * (random.random(size) < 0.1)  # some skewed ones
     carried = random.integers(0, values, size) if values > 1 else random.random(size)
     return [
         (ids[int(random.integers(len(ids)))], int(time), float(value))

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from monitoring import join_model
 from profiles import cases
 
-from streameval.monitoring.log_time import NO_TIME, LogTime
+from streameval.monitoring.log_time import LogTime
 from streameval.monitoring.watermarks import Partitions
 
 STEP = 60
@@ -18,28 +19,12 @@ def observed(times, max_step=STEP):
     return log.observe(np.array(times, dtype=np.int64)).tolist(), log.time
 
 
-def model(times, max_step=STEP):
-    """Apply the rule to one row after another, with no state but the rows before it."""
-    reached, before = NO_TIME, []
-    for at, time in enumerate(times):
-        before.append(reached)
-        earlier, last = sorted(times[max(at - 15, 0) : at]), sorted(times[max(at - 14, 0) : at + 1])
-        gaps = sorted(np.diff(earlier).tolist())
-        limit = max(max_step, 8 * gaps[max(-5, -len(gaps))]) if len(gaps) >= 3 else 10**9
-        if time <= reached + max_step:
-            reached = max(reached, time)
-            continue
-        reached = max(reached, last[(len(last) - 1) // 2])
-        while any(reached < one <= reached + limit for one in last):
-            reached = max(one for one in last if one <= reached + limit)
-    return before, reached if times else None
-
-
 @settings(max_examples=cases(1000, least=100))
 @given(ROWS)
 def test_time_of_a_log_follows_the_rule(steps):
     times = np.cumsum(steps).tolist()
-    assert observed(times) == model(times)
+    *before, last = join_model.reached(times, STEP)
+    assert observed(times) == (before, last if times else None)
 
 
 @settings(max_examples=cases(1000, least=100))

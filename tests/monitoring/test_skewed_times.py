@@ -106,7 +106,7 @@ def test_late_labels_are_warned_of(tmp_path):
                 notes += [note for note in step.notes if "came after the wait" in note]
                 events += step.events
                 is_idle = step.is_idle
-    assert notes[0].endswith("labels came after the wait of the prediction; they do not count")
+    assert notes[0].endswith("labels came after the wait of the prediction, and will not count")
     assert 2 <= len(notes) <= 4
     assert [(event.rule, event.state) for event in events] == [("late labels > 1%", "firing")]
     assert events[0].value > 0.01
