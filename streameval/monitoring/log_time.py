@@ -120,4 +120,4 @@ class LogTime:
             return _ANY_STEP
         ordered = sorted(self._recent)
         gaps = sorted(map(operator.sub, ordered[1:], ordered))
-        return _STRETCH * gaps[-min(_LONG_GAP, len(gaps))]
+        return int(_STRETCH * gaps[-min(_LONG_GAP, len(gaps))])

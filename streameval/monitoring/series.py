@@ -363,6 +363,7 @@ class Series:
         if state == "firing":
             self.alert = number
         claim = self.rule.claim if isinstance(self.rule, MetricRule) else None
+        limit: dict[str, Any] = {"limit": None if claim is None else claim.number}
         return Event(
             id=number,
             alert=self.alert or number,
@@ -371,7 +372,7 @@ class Series:
             slice=self.slice,
             metric=None if claim is None else str(claim.metric),
             at=_time_text(now),
-            **dict.fromkeys(_VALUES) | {"limit": None if claim is None else claim.number} | known,
+            **{**dict.fromkeys(_VALUES), **limit, **known},
         )
 
     def shown(self) -> AlertState:

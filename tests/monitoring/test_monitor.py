@@ -920,13 +920,16 @@ def test_row_of_the_far_future_stops_no_log(start, at, read_bytes):
         assert (monitor.status().n_rows, monitor.status().counters) == (120, {"future": 1})
 
 
-def test_lone_row_of_the_far_future_waits_for_others(start):
+@pytest.mark.parametrize("n_others", [1, 100])
+def test_lone_row_of_the_far_future_waits_for_others(start, n_others):
     source = Rows(a=[{**row(0), "ts": IN_2099}])
-    with start(source, max_bad=1) as monitor:
+    with start(source, max_bad=1, read_bytes=1) as monitor:
         monitor.step()
         assert monitor.status().waits_for is not None
-        source.add("b", row(1))
-        assert monitor.step().n_rows == 1
+        source.add("b", *(row(at) for at in range(n_others)))
+        while not monitor.step().is_idle:
+            pass
+        assert monitor.status().n_rows == n_others
         assert (monitor.status().waits_for, monitor.status().counters) == (None, {"future": 1})
 
 
