@@ -14,6 +14,7 @@ START = 1_699_999_980
 WAIT = 120
 OUT_OF_ORDER = 20
 N_LAST = 8
+SKEW = 2200
 
 
 def windowed():
@@ -39,7 +40,8 @@ def windowed():
 class History:
     """Predictions and labels in the order of their logs, and the state of counting them once.
 
-    Times are disordered within `OUT_OF_ORDER`, labels come within `WAIT`, some never. The last
+    Times are disordered within `OUT_OF_ORDER`, labels come within `WAIT`, some never, and some have
+    a time so far ahead that they belong to no row. The last
     rows of each log, enough to confirm the jump, are so late that every wait before them is over;
     they are not counted.
     """
@@ -69,6 +71,10 @@ class History:
             for row in joined
             if row["y_true"] is not None
         ]
+        newest = sorted(labels, key=lambda label: label["ts"])[-(size // 4) :]
+        for label in rng.sample(newest, 1 + size // 100):
+            joined[int(label["id"].removeprefix("id-"))]["y_true"] = None
+            label["skew"] = SKEW
         end = START + span + 3 * (WAIT + OUT_OF_ORDER)
         last = {"ts": end, "y_score": 0.5, "country": None}
         columns = {name: [row[name] for row in joined] for name in ("y_true", "y_score", "country")}
@@ -76,7 +82,7 @@ class History:
         return cls(
             [*disordered(rows, rng), *({"id": f"last-{n}"} | last for n in range(N_LAST))],
             [
-                *disordered(labels, rng),
+                *map(skewed, disordered(labels, rng)),
                 *({"id": f"none-{n}", "ts": end, "y_true": 0} for n in range(N_LAST)),
             ],
             joined,
@@ -97,6 +103,11 @@ def dealt(rows, n_partitions, rng):
     for number, part in enumerate(parts):
         part += [row | {"id": f"{row['id']}-{number}"} for row in last]
     return parts
+
+
+def skewed(label):
+    """Write the time of a label as its clock did."""
+    return {"id": label["id"], "ts": label["ts"] + label.get("skew", 0), "y_true": label["y_true"]}
 
 
 def disordered(rows, rng):
