@@ -82,7 +82,9 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
         return watch(quiet=quiet, **arguments)
     if command in ("eval", "show"):
         names = {field.name for field in attrs.fields(Reporting)} & arguments.keys()
-        reporting = Reporting(quiet=quiet, **{name: arguments.pop(name) for name in names})
+        given = {name: arguments.pop(name) for name in names}
+        has_measures = bool(arguments.get("measures"))
+        reporting = Reporting(quiet=quiet, has_measures=has_measures, **given)
         outcome = _evaluated(command, reporting, **arguments)
     else:
         outcome = _command(command)(**arguments)

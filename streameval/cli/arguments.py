@@ -526,7 +526,8 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
         ("--pred", values.columns, "COLUMN", "the predicted label or number, default y_pred"),
         (
             *("--score", values.columns, "COLUMN"),
-            "a score, or a list of scores in the order of the classes; or several columns A,B,C",
+            "a score, or a list of scores in the order of the classes; or several columns A,B,C, "
+            "in that order or named as the classes",
         ),
     )
     _add(
@@ -668,7 +669,7 @@ def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--bounds",
         action="store_true",
-        help="with --json, add the certified interval of every metric",
+        help="with --json, add certified intervals also where all are exact",
     )
     text = "exit 1 unless the gate passes, such as 'accuracy>=0.9' or 'rmse<=60'; repeatable"
     _add_checks(group, ("--require", "--fail-under"), "gates", parse_gate, "GATE", text)

@@ -34,6 +34,7 @@ from streameval.io import (
     size_of,
 )
 from streameval.io.errors import RepeatedQueryError, ScatteredQueryError
+from streameval.io.recognition import is_of_run
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
 from streameval.results.result import owners_of
@@ -108,7 +109,7 @@ def _evaluated(task: str, source: Source, options: Options, team: Team) -> Outco
         check_columns([condition.column for condition in options.where], rows)
     else:
         raise _no_rows(options, source.left())
-    plan = attrs.evolve(plan_of(task)(options, rows), words=option_words, advice=_PARTIAL)
+    plan = attrs.evolve(_planned(task, options, rows), words=option_words, advice=_PARTIAL)
     _check_metrics(plan, task, options)
     counting = _split(plan, options, rows)
     with suppress(UnknownMetricError):  # a metric of a class that no row has yet
@@ -144,6 +145,14 @@ def _evaluated(task: str, source: Source, options: Options, team: Team) -> Outco
         )
         outcome = reported(found, options.reporting)
     return attrs.evolve(outcome, before=spool.read())
+
+
+def _planned(task: str, options: Options, rows: Sequence[Row]) -> Plan:
+    try:
+        return plan_of(task)(options, rows)
+    except UsageError:
+        _refuse_run(rows[0], task)
+        raise
 
 
 def _files(given: Sequence[str]) -> tuple[str, ...]:
@@ -222,6 +231,13 @@ def _advice_on_files(error: BadDataError, options: Options) -> str:
         return COMPARE_RUNS
     is_run = options.qrels is not None
     return _SWAPPED if is_run and any(_can_read(read_qrels, file) for file in options.files) else ""
+
+
+def _refuse_run(row: Row, task: str) -> None:
+    """Raise UsageError if a TREC run was mistaken for a table, whose header is its first line."""
+    if (len(row) == 1 or "Q0" in row) and is_of_run(" ".join(row)):
+        add = "" if task == "ranking" else "add --task ranking and "
+        raise UsageError(f"the file looks like a TREC run; {add}pass its judgements with --qrels.")
 
 
 def _can_read(read: Callable[[str], Iterable[Any]], file: str) -> bool:
@@ -413,9 +429,11 @@ def _what_was_read(
         heading += f", {tally.bad.n:,} of them bad and left out"
     origin = {"files": list(options.files), "rows": n_rows, "bad": tally.bad.n}
     if options.where:
-        heading += f"; {tally.n_left_out:,} more left out by --where"
-        origin["left_out"] = tally.n_left_out
-    empty = [name for name in map(name_of, options.files) if not tally.n_good[name]]
+        n_left_out = tally.n_left_out.total()
+        heading += f"; {n_left_out:,} more left out by --where"
+        origin["left_out"] = n_left_out
+    read = tally.n_good + tally.n_left_out
+    empty = [name for name in map(name_of, options.files) if not read[name]]
     notes = (
         *(Note("note", text) for text in remarks),
         *(Note("warning", f"{name}: holds no rows.") for name in empty),

@@ -10,6 +10,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.io import RowFilter, Texts
+from streameval.results.names import parse_metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from streameval.errors import Named
     from streameval.io import Condition
     from streameval.results.names import MetricName
+    from streameval.results.result import Result
     from streameval.runs.counting import Share
 
 __all__ = [
@@ -117,6 +119,12 @@ class Reporting:
     limits: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
     false_alarms: str | float | None = None
     quiet: bool = False
+    has_measures: bool = False
+
+    def chosen(self, result: Result) -> tuple[MetricName, ...]:
+        """Choose the metrics of a line: --metrics, or the headline and what --measures named."""
+        more = result.measured() if self.has_measures else ()
+        return self.metrics or tuple(map(parse_metric, dict.fromkeys((*result.headline(), *more))))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -262,4 +270,4 @@ _OPTIONS["alerts"] = option_text("alert")
 _OPTIONS["rollups"] = option_text("rollup")
 _OPTIONS["kind"] = option_text("curve")
 _OPTIONS |= {"at_least": "--evidence", "at_most": "--evidence", "false_alarms": "--false-alarms"}
-_QUOTES = "\"'"
+_QUOTES = "[\"']"

@@ -162,10 +162,11 @@ def described(
     readings = {str(metric): read(result, metric, level) for metric in reporting.metrics}
     sampling = {name: reading.sampling for name, reading in readings.items()}
     certified = {name: reading.certified for name, reading in readings.items()}
+    has_bounds = reporting.bounds or any(reading.is_open for reading in readings.values())
     return {
         **result.subject(),
         "metrics": {name: reading.value for name, reading in readings.items()},
-        **({"bounds": certified} if reporting.bounds else {}),
+        **({"bounds": certified} if has_bounds else {}),
         "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
         "level": level,
     }

@@ -9,7 +9,6 @@ from streameval.errors import UnknownMetricError
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Column, Grid
 from streameval.render.text import chance_title, intervals, numbers
-from streameval.results.names import parse_metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +67,7 @@ def line_sheet(
         More columns beside the sizes.
     """
     first, size = results[0], results[0].SIZE
-    chosen = reporting.metrics or tuple(map(parse_metric, first.headline()))
+    chosen = reporting.chosen(first)
     chosen = tuple(metric for metric in chosen if str(metric) != size)  # in its own column
     sizes = [f"{getattr(result, size):,}" if size else "" for result in results]
     columns = [Column.of_names(what, names), *more, Column([size, *sizes])]

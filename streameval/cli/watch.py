@@ -68,7 +68,8 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
     names = {field.name for field in attrs.fields(Watching)}
     watching = Watching(**{name: arguments.pop(name) for name in names & arguments.keys()})
     metrics, level = arguments.pop("metrics"), arguments.pop("level")
-    reporting = Reporting(quiet=quiet, metrics=metrics, level=level)
+    has_measures = bool(arguments.get("measures"))
+    reporting = Reporting(quiet=quiet, metrics=metrics, level=level, has_measures=has_measures)
     by = By.every(arguments.pop("by"))
     options = Options(reporting=reporting, by=by, **arguments)
     screen = _Screen(options, watching)

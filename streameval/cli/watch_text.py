@@ -11,7 +11,6 @@ from streameval.cli.slice_text import slice_reading
 from streameval.cli.window_text import Windows, results_of, time_texts, window_of, window_sheet
 from streameval.errors import InvalidInputError
 from streameval.render.text import numbers, plural
-from streameval.results.names import parse_metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +73,7 @@ def board(
 def pane_line(pane: Closed, reporting: Reporting) -> str:
     """Write a closed pane: its start, its size, its coverage and the chosen metrics."""
     result, _ = results_of(pane.accumulator)
-    chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
+    chosen = reporting.chosen(result)
     values = [slice_reading(result, metric, 0.0).value for metric in chosen]
     metrics = [
         f"{name} {value}" for name, value in zip(chosen, numbers(values, _DECIMALS), strict=True)

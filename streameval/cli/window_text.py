@@ -13,7 +13,6 @@ from streameval.accumulators.windowed import Windowed
 from streameval.cli.slice_text import line_sheet, slice_entries, slice_reading, value_name
 from streameval.render.sheets import Column, Grid, Section
 from streameval.render.text import numbers, plural
-from streameval.results.names import parse_metric
 from streameval.runs.slices import Slices
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def window_sheet(
     more = [column] if windows.rows != windows.labelled else []
     if slices is None:
         return [*line_sheet(title, names, results, reporting, more), note]
-    chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
+    chosen = reporting.chosen(result)
     every = [slices, *(window.slices for window in shown)]
     first = [Column.of_names(title, names), *more]
     grids = [_pivot(metric, first, results, every, reporting.level) for metric in chosen]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -13,7 +15,9 @@ from streameval.inputs.paths import find, is_path
 from streameval.io.errors import shown
 from streameval.io.json_structs import Lines, struct_reader
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
+from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
+from streameval.io.streams import STANDARD_INPUT, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonBlock", "JsonLayout", "json_blocks"]
 
-# Usually the file is one array.
-_ARRAY = "begins with '[', but JSON lines are expected, one object a line; jq -c '.[]' makes them"
 
 _decoder: Any = json.JSONDecoder()
 _decode = _decoder.raw_decode
@@ -122,7 +124,7 @@ class JsonBlock:
             numbers = range(self.first_line + start, self.first_line + start + len(part))
             rows = _objects(part) if can_be_joined else None
             if rows is None:
-                yield _one_by_one(numbers, part, are_text=are_text)
+                yield _one_by_one(numbers, part, self.source, are_text=are_text)
             else:
                 yield numbers, rows, []
 
@@ -181,7 +183,7 @@ def _objects(lines: Sequence[str]) -> list[dict[str, Any]] | None:
 
 
 def _one_by_one(
-    numbers: Sequence[int], lines: Sequence[str], *, are_text: bool
+    numbers: Sequence[int], lines: Sequence[str], source: str, *, are_text: bool
 ) -> tuple[list[int], list[dict[str, Any]], list[Fault]]:
     """Parse each line that is not blank, into an object or its fault."""
     good: list[int] = []
@@ -196,13 +198,27 @@ def _one_by_one(
             text = line.strip(" \t\r")
             if not text:
                 continue
-            value = _ARRAY if text.startswith("[") else _object(text)
+            value = _of_array(source) if text.startswith("[") else _object(text)
         if isinstance(value, str):
             faults.append((number, value))
         else:
             good.append(number)
             rows.append(value)
     return good, rows, faults
+
+
+def _of_array(source: str) -> str:
+    """Say how to make lines of an array, as which the whole file was probably written."""
+    path, jq = Path(source), "jq -c '.[]'"
+    if path.suffix in PACKED_SUFFIXES:
+        path, jq = path.with_suffix(""), f"unpack it, and {jq}"
+    made = shlex.quote(f"{path.with_suffix('')}.lines.jsonl")
+    command = (
+        f"pipe it through {jq}"
+        if source == name_of(STANDARD_INPUT)
+        else f"{jq} {shlex.quote(str(path))} > {made} makes them"
+    )
+    return f"begins with '[', but JSON lines are expected, one object a line; {command}"
 
 
 def _object(text: str) -> dict[str, Any] | str:

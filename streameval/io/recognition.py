@@ -8,7 +8,7 @@ from streameval.errors import BadDataError, Named
 from streameval.io.streams import opened
 from streameval.states.codec import MAGIC
 
-__all__ = ["PARQUET_MAGIC", "check_is_text", "log_type_of"]
+__all__ = ["PARQUET_MAGIC", "check_is_text", "is_of_run", "log_type_of"]
 
 PARQUET_MAGIC = b"PAR1"
 
@@ -60,7 +60,16 @@ def log_type_of(path: str) -> str | None:
         return "a log of JSON lines"
     if not line.replace("\t", "").isprintable():
         return None
-    fields = line.split()
-    if len(fields) >= 5 and fields[1] in ("Q0", "0"):
+    if is_of_run(line):
         return "a TREC run"
     return "a table of text" if any(delimiter in line for delimiter in ",\t;|") else None
+
+
+def is_of_run(line: str) -> bool:
+    """Tell whether a line looks like one of a TREC run.
+
+    >>> is_of_run("301 Q0 d7 1 3.5 bm25"), is_of_run("y_true,y_pred")
+    (True, False)
+    """
+    fields = line.split()
+    return len(fields) >= 5 and fields[1] in ("Q0", "0")

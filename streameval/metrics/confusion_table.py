@@ -163,6 +163,7 @@ def _of_top_k(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metr
         value=value,
         sampling=sampling,
         evidence=of_best.evidence and draws,
+        measured=True,
         listed=lambda counts: isinstance(counts.state, TopKCounts),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.evidence import Statistic
@@ -18,6 +19,14 @@ class CalledMetrics(Result):
     """The base of results with metrics that take a number, also within their name."""
 
     __slots__ = ()
+
+    def value(self, name: str, *args: Any, **options: Any) -> Any:
+        """Compute a metric by name, with arguments behind or within it: ``recall_at(0.5)``."""
+        call = None if args or options else self._call(MetricName(name))
+        if call is None:
+            return super().value(name, *args, **options)
+        row, argument = call
+        return super().value(row.name, argument)
 
     def readable(self) -> list[str]:
         """List the names that `read` accepts."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.catalog import CatalogConfig
+from streameval.errors import Named
 from streameval.metrics.catalog import coverage, entropy, gini, mean_of
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import ByClass, Description, Row
@@ -145,13 +146,14 @@ class Catalog(SumsResult):
             for index in first
         }
 
-    def _why_absent(self, name: str) -> str:
+    def _why_absent(self, name: str) -> tuple[object, ...]:
         row = self.TABLE.get(name)
         if row is None or row.listed(self):
-            return ""
+            return ()
         return (
-            f"{name!r} is not counted: make the accumulator with popularity=True, or count with "
-            "--popularity."
+            f"{name!r} needs the popularity of items: count with ",
+            Named("popularity", "True"),
+            ".",
         )
 
 

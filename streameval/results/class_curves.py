@@ -25,7 +25,7 @@ from streameval.render.text import check_count, numbers, shorten
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
-from streameval.results.result import Result, labels_beside, unknown_class
+from streameval.results.result import Result, labels_beside, not_measured, unknown_class
 from streameval.results.tables import Row as TableRow
 from streameval.states.cells import Cells
 
@@ -235,13 +235,10 @@ class ClassCurves(Result, Mapping[Label, Curve]):
                 'must hold "one_vs_one" when the accumulator is made', argument="measures"
             )
 
-    def _why_absent(self, name: str) -> str:
+    def _why_absent(self, name: str) -> tuple[object, ...]:
         if self._pairs or name not in self.TABLE or not self.TABLE[name].measured:
-            return ""
-        return (
-            f"{name!r} is not among the measures: make the accumulator with "
-            "measures=['one_vs_one'], or count with --measures one_vs_one."
-        )
+            return ()
+        return not_measured(name, "one_vs_one")
 
     def metrics(self) -> dict[str, Bounded]:
         """Compute the averages by name; micro is nan if the pooled weights exceed 2**63 - 1."""

@@ -176,6 +176,10 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Choose the headline metrics of each member."""
         return tuple(self._of_members(lambda inner: inner.headline()))
 
+    def measured(self) -> tuple[str, ...]:
+        """List the metrics of each member that its `measures` name."""
+        return tuple(self._of_members(lambda inner: inner.measured()))
+
     def readable(self) -> list[str]:
         """List the names that `read` accepts."""
         return self._of_members(lambda inner: inner.readable())

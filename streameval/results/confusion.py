@@ -431,6 +431,11 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
         """Draw the matrix."""
         self.plot(ax)
 
+    def measured(self) -> tuple[str, ...]:
+        """List the metrics of the best k scores, and means over examples."""
+        of_examples = ("precision", "recall", "f_score") if self._counts.has_examples else ()
+        return (*super().measured(), *(f"{name}[samples]" for name in of_examples))
+
     def scope_of(self, metrics: Iterable[MetricName]) -> str:
         """Name the class or the average that is the default of a metric."""
         left_open = any(m.of is None and self.TABLE[m.name].averages for m in metrics)

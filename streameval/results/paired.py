@@ -272,6 +272,11 @@ class PairedResult(Result):
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in self.TABLE or hasattr(self, name)]
 
+    def measured(self) -> tuple[str, ...]:
+        """List the difference and both values of each requested measure."""
+        parts = ("difference", "a", "b")
+        return tuple(f"{name}_{part}" for name in self._config.measures for part in parts)
+
     @cached_property
     def _compared(self) -> OnDemand[str, Areas | Decisions | Means]:
         """The values of the requested measures, by name."""

@@ -617,6 +617,10 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _names(self) -> list[str]:
         return [*self, *self._count_names()]
 
+    def measured(self) -> tuple[str, ...]:
+        """List all measures."""
+        return tuple(self)
+
     def _number(self, name: str) -> Any:
         return getattr(self, name) if name in self._count_names() else self[name]
 

@@ -29,6 +29,7 @@ from streameval.render.blocks import Description, Row
 from streameval.results.calls import CalledMetrics
 from streameval.results.names import MetricName
 from streameval.results.requested_intervals import RequestedIntervals
+from streameval.results.result import not_measured
 from streameval.states.regression import ErrorSums, MeasuredSums
 
 __all__ = ["Regression"]
@@ -291,11 +292,15 @@ class Regression(RequestedIntervals, CalledMetrics):
         except InvalidInputError:
             return name
 
-    def _why_absent(self, name: str) -> str:
-        return _not_asked_for(name) if self._is_absent(name) else ""
+    def _why_absent(self, name: str) -> tuple[object, ...]:
+        return not_measured(name, name) if self._is_absent(name) else ()
 
     def _names(self) -> list[str]:
         return [*super()._names(), *self._config.measures]
+
+    def measured(self) -> tuple[str, ...]:
+        """List the requested measures."""
+        return tuple(self._config.measures)
 
     def _row(self, name: str) -> Metric:
         """Return the row of a metric, or of a measure under its own name."""
@@ -313,7 +318,7 @@ class Regression(RequestedIntervals, CalledMetrics):
     def _unknown(self, name: str) -> UnknownMetricError:
         family = self._own_name(name).partition("(")[0]
         if family in ERROR_MEASURES:
-            return UnknownMetricError(_not_asked_for(name))
+            return UnknownMetricError(*not_measured(name, name))
         return super()._unknown(name)
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
@@ -361,13 +366,6 @@ def _nrmse_mean(result: Regression) -> float:
     total = state.truth.to_fraction()
     part = state.squared_error.to_fraction() * state.n.to_fraction()
     return math.copysign(math.sqrt(metrics.ratio(part, total**2)), total)
-
-
-def _not_asked_for(name: str) -> str:
-    return (
-        f"{name!r} is not among the measures: make the accumulator with measures={[name]!r}, or "
-        f"count with --measures {name}."
-    )
 
 
 def _mean_of_term(result: Regression, measure: ErrorMeasure) -> float:

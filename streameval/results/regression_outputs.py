@@ -258,7 +258,7 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
     def _repr_html_(self) -> str:
         return notebook.sheet(self.sheet(0.95))
 
-    def _why_absent(self, name: str) -> str:
+    def _why_absent(self, name: str) -> tuple[object, ...]:
         return self._outputs[0]._why_absent(name)
 
     def _attribute(self, name: str) -> Any:
@@ -274,6 +274,10 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
 
     def _names(self) -> list[str]:
         return self._outputs[0]._names()
+
+    def measured(self) -> tuple[str, ...]:
+        """List the requested measures."""
+        return self._outputs[0].measured()
 
     def _metric_names(self) -> list[str]:
         return [name for name in self._names() if not self._row(name).is_count]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.configs.cached import Cached
 from streameval.configs.names import closest, listed, nearest
 from streameval.configs.other_names import our_name
-from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.errors import InvalidInputError, Named, UnknownMetricError
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.evidence import Statistic
@@ -218,8 +218,9 @@ class Result(Cached, Comparable):
         return parts[per](bounds)
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
-        """Build the JSON object of the result, with certified intervals if requested."""
+        """Build the JSON object of the result, with certified intervals if requested or open."""
         readings = self.readings(level)
+        bounds = bounds or any(reading.is_open for reading in readings.values())
         sampling = {name: reading.sampling for name, reading in readings.items()}
         return {
             **self.subject(),
@@ -239,6 +240,10 @@ class Result(Cached, Comparable):
         names = self._names()
         chosen = (row.name for row in self.TABLE.headline)
         return tuple(name for name in chosen if name in names) or tuple(names[:2])
+
+    def measured(self) -> tuple[str, ...]:
+        """List the metrics that are counted because `measures` name them."""
+        return tuple(name for name in self._names() if self._row(name).measured)
 
     def scope_of(self, metrics: Iterable[MetricName]) -> str:  # noqa: ARG002 - for those with averages
         """Name the default class or average of a metric."""
@@ -299,15 +304,15 @@ class Result(Cached, Comparable):
         table = (name for name in self.TABLE if not self._why_absent(name))
         return sorted({*super().__dir__(), *table})
 
-    def _why_absent(self, name: str) -> str:  # noqa: ARG002 - for results with such metrics
-        """Explain why a metric is absent if the accumulator was not asked for it; "" for others."""
-        return ""
+    def _why_absent(self, name: str) -> tuple[object, ...]:  # noqa: ARG002 - of few results
+        """Explain why a metric was not asked for, in pieces of a message; none for others."""
+        return ()
 
     def _attribute(self, name: str) -> Any:
         """Make an attribute: a method if the metric takes arguments, else its value."""
         why = self._why_absent(name)
         if why:
-            raise AttributeError(why)
+            raise AttributeError("".join(map(str, why)))
         row = self.TABLE[name]
         if not (row.arguments or row.averages):
             return self.value(name)
@@ -421,7 +426,7 @@ class Result(Cached, Comparable):
             return UnknownMetricError(f"must be a text, got {name!r}", argument="name")
         why = self._why_absent(name)
         if why:
-            return UnknownMetricError(why)
+            return UnknownMetricError(*why)
         known, meant = self.readable(), self._meant(name)
         called = [] if meant else self.TABLE.called(name)
         owners = [] if meant or name in self.TABLE else _owners(name, besides=type(self))
@@ -485,6 +490,15 @@ class SumsResult(Result):
 def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[str, list[Label]]:
     """List the labels in JSON if the classes have display names."""
     return {} if names == labels else {"labels": list(labels)}
+
+
+def not_measured(name: str, measure: str) -> tuple[object, ...]:
+    """Say which of the `measures` has a metric, in pieces of a message."""
+    return (
+        f"{name!r} is not among the measures: count with ",
+        Named("measures", f"[{measure!r}]"),
+        ".",
+    )
 
 
 def refuse_brackets(metric: MetricName) -> None:

@@ -44,7 +44,7 @@ class Tally:
         self._seen = Seen()
         self.bad = BadRows(plan.max_bad)
         self.n_good: Counter[str] = Counter()
-        self.n_left_out = 0
+        self.n_left_out: Counter[str] = Counter()
 
     def add(self, counted: BlockCounts) -> None:
         """Add one block.
@@ -58,7 +58,7 @@ class Tally:
         self.bad.add(counted.bad)
         self._seen.add(counted.unique, counted.source)
         self.n_good[counted.source] += counted.n_good
-        self.n_left_out += counted.n_left_out
+        self.n_left_out[counted.source] += counted.n_left_out
         held = counted.accumulator
         if (
             held is not None and held is not self._parts[-1][1]
@@ -81,7 +81,7 @@ class Tally:
         BadDataError
             If blocks are inconsistent, or the share of bad rows is too large.
         """
-        self.bad.check(self.n_good.total() + self.n_left_out + self.bad.n)
+        self.bad.check(self.n_good.total() + self.n_left_out.total() + self.bad.n)
         while len(self._parts) > 1:
             self._merge_last()
         return self._parts[0][1]

@@ -46,7 +46,7 @@ NO_NEWLINE = "the last line has no newline"
             b'[\n  {"y_true": 1, "y_pred": 1}\n]\n',
             (
                 "a.json, line 1: begins with '[', but JSON lines are expected, one object a line; "
-                "jq -c '.[]' makes them."
+                "jq -c '.[]' a.json > a.lines.jsonl makes them."
             ),
         ),
         (

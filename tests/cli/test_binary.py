@@ -69,12 +69,20 @@ def test_binary_json_is_that_of_sklearn(evaluate):
 
 
 @pytest.mark.parametrize("options", [[], ["--metrics", "roc_auc"]])
-def test_binary_json_has_values_and_no_bounds_unless_they_are_asked_for(options, evaluate):
-    found = evaluate("--json", *options, "--budget", 50).json
+def test_binary_json_has_bounds_where_metrics_are_not_exact(options, evaluate):
+    found = evaluate("--json", *options).json
     assert "bounds" not in found
     assert isinstance(found["metrics"]["roc_auc"], float)
-    asked = evaluate("--json", *options, "--budget", 50, "--bounds").json
-    assert asked == {**found, "bounds": asked["bounds"]}
+    inexact = evaluate("--json", *options, "--budget", 50).json
+    low, high = inexact["bounds"]["roc_auc"]
+    assert low <= found["metrics"]["roc_auc"] <= high
+    assert inexact == evaluate("--json", *options, "--budget", 50, "--bounds").json
+
+
+def test_slices_and_classes_in_json_have_bounds_where_metrics_are_not_exact(call, three):
+    found = call("eval", three, *BINARY, "--by", "y_true", "--budget", 5, "--json").json
+    assert all("bounds" in found["per_class"][name] for name in "012")
+    assert all("bounds" in one for one in (found, *found["slices"]))
 
 
 def test_binary_json_has_bounds_of_no_width_when_exact(evaluate):
@@ -174,10 +182,10 @@ def test_binary_notes_the_classes_it_took(call, three):
     assert call("eval", three, *BINARY, "--classes", 3).err == ""
 
 
-NAMED = [{"y_true": "b", "p": 0.2, "q": 0.7}, {"y_true": "a", "p": 0.5, "q": 0.4}]
+NAMED = [{"y_true": "b", "p": 0.25, "q": 0.75}, {"y_true": "a", "p": 0.6, "q": 0.4}]
 
 
-@pytest.mark.parametrize(("positive", "scores"), [("b", [0.7, 0.4]), ("a", [0.2, 0.5])])
+@pytest.mark.parametrize(("positive", "scores"), [("b", [0.75, 0.4]), ("a", [0.25, 0.6])])
 @pytest.mark.parametrize("is_alone", [True, False])
 def test_binary_takes_the_second_of_two_listed_classes_as_positive(
     is_alone, positive, scores, call, write
@@ -187,6 +195,41 @@ def test_binary_takes_the_second_of_two_listed_classes_as_positive(
     expected = se.PRCurveSketch(pos_label=positive).update(["b", "a"], scores)
     log = write("a.csv", NAMED)
     assert state(call, log, "--score", score, "--classes", "a,b", *named) == expected
+
+
+@pytest.mark.parametrize("options", [(), ("--classes", "0,1"), ("--scores", "real")])
+def test_binary_refuses_the_scores_of_two_models(options, call, write):
+    rows = [{"y_true": 1, "old": 0.75, "new": 0.25}, {"y_true": 0, "old": 0.5, "new": 0.75}]
+    done = call("eval", write("a.csv", rows), *BINARY, "--score", "old,new", *options)
+    compare = "--score old --versus new --measures roc_auc"
+    assert done.code == 2
+    assert done.err.endswith(f"of class 1; to compare two models use {compare} without --task.\n")
+    done = call("eval", write("a.csv", rows), *compare.split(), "--metrics", "roc_auc_difference")
+    assert done.code == 0
+
+
+def test_binary_finds_two_models_whose_first_scores_sum_to_one(call, write):
+    rows = [{"y_true": 1, "p": 0.25, "q": 0.75}, {"y_true": 0, "p": 0.25, "q": 0.5}]
+    done = call("eval", write("a.csv", rows), *BINARY, "--score", "p,q")
+    assert (done.code, "but do not sum to 1" in done.err) == (2, True)
+
+
+def test_binary_reads_real_scores_of_two_listed_classes(call, write):
+    rows = [{"y_true": 1, "p": -3, "q": 2}, {"y_true": 0, "p": 4, "q": -1}]
+    options = ("--score", "p,q", "--classes", "0,1", "--scores", "real")
+    done = call("eval", write("a.csv", rows), *BINARY, *options, "--json")
+    assert done.json["metrics"]["roc_auc"] == 1.0
+
+
+def test_binary_takes_the_score_of_the_positive_class_by_the_name_of_its_column(call, write):
+    rows = [{"y_true": "no", "yes": 0.1, "no": 0.9}, {"y_true": "yes", "yes": 0.7, "no": 0.3}]
+    log, options = write("a.csv", rows), ("--score", "yes,no", "--pos-label", "yes")
+    expected = se.PRCurveSketch(pos_label="yes").update(["no", "yes"], [0.1, 0.7])
+    assert state(call, log, *options) == expected
+    assert state(call, log, *options[:2], "--classes", "no,yes") == expected
+    done = call("eval", log, *BINARY, *options[:3], "maybe")
+    assert done.code == 2
+    assert "`yes,no` holds scores of yes and no; name the positive one with" in done.err
 
 
 def test_binary_reads_listed_classes_as_classification_does(call, write):
@@ -235,7 +278,7 @@ def test_binary_reads_a_column_for_each_named_class(call, write):
     rows = [row | {"r": 0.1} for row in NAMED]
     options = ["--score", "p,q,r", "--classes", "a,b,c"]
     expected = se.PRCurveSketch(classes=["a", "b", "c"])
-    expected.update(["b", "a"], [[0.2, 0.7, 0.1], [0.5, 0.4, 0.1]])
+    expected.update(["b", "a"], [[0.25, 0.75, 0.1], [0.6, 0.4, 0.1]])
     assert state(call, write("a.csv", rows), *options) == expected
 
 

@@ -759,3 +759,33 @@ def test_parts_of_workers_are_merged_by_value():
     add(whole, ["a", "b", "b", "c", "b"])
     one.merge(other)
     assert one.slices().by_value == whole.slices().by_value
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        (("--task", "regression", "--pred", "p", "--measures", "mape,huber(delta=2)"),
+         ["mape", "huber(delta=2)"]),
+        (("--task", "regression", "--label", "y,z", "--pred", "p,q", "--measures", "mape"),
+         ["mape"]),
+        (("--score", "p", "--versus", "q", "--measures", "roc_auc"),
+         ["difference", "roc_auc_difference", "roc_auc_a", "roc_auc_b"]),
+        (("--score", "p,q,r", "--measures", "top_k", "--top-k", "2"), ["top_k_precision"]),
+        (("--score", "p,q,r", "--task", "binary", "--measures", "one_vs_one"), ["roc_auc_ovo"]),
+        (("--multilabel", "--label", "y,z", "--pred", "y,z", "--measures", "samples"),
+         ["f_score[samples]"]),
+        (("--task", "ranking", "--query", "c", "--relevance", "y", "--score", "p",
+          "--measures", "map,ndcg@2,p@1,mrr"), ["map", "ndcg@2", "p@1", "mrr"]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("split", ["--by", "--time"])
+def test_lines_of_slices_and_windows_have_the_measures(split, options, shown, write, call):
+    rows = [
+        {"y": n % 2, "z": 1, "p": 0.5, "q": 0.25, "r": 0.25, "c": "ab"[n // 4], "t": n // 4}
+        for n in range(8)
+    ]
+    label = () if "--label" in options or "--query" in options else ("--label", "y")
+    by = ("--by", "c") if split == "--by" else ("--time", "t", "--pane", "1")
+    done = call("eval", write("a.jsonl", rows), *label, *options, *by)
+    assert done.code == 0, done.err
+    assert [name for name in shown if name not in done.out] == []

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from itertools import permutations
+
 import pytest
 
 import streameval as se
 
+TO_DIGITS = str.maketrans("abc", "012")
 OF_TWO = "--classes with names needs more than two classes here: a curve of two shows no labels"
 
 
@@ -73,3 +77,63 @@ def test_names_of_scored_classes_are_shown(task, make, scores, call, folder):
 def test_names_that_cannot_be_right_are_refused(options, error, labels, call):
     done = call("eval", labels, *options)
     assert (done.code, done.err) == (2, f"streameval: error: {error}\n")
+
+
+SCORES = [
+    {"y_true": "a", "a": 0.7, "b": 0.2, "c": 0.1},
+    {"y_true": "b", "a": 0.2, "b": 0.7, "c": 0.1},
+    {"y_true": "c", "a": 0.1, "b": 0.2, "c": 0.7},
+]
+NUMBERED = [{name.translate(TO_DIGITS): value if name != "y_true" else "abc".index(value)
+             for name, value in row.items()} for row in SCORES]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+@pytest.mark.parametrize("columns", [*permutations("abc")])
+@pytest.mark.parametrize("task", ["classification", "binary", "calibration"])
+def test_columns_named_as_the_classes_hold_their_scores(task, columns, name, call, write):
+    metric = {"binary": "roc_auc_macro", "calibration": "log_loss"}.get(task, "accuracy")
+    options = ("--task", task, "--json")
+    log, named = write(name, SCORES), ("--score", ",".join(columns))
+    typed = call("eval", log, *named, "--classes", "a,b,c", *options).json["metrics"]
+    assert typed[metric] == pytest.approx({"log_loss": -math.log(0.7)}.get(metric, 1.0))
+    assert call("eval", log, *named, *options).json["metrics"] == typed
+    numbered = write(f"n{name}", NUMBERED)
+    named = ("--score", ",".join(columns).translate(TO_DIGITS))
+    for classes in [(), ("--classes", "3"), ("--classes", "0=a,1=b,2=c"), ("--classes", "0,1,2")]:
+        assert call("eval", numbered, *named, *classes, *options).json["metrics"] == typed
+
+
+def test_columns_named_as_the_display_names_hold_their_scores(call, write):
+    rows = [{**row, "y_true": "abc".index(row["y_true"])} for row in SCORES]
+    options = ("--score", "c,a,b", "--classes", "0=a,1=b,2=c", "--json")
+    assert call("eval", write("a.csv", rows), *options).json["metrics"]["accuracy"] == 1.0
+
+
+def test_columns_named_as_classes_may_have_an_ignored_label_beside_them(call, write):
+    rows = [*SCORES, {**SCORES[0], "y_true": "?"}]
+    done = call("eval", write("a.csv", rows), "--score", "c,a,b", "--ignore-label", "?", "--json")
+    assert (done.json["metrics"]["accuracy"], done.json["n"]) == (1.0, 3)
+
+
+def test_numbers_of_columns_without_a_header_are_no_classes(call, folder):
+    (folder / "a.csv").write_text("0.1,0.8,0.1,1\n0.8,0.1,0.1,2\n0.1,0.1,0.8,3\n")
+    options = ("--header", "none", "--label", "4", "--score", "2,1,3", "--classes", "1,2,3")
+    assert call("eval", "a.csv", *options, "--json").json["metrics"]["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "other"),
+    [(("--versus", "x,y,z"), "--versus"), (("--multilabel", "--label", "x,y,z"), "--label")],
+)
+def test_columns_named_as_classes_are_listed_in_their_order_beside_others(
+    options, other, call, write
+):
+    rows = [{**row, "x": 1, "y": 0, "z": 1} for row in SCORES]
+    log = write("a.csv", rows)
+    done = call("eval", log, "--score", "b,a,c", "--classes", "a,b,c", *options)
+    assert done.code == 2
+    assert done.err == (
+        "streameval: error: `b,a,c` are named as the classes are, but in another order. List them "
+        f"as a,b,c, and the columns of {other} in the same order.\n"
+    )

@@ -129,6 +129,15 @@ def test_ranking_asks_for_the_judgements_of_a_run(name, space, call, stdin, fold
     stdin(text.encode())
     message = "the file looks like a TREC run; pass its judgements with --qrels."
     assert error_of(call("eval", name, *RANKING), 2) == message
+    stdin(text.encode())
+    message = message.replace("pass", "add --task ranking and pass")
+    assert error_of(call("eval", name), 2) == message
+
+
+def test_eval_takes_columns_of_numbered_classes_for_no_run(call, write):
+    row = {"y": 0, "0": 0.5, "1": 0.25, "2": 0.125, "3": 0.125, "4": 0.0}
+    done = call("eval", write("a.csv", [row]), "--score", "0,1,2,3,4")
+    assert "no column 'y_true'" in done.err
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_regression_gate_of_a_quantile_checks_its_bounds(evaluate):
 def test_regression_gate_of_a_measure_says_how_to_count_it(evaluate):
     done = evaluate("--require", "mape<=1")
     assert done.code == 2
-    assert "or count with --measures mape." in done.err
+    assert ": count with --measures mape." in done.err
 
 
 def test_states_of_other_measures_do_not_merge(evaluate, call):

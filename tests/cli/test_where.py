@@ -167,3 +167,14 @@ def test_share_of_bad_rows_is_one_of_all_rows_with_where(write, call, folder):
     assert call("eval", name, *options, "--max-bad", "1.64%").json["bad"] == 2
     done = call("eval", name, *options, "--max-bad", "1.63%")
     assert "2 of 122 rows are bad; --max-bad is 1.63%." in done.err
+
+
+def test_where_warns_of_empty_files_and_not_of_files_without_a_match(folder, write, call):
+    for value in ("DE", "FR", "US"):
+        (folder / f"c={value}").mkdir()
+        write(f"c={value}/a.jsonl", [{"y_true": 1, "y_pred": 1}])
+    (folder / "c=DE" / "empty.jsonl").write_text("")
+    done = call("eval", *(f"c={value}" for value in ("DE", "FR", "US")), "--where", "c=DE")
+    assert done.code == 0
+    warnings = [line for line in done.err.splitlines() if "holds no rows" in line]
+    assert warnings == ["streameval: warning: c=DE/empty.jsonl: holds no rows."]

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from streameval.io import Column, Labels, Numbers, Vectors, json_lines
+from streameval.io import Column, Labels, Numbers, Vectors, json_lines, name_of
 from streameval.io.json_lines import JsonBlock, json_blocks
 from streameval.io.streams import ByteStream
 
@@ -63,7 +63,7 @@ def test_block_numbers_lines_past_blank_ones():
     assert block('\n{"t": 1}\n \t\r\n\n{"t": 2}\n', 10).parse([LABEL]).row_ids == [11, 14]
 
 
-JQ = "jq -c '.[]' makes them"
+JQ = "jq -c '.[]' log > log.lines.jsonl makes them"
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,20 @@ def test_block_sets_a_bad_line_apart(line, reason):
     ((row_id, found),) = parsed.faults
     assert row_id == 2
     assert found.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("source", "command"),
+    [
+        ("my log.json", "jq -c '.[]' 'my log.json' > 'my log.lines.jsonl' makes them"),
+        ("log.json.gz", "unpack it, and jq -c '.[]' log.json > log.lines.jsonl makes them"),
+        ("log.lines.jsonl", "jq -c '.[]' log.lines.jsonl > log.lines.lines.jsonl makes them"),
+        (name_of("-"), "pipe it through jq -c '.[]'"),
+    ],
+)
+def test_block_says_how_to_make_lines_of_an_array(source, command):
+    parsed = JsonBlock(source, 1, b'[{"t": 1},\n{"t": 2}]\n', 1).parse([LABEL])
+    assert parsed.faults[0][1].endswith(f"one object a line; {command}")
 
 
 def test_block_gives_its_faults_in_order():

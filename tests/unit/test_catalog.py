@@ -176,7 +176,7 @@ def test_known_items_of_a_whole_catalog_are_pending(monkeypatch: pytest.MonkeyPa
 
 def test_metrics_of_popularity_are_refused_unless_asked_for() -> None:
     result = EVERY["catalog"]().compute()
-    message = "'novelty' is not counted: make the accumulator with popularity=True"
+    message = "'novelty' needs the popularity of items: count with popularity=True"
     with pytest.raises(se.InvalidInputError, match=message):
         result.value("novelty")
     with pytest.raises(se.InvalidInputError, match=message):

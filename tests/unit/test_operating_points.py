@@ -189,3 +189,11 @@ def test_thresholds_that_are_no_vector_of_numbers_are_refused(
     with pytest.raises(se.InvalidInputError) as error:
         CURVE.at(thresholds)
     assert str(error.value) == message
+
+
+def test_value_takes_an_argument_within_the_name() -> None:
+    curve: Any = se.PRCurveSketch().update([0, 1, 0, 1], [0.1, 0.4, 0.5, 0.9]).compute()
+    for name in ("recall_at", "recall_at_precision", "threshold_at_precision"):
+        assert curve.value(f"{name}(0.75)") == curve.value(name, 0.75)
+    with pytest.raises(se.InvalidInputError, match="'p' is not a number"):
+        curve.value("recall_at_precision(p)")

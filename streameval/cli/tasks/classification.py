@@ -21,6 +21,7 @@ from streameval.cli.tasks.columns import (
     n_classes,
     note_of_classes,
     read_label,
+    refuse_two_models,
     typed_label,
     vector_type,
     weight_columns,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from streameval.runs.sources import Row
 
 __all__ = ["choose", "plan", "prediction_column", "predictions"]
-
-_OFF = 1e-3  # the probabilities of two classes may be rounded
 
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
@@ -130,21 +129,10 @@ def _refuse_fractions(layout: Layout) -> None:
 
 def _refuse_two_models(options: Options, layout: Layout, classes: Any, positive: int) -> None:
     """Refuse two named columns for two classes if they are not the probabilities of both."""
-    names = layout.prediction
-    is_of_two = layout.of_scores and len(names) == 2 and n_classes(classes) == 2
-    if not is_of_two or layout.multilabel or options.scores == "real":
-        return
-    values = [layout.row[name] for name in names]
-    if not all(isinstance(value, (int, float)) and 0 <= value <= 1 for value in values):
-        return  # a bad row, which is reported as such
-    if abs(sum(values) - 1) > _OFF:
+    is_of_two = layout.of_scores and len(layout.prediction) == 2 and n_classes(classes) == 2
+    if is_of_two and not layout.multilabel:
         label = positive if isinstance(classes, int) else classes[positive]
-        a, b = map(shlex.quote, names)
-        advice = "" if options.versus else f"; to compare two models use --score {a} --versus {b}"
-        raise UsageError(
-            f"`{','.join(names)}` are two scores for two classes, but do not sum to 1. Name one "
-            f"column for the probability of class {label}{advice}."
-        )
+        refuse_two_models(options, layout, label)
 
 
 def _classes(options: Options, layout: Layout) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
@@ -27,7 +27,7 @@ from streameval.runs.columns import class_label_type, has_integer_labels, says_t
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
@@ -47,12 +47,16 @@ __all__ = [
     "note_of_classes",
     "presence_type",
     "read_label",
+    "refuse_order",
+    "refuse_two_models",
     "score_classes",
     "typed_label",
     "vector_type",
     "weight_columns",
     "with_names",
 ]
+
+_OFF = 1e-3  # the probabilities of two classes may be rounded
 
 _NAMED_BY = {"y_true": "--label", "y_pred": "--pred", "y_score": "--score"}
 """The options that name columns, by the default name of each column."""
@@ -76,6 +80,11 @@ class Layout:
         A row that has all these columns.
     texts : tuple of str
         The distinct labels that are text in the first rows, sorted.
+    rows : sequence of Row
+        The first rows.
+    has_class_columns : bool
+        Whether the predictions are a column for each class, named as the class is. They are in
+        the order of the classes then.
     """
 
     label: tuple[str, ...]
@@ -84,6 +93,8 @@ class Layout:
     multilabel: bool
     row: Row
     texts: tuple[str, ...] = ()
+    rows: Sequence[Row] = ()
+    has_class_columns: bool = False
 
     def width(self, names: tuple[str, ...]) -> int | None:
         """Return the number of values that a row has in some columns; None for a single value."""
@@ -94,6 +105,8 @@ class Layout:
 
     def class_names(self, names: tuple[str, ...]) -> tuple[str, ...] | None:
         """List the classes that the scores of a row name, in order; None without names."""
+        if self.has_class_columns and names == self.prediction:
+            return names
         found = scores_by_class(self.row[names[0]]) if len(names) == 1 else None
         if not found:
             return None
@@ -157,7 +170,114 @@ def lay_out(
     if of_scores and not options.max_bad:
         _refuse_swapped(label[0], row[label[0]], row[prediction[0]])
     texts = {row[label[0]] for row in rows if isinstance(row.get(label[0]), str)}
-    return Layout(label, prediction, of_scores, bool(options.multilabel), row, tuple(sorted(texts)))
+    labels = [row[label[0]] for row in rows if row.get(label[0]) is not None]
+    in_order = _by_class(options, prediction, labels) if of_scores else None
+    return Layout(
+        label,
+        in_order or prediction,
+        of_scores,
+        bool(options.multilabel),
+        row,
+        tuple(sorted(texts)),
+        rows,
+        in_order is not None,
+    )
+
+
+def _by_class(
+    options: Options, columns: tuple[str, ...], labels: Sequence[Any]
+) -> tuple[str, ...] | None:
+    """Put columns that are named as the classes are in the order of the classes.
+
+    Returns
+    -------
+    tuple of str, or None if the names of the columns are not those of the classes
+
+    Raises
+    ------
+    UsageError
+        If the columns of several labels a row are in another order than the classes.
+    """
+    if len(columns) < 2 or options.header == ():
+        return None
+    named = [_class_text(typed_label(options, name)) for name in columns]
+    order = _texts_of_classes(options, named, labels)
+    if sorted(named) != sorted(order):
+        return None
+    in_order = tuple(columns[named.index(text)] for text in order)
+    if options.multilabel and in_order != columns:
+        refuse_order(columns, in_order, "--label")
+    return in_order
+
+
+def _texts_of_classes(options: Options, named: list[str], labels: Sequence[Any]) -> list[str]:
+    """List the typed classes, or else those that columns name if all labels are among them."""
+    typed = options.classes
+    if isinstance(typed, int):
+        return list(map(str, range(typed)))
+    if isinstance(typed, tuple):
+        return list(map(_class_text, typed))
+    found = {_class_text(as_text(label)) for label in labels if not isinstance(label, list)}
+    found.discard(_class_text(options.ignore_label))
+    if not found or not found <= set(named):
+        return []
+    are_integers = all(isinstance(integer_or_text(text), int) for text in named)
+    return sorted(named, key=int) if are_integers else named
+
+
+def _class_text(label: str | None) -> str:
+    """Write a label so that 3, "3.0" and "LABEL_3" are the same class."""
+    return str(class_number(label or ""))
+
+
+def refuse_order(columns: Sequence[str], in_order: Sequence[str], option: str) -> NoReturn:
+    """Raise UsageError because the columns of another option are in the order of these."""
+    raise UsageError(
+        f"`{','.join(columns)}` are named as the classes are, but in another order. List them as "
+        f"{','.join(in_order)}, and the columns of {option} in the same order."
+    )
+
+
+def refuse_two_models(
+    options: Options, layout: Layout, label: Any, compared_by: str = "", *, is_sure: bool = True
+) -> None:
+    """Refuse two columns for two classes if they are not the probabilities of both.
+
+    Parameters
+    ----------
+    options : Options
+    layout : Layout
+    label : int or str
+        The positive class.
+    compared_by : str
+        What to add to a command that compares the two.
+    is_sure : bool
+        Whether real scores are certainly those of two classes.
+
+    Raises
+    ------
+    UsageError
+    """
+    names = layout.prediction
+    if options.scores == "real" and is_sure:
+        return
+    pairs: Iterator[list[Any]] = ([row.get(name) for name in names] for row in layout.rows)
+    sums = [sum(pair) for pair in pairs if all(map(_is_probability, pair))]
+    is_of_both = all(abs(both - 1) <= _OFF for both in sums)
+    if options.scores != "real" and is_of_both:
+        return  # a bad row is reported as such
+    reason = "and nothing says of which" if options.scores == "real" else "but do not sum to 1"
+    a, b = map(shlex.quote, names)
+    compare = f"; to compare two models use --score {a} --versus {b}{compared_by}"
+    raise UsageError(
+        f"`{','.join(names)}` are two scores for two classes, {reason}. Name one column for the "
+        f"{'score' if options.scores == 'real' else 'probability'} of class {label}"
+        f"{'' if options.versus else compare}."
+    )
+
+
+def _is_probability(value: Any) -> bool:
+    return isinstance(value, (int, float)) and 0 <= value <= 1
 
 
 def _refuse_swapped(name: str, label: Any, score: Any) -> None:
@@ -354,7 +474,7 @@ def vector_type(
         raise UsageError(
             f"`{','.join(names)}` holds {found} a row, but there are {wanted} classes."
         )
-    named = None if integers else layout.class_names(names)
+    named = None if integers or len(names) > 1 else layout.class_names(names)
     if named is not None:
         labels = range(classes) if isinstance(classes, int) else classes
         in_file = {class_number(name): name for name in named}

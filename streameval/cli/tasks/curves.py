@@ -24,6 +24,7 @@ from streameval.cli.tasks.columns import (
     note_of_classes,
     presence_type,
     read_label,
+    refuse_two_models,
     score_classes,
     typed_label,
     vector_type,
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from streameval.runs.sources import Row
 
 __all__ = ["PLANS"]
+
+
+_COMPARED_BY = " --measures roc_auc without --task"
 
 
 def _plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
@@ -154,14 +158,16 @@ def _plan_of_two(options: Options, layout: Layout) -> Plan:
     labels = tuple(map(str, classes))
     if positive not in labels and named is not None:
         raise UsageError(
-            f"`{names[0]}` holds scores of {' and '.join(labels)}; name the positive one with "
-            "--pos-label."
+            f"`{','.join(names)}` holds scores of {' and '.join(labels)}; name the positive one "
+            "with --pos-label."
         )
     if positive not in labels:
         raise UsageError(
             f"`{','.join(names)}` holds 2 values a row, and it is not clear which is of "
             f"{positive!r}; name the column of its score, or list both classes with --classes."
         )
+    if named is None and len(names) == 2:
+        refuse_two_models(options, layout, positive, _COMPARED_BY, is_sure=False)
     index = labels.index(positive)
     score = Column("y_score", names, vector_type(layout, names, classes, integers=False), index)
     note = f"took the score of class {positive} of the two in `{','.join(names)}`."
@@ -183,6 +189,8 @@ def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
         raise UsageError(
             f"--pos-label must be one of the two classes {labels!r}, got {positive!r}."
         )
+    if len(names) == 2 and not layout.has_class_columns:
+        refuse_two_models(options, layout, positive, _COMPARED_BY)
     if layout.width(names) is None:
         score = Column("y_score", names, Numbers())
     else:

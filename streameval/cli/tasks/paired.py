@@ -18,6 +18,7 @@ from streameval.cli.tasks.columns import (
     lay_out,
     n_classes,
     note_of_classes,
+    refuse_order,
     weight_columns,
 )
 from streameval.io import Column, Numbers
@@ -51,7 +52,9 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     if options.versus == names:
         raise UsageError(f"--versus is the column of --{'score' if of_scores else 'pred'} itself.")
     a = lay_out(options, rows, names, of_scores=of_scores, also=options.versus)
-    b = attrs.evolve(a, prediction=options.versus)
+    if a.prediction != names:
+        refuse_order(names, a.prediction, "--versus")
+    b = attrs.evolve(a, prediction=options.versus, has_class_columns=False)
     chosen = given(measures=options.measures, budget=options.budget)
     asked = partial(Paired, **chosen | ({"budget": None} if options.budget == "none" else {}))
     make, classes, positive = choose(asked, options, a, b)

@@ -151,8 +151,6 @@ def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
     named["score"] = options.score and options.score[0]
     weight = given(query_weight=options.weight)
     needed = [named[name] or name for name in _REQUIRED]
-    if not has_column(needed[0], rows):
-        _refuse_run(rows[0])
     asked = [*needed, *(name for name in named.values() if name), *weight.values()]
     check_columns(asked, rows)
     found = {
@@ -161,13 +159,6 @@ def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
         if name or argument in _REQUIRED or has_column(argument, rows)
     }
     return found | weight
-
-
-def _refuse_run(row: Row) -> None:
-    """Say what is missing if a run was mistaken for a table."""
-    fields = " ".join(row).split()
-    if len(fields) >= 5 and fields[1] in ("Q0", "0"):
-        raise UsageError("the file looks like a TREC run; pass its judgements with --qrels.")
 
 
 def _holds_lists(name: str, names: Mapping[str, str], rows: Sequence[Row]) -> bool:
