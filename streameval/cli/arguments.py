@@ -526,8 +526,7 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
         ("--pred", values.columns, "COLUMN", "the predicted label or number, default y_pred"),
         (
             *("--score", values.columns, "COLUMN"),
-            "a score, or a list of scores in the order of the classes; or several columns A,B,C, "
-            "in that order or named as the classes",
+            "a score, or one for each class: a list in their order, or columns A,B,C",
         ),
     )
     _add(
