@@ -181,19 +181,20 @@ class SharedBatch:
     @classmethod
     def of(cls, y_true: Any, y_pred: Any, sample_weight: Any) -> Self:
         """Read a table, or arrays."""
+        weights = None if sample_weight is None else to_host(sample_weight, name="sample_weight")
         if y_pred is None:
             table = Table.of(y_true)
             if table is not None:
-                return cls(table, (None, None), sample_weight)
+                return cls(table, (None, None), weights)
         if y_true is None or y_pred is None:
             given = arguments(
                 *(y_true, y_pred),
                 names=("y_true", "y_pred"),
-                optional={"sample_weight": sample_weight},
+                optional={"sample_weight": weights},
             )
-            y_true, y_pred, sample_weight = given.values()
+            y_true, y_pred, weights = given.values()
         pair = to_host(y_true, name="y_true"), to_host(y_pred, name="y_pred")
-        return cls(None, pair, sample_weight)
+        return cls(None, pair, weights)
 
     def hand_to(self, accumulator: Any, member: Member) -> None:
         """Update an accumulator with its part of the batch."""

@@ -152,8 +152,11 @@ def is_path(source: Any) -> bool:
 
 def _listed(sources: Any) -> list[Any]:
     is_one = is_path(sources) or _is_stream(sources) or _is_lazy(sources)
-    if is_one or Table.of(sources) is not None:
+    if is_one:
         return [sources]
+    table = Table.of(sources)
+    if table is not None:
+        return [table.batch]
     if not isinstance(sources, Iterable):
         type_name = type(sources).__name__
         raise InvalidInputError(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import SMALLEST_ROUNDED, FixedPoint
 from streameval.inputs.coded import CodedTexts
+from streameval.inputs.lent import borrowed
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -51,6 +52,7 @@ SCORE_BITS = {
     for size in (2, 4, 8)
 }
 """The type that shows the bits of floats, and the bits of 1.0."""
+_LENDERS = ("__array__", "__arrow_c_stream__", "__arrow_c_array__", "__dlpack__")
 _MACHINE_FLOATS = ("bfloat16", "float8")  # ml_dtypes, as JAX and TensorFlow hand them over
 
 
@@ -58,7 +60,8 @@ def as_array(value: Any, *, name: str, allow_missing: bool = False) -> npt.NDArr
     """Convert to an array of bool, int, uint or float, or to an object array of strings.
 
     Takes what `numpy.asarray` takes, torch and CuPy tensors on any device, JAX arrays,
-    pandas, polars and pyarrow columns, and sequences of any of these. An empty array of any type
+    pandas, polars and pyarrow columns, objects that lend an array by Arrow's C interface or
+    DLPack, and sequences of any of these. An empty array of any type
     becomes an empty array of floats, as an empty list does. Missing numbers become NaN where
     they are allowed.
 
@@ -86,12 +89,11 @@ def as_array(value: Any, *, name: str, allow_missing: bool = False) -> npt.NDArr
 
 
 def to_host(value: Any, *, name: str) -> Any:
-    """Copy a tensor to host memory, once for all readers; return other values as they are."""
-    return (
-        value
-        if type(value) is np.ndarray or _framework(value) is None
-        else as_array(value, name=name)
-    )
+    """Copy a tensor to host memory, and read what is lent, once for all readers."""
+    if type(value) is np.ndarray:
+        return value
+    value = borrowed(value, name=name)
+    return value if _framework(value) is None else as_array(value, name=name)
 
 
 def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
@@ -99,6 +101,7 @@ def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
 
     Integral floats are labels too; 0.5 is not, and neither is NaN.
     """
+    value = borrowed(value, name=name)
     array = as_array(value, name=name)
     kind = array.dtype.kind
     if kind in "bi":
@@ -116,6 +119,7 @@ def as_labels_or_scores(value: Any, *, name: str) -> npt.NDArray[Any]:
 
     Integers are labels. Beyond 64 bits they would become floats, and be read as scores.
     """
+    value = borrowed(value, name=name)
     array = as_array(value, name=name)
     if array.dtype.kind == "f" and array is not value and array.dtype.itemsize == 8:
         past = np.abs(array) >= 2.0**63
@@ -275,6 +279,7 @@ def shape_text(array: npt.NDArray[Any]) -> str:
 
 
 def _to_numpy(value: Any, name: str, allow_missing: bool) -> npt.NDArray[Any]:
+    value = borrowed(value, name=name)
     framework = _framework(value)
     if framework == "torch":
         return _from_torch(value, name)
@@ -347,7 +352,7 @@ def _root_of_class(cls: type) -> str | None:
 def _is_array(item: Any) -> bool:
     """Tell arrays from scalars and sequences, which NumPy reads correctly without help."""
     return _framework(item) is not None or (
-        hasattr(item, "__array__") and not isinstance(item, np.generic)
+        any(hasattr(item, name) for name in _LENDERS) and not isinstance(item, np.generic)
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import to_host
+from streameval.inputs.lent import borrowed
 from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
 
 __all__ = ["Table", "arguments"]
@@ -25,7 +26,8 @@ class Table:
 
     @classmethod
     def of(cls, batch: Any) -> Self | None:
-        """Read the names of the columns; None if the batch has none."""
+        """Read the names of the columns, and what is lent; None if the batch has none."""
+        batch = borrowed(batch, name="batch")
         names = _column_names(batch)
         return None if names is None else cls(batch, names)
 
@@ -137,6 +139,8 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
     if type(batch) is dict and all(type(batch.get(name)) is np.ndarray for name in names):
         there = (*names, *(name for name in optional if name in batch))
         return {name: to_host(batch[name], name=name) for name in there}
+    if len(names) == 1:
+        batch = borrowed(batch, name=names[0])  # it may be the array itself
     table = Table.of(batch)
     if table is not None:
         found = [name for name in optional if name in table.names]
@@ -169,7 +173,7 @@ def _column_names(batch: Any) -> list[str] | None:
         raise InvalidInputError(
             f"must hold data, got a {type(batch).__name__}",
             argument="batch",
-            remedy="Call its collect() first.",
+            remedy=f"Call its {'toPandas' if hasattr(batch, 'toPandas') else 'collect'}() first.",
         )
     for attribute in ("column_names", "columns"):
         names = getattr(batch, attribute, None)

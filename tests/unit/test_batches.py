@@ -1,9 +1,11 @@
 """One object for a whole batch: what is taken apart, what is ignored, what is refused."""
 
+import sys
 from collections import UserDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -252,3 +254,149 @@ def test_a_refused_batch_leaves_the_state_unchanged() -> None:
     with pytest.raises(se.InvalidInputError):
         acc.update({"y_true": TRUTH, "y_pred": PREDICTION[:2]})
     assert acc.to_bytes() == before
+
+
+class Stream:
+    """A table or column that is lent by Arrow's C interface alone, once."""
+
+    def __init__(self, held: Any) -> None:
+        self._held = [held]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self._held.pop().__arrow_c_stream__(requested_schema)
+
+
+class ArrowArray:
+    """A batch or an array that is lent by Arrow's C interface alone."""
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        return self._held.__arrow_c_array__(requested_schema)
+
+
+class Tensor:
+    """An array that is lent by DLPack alone; one on a device is copied on demand."""
+
+    def __init__(self, held: Any, device: str | None = None) -> None:
+        self._held = np.asarray(held)
+        self._device = device
+
+    def __dlpack__(self, *, dl_device: Any = None, **options: Any) -> Any:
+        if self._device == "lost" or (self._device and dl_device is None):
+            raise BufferError("is on a device.\nSee the log")
+        return self._held.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def column(items: list[Any]) -> Any:
+    return pa.chunked_array([items[:1], items[1:]])
+
+
+LENT_BATCHES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "stream": lambda columns: Stream(MAPPINGS["arrow-chunks"](columns)),
+    "arrow-array": lambda columns: ArrowArray(pa.RecordBatch.from_pydict(columns)),
+    "reader": lambda columns: MAPPINGS["arrow-chunks"](columns).to_reader(),
+    "lazy": pl.LazyFrame,
+    "relation": lambda columns: duckdb.from_arrow(pa.table(columns)),
+    "dict of streams": lambda columns: {
+        name: Stream(column(items)) for name, items in columns.items()
+    },
+    "dict of tensors": lambda columns: {name: Tensor(items) for name, items in columns.items()},
+}
+LENT_ARRAYS: dict[str, Callable[[list[Any]], Any]] = {
+    "stream": lambda items: Stream(column(items)),
+    "arrow-array": lambda items: ArrowArray(pa.array(items)),
+    "tensor": Tensor,
+    "on-device": lambda items: Tensor(items, "cuda"),
+    "relation": lambda items: duckdb.from_arrow(pa.table({"": items})),
+}
+
+
+@pytest.mark.parametrize("make", LENT_BATCHES.values(), ids=LENT_BATCHES.keys())
+def test_a_batch_that_is_lent_counts_as_its_columns_do(make: Callable[..., Any]) -> None:
+    columns = COLUMNS | {"sample_weight": WEIGHTS}
+    assert count(make(columns)) == WEIGHTED
+    members = {"a": se.ConfusionAccumulator(), "b": se.ConfusionAccumulator(threshold=0.3)}
+    assert se.Collection(members).update(make(columns)).n == {"a": 10, "b": 10}
+    split = se.Sliced(se.ConfusionAccumulator(), "part")
+    split.update(make(columns | {"part": [1, 1, 2, 2]}))
+    assert [split[value].n for value in (1, 2)] == [3, 7]
+    panes = se.Windowed(se.ConfusionAccumulator(), time="t", pane=1)
+    panes.update(make(columns | {"t": [0, 1, 1, 2]}))
+    assert panes.total().n == 10
+
+
+@pytest.mark.parametrize("make", LENT_ARRAYS.values(), ids=LENT_ARRAYS.keys())
+def test_an_array_that_is_lent_counts_as_its_items_do(make: Callable[..., Any]) -> None:
+    expected = se.PRCurveSketch().update(TRUTH, [0.1, 0.5, 0.4, 0.5])
+    assert se.PRCurveSketch().update(make(TRUTH), make([0.1, 0.5, 0.4, 0.5])) == expected
+    members = {"a": se.PRCurveSketch(), "b": se.PRCurveSketch(budget=None)}
+    columns = {name: {"y_true": "t", "y_score": "s"} for name in members}
+    both = se.Collection(members, columns=columns)
+    both.update({"t": make(TRUTH), "s": make([0.1, 0.5, 0.4, 0.5])})
+    assert both["a"] == expected
+
+
+def test_weights_that_are_lent_once_reach_every_member() -> None:
+    members = {"a": se.ConfusionAccumulator(), "b": se.ConfusionAccumulator(threshold=0.3)}
+    for truth in (TRUTH, Stream(column(TRUTH))):
+        weights = Stream(column(WEIGHTS))
+        both = se.Collection(members).update(truth, PREDICTION, sample_weight=weights)
+        assert both.n == {"a": 10, "b": 10}
+
+
+def test_rows_that_are_lent_one_by_one_are_stacked() -> None:
+    rows = [[0.75, 0.25, 0.0], [0.5, 0.25, 0.25]]
+    expected = se.ConfusionAccumulator(3).update([0, 1], rows)
+    for make in (Tensor, lambda row: Stream(column(row))):
+        assert se.ConfusionAccumulator(3).update([0, 1], list(map(make, rows))) == expected
+
+
+def test_text_that_is_lent_is_taken() -> None:
+    held = se.ConfusionAccumulator("auto").update(
+        Stream(column(["a", "b"])), ArrowArray(pa.array(["a", "c"]))
+    )
+    assert held == se.ConfusionAccumulator("auto").update(["a", "b"], ["a", "c"])
+
+
+def test_large_integers_that_are_lent_once_are_named_exactly() -> None:
+    with pytest.raises(se.InvalidInputError, match="must hold labels"):
+        se.ConfusionAccumulator("auto").update(Stream(column([2.0**63, 1.0])), [1, 1])
+
+
+def test_a_stream_that_fails_half_way_is_not_counted() -> None:
+    table = pa.table(COLUMNS)
+
+    def batches() -> Any:
+        yield from table.to_batches()
+        raise OSError("the disk is gone.\nReally")
+
+    held = se.ConfusionAccumulator().update(table)
+    before = held.to_bytes()
+    with pytest.raises(se.InvalidInputError, match=r"`batch` cannot be read .*the disk is gone"):
+        held.update(pa.RecordBatchReader.from_batches(table.schema, batches()))
+    with pytest.raises(se.InvalidInputError, match=r"`y_true` cannot be read .*the disk is gone"):
+        held.update(pa.RecordBatchReader.from_batches(table.schema, batches()), PREDICTION)
+    assert held.to_bytes() == before
+
+
+def test_a_lazy_frame_that_fails_is_not_counted() -> None:
+    frame = pl.LazyFrame(COLUMNS).with_columns(pl.col("missing"))
+    with pytest.raises(se.InvalidInputError, match="`batch` cannot be read from LazyFrame"):
+        se.ConfusionAccumulator().update(frame)
+
+
+def test_a_tensor_that_cannot_be_copied_is_refused() -> None:
+    said = refused(Tensor(TRUTH, "lost"), PREDICTION)
+    assert said == "`y_true` cannot be read from Tensor: is on a device."
+
+
+def test_what_arrow_lends_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert refused(Stream(None)) == (
+        "`batch` is an Arrow object (Stream), which pyarrow reads. Install pyarrow."
+    )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -871,7 +872,22 @@ LATER = [
     update(
         "huge-number", "`y_true` must hold numbers within the range of float64", [10**400, 1.5], [1]
     ),
-    update("lazy-frame", "`batch` must hold data, got a LazyFrame.", pl.LazyFrame({"y_true": [1]})),
+    update(
+        "spark-frame",
+        "`batch` must hold data, got a SimpleNamespace. Call its toPandas() first.",
+        SimpleNamespace(collect=list, toPandas=list, columns=["y_true"]),
+    ),
+    update(
+        "other-frame",
+        "`batch` must hold data, got a SimpleNamespace. Call its collect() first.",
+        SimpleNamespace(collect=list, columns=["y_true"]),
+    ),
+    update("lazy-frame", "`y_pred` is missing: the batch", pl.LazyFrame({"y_true": [1]})),
+    update(
+        "broken-frame",
+        "`batch` cannot be read from LazyFrame: ",
+        pl.LazyFrame({"y_true": [1]}).select("other"),
+    ),
     update("column-twice", "`y_true` cannot be taken from the batch", TWICE),
     make(
         "class-set",
