@@ -27,7 +27,7 @@ from streameval.inputs.arrays import (
     read_weights,
     shape_text,
 )
-from streameval.inputs.labels import encode, without_names
+from streameval.inputs.labels import encode, in_class_order, without_names
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ class CalibrationAccumulator(
         """
         given = self._named(y_true, y_prob, optional=(sample_weight,))
         truth = as_labels_or_scores(given["y_true"], name="y_true")
+        given["y_prob"] = in_class_order(given["y_prob"], self._config, name="y_prob")
         probability = as_array(given["y_prob"], name="y_prob")
         if are_empty(truth, probability):
             read_weights(given["sample_weight"], rows=0)

@@ -32,7 +32,7 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.dictionary import Dictionary
-from streameval.inputs.labels import Classes, Label, distinct, observe
+from streameval.inputs.labels import Classes, Label, distinct, in_class_order, observe
 from streameval.inputs.text_columns import coded_texts
 from streameval.metrics.label_counts import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (
@@ -198,6 +198,9 @@ class ConfusionAccumulator(
         if not are_arrays:
             if self._config.is_open and are_texts(y_true, y_pred):
                 return self._update_observed(y_true, y_pred, sample_weight)
+            if not self._config.is_open:
+                y_true = in_class_order(y_true, self._config, name="y_true")
+                y_pred = in_class_order(y_pred, self._config, name="y_pred")
             y_true = _read_side(y_true, as_labels_or_scores, name="y_true")
             y_pred = _read_side(y_pred, as_labels_or_scores, name="y_pred")
         held = self._held

@@ -33,7 +33,7 @@ from streameval.inputs.arrays import (
     check_vector,
     read_weights,
 )
-from streameval.inputs.labels import Classes, Label
+from streameval.inputs.labels import Classes, Label, in_class_order
 from streameval.states.paired import PairedCounts
 from streameval.states.paired_sums import LARGEST_NUMBER, LossSums, PairedSums, errors_of, losses_of
 from streameval.states.score_pairs import ScorePairs
@@ -205,6 +205,11 @@ class Paired(
         weights = given.pop("sample_weight")
         if self._config.classes is None:
             return self._append_numbers(given, weights)
+        if not self._config.labels.is_open:
+            given = {
+                name: in_class_order(item, self._config.labels, name=name)
+                for name, item in given.items()
+            }
         truth, a, b = (as_labels_or_scores(item, name=name) for name, item in given.items())
         if are_empty(truth, a, b):
             read_weights(weights, rows=0)

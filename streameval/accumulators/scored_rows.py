@@ -34,6 +34,7 @@ from streameval.inputs.labels import (
     canonical_label,
     encode,
     equal,
+    in_class_order,
     is_ignored,
     present,
     without_names,
@@ -113,6 +114,9 @@ def read_scored(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConf
     InvalidInputError
         When an array has the wrong shape, type or values.
     """
+    if config.classes is not None:
+        y_true = in_class_order(y_true, config, name="y_true")
+        y_score = in_class_order(y_score, config, name="y_score")
     labels = as_labels_or_scores(y_true, name="y_true")
     given = as_array(y_score, name="y_score", allow_missing=config.nan == "skip")
     return _read(labels, given, sample_weight, config, hint=_OTHER_LABELS)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import first_index
+from streameval.inputs.lent import borrowed
 
 __all__ = [
     "MAX_CLASSES",
@@ -33,6 +34,7 @@ __all__ = [
     "distinct",
     "encode",
     "equal",
+    "in_class_order",
     "is_ignored",
     "named_label",
     "observe",
@@ -469,3 +471,28 @@ def _shown(classes: int | tuple[Label, ...]) -> str:
         return f"labels 0 to {classes - 1}"
     head = ", ".join(repr(label) for label in classes[:_SHOWN])
     return f"labels among {head}{', ...' if len(classes) > _SHOWN else ''}"
+
+
+def in_class_order(value: Any, config: Any, *, name: str) -> Any:
+    """Put the columns of a table of scores, if they are named as the classes, in their order.
+
+    Parameters
+    ----------
+    value : array, data frame or Arrow table
+        Anything without such columns is returned as it is.
+    config : configuration with `labels` and `class_names`
+        The classes.
+    name : str
+        The name of the argument.
+    """
+    value = borrowed(value, name=name)
+    columns = getattr(value, "column_names", None) or getattr(value, "columns", None)
+    if columns is None:
+        return value
+    names = list(map(str, columns))
+    for classes in (config.labels, config.class_names):
+        order = list(map(str, classes))
+        if names != order and sorted(names) == sorted(order):
+            chosen = [columns[names.index(one)] for one in order]
+            return value.select(chosen) if hasattr(value, "select") else value[chosen]
+    return value

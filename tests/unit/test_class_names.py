@@ -5,9 +5,14 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 from small_states import parse
@@ -252,3 +257,42 @@ def test_a_curve_is_found_by_label_and_by_name() -> None:
     assert list(result) == [0, 1, 2]
     with pytest.raises(KeyError):
         result["bat"]
+
+
+FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+    "reader": lambda columns: pa.table(columns).to_reader(),
+}
+OF_SCORES: dict[str, Callable[..., Any]] = {
+    "confusion": se.ConfusionAccumulator,
+    "curve": lambda classes: se.PRCurveSketch(classes=classes),
+    "calibration": lambda classes: se.CalibrationAccumulator(classes=classes),
+}
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES.keys())
+@pytest.mark.parametrize("count", OF_SCORES.values(), ids=OF_SCORES.keys())
+@pytest.mark.parametrize("classes", [["a", "b", "c"], {0: "a", 1: "b", 2: "c"}, 3])
+def test_columns_of_scores_named_as_the_classes_are_put_in_their_order(
+    classes: Any, count: Callable[..., Any], make: Callable[..., Any]
+) -> None:
+    scores = {"a": [0.75, 0.0], "b": [0.25, 0.5], "c": [0.0, 0.5]}
+    truth = ["a", "c"] if isinstance(classes, list) else [0, 2]
+    expected = count(classes).update(truth, np.column_stack(list(scores.values())))
+    for order in permutations("abc"):
+        named = {name if classes != 3 else str("abc".index(name)): scores[name] for name in order}
+        assert count(classes).update(truth, make(named)) == expected
+    others = make({f"p_{name}": column for name, column in scores.items()})
+    assert count(classes).update(truth, others) == expected
+
+
+def test_columns_of_labels_and_of_two_models_are_put_in_the_order_of_the_classes() -> None:
+    truth = pd.DataFrame({"b": [1, 0], "a": [0, 1]})
+    scores = pd.DataFrame({"a": [0.25, 0.75], "b": [0.75, 0.25]})
+    held = se.ConfusionAccumulator(["a", "b"], multilabel=True).update(truth, scores)
+    assert held.compute().accuracy == 1.0
+    best = pd.DataFrame({2: [0.75, 0.25], 0: [0.25, 0.0], 1: [0.0, 0.75]})
+    pair = se.Paired(3).update([2, 1], best, best[[0, 1, 2]].to_numpy()).compute()
+    assert (pair.accuracy_a, pair.accuracy_b) == (1.0, 1.0)
