@@ -326,7 +326,9 @@ def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
     except Exception as error:
         if "Tracer" in type(error).__name__:
             raise InvalidInputError(
-                "is a traced JAX array", argument=name, remedy="Call update outside jit."
+                "is a traced JAX array",
+                argument=name,
+                remedy="Call update outside jit, or by jax.debug.callback.",
             ) from error
         raise InvalidInputError(f"must be an array: {_one_line(error)}", argument=name) from error
 

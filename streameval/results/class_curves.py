@@ -171,7 +171,11 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     @property
     def mean_average_precision(self) -> Bounded:
-        """The mean average precision (mAP) over the classes that have a positive."""
+        """The mean of average precision over the classes that have a positive.
+
+        It knows only the rows. The mAP of object detection also divides by the objects that no
+        row has: `RankingAccumulator` with `num_relevant`.
+        """
         mean: Bounded = self._average("average_precision", "macro")
         return mean
 

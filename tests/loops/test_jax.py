@@ -102,6 +102,19 @@ def test_an_update_in_a_compiled_function_is_refused_and_counts_nothing() -> Non
     assert acc == se.ConfusionAccumulator(10)
 
 
+def test_a_callback_counts_within_a_compiled_function() -> None:
+    acc = se.ConfusionAccumulator(10)
+
+    @jax.jit
+    def count(labels: Any, scores: Any) -> None:
+        jax.debug.callback(acc.update, labels, scores)
+
+    for _ in range(2):
+        count(jnp.arange(10), jnp.eye(10))
+    jax.effects_barrier()
+    assert (acc.n, acc.compute().accuracy) == (20, 1.0)
+
+
 def test_going_on_from_a_checkpoint_equals_never_having_stopped(trained: Any) -> None:
     weights, epochs = trained
     stopped, resumed = collection(), collection()

@@ -758,7 +758,9 @@ def test_update_refuses_a_traced_jax_array_and_says_outside_jit(jax: Any, transf
 
     messages: list[str] = []
     getattr(jax, transform)(loss)(jax.numpy.ones((2, 2) if transform == "vmap" else 2))
-    assert messages == ["`y_pred` is a traced JAX array. Call update outside jit."]
+    assert messages == [
+        "`y_pred` is a traced JAX array. Call update outside jit, or by jax.debug.callback."
+    ]
 
 
 def test_as_array_refuses_complex_jax_arrays(jax: Any) -> None:

@@ -92,3 +92,9 @@ def test_result_stays_as_it_was_when_updates_follow() -> None:
 def test_equal_results_are_equal_and_not_hashable() -> None:
     assert result() == result()
     assert not isinstance(result(), Hashable)
+
+
+def test_a_collection_lists_the_measures_of_its_members() -> None:
+    inner = se.Collection({"errors": se.RegressionAccumulator(["mape", "huber"])})
+    held = se.Collection({"inner": inner, "counts": se.ConfusionAccumulator(3)})
+    assert held.compute().measured() == ("inner/errors/mape", "inner/errors/huber(delta=1)")

@@ -233,7 +233,12 @@ ARRAYS = [
     update("set", "`y_true` must be an array, got set.", {1}, [1]),
     update("ragged", "`y_true` must be an array: setting", [[1], [1, 2]], [1, 1]),
     update("rows", "`y_true` must have rows of one length", np.array([[1], [1, 2]], object), [1]),
-    update("traced", "`y_pred` is a traced JAX array. Call update outside jit.", [1], Jit()),
+    update(
+        "traced",
+        "`y_pred` is a traced JAX array. Call update outside jit, or by jax.debug.callback.",
+        [1],
+        Jit(),
+    ),
     update("tensor", "`y_pred` must be a dense tensor of numbers: sparse.", [1], Tensor()),
     update("uint64", "`y_true` must hold labels below 2**63", np.array([2**63], np.uint64), [1]),
     update("nan-label", "`y_true` must hold labels, got nan", [np.nan], [1]),
