@@ -101,7 +101,7 @@ def test_report_shows_the_numbers_of_the_rows() -> None:
         ["pr_auc", "0.791667"],
         ["ks", "0.500000"],
         ["best_f", "0.800000"],
-        ["best_f_threshold", "0.375000"],
+        ["best_f_threshold", "0.375"],
         ["log_loss", "0.523797"],  # ln(8/7 * 2 * 8/3 * 4/3) / 4
         ["brier", "0.179688"],  # (1/64 + 1/4 + 25/64 + 1/16) / 4
         ["ece", "0.375000"],  # (1/8 + 1/2 + 5/8 + 1/4) / 4
