@@ -199,10 +199,6 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _merge_states(self, states: Sequence[Any]) -> Any:
         """Merge states."""
 
-    @abstractmethod
-    def _merged_rows(self, state: Any) -> Any:
-        """Make an accumulator of all rows of a state."""
-
     @property
     def n(self) -> Any:
         """The `n` of all groups together, in the form that their accumulators use."""
@@ -234,7 +230,7 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _all_rows(self, held: Held) -> Any:
         """Return the accumulator of all rows; the caller must not change it."""
         if held.total is None:
-            held.total = self._merged_rows(self._everything(held))
+            held.total = self._everything(held).all_rows()
         return held.total
 
     def _sum_of(self, alike: Sequence[Any]) -> Any:

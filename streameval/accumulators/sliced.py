@@ -281,9 +281,6 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
     def _merge_states(self, states: Sequence[Any]) -> Any:
         return FlatSlices.joined(states)
 
-    def _merged_rows(self, state: Any) -> Any:
-        return state.all_rows()
-
 
 def count_in_flat(owners: Any, n_owners: int, rows: GroupedRows, inner: Inner) -> FlatSlices:
     """Count rows into the slices of their values, for several new `Sliced`, as flat columns.

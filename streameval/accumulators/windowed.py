@@ -693,9 +693,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         _check_weight(state)
         return state
 
-    def _merged_rows(self, state: Any) -> Any:
-        return gathered(self._inner, state.accumulators).all_rows()
-
 
 def _about(weights: Array | None, size: int) -> float:
     """Add up weights in floating point."""

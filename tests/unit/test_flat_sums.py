@@ -291,3 +291,17 @@ def test_numbers_at_an_index_are_their_units() -> None:
     numbers = FixedPoint.of_floats(np.array([1.5, 2.0, 0.25]), name="x")
     assert [numbers.units_at(at) for at in range(3)] == numbers.units()
     assert attrs.evolve(numbers, fraction=None).units_at(1) == 2
+
+
+@pytest.mark.parametrize("budget", [3000, 2**14])
+def test_long_tables_are_added_as_short_ones_are(budget: int) -> None:
+    rows = RANDOM.random((4, 2**13))
+    check_sums([se.PRCurveSketch(budget).update(row > 0.5, row) for row in rows], [1, 0, 1, 1])
+
+
+def test_columns_equal_nothing_but_columns() -> None:
+    sliced = EVERY["sliced"]()._state
+    assert isinstance(sliced, FlatSlices)
+    for columns in (sliced, sliced.leaves):
+        assert columns != 1
+        assert columns == columns  # noqa: PLR0124 - what is tested

@@ -518,3 +518,13 @@ def test_columns_mostly_hold_panes_that_are_in_use(is_sliced: bool) -> None:
     assert len(parts) == 40
     assert sum(map(len, columns.values())) <= 2 * len(parts)
     assert w.to_bytes() == at_once.to_bytes()
+
+
+def test_windows_of_a_collection_are_merges_of_its_panes() -> None:
+    members = {"a": se.ConfusionAccumulator(2), "b": se.ConfusionAccumulator(2)}
+    w = se.Windowed(se.Collection(members), pane=1, time="t")
+    w.update({"y_true": [0, 1, 1, 0], "y_pred": [0, 1, 0, 0], "t": [0, 1, 2, 4]})
+    panes = {start: part for start, _, part in w.panes()}
+    for end, window in w.windows(3):
+        inside = [part for start, part in panes.items() if end - 3 <= start < end]
+        assert window.to_bytes() == se.merge(inside).to_bytes()
