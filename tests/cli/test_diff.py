@@ -604,8 +604,18 @@ def labels(n, n_wrong):
             true, np.stack([1 - pred, pred], axis=1) * 1.0
         ),
         lambda true, pred: se.Collection({"c": se.ConfusionAccumulator(2)}).update(true, pred),
+        lambda true, pred: se.GroupedAUC().update(true, pred / 2 + 0.1, true // 2),
     ],
-    ids=["confusion", "curve", "calibration", "regression", "ranking", "classes", "collection"],
+    ids=[
+        "confusion",
+        "curve",
+        "calibration",
+        "regression",
+        "ranking",
+        "classes",
+        "collection",
+        "grouped",
+    ],
 )
 def test_diff_does_not_judge_states_that_may_count_the_same_rows(call, save, make):
     same = save("a.state", make(*labels(40, 4))), save("b.state", make(*labels(40, 9)))

@@ -17,7 +17,6 @@ from streameval.results.comparison import Comparison, compare
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
 from streameval.results.ranking import Ranking
-from streameval.results.regression import Regression
 
 if TYPE_CHECKING:
     from streameval.metrics.changes import Samples
@@ -129,10 +128,8 @@ def _sample(result: Any) -> Any:
         found = (result.n, [curve.n_pos for curve in result.values()])
     elif isinstance(result, Calibration):
         found = (result.n, str(result.mean_label))
-    elif isinstance(result, Regression):
-        found = (result.n,)
     elif isinstance(result, Ranking):
         found = (result.n_queries,)
     else:
-        return None
+        found = (getattr(result, "n", 0),)
     return found if found[0] else None
