@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from streameval.metrics.bounded import Threshold
 from streameval.render.markup import Html, clean, element, joined
 from streameval.render.svg import Axis, Frame, nice_axis
 from streameval.render.wording import count, hull, interval, number, share, short, size
@@ -30,6 +31,11 @@ def test_text_is_escaped_and_markup_is_not() -> None:
 def test_attribute_cannot_be_left() -> None:
     assert element("p", title="\"'>") == '<p title="&quot;&#x27;&gt;"></p>'
     assert element("p", title=Html('"')) == '<p title="&quot;"></p>'
+
+
+def test_threshold_is_written_in_full() -> None:
+    assert number(Threshold(0.123456789, 0.1, 0.2)) == "0.123456789"
+    assert number(0.123456789) == "0.1235"
 
 
 @given(st.text(max_size=20))

@@ -93,7 +93,7 @@ def test_metric_is_a_bounded_number(name: str, budget: int | None) -> None:
 @pytest.mark.parametrize("budget", [None, 3])
 def test_metric_of_an_argument_is_a_bounded_number(name: str, budget: int | None) -> None:
     value = getattr(curve(budget=budget), name)(*METHODS[name])
-    assert type(value) is se.Bounded
+    assert isinstance(value, se.Bounded)
     assert value.low <= value <= value.high
     assert value.exact or budget
 
