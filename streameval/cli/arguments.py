@@ -275,7 +275,7 @@ _WATCH_ALERTS: tuple[_Option, ...] = (
         "RATE",
         "the false alarms of all alerts together, default '1 per 30d'",
     ),
-    ("--on-alert", None, "CMD|URL", "run a command, or post to a URL"),
+    ("--on-alert", _Each(None), "CMD|URL", "run a command, or post to a URL; repeatable"),
 )
 """When an alert is sent."""
 
@@ -321,17 +321,41 @@ def argument_parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Once(argparse.Action):
+    """Store the value of an option, which can be given once, under any of its names."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Refuse a second value: the first would be lost."""
+        given = cast("_Parser", parser).given
+        if option_string is not None and self.dest in given:
+            raise argparse.ArgumentError(self, "was given twice, and takes one value")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that answers a mistake with one line instead of the whole usage."""
 
     siblings: Mapping[str, _Parser] = {}
     """The parsers of all commands by name."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.given: set[str] = set()
+        super().__init__(*args, **options)
+        self.register("action", None, _Once)  # what an argument gets that names no action
+
     def parse_known_args(  # type: ignore[override] # of the overloads, the one that runs
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse, but report unknown arguments here: the help of this command says more."""
         given = sys.argv[1:] if args is None else args
+        self.given = set()
         for name in self._unknown(given):
             self.error(self._suggestion(name))
         found, left = super().parse_known_args(given, namespace or argparse.Namespace())

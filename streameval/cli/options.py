@@ -233,7 +233,7 @@ class Watching:
     window: tuple[str | int, ...] = attrs.field(default=(), converter=tuple)
     alert: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     false_alarms: str | None = None
-    on_alert: str | None = None
+    on_alert: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     out: str | None = None
     serve: str | None = None
     allow_host: tuple[str, ...] = attrs.field(default=(), converter=tuple)

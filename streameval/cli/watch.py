@@ -74,6 +74,8 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
     options = Options(reporting=reporting, by=by, **arguments)
     screen = _Screen(options, watching)
     _check_page(watching)
+    if watching.on_alert and not watching.alert:
+        raise UsageError("--on-alert needs --alert, which says when there is an alert.")
     try:
         opened = _monitor(options, watching)
     except IncompatibleStateError as error:  # the checkpoint was started with other options

@@ -289,6 +289,14 @@ class Checkpoint:
         with self._transaction():
             self._many("DELETE FROM outbox WHERE id = ?", [(name,) for name in names])
 
+    def readdress(self, names: Mapping[str, Iterable[str]]) -> None:
+        """Replace undelivered events by copies, each under its own name and in the same place."""
+        query = "INSERT OR IGNORE INTO outbox SELECT ?, number, event FROM outbox WHERE id = ?"
+        with self._transaction():
+            for name, copies in names.items():
+                self._many(query, [(copy, name) for copy in copies])
+                self._execute("DELETE FROM outbox WHERE id = ?", (name,))
+
     def close(self) -> None:
         """Close the file, so that another monitor can use it."""
         try:

@@ -1,47 +1,85 @@
-"""Delivery of alert events: first committed, then handed to the receiver."""
+"""Delivery of alert events: first committed, then handed to each receiver."""
 
 from __future__ import annotations
 
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from streameval.errors import InvalidInputError
 from streameval.monitoring.outbox import Outbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from streameval.monitoring.alerts import Event
     from streameval.monitoring.checkpoint import Checkpoint
 
 __all__ = ["Delivery"]
 
+_TO = "@"  # between the id of an event and its receiver
+
 
 class Delivery:
     """The events that have not arrived.
 
-    They are *untold* until a commit puts them into the outbox of the checkpoint, which happens only
-    if the monitor has a receiver; from then on they are *undelivered* until they arrive.
+    They are *untold* until a commit puts them into the outbox of the checkpoint, once for each
+    receiver, which happens only if the monitor has one; from then on they are *undelivered* until
+    they arrive.
 
     Parameters
     ----------
-    on_alert : str, callable or None
-        The receiver; see `Outbox`.
+    on_alert : str, callable, or a sequence of them
+        The receivers; see `Outbox`.
+
+    Raises
+    ------
+    InvalidInputError
+        If a receiver is malformed, or given twice.
     """
 
     def __init__(self, on_alert: Any) -> None:
-        self._outbox = None if on_alert is None else Outbox(on_alert)
-        self._undelivered: dict[str, Any] = {}
+        self._outboxes = {key: Outbox(one) for key, one in _by_key(on_alert).items()}
+        self._known: list[str] = []
+        self._undelivered: dict[str, dict[str, Any]] = {key: {} for key in self._outboxes}
         self.untold: list[Any] = []
         """Events as JSON that a later receiver is to get."""
 
-    def restore(self, untold: Sequence[Any], undelivered: Iterable[tuple[str, Any]]) -> None:
-        """Continue from the last commit."""
-        self.untold = [*untold]
-        self._undelivered = dict(undelivered)
+    @property
+    def receivers(self) -> list[str]:
+        """The receivers that have been told of events; without any now, the last ones."""
+        return [*self._outboxes] or self._known
+
+    def restore(
+        self,
+        untold: Sequence[Any],
+        undelivered: Iterable[tuple[str, Any]],
+        known: Sequence[str],
+        checkpoint: Checkpoint,
+    ) -> None:
+        """Continue from the last commit.
+
+        The undelivered events of receivers that are gone go to those that are new. If none is new,
+        they are dropped, since each of the others has been sent the events itself; without any
+        receiver, they wait. An event of an older release has no receiver: it goes to all.
+        """
+        self.untold, self._known = [*untold], [*known]
+        new = [key for key in self._outboxes if key not in known]
+        moved = {}
+        for name, event in undelivered:
+            _, _, key = name.partition(_TO)
+            heirs = [key] if key in self._outboxes else new if key else [*self._outboxes]
+            for heir in heirs:
+                self._undelivered[heir][_name(event["id"], heir)] = event
+            if self._outboxes and key not in heirs:
+                moved[name] = [_name(event["id"], heir) for heir in heirs]
+        if moved:
+            checkpoint.readdress(moved)
 
     @property
     def has_more_to_commit(self) -> bool:
         """Whether there is a receiver now for events that had none."""
-        return self._outbox is not None and bool(self.untold)
+        return bool(self._outboxes) and bool(self.untold)
 
     def to_commit(self, events: Iterable[Event]) -> list[tuple[str, Any]]:
         """Return the new events for the outbox of the checkpoint; none without a receiver.
@@ -51,35 +89,72 @@ class Delivery:
         """
         for event in events:
             begun = [one for one in self.untold if one["alert"] == event.alert]
-            if self._outbox is None and event.state == "resolved" and begun:
+            if not self._outboxes and event.state == "resolved" and begun:
                 self.untold = [one for one in self.untold if one not in begun]
             else:
                 self.untold.append(event.to_json())
-        if self._outbox is None:
+        if not self._outboxes:
             return []
         told, self.untold = self.untold, []
-        return [(event["id"], event) for event in told]
+        return [(_name(event["id"], key), event) for event in told for key in self._outboxes]
 
     def note_committed(self, events: Iterable[tuple[str, Any]]) -> None:
         """Record what the outbox of the checkpoint holds."""
-        self._undelivered.update(events)
+        for name, event in events:
+            self._undelivered[name.partition(_TO)[2]][name] = event
 
     def deliver(self, checkpoint: Checkpoint) -> None:
         """Deliver committed events, and drop those that have arrived."""
-        if self._outbox is not None and self._undelivered:
-            self.forget(self._outbox.deliver(self._undelivered.items()), checkpoint)
+        for key, outbox in self._outboxes.items():
+            if self._undelivered[key]:
+                self.forget(outbox.deliver(self._undelivered[key].items()), checkpoint)
 
     def wait(self, patience: float) -> list[str]:
         """Wait up to some seconds for events that were not tried yet; return those that arrived."""
-        return [] if self._outbox is None else self._outbox.flush(patience)
+        deadline = time.monotonic() + patience
+        return [
+            name
+            for outbox in self._outboxes.values()
+            for name in outbox.flush(max(deadline - time.monotonic(), 0.0))
+        ]
 
     def forget(self, names: Iterable[str], checkpoint: Checkpoint) -> None:
         """Drop the events that have arrived."""
-        arrived = [name for name in names if self._undelivered.pop(name, None) is not None]
+        arrived = [
+            name
+            for name in names
+            if self._undelivered[name.partition(_TO)[2]].pop(name, None) is not None
+        ]
         if arrived:
             checkpoint.delivered(arrived)
 
     def close(self) -> None:
         """Stop deliveries in progress; the next monitor repeats them."""
-        if self._outbox is not None:
-            self._outbox.close()
+        for outbox in self._outboxes.values():
+            outbox.close()
+
+
+def _name(number: str, key: str) -> str:
+    """Name the delivery of an event to a receiver."""
+    return f"{number}{_TO}{key}"
+
+
+def _by_key(on_alert: Any) -> dict[str, Any]:
+    """Name receivers so that a restart knows them: text by its digest, which shows no credentials.
+
+    A function has its name, and a number among those that share it.
+    """
+    is_many = isinstance(on_alert, Iterable) and not isinstance(on_alert, (str, bytes, Mapping))
+    given = [*on_alert] if is_many else [] if on_alert is None else [on_alert]
+    texts = [one for one in given if isinstance(one, str)]
+    if len({*texts}) < len(texts):
+        raise InvalidInputError("names the same receiver twice", argument="on_alert")
+    names = Counter[str]()
+    keys = {}
+    for one in given:
+        text = one if isinstance(one, str) else getattr(one, "__qualname__", type(one).__qualname__)
+        kind = "text" if isinstance(one, str) else "function"
+        names[text] += 1
+        identity = f"{kind} {text} {names[text]}".encode()
+        keys[hashlib.blake2b(identity, digest_size=8).hexdigest()] = one
+    return keys

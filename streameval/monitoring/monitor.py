@@ -89,9 +89,10 @@ class Monitor:
         When to raise an alarm.
     false_alarms : str
         How often all alerts without a clause may raise a false alarm together.
-    on_alert : str or callable, optional
+    on_alert : str or callable, or a sequence of them
         A command line, started without a shell, that gets each event as JSON on standard input;
-        the URL of a webhook; or a function. Events come at least once, after their commit.
+        the URL of a webhook; or a function. Each of several receivers gets every event at least
+        once, after its commit, and none waits for another.
     columns : mapping from argument to column, optional
         The columns of arguments, if their names differ.
     read_bytes, commit_bytes : int
@@ -159,7 +160,7 @@ class Monitor:
         label_idle_after: Any = None,
         alerts: Sequence[Any] = (),
         false_alarms: str = "1 per 30d",
-        on_alert: Any = None,
+        on_alert: Any = (),
         columns: Mapping[str, str] | None = None,
         read_bytes: int = 2**20,
         commit_bytes: int = 2**25,

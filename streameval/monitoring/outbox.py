@@ -448,9 +448,10 @@ class Outbox:
             self._note(name, held, refusal)
             lines = [said] if said else []
             if refusal is not None:
+                number, tries = held.event["id"], plural(held.tries, "time")
                 lines.append(
                     f"streameval: warning: on-alert: {self._receiver.name} {refusal}; "
-                    f"event {name} has been tried {plural(held.tries, 'time')}, and is tried again"
+                    f"event {number} has been tried {tries}, and is tried again"
                 )
             for line in lines:
                 with contextlib.suppress(Exception):  # events go on, even if nothing is shown

@@ -249,7 +249,9 @@ class Pipeline:
     def _restore(self, saved: Saved) -> None:
         """Restore the numbers of the last commit."""
         state = saved.state["monitor"]
-        self._delivery.restore(state.get("untold", []), saved.outbox)
+        self._delivery.restore(
+            state.get("untold", []), saved.outbox, state.get("receivers", []), self._checkpoint
+        )
         self._n_rows = state["rows"]
         self._n_counted, self._n_labelled = state["counted"], state["labelled"]
         self._closing.restore(state)
@@ -419,6 +421,7 @@ class Pipeline:
                 "labelled": self._n_labelled,
                 **self._closing.to_json(),
                 "untold": self._delivery.untold,
+                "receivers": self._delivery.receivers,
                 "committed_at": now,
                 "counters": dict(self._counters),
                 "partitions": self._intake.partitions_to_json(),

@@ -139,7 +139,6 @@ def test_grouped_decides_a_gate_by_the_certified_interval(gate, options, verdict
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--group", "usr"], "no column 'usr' in the first rows: did you mean 'user'? Choose from"),
         (["--budget", "none"], "--budget none is for curves; groups share a number of cells."),
         (["--score", "y_score,y_true"], "--score takes one column."),
         (["--label", "y_score,y_true"], "--label takes one column."),
@@ -152,6 +151,13 @@ def test_grouped_decides_a_gate_by_the_certified_interval(gate, options, verdict
 def test_grouped_says_what_does_not_fit(options, message, call, log):
     done = call("eval", log, *GROUPED, *options)
     assert done.code == 2
+    assert done.err.startswith(f"streameval: error: {message}")
+
+
+def test_grouped_says_which_column_it_lacks(call, log):
+    done = call("eval", log, "--task", "binary", "--group", "usr")
+    assert done.code == 2
+    message = "no column 'usr' in the first rows: did you mean 'user'? Choose from"
     assert done.err.startswith(f"streameval: error: {message}")
 
 

@@ -207,7 +207,8 @@ NUMBERS = [
     {"y": -0.5, "old": 0.0, "new": 0.5},
     {"y": 2.0, "old": 2.0, "new": 2.5},
 ]
-OF_NUMBERS = ("--task", "regression", "--label", "y", "--pred", "old", "--versus", "new")
+OLD_NUMBERS = ("--task", "regression", "--label", "y", "--pred", "old")
+OF_NUMBERS = (*OLD_NUMBERS, "--versus", "new")
 
 
 def test_two_models_of_numbers_are_compared(call, write):
@@ -224,13 +225,16 @@ def test_two_models_of_numbers_are_compared(call, write):
     ("options", "says"),
     [
         (("--versus", "old"), "--versus is the column of --pred itself."),
-        (("--threshold", "0.7"), "--threshold cannot be used with --task regression."),
-        (("--intervals",), "--intervals cannot be used with --task paired"),
+        (
+            ("--versus", "new", "--threshold", "0.7"),
+            "--threshold cannot be used with --task regression.",
+        ),
+        (("--versus", "new", "--intervals"), "--intervals cannot be used with --task paired"),
         (("--versus", "new,old"), "--versus takes one column."),
-        (("--measures", "recall"), "needs classes"),
+        (("--versus", "new", "--measures", "recall"), "needs classes"),
     ],
 )
 def test_options_of_classes_do_not_go_with_numbers(call, write, options, says):
-    done = call("eval", write("a.jsonl", NUMBERS), *OF_NUMBERS, *options)
+    done = call("eval", write("a.jsonl", NUMBERS), *OLD_NUMBERS, *options)
     assert done.code == 2
     assert says in done.err

@@ -1,5 +1,7 @@
 """Mistakes in the command: exit code 2 and one line that helps."""
 
+import argparse
+
 import pytest
 
 from streameval.cli.arguments import argument_parser
@@ -418,3 +420,39 @@ def test_version_is_that_of_the_package(call):
     import streameval
 
     assert call("--version").out == f"streameval {streameval.__version__}\n"
+
+
+SINGLE = [
+    (command, action)
+    for command, parser in COMMANDS.items()
+    for action in parser._actions
+    if action.option_strings and action.nargs != 0 and action.metavar != "GATE"
+    if not isinstance(action, (argparse._AppendAction, argparse._ExtendAction))
+]
+
+
+@pytest.mark.parametrize(("command", "action"), SINGLE, ids=lambda one: getattr(one, "dest", one))
+def test_option_that_takes_one_value_is_refused_twice(command, action, call):
+    """Whichever of its names it has; one by one, since the first value would be lost."""
+    value = str(next(iter(action.choices or ["1"])))
+    value = {"metric": "accuracy", "level": "0.5", "empty": "skip", "missing": "skip"}.get(
+        action.dest, value
+    )
+    first, second = action.option_strings[0], action.option_strings[-1]
+    told = error_of(call(command, first, value, second, value))
+    assert told.startswith(f"argument {'/'.join(action.option_strings)}: was given twice, and")
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--json"])
+def test_flag_may_be_repeated(option, call, labels):
+    assert call("eval", labels, option, option).code == 0
+
+
+def test_receivers_need_alerts(call, labels, tmp_path):
+    told = error_of(
+        call(
+            *("watch", labels, "--time", "id", "--pane", "1h"),
+            *("--checkpoint", tmp_path / "ck.db", "--on-alert", "cat"),
+        )
+    )
+    assert told == "--on-alert needs --alert, which says when there is an alert."

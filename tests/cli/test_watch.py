@@ -646,7 +646,10 @@ def test_output_that_cannot_be_written_ends_the_watch(
         (("--labels", "l", "--join", "id"), "--labels needs --wait."),
         (("--allowed-lateness", "soon"), "must be a duration such as"),
         (("--alert", "roc_auc"), "'roc_auc' is not a rule"),
-        (("--on-alert", "no-such-program-here"), "--on-alert must begin with a program"),
+        (
+            ("--alert", "no data for 5m", "--on-alert", "no-such-program-here"),
+            "--on-alert must begin with a program",
+        ),
         (("--metrics", "nonsense"), "no metric 'nonsense'"),
         (("--metrics", "recall_at(0.5),roc_auk"), "no metric 'roc_auk': did you mean 'roc_auc'"),
         (("--alert", "roc_auk < 0.5"), "'roc_auk < 0.5': no metric 'roc_auk'"),

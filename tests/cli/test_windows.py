@@ -45,7 +45,8 @@ def name(write):
     return write("log.jsonl", log())
 
 
-HOURS = ("--time", "ts", "--pane", "1h", "--time-unit", "s")
+SECONDS = ("--time", "ts", "--time-unit", "s")
+HOURS = (*SECONDS, "--pane", "1h")
 
 
 def test_state_of_windows_is_that_of_a_program(name, call):
@@ -141,7 +142,7 @@ def test_table_has_a_line_for_each_window_and_the_rows_without_labels(name, call
 
 def test_days_and_steps_are_written_briefly(call, write):
     name = write("log.jsonl", log(6000, 6000))
-    done = call("eval", name, *HOURS, "--pane", "1d", "--metrics", "n")
+    done = call("eval", name, *SECONDS, "--pane", "1d", "--metrics", "n")
     assert [line.split()[0] for line in done.out.splitlines()[3:]] == [
         "(all)",
         *(f"2023-11-{day}" for day in range(14, 20)),
@@ -155,7 +156,7 @@ def test_days_and_steps_are_written_briefly(call, write):
 
 def test_only_the_newest_windows_are_in_the_table(call, write):
     name = write("log.jsonl", log(80, 80))
-    done = call("eval", name, *HOURS, "--pane", "1m", "--metrics", "accuracy")
+    done = call("eval", name, *SECONDS, "--pane", "1m", "--metrics", "accuracy")
     assert done.out.endswith("\n\nand 20 earlier windows, which --json has\n")
     assert len(done.out.splitlines()) == 2 + 1 + 1 + 60 + 2
 
@@ -169,9 +170,9 @@ def test_earlier_windows_are_not_computed_for_the_table(write, call, monkeypatch
         return window_of(*counted)
 
     monkeypatch.setattr(window_text, "window_of", noted)
-    assert call("eval", name, *HOURS, "--pane", "1m").code == 0
+    assert call("eval", name, *SECONDS, "--pane", "1m").code == 0
     assert len(computed) == 60
-    assert len(call("eval", name, *HOURS, "--pane", "1m", "--json").json["windows"]) == 80
+    assert len(call("eval", name, *SECONDS, "--pane", "1m", "--json").json["windows"]) == 80
 
 
 @pytest.mark.parametrize(

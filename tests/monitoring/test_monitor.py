@@ -2,8 +2,10 @@
 
 import json
 import pathlib
+import sqlite3
 import sys
 import threading
+from contextlib import closing
 from datetime import date
 from decimal import Decimal
 
@@ -14,6 +16,7 @@ from monitoring.fake_kafka import Kafka as FakeKafka
 from monitoring.memory import Clock, Rows, ServedRows
 
 import streameval as se
+from streameval.errors import InvalidInputError
 from streameval.monitoring.reader import row_to_json
 from streameval.monitoring.unlabelled import Weights
 from streameval.runs.counting import Share
@@ -454,11 +457,12 @@ def test_close_does_nothing_more_when_another_has_closed_meanwhile(start, monkey
         if len(times) == 2:
             return []
         monitor.close()
-        return ["an event"]
+        return [name]
 
     source = Rows(a=[row(0)])
     monitor = start(source, on_alert=print)
-    monitor._delivery.note_committed([("an event", {})])
+    name = f"an event@{monitor._delivery.receivers[0]}"
+    monitor._delivery.note_committed([(name, {})])
     monkeypatch.setattr("streameval.monitoring.outbox.Outbox.flush", closed_by_another)
     monkeypatch.setattr("streameval.monitoring.outbox.Outbox.deliver", lambda *_: [])
     closed = []
@@ -623,6 +627,68 @@ def test_events_that_were_not_delivered_come_again(start, tmp_path):
     got = []
     start(Rows(), on_alert=got.append, **rules).close()
     assert [one["id"] for one in got] == [event.id]
+
+
+@pytest.mark.parametrize("second", ["https://hooks.example.org/a", "cat"])
+def test_receiver_given_twice_is_refused(start, second):
+    with pytest.raises(InvalidInputError, match=r"on_alert.* names the same receiver twice"):
+        start(Rows(), on_alert=[second, print, second])
+
+
+def test_each_of_several_receivers_gets_every_event_on_its_own(start):
+    one, two = [], []
+
+    def refuse(event):
+        raise OSError("down")
+
+    rules = {"alerts": ["accuracy < 0.5, n >= 1"]}
+    monitor = start(Rows(a=[row(0, 0), row(61)]), on_alert=[one.append, refuse], **rules)
+    (event,) = monitor.step().events
+    monitor.close()
+    assert [got["id"] for got in one] == [event.id]
+    # one.append has its own; what was refused goes to the receivers that are new
+    start(Rows(), on_alert=[one.append, two.append, print], **rules).close()
+    assert [got["id"] for got in one] == [event.id]
+    assert [got["id"] for got in two] == [event.id]
+    start(Rows(), on_alert=[one.append, two.append, print], **rules).close()
+    assert [len(one), len(two)] == [1, 1]
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_undelivered_events_of_a_removed_receiver(start, stays):
+    """Receivers that stay had the events; without any, the events wait for the next one."""
+    got = []
+
+    def refuse(event):
+        raise OSError("down")
+
+    rules = {"alerts": ["accuracy < 0.5, n >= 1"]}
+    monitor = start(Rows(a=[row(0, 0), row(61)]), on_alert=[print, refuse], **rules)
+    monitor.step()
+    monitor.close()
+    start(Rows(), on_alert=[print] if stays else None, **rules).close()
+    start(Rows(), on_alert=[print, got.append], **rules).close()
+    assert len(got) == (not stays)
+
+
+def test_undelivered_events_of_an_older_release_go_to_every_receiver(start, tmp_path):
+    def refuse(event):
+        raise OSError("down")
+
+    rules = {"alerts": ["accuracy < 0.5, n >= 1"]}
+    monitor = start(Rows(a=[row(0, 0), row(61)]), on_alert=refuse, **rules)
+    (event,) = monitor.step().events
+    monitor.close()
+    with closing(sqlite3.connect(tmp_path / "ck.db")) as base, base:
+        base.execute("UPDATE outbox SET id = ?", (event.id,))
+        query = "SELECT value FROM meta WHERE name = 'state.monitor'"
+        held = json.loads(base.execute(query).fetchone()[0])
+        del held["receivers"]
+        base.execute("UPDATE meta SET value = ? WHERE name = 'state.monitor'", (json.dumps(held),))
+    one, two = [], []
+    start(Rows(), on_alert=[one.append, two.append], **rules).close()
+    start(Rows(), on_alert=[one.append, two.append], **rules).close()
+    assert [[got["id"] for got in each] for each in (one, two)] == [[event.id], [event.id]]
 
 
 def test_rows_of_any_type_are_kept_as_json(start):
