@@ -94,6 +94,10 @@ class Limit:
         """The direction of the alternatives: below a floor, above a ceiling."""
         return -1.0 if self.is_floor else 1.0
 
+    def is_broken(self, value: float) -> bool:
+        """Whether a value is beyond the limit."""
+        return value < self.value if self.is_floor else value > self.value
+
     def within(self, low: float, high: float) -> float:
         """Return the value, which must lie strictly between two numbers."""
         if not low < self.value < high:
@@ -419,30 +423,40 @@ class Detector:
     ----------
     log_sums : array of shape (32,)
         The logarithm of the sum of each alternative.
-    log_ages : array of shape (32,)
-        The same sums with each run of panes times its number of panes.
+    log_runs : array of shape (32,)
+        The logarithm of the highest product of a run of panes that ends now (Page, 1954).
+    ages : array of shape (32,)
+        How many panes ago that run began: the likeliest change, if the alternative is true.
     """
 
     log_sums: Floats
-    log_ages: Floats
+    log_runs: Floats
+    ages: Floats
 
     @classmethod
     def zero(cls) -> Self:
         """Return the sums before the first pane."""
         nothing = np.full(len(TILTS), -math.inf)
-        return cls(nothing, nothing)
+        return cls(nothing, nothing, np.zeros(len(TILTS)))
+
+    @classmethod
+    def of_means(cls, log_sums: Floats, log_ages: Floats) -> Self:
+        """Read the sums of an older release, which held the mean age of runs and no best run."""
+        with np.errstate(invalid="ignore"):  # -inf both, before the first pane
+            ages = np.rint(np.exp(log_ages - log_sums))
+        return cls(log_sums, log_sums, np.nan_to_num(ages))
 
     def after(self, pane: Statistic, limit: Limit, n_empty: int = 0) -> Self:
         """Advance by a pane, and by the empty panes before it, which do not change the sums."""
-        runs = self.log_sums
-        ages = (
-            self.log_ages if not n_empty else np.logaddexp(self.log_ages, runs + math.log(n_empty))
-        )
         if pane.is_empty:
-            return type(self)(runs, np.logaddexp(ages, runs))
+            return attrs.evolve(self, ages=self.ages + (n_empty + 1.0))
         ratios = pane.log_ratios(limit)
-        sums = next_sums(runs, ratios)
-        return type(self)(sums, np.logaddexp(ages + ratios, sums))
+        goes_on = self.log_runs > 0.0
+        return type(self)(
+            next_sums(self.log_sums, ratios),
+            np.where(goes_on, self.log_runs, 0.0) + ratios,
+            np.where(goes_on, self.ages + n_empty, 0.0) + 1.0,
+        )
 
     @property
     def log_evidence(self) -> float:
@@ -450,9 +464,9 @@ class Detector:
         return float(mixed(self.log_sums))
 
     @property
-    def age(self) -> float:
-        """The number of panes behind the evidence: the mean over runs, weighted by product."""
-        return math.exp(float(mixed(self.log_ages)) - self.log_evidence)
+    def age(self) -> int:
+        """The number of panes from the likeliest change on: of the run with the highest product."""
+        return int(self.ages[self.log_runs.argmax()])
 
 
 def accumulated(panes: Iterable[Statistic], limit: Limit) -> Iterator[float]:

@@ -460,6 +460,10 @@ class Detection(PaneSeries):
     While an alert fires, the detector goes on. The alert is resolved once as many panes as its
     last alarm rests on, three at least, have passed without a further alarm, if the value of
     the metric in all of them together keeps the limit.
+
+    An alarm rests on the panes from the likeliest change on, see `Detector.age`. For shares and
+    means, the value in them is beyond the limit; an area of all of them together need not be, since
+    it ranks their rows against each other, and then the first of them are left out.
     """
 
     OWN = ("sums", "seen", "crossed", "rests_on")
@@ -477,15 +481,16 @@ class Detection(PaneSeries):
     @property
     def sums(self) -> str:
         """The sums of the detector, as text."""
-        sums = np.concatenate([self.detector.log_sums, self.detector.log_ages])
+        sums = np.concatenate(attrs.astuple(self.detector))
         return base64.b64encode(sums.astype("<f8").tobytes()).decode("ascii")
 
     @sums.setter
     def sums(self, text: str) -> None:
         data = base64.b64decode(text)
-        require(len(data) == 16 * len(TILTS), "the sums of an alert")
-        sums = np.frombuffer(data, dtype="<f8").astype(np.float64)
-        self.detector = Detector(*np.split(sums, 2))
+        n_parts, rest = divmod(len(data), 8 * len(TILTS))
+        require(n_parts in (2, 3) and not rest, "the sums of an alert")
+        parts = np.split(np.frombuffer(data, dtype="<f8").astype(np.float64), n_parts)
+        self.detector = Detector(*parts) if n_parts == 3 else Detector.of_means(*parts)
 
     def look(self, span: Span, panes: Panes, now: int) -> Event | None:
         """Go on by a pane, and decide."""
@@ -496,12 +501,13 @@ class Detection(PaneSeries):
         self.seen = span.end
         log_evidence = self.detector.log_evidence
         if log_evidence >= self.log_threshold:
-            self.rests_on = max(round(self.detector.age), _MIN_PANES)
+            n_panes = self.detector.age
+            self.rests_on = max(n_panes, _MIN_PANES)
             self.crossed = span.end
             self.detector = Detector.zero()
             if self.state == "firing":
                 return None
-            return self.found("firing", self._recent(span, panes), now, span.end)
+            return self.found("firing", self._basis(span, panes, n_panes), now, span.end)
         if self.state == "firing":
             return self._resolved(span, panes, now)
         if log_evidence >= self.log_threshold - _NEAR:
@@ -521,14 +527,22 @@ class Detection(PaneSeries):
     def _resolved(self, span: Span, panes: Panes, now: int) -> Event | None:
         if span.end - self.crossed < self.rests_on * self.config.width:
             return None
-        value = self._recent(span, panes)
+        value = self._recent(span, panes, self.rests_on)
         if value.is_empty or self.rule.claim.holds_certainly(value.reading):
             return None
         return self.found("resolved", value, now, span.end)
 
-    def _recent(self, span: Span, panes: Panes) -> _Value:
-        """Read the panes that the last alarm rests on, or as many that follow it."""
-        first = min(span.end - self.rests_on * self.config.width, span.start)
+    def _basis(self, span: Span, panes: Panes, n_panes: int) -> _Value:
+        """Read the panes that an alarm rests on, whose value is beyond the limit."""
+        value = self._recent(span, panes, n_panes)
+        while not self.rule.limit.is_broken(value.reading.value) and n_panes > 1:
+            n_panes -= 1
+            value = self._recent(span, panes, n_panes)
+        return value
+
+    def _recent(self, span: Span, panes: Panes, n_panes: int) -> _Value:
+        """Read the last panes."""
+        first = min(span.end - n_panes * self.config.width, span.start)
         result, start = panes.over(first, span.end, self.value)
         return _read(result, self.rule, start, span.end)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
+import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -109,16 +111,16 @@ def worth(counts: Counts, limit: float, tilt: float) -> float:
 
 
 def evidence(panes: Sequence[Counts | None], limit: float) -> tuple[float, float]:
-    """Sum the worth of all runs that end with the last pane; and the mean of their lengths."""
-    total = lengths = 0.0
+    """Sum the worth of all runs that end with the last pane; and the length of the best one."""
+    total, best = 0.0, (-1.0, 0)
     for tilt in TILTS:
         product = 1.0
         for back, counts in enumerate(reversed(panes), 1):
             if counts is not None:
                 product *= worth(counts, limit, tilt)
                 total += product
-                lengths += back * product
-    return total / len(TILTS), lengths / total if total else math.nan
+                best = max(best, (product, -back))
+    return total / len(TILTS), -best[1]
 
 
 def model_of_evidence(
@@ -134,7 +136,7 @@ def model_of_evidence(
         if amount >= threshold:
             if not firing:
                 yield "firing", end
-            firing, since, crossed, rests_on = True, end, end, max(round(length), 3)
+            firing, since, crossed, rests_on = True, end, end, max(length, 3)
         elif firing and end - crossed >= rests_on:
             recent = [counts for counts in panes[end - rests_on : end] if counts is not None]
             hits, n = sum(h for h, _ in recent), sum(h + m for h, m in recent)
@@ -227,6 +229,88 @@ def test_alarms_are_those_of_evidence_that_begins_again_after_each(panes: list[C
         log_evidence = run.alerts.states()[0].log_evidence
         expected = found.log_evidence if found.n_panes else -math.inf
         assert log_evidence == (expected if math.isfinite(expected) else None)
+
+
+@given(panes=st.lists(COUNTS, min_size=1, max_size=40))
+def test_value_of_an_alarm_is_beyond_the_limit_from_the_likeliest_change_on(
+    panes: list[Counts],
+) -> None:
+    run = Run("recall{country=DE} < 0.6")
+    run.through(*panes)
+    fired = [event for event in run.events if event.state == "firing"]
+    assert all(event.value is not None and event.value < 0.6 for event in fired)
+    for event in fired[:1]:
+        assert isinstance(event.end, int)
+        _, length = evidence(panes[: event.end // PANE], 0.6)
+        assert event.start == event.end - PANE * length
+
+
+def areas(offsets: Sequence[tuple[float, float]], n: int = 400) -> se.Windowed:
+    """Count panes whose scores have an area under the curve, and are moved by a number."""
+    w = se.Windowed(se.PRCurveSketch(scores="real"), pane=PANE)
+    random = np.random.default_rng(3)
+    for number, (area, moved) in enumerate(offsets):
+        labels = np.arange(n) % 2
+        apart = math.sqrt(2.0) * statistics.NormalDist().inv_cdf(area)
+        scores = random.normal(size=n) + apart * labels + moved
+        w.update({"y_true": labels, "y_score": scores, "time": [PANE * number] * n})
+    return w
+
+
+def test_area_of_an_alarm_begins_with_the_drop() -> None:
+    w = areas([(0.9, 0.0)] * 24 + [(0.7, 0.0)] * 3)
+    [event] = Alerts(["roc_auc < 0.8"], w, false_alarms=720).step(w, 27 * PANE)
+    assert event.start == 24 * PANE
+    assert event.value is not None
+    assert event.value < 0.75
+
+
+def test_area_of_an_alarm_is_below_the_limit_if_scores_of_panes_differ() -> None:
+    """Together, the panes of a long drop rank well: scores and the share of positives move."""
+    w = se.Windowed(se.PRCurveSketch(scores="real"), pane=PANE)
+    random = np.random.default_rng(5)
+    for number in range(30):
+        is_high = number % 2
+        labels = (random.random(300) < (0.95 if is_high else 0.05)).astype(np.int64)
+        scores = random.normal(size=300) + 0.9 * labels + 8.0 * is_high
+        w.update({"y_true": labels, "y_score": scores, "time": [PANE * number] * 300})
+    events = Alerts(["roc_auc < 0.8"], w, false_alarms=720).step(w, 30 * PANE)
+    assert w.total().compute().roc_auc > 0.9
+    fired = [event for event in events if event.state == "firing"]
+    assert fired
+    assert all(event.value is not None and event.value < 0.8 for event in fired)
+
+
+@pytest.mark.parametrize("sign", ["<", ">"])
+def test_alarm_reports_the_pane_of_a_known_change(sign: str) -> None:
+    random = np.random.default_rng(11)
+    off = []
+    for _ in range(20):
+        shares = [0.95] * 30 + [0.8] * 30
+        hits = random.binomial(100, shares if sign == "<" else 1.0 - np.array(shares))
+        run = Run(f"recall{{country=DE}} {sign} {0.9 if sign == '<' else 0.1}", false_alarms=10_000)
+        for number, n in enumerate(hits.tolist()):
+            count(run.w, number, [(n, 100 - n)])
+        fired = [event for event in run.step(60) if event.state == "firing"]
+        assert isinstance(fired[0].start, int)
+        off.append(abs(fired[0].start // PANE - 30))
+        assert fired[0].value is not None
+        assert (fired[0].value < 0.9) if sign == "<" else (fired[0].value > 0.1)
+    assert np.mean(np.array(off) <= 2) >= 0.9
+
+
+def test_detector_of_an_older_checkpoint_goes_on() -> None:
+    """It held the mean age of runs where it now holds the best run."""
+    run = Run("recall{country=DE} < 0.9", false_alarms=100_000)
+    run.through(*[(19, 1)] * 5, *[(12, 8)] * 2)
+    stored = run.alerts.to_json()
+    [series] = stored.values()
+    sums, _, ages = np.split(np.frombuffer(base64.b64decode(series["sums"])), 3)
+    old = np.concatenate([sums, sums + np.log(ages)])
+    series["sums"] = base64.b64encode(old.tobytes()).decode()
+    run.alerts = Alerts.restore(run.rules, run.w, stored, **run.options)
+    [event] = run.through((12, 8), first=7)
+    assert (event.start, event.end, event.value) == (50, 80, 0.6)
 
 
 def test_evidence_event_is_of_the_panes_that_it_rests_on() -> None:
