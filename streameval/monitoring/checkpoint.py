@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import zlib
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,9 @@ _ID_BYTES = slice(68, 72)  # of the header of an SQLite file
 _VERSION = 2
 _BUSY_SECONDS = 60
 _PAGE_BYTES = 2**14  # most of a commit is blobs of pending rows; a file keeps the size it has
+_MAX_FREE = 4  # a file may have one page of four free, which later commits fill again
+_GIVEN_BACK = 512  # pages that one commit moves at most; 8 MiB of writing
+_LOG_BYTES = 2**26  # of the write-ahead log, between commits
 _SHOWN = 200
 _LOCK = "-lock"
 _OTHER = "exists and is not a checkpoint; choose another name."
@@ -188,8 +191,11 @@ class Checkpoint:
                     *(target, _BUSY_SECONDS), isolation_level=None, check_same_thread=False
                 )
                 self._base.execute(f"PRAGMA page_size={_PAGE_BYTES}")
+                self._base.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file
                 _prepare(self._base)
+                _compact(self._base)
                 self._base.execute("PRAGMA journal_mode=WAL")
+                self._base.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
                 self._base.execute("PRAGMA synchronous=FULL")
                 self._counted = Pieces(self._base, _COUNTED)
                 self._unlabelled = Pieces(self._base, _UNLABELLED)
@@ -274,6 +280,9 @@ class Checkpoint:
             self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", events)
             state = [(f"state.{name}", _json(value)) for name, value in changes.state.items()]
             self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", [*state, ("number", number)])
+            if _has_much_free(self._base):
+                # `sqlite3` takes one step of a statement without columns, which is one page.
+                self._many("PRAGMA incremental_vacuum(1)", [()] * _GIVEN_BACK)
         self._counted.note_committed()
         self._unlabelled.note_committed()
 
@@ -431,6 +440,26 @@ def _prepare(base: sqlite3.Connection) -> None:
     if _checked_version(base) < _VERSION:
         added = f"{_ADDED_BY_2}PRAGMA user_version = {_VERSION};"
         base.executescript(f"BEGIN IMMEDIATE;{added}COMMIT;")
+
+
+def _compact(base: sqlite3.Connection) -> None:
+    """Rewrite a file of an older release once, so that commits can give free pages back.
+
+    It takes as long as to copy the pages in use, and as much room; without it, the file stays as it
+    is until the next start.
+    """
+    if not base.execute("PRAGMA auto_vacuum").fetchone()[0] and _has_much_free(base):
+        base.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        with suppress(sqlite3.OperationalError):  # the disk is full, or another reads
+            base.execute("VACUUM")
+
+
+def _has_much_free(base: sqlite3.Connection) -> bool:
+    """Whether so many pages are free that it is worth to move others."""
+    free, pages = (
+        base.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count")
+    )
+    return bool(free * _MAX_FREE > pages)
 
 
 def _checked_version(base: sqlite3.Connection) -> int:

@@ -1,6 +1,7 @@
 """The file of a checkpoint: what it refuses, how it grows, who may read it."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from streameval.monitoring.checkpoint import (
     Addition,
     Changes,
     Checkpoint,
+    _compact,
     is_checkpoint,
     read_checkpoint,
     read_numbers,
@@ -372,3 +374,61 @@ def test_file_that_cannot_be_opened_is_no_checkpoint(path, monkeypatch):
 
     monkeypatch.setattr(Path, "open", refuse)
     assert not is_checkpoint(path)
+
+
+def free_share(path):
+    with closing(sqlite3.connect(path)) as base:
+        free, pages = (
+            base.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("freelist_count", "page_count")
+        )
+    return free / pages
+
+
+def test_pages_of_removed_runs_are_given_back(writer, path):
+    runs = {number: bytes(10**6) for number in range(60)}
+    writer.commit(rows_of(1), runs=runs)
+    writer.commit(removed=runs)
+    for _ in range(8):
+        writer.commit()
+    assert free_share(path) <= 0.25
+    writer.commit(runs={100: b"run"})
+    assert writer.checkpoint.load().runs == {100: b"run"}
+    assert writer.checkpoint.load().windowed == rows_of(1)
+
+
+def old_file(path):
+    """Make the file of an older release, most of which is free."""
+    Writer(path).checkpoint.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as base:
+        base.execute("PRAGMA journal_mode=DELETE")
+        base.execute("PRAGMA auto_vacuum=NONE")
+        base.execute("VACUUM")
+        base.execute("INSERT INTO run VALUES (1, zeroblob(1000000), 0)")
+        base.execute("DELETE FROM run")
+    assert free_share(path) > 0.5
+
+
+def test_file_of_an_older_release_is_compacted_once(path):
+    old_file(path)
+    writer = Writer(path)
+    writer.commit(rows_of(1, 2))
+    writer.checkpoint.close()
+    assert free_share(path) <= 0.25
+    with closing(sqlite3.connect(path)) as base:
+        assert base.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+    assert read_checkpoint(path).windowed == rows_of(1, 2)
+
+
+def test_file_that_cannot_be_compacted_goes_on(path):
+    old_file(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM meta").fetchall()
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as base:
+            _compact(base)
+    assert free_share(path) > 0.5
+    writer = Writer(path)
+    writer.commit(rows_of(1))
+    writer.checkpoint.close()
+    assert read_checkpoint(path).windowed == rows_of(1)
