@@ -37,11 +37,11 @@ def _are_same(one: Any, other: Any) -> bool:  # noqa: PLR0911 - one for each typ
     """Compare parts of results; those without an equality of their own by their fields."""
     if one is other:
         return True
-    if isinstance(one, Mapping) and isinstance(other, Mapping) and not isinstance(one, Comparable):
-        items = ((one[key], other[key]) for key in one)
-        return one.keys() == other.keys() and all(_are_same(*pair) for pair in items)
     if type(one) is not type(other):
         return False
+    if isinstance(one, Mapping) and not isinstance(one, Comparable):
+        items = ((one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_are_same(*pair) for pair in items)
     if isinstance(one, np.ndarray):
         return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     if isinstance(one, (tuple, list)):
