@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NoReturn, cast
 
 import attrs
@@ -21,6 +22,7 @@ from streameval.io import FORMATS
 from streameval.monitoring.addresses import ADDRESS
 from streameval.render.text import printable
 from streameval.results.pictures import PICTURES_BY_TASK
+from streameval.runs.counting import Share
 
 __all__ = ["SHELLS", "argument_parser"]
 
@@ -435,7 +437,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help='JSON lines, CSV, TSV or Parquet; a folder, pattern or URL; "-" is stdin',
     )
-    _add_formats(files)
+    _add_formats(files, "or this share of all rows; default 0")
     _add(
         files,
         ("--decimal", (",", "."), "CHARACTER", "the decimal separator of CSV, default a point"),
@@ -467,7 +469,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     _add_output(output, "STATE", "save the state to this file", required=False)
 
 
-def _add_formats(group: argparse._ArgumentGroup) -> None:
+def _add_formats(group: argparse._ArgumentGroup, share: str) -> None:
     _add(
         group,
         ("--format", FORMATS, None, "default: by name or content"),
@@ -481,7 +483,7 @@ def _add_formats(group: argparse._ArgumentGroup) -> None:
         ),
         (
             *("--max-bad", values.count_or_share, "N|P%"),
-            "leave out up to this many bad rows, or this share of all rows; default 0",
+            f"leave out up to this many bad rows, {share}",
         ),
     )
 
@@ -508,8 +510,9 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         "stdin, whose rows can be lost at a restart; kafka://HOST:PORT/TOPIC; "
         "redis://HOST:PORT/DB/STREAM[?field=NAME]",
     )
-    _add_formats(files)
+    _add_formats(files, "or this share of the newest 10,000; default 1%%")
     _add_choice(parser, files, tuple(task for task in TASKS if task != "ranking"))
+    parser.set_defaults(max_bad=Share(Decimal(1)))
     _add(files, *_WATCH_INPUT)
     labels = parser.add_argument_group("labels that arrive later")
     labels.add_argument("--labels", nargs="+", metavar="FILE", help="the files with the labels")

@@ -237,7 +237,10 @@ def _check_widths(options: Options, widths: Sequence[str | int]) -> None:
 
 @contextmanager
 def _heeding_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Let the first signal end the loop after its step, and the second end it at once."""
+    """Let the first signal end the loop after its step, and the second end it at once.
+
+    A hangup, which programs that rotate logs send, ends it only if its output is a terminal.
+    """
     numbers = [signal.SIGINT, signal.SIGTERM]
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -248,6 +251,8 @@ def _heeding_signals(stop: Callable[[], None]) -> Iterator[None]:
         stop()
 
     before = {number: signal.signal(number, heed) for number in numbers}
+    if hasattr(signal, "SIGHUP") and not sys.stdout.isatty():
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         yield
     finally:

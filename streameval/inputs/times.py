@@ -76,6 +76,7 @@ def as_times(value: Any, *, unit: str | None, name: str, warns: bool = True) -> 
         items = array.tolist()
         if not all(isinstance(item, (int, float)) for item in items):
             return _of_items(items, name, warns=warns)
+        _refuse_booleans(items, name)
     return _of_numbers(as_array(value, name=name), unit, name)
 
 
@@ -244,6 +245,14 @@ def _say_naive() -> None:
     if not _Naive.is_said:
         _Naive.is_said = True
         warnings.warn("times as text without an offset are read as UTC", UserWarning, stacklevel=2)
+
+
+def _refuse_booleans(items: list[Any], name: str) -> None:
+    """Refuse True and False, which Python and NumPy count as 1 and 0 among numbers."""
+    for position, item in enumerate(items):
+        if isinstance(item, bool):
+            rule = f"must hold times, got {item!r}"
+            raise InvalidInputError(rule, argument=name, position=position)
 
 
 def _of_numbers(array: npt.NDArray[Any], unit: str | None, name: str) -> Int64Array:

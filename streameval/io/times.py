@@ -80,8 +80,14 @@ class Steps(Labels):
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make an int64 array if every value is an integer."""
+        if any(isinstance(value, bool) for value in values):
+            return None
         array = super().whole(values)
         return None if array is None else as_steps(array, name=_NAME)
+
+    def fault(self, value: Any) -> str | None:
+        """Accept integers, which True and False are not here."""
+        return "an integer" if isinstance(value, bool) else super().fault(value)
 
 
 @attrs.frozen

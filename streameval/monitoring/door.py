@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from streameval.monitoring.recent_bad import RecentBad
 from streameval.monitoring.status import BAD
-from streameval.runs.counting import bad_rows, update_good
+from streameval.runs.counting import Share, bad_rows, update_good
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
@@ -29,14 +30,13 @@ if TYPE_CHECKING:
     from streameval.io import BadRow, Block
     from streameval.io.rows import Parsed
     from streameval.monitoring.log_time import LogTime
-    from streameval.runs.counting import Plan, Share
+    from streameval.runs.counting import Plan
 
 __all__ = ["Door"]
 
 Array = npt.NDArray[Any]
 Times = npt.NDArray[np.int64]
 
-_SHARE_FROM = 1000
 _NOTES = 5
 _WITNESSES = 15
 _NO_LIMIT = 2**63 - 1
@@ -53,7 +53,7 @@ class Door:
     max_ahead : int
         How far event time may be ahead of the clock, in microseconds.
     max_bad : int or Share
-        The number of bad rows that are tolerated.
+        The number of bad rows that are tolerated, or their share of the newest rows.
     counters : Counter
         The counters of the other rows, by reason.
     """
@@ -68,12 +68,21 @@ class Door:
         self._windows = windows
         self._max_ahead = max_ahead
         self._counters = counters
+        self._max_bad = max_bad
         self._bad = BadRows(max_bad)
+        self._recent = RecentBad()
+        self._n_judged = 0
+        self._newest: BadRow | None = None
         self._notes: list[str] = []
 
-    def restore(self) -> None:
-        """Continue from the restored counters."""
-        self._bad.n = sum(self._counters[reason] for reason in BAD)
+    def restore(self, recent: Sequence[Sequence[int]] | None, n_good: int) -> None:
+        """Continue from the restored counters, and from `to_json` if it was stored."""
+        self._bad.n = self._n_judged = sum(self._counters[reason] for reason in BAD)
+        self._recent.restore(recent, n_good + self._bad.n, self._bad.n)
+
+    def to_json(self) -> list[Any]:
+        """Return what a checkpoint stores beside the counters."""
+        return self._recent.to_json()
 
     def waits_for(
         self,
@@ -129,16 +138,17 @@ class Door:
         return batch
 
     def check_share(self, n_good: int) -> None:
-        """Compare bad rows with all rows, once there are enough for a share to be meaningful.
+        """Compare new bad rows with the newest rows, if a share is the limit.
 
         Raises
         ------
         BadDataError
             If there are too many.
         """
-        n_rows = n_good + self._bad.n
-        if n_rows >= _SHARE_FROM and self._bad.first:
-            self._bad.check(n_rows)
+        self._recent.note(n_good + self._bad.n, self._bad.n)
+        if isinstance(self._max_bad, Share) and self._bad.n > self._n_judged:
+            self._recent.check(self._max_bad, self._newest)
+        self._n_judged = self._bad.n
 
     def take_notes(self) -> list[str]:
         """Return those of the first few bad rows that arrived since the last call."""
@@ -148,6 +158,7 @@ class Door:
     def _add(self, rows: Sequence[BadRow]) -> None:
         """Count bad rows, and name the first few."""
         left = max(_NOTES - self._bad.n, 0)
+        self._newest = rows[-1] if rows else self._newest
         self._bad.add(rows)
         self._notes += map(str, rows[:left])
 

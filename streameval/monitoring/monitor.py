@@ -82,7 +82,8 @@ class Monitor:
     max_pending : int
         The max number of waiting predictions; beyond it, no more are read.
     max_bad : int or share
-        The number of bad rows that are tolerated.
+        The number of bad rows that are tolerated over the life of the checkpoint, or their share
+        of the newest rows, at least 10,000; of the first 1,000, as many as of 1,000.
     idle_after, label_idle_after : duration, optional
         How long a partition without new rows delays the others; None for no limit.
     alerts : sequence of str or rule

@@ -257,7 +257,7 @@ class Pipeline:
         self._closing.restore(state)
         self._committed_at = state["committed_at"]
         self._counters.update(state["counters"])
-        self._door.restore()
+        self._door.restore(state.get("recent_bad"), self._n_rows + self._counters["labels"])
         self._intake.restore(state["partitions"], saved.positions)
 
     def _read(self, now: float) -> tuple[int, bool]:
@@ -424,6 +424,7 @@ class Pipeline:
                 "receivers": self._delivery.receivers,
                 "committed_at": now,
                 "counters": dict(self._counters),
+                "recent_bad": self._door.to_json(),
                 "partitions": self._intake.partitions_to_json(),
             },
         }

@@ -200,7 +200,7 @@ def count(
         block.source,
         accumulator,
         parsed.n_rows - len(refused),
-        bad_rows(block, sorted(parsed.faults + refused), plan.advice),
+        bad_rows(block, sorted(parsed.faults + refused), f"{MAYBE_PARTIAL}{plan.advice}"),
         block.taken,
         text,
         [] if plan.unique is None else batch[plan.unique].tolist(),
@@ -246,9 +246,9 @@ def update_good(
     return good, text, [(row_id, _reason(error, plan, block.unit)) for row_id, error in refused]
 
 
-def bad_rows(block: Block, faults: Iterable[Fault], advice: str = "") -> list[BadRow]:
+def bad_rows(block: Block, faults: Iterable[Fault], about_end: str = "") -> list[BadRow]:
     """List the rows of a block that cannot be counted; the last one may be incomplete."""
-    more = f"; {block.unended}{MAYBE_PARTIAL}{advice}" if block.unended else ""
+    more = f"; {block.unended}{about_end}" if block.unended else ""
     return [
         BadRow(block.source, block.unit, row_id, f"{reason}{more}") for row_id, reason in faults
     ]

@@ -295,7 +295,7 @@ def look_ahead(
             return rows, chain(seen, blocks)
         others = others or list(map(Fields, islice(block.rows(names), _FIRST_ROWS)))
         faults = block.parse(()).faults
-        bad.add(bad_rows(block, faults, advice))
+        bad.add(bad_rows(block, faults, f"{MAYBE_PARTIAL}{advice}"))
         if not faults and not others:
             seen.pop()
         if len(seen) >= _MAX_SEEN and (others or isinstance(max_bad, Share)):

@@ -1,5 +1,6 @@
 """`streameval watch`: the command, what it prints, and how it ends."""
 
+import gzip
 import io
 import json
 import os
@@ -518,6 +519,23 @@ def test_table_is_wiped_before_something_is_told(watch, log, monkeypatch, on_a_t
     assert done.out.count("F\x1b[J") == 2
 
 
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_half_line_before_a_rotation_is_one_bad_row(watch, log, is_packed):
+    assert watch(log, "--once").code == 0
+    rotated = log.with_name(f"{log.name}.1")
+    with log.open("a") as file:
+        file.write('{"y_tr')
+    log.rename(rotated)
+    log.write_bytes(rotated.read_bytes().splitlines(keepends=True)[0])
+    if is_packed:
+        rotated.with_name(f"{rotated.name}.gz").write_bytes(gzip.compress(rotated.read_bytes()))
+        rotated.unlink()
+    done = watch(log, "--once")
+    assert (done.code, "151 rows" in done.out) == (0, True)
+    assert re.search(r"log\.jsonl\.1(\.gz)?, line 151: not JSON", done.err)
+    assert "being written" not in done.err
+
+
 def test_quiet_prints_nothing(watch, log, monkeypatch):
     ended_after(monkeypatch, 2, Monitor.stop)
     done = watch(log, "--quiet")
@@ -548,6 +566,19 @@ def test_address_that_cannot_be_served_at_is_named(watch, log):
     done = watch(log, "--serve", "nowhere/x")
     assert done.code == 2
     assert "--serve must be HOST:PORT, such as 127.0.0.1:8765, got 'nowhere/x'." in done.err
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no hangup here")
+def test_hangup_of_a_program_that_rotates_logs_is_ignored(watch, log, monkeypatch):
+    before = signal.getsignal(signal.SIGHUP)
+
+    def hang_up(monitor):
+        signal.raise_signal(signal.SIGHUP)
+        ended_after(monkeypatch, 2, Monitor.stop)
+
+    ended_after(monkeypatch, 1, hang_up)
+    assert watch(log).code == 0
+    assert signal.getsignal(signal.SIGHUP) == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

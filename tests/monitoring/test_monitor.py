@@ -17,6 +17,7 @@ from monitoring.memory import Clock, Rows, ServedRows
 
 import streameval as se
 from streameval.errors import InvalidInputError
+from streameval.monitoring.door import Door
 from streameval.monitoring.reader import row_to_json
 from streameval.monitoring.unlabelled import Weights
 from streameval.runs.counting import Share
@@ -323,15 +324,45 @@ def test_too_many_bad_rows_stop_the_monitor_over_restarts(start):
         assert monitor.windowed.n == 2
 
 
-def test_share_of_bad_rows_means_something_from_a_thousand_rows_on(start):
-    source = Rows(a=[row(0), "{"])
+def test_share_of_bad_rows_is_that_of_a_thousand_at_first(start):
+    source = Rows(a=[row(0), *["{"] * 10])
     with start(source, max_bad=Share(Decimal(1))) as monitor:
         monitor.step()
-        source.add("a", *[row(at // 20) for at in range(500)], *["{"] * 20)
-        monitor.step()
-        source.add("a", *[row(at // 20) for at in range(500)])
-        with pytest.raises(se.BadDataError, match="21 of 1,022 rows are bad"):
+        source.add("a", row(1), "}")
+        with pytest.raises(se.BadDataError, match=r"13: .* 11 of the last 13 rows are bad; .*1%"):
             monitor.step()
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_share_of_bad_rows_is_that_of_the_newest_rows(start, restarts):
+    source, tenth = Rows(a=[row(0)]), [*[row(0)] * 990, *["{"] * 10]
+    limit = Share(Decimal(1))
+    for _ in range(30):
+        with start(source, max_bad=limit) as monitor:
+            monitor.step()
+            for _ in range(1 if restarts else 30):
+                source.add("a", *tenth)
+                monitor.step()
+        if not restarts:
+            break
+    source.add("a", *["{"] * 2)
+    for _ in range(2):
+        with (
+            start(source, max_bad=limit) as monitor,
+            pytest.raises(se.BadDataError, match=r"102 of the last 10,002 rows are bad; "),
+        ):
+            monitor.step()
+
+
+def test_share_of_bad_rows_forgets_those_of_an_older_checkpoint(start, monkeypatch):
+    source = Rows(a=[row(0), *["{"] * 10])
+    with monkeypatch.context() as older:
+        older.setattr(Door, "to_json", lambda _: None)
+        with start(source, max_bad=10) as monitor:
+            monitor.step()
+    source.add("a", *["{"] * 10)
+    with start(source, max_bad=Share(Decimal(1))) as monitor:
+        assert monitor.step().n_rows == 0
 
 
 def test_only_the_first_bad_rows_are_named(start):

@@ -152,6 +152,8 @@ BAD: dict[str, tuple[Any, str | None, str]] = {
     "what is no array": (Unreadable(), "s", "must be an array: no array"),
     "a matrix": (np.zeros((2, 2)), "s", r"shape \(n,\)"),
     "booleans": (np.array([True]), "s", "dtype bool"),
+    "a boolean among numbers": ([1.7e9, True], "s", "must hold times, got True at position 1"),
+    "booleans in a list": ([True], "s", "must hold times, got True at position 0"),
 }
 
 
