@@ -16,6 +16,7 @@ from streameval.io import (
     integer_or_text,
 )
 from streameval.io.columns import objects, what_is_wrong
+from streameval.io.times import Steps, Times
 
 KINDS = [
     Numbers(),
@@ -157,6 +158,9 @@ def test_integer_or_text_leaves_thousands_of_digits():
             10**400,
             "`p` must be true or false, or 1 or 0, got 1" + "0" * 17 + "..." + "0" * 19,
         ),
+        (Steps(), True, "`p` must be an integer, got True"),
+        (Steps(), 7, None),
+        (Times("s"), True, '`p` must be a time in ISO 8601, or a number in "s", got True'),
         (Lists(Numbers(), "numbers"), None, "`p` is missing"),
         (Lists(Numbers(), "numbers"), 3, "`p` must be a list of numbers, got 3"),
         (Lists(Numbers(), "numbers"), [1, None], "`p` must be a list of numbers, got [1, None]"),
@@ -172,6 +176,12 @@ def test_what_is_wrong_names_field_rule_and_value(kind, value, message):
 )
 def test_label_is_short_text_that_utf8_can_say(label, fits):
     assert (Labels(integers=False).fault(label) is None) is fits
+
+
+@pytest.mark.parametrize("kind", [Steps(), Times("s")])
+@pytest.mark.parametrize("values", [[1_700_000_000, True], [False]])
+def test_booleans_are_no_points_in_time(kind, values):
+    assert kind.whole(values) is None
 
 
 def test_what_is_wrong_shortens_a_long_value():
