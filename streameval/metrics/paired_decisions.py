@@ -166,7 +166,7 @@ class Decisions:
     def _variances(self) -> tuple[float, float]:
         """The linear variance of the difference, and that of one disagreement of each true class.
 
-        nan where a metric is undefined.
+        nan where a metric is undefined, or depends on none of the rows that have been counted.
         """
         if math.isnan(self.difference) or not self.counts_a.n:
             return math.nan, math.nan
@@ -180,7 +180,8 @@ class Decisions:
         n_wrong = len(square) - 1
         both_right = square[classes, classes, classes]
         unit = (a_alone.sum(axis=1) + b_alone.sum(axis=1)) / 2.0 - both_right
-        return math.fsum((self.joint * square).ravel()), math.fsum(unit / n_wrong)
+        variances = math.fsum((self.joint * square).ravel()), max(math.fsum(unit / n_wrong), 0.0)
+        return variances if any(variances) else (math.nan, math.nan)
 
     def _value(self, counts: LabelCounts) -> float:
         value: float = TABLE[self.name].value(counts)

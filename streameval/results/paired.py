@@ -71,7 +71,7 @@ class PairedResult(Result):
     precision_a                     0.6667
     precision_b                     1.0000
     precision_difference           -0.3333
-    precision_pvalue                0.2207
+    precision_pvalue                0.4239
     recall_a                        0.6667
     recall_b                        0.6667
     recall_difference               0.0000
@@ -79,23 +79,23 @@ class PairedResult(Result):
     specificity_a                   0.5000
     specificity_b                   1.0000
     specificity_difference         -0.5000
-    specificity_pvalue              0.1573
+    specificity_pvalue              1.0000
     f_score_a                       0.6667
     f_score_b                       0.8000
     f_score_difference             -0.1333
-    f_score_pvalue                  0.3018
+    f_score_pvalue                  0.5321
     balanced_accuracy_a             0.5833
     balanced_accuracy_b             0.8333
     balanced_accuracy_difference   -0.2500
-    balanced_accuracy_pvalue        0.1573
+    balanced_accuracy_pvalue        0.4256
     matthews_corrcoef_a             0.1667
     matthews_corrcoef_b             0.6667
     matthews_corrcoef_difference   -0.5000
-    matthews_corrcoef_pvalue        0.1643
+    matthews_corrcoef_pvalue        0.4267
     cohen_kappa_a                   0.1667
     cohen_kappa_b                   0.6154
     cohen_kappa_difference         -0.4487
-    cohen_kappa_pvalue              0.2166
+    cohen_kappa_pvalue              0.4408
     roc_auc_a                       0.8333
     roc_auc_b                       0.6667
     roc_auc_difference              0.1667

@@ -647,3 +647,10 @@ def test_asking_for_one_measure_does_not_compute_the_others(
     )
     assert result.value("log_loss_difference") == result.value("log_loss_difference")
     assert asked == ["log_loss"]
+
+
+def test_one_row_that_says_nothing_of_chance_has_no_interval() -> None:
+    paired = se.Paired(classes=["ham", "spam", ""], measures=["precision"])
+    result = paired.update(["spam"], ["spam"], [""]).compute()
+    assert result.read("precision_difference").value > 0.0
+    assert math.isnan(result.read("precision_pvalue").value)
