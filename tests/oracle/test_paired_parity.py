@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from profiles import quick_cases
+from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
 from sklearn.metrics import (
     accuracy_score,
@@ -171,10 +172,12 @@ def test_interval_of_a_difference_equals_its_oracle(measure: str) -> None:
             each = loss(truth, a) - loss(truth, b)
             middle, deviation = each.mean(), each.std(ddof=1) / math.sqrt(len(each))
         found = result.confidence(f"{measure}_difference", level=0.8)
-        expected = np.full(2, math.nan)
         if deviation > 0:
-            expected = norm.interval(0.8, middle, deviation)
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), f"seed {seed}"
+            expected = np.array(norm.interval(0.8, middle, deviation))
+        else:  # Wilson's interval of 0 of n, of the distance to either end of the range
+            n, z = min(np.bincount(truth, minlength=2)), norm.isf(0.1)
+            expected = middle + (np.array([-1.0, 1.0]) - middle) * z**2 / (n + z**2)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12), f"seed {seed}"
 
 
 def predicted(seed: int) -> Rows:
@@ -271,18 +274,30 @@ def decided(seed: int) -> Rows:
     return truth, a, b
 
 
-def linear_deviation(metric: Callable[..., float], *rows: np.ndarray) -> float:
-    """The delta method's deviation of a difference: the effect of a little more of each row."""
-    step, variance = 1e-5, 0.0
+def linear_variances(metric: Callable[..., float], *rows: np.ndarray) -> tuple[float, float]:
+    """The delta method's variance of a difference, and that of one disagreement of each class.
+
+    A derivative is the effect of a little more of one kind of row. A disagreement is a row of a
+    true class on which one model alone is right, either with the same chance, and the other one
+    takes it for any other class.
+    """
+    step = 1e-5
     cells, counts = np.unique(np.stack(rows, axis=1), axis=0, return_counts=True)
-    truth, a, b = cells.T
-    for own, count in zip(np.eye(len(cells)), counts, strict=True):
-        ends = []
+
+    def effect(*cell: int) -> float:
+        (truth, a, b), ends = np.vstack([cells, cell]).T, []
         for by in (step, -step):
-            weights = counts + by * own
+            weights = np.append(counts, by)
             ends.append(metric(truth, a, weights) - metric(truth, b, weights))
-        variance += count * ((ends[0] - ends[1]) / (2 * step)) ** 2
-    return math.sqrt(variance)
+        return (ends[0] - ends[1]) / (2 * step)
+
+    variance = sum(count * effect(*cell) ** 2 for cell, count in zip(cells, counts, strict=True))
+    of_one = sum(
+        (effect(own, own, other) ** 2 + effect(own, other, own) ** 2) / 2
+        for own in range(K)
+        for other in set(range(K)) - {own}
+    )
+    return float(variance), of_one / (K - 1)
 
 
 @pytest.mark.parametrize("name", DECIDED)
@@ -298,17 +313,28 @@ def test_decisions_of_two_models_equal_their_oracle(name: str) -> None:
         assert found == pytest.approx(expected, rel=1e-12, abs=1e-13), f"seed {seed}"
 
 
+def least_root(reach: Callable[[float], float], distance: float) -> float:
+    return float(brentq(lambda z: reach(z) - distance, 0.0, 1e3, xtol=1e-13))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DECIDED)
-def test_test_of_decisions_equals_the_delta_method_of_finite_differences(name: str) -> None:
+def test_test_of_decisions_equals_that_of_finite_differences(name: str) -> None:
     for seed in range(quick_cases(4, least=2)):
         rows = decided(seed)
         result = se.Paired(K, measures=[name]).update(*rows).compute()
-        deviation = linear_deviation(DECIDED[name], *rows)
+        variance, of_one = linear_variances(DECIDED[name], *rows)
         difference = result.value(f"{name}_difference")
-        expected = two_sided(difference, deviation)
-        assert result.value(f"{name}_pvalue") == pytest.approx(expected, rel=1e-5), f"seed {seed}"
-        low, high = result.confidence(f"{name}_difference")
-        assert low < difference < high
-        # of many rows Wilson's interval is about as wide as that of a normal mean
-        assert (high - low) / (2 * 1.96 * deviation) == pytest.approx(1.0, abs=0.15)
+
+        def reach(z: float, variance: float = variance, of_one: float = of_one) -> float:
+            return math.sqrt(z**2 * variance + z**4 * of_one)
+
+        z = least_root(reach, abs(difference))
+        expected = pytest.approx(2 * float(norm.sf(z)), rel=1e-5)
+        assert result.value(f"{name}_pvalue") == expected, f"seed {seed}"
+        most = 2.0 if name in ("matthews_corrcoef", "cohen_kappa") else 1.0
+        ends = [difference - reach(norm.isf(0.025)), difference + reach(norm.isf(0.025))]
+        found = result.confidence(f"{name}_difference")
+        assert found == pytest.approx(np.clip(ends, -most, most), rel=1e-5), f"seed {seed}"
+        # of many rows the interval is about as wide as that of a normal mean
+        assert (found[1] - found[0]) / (2 * 1.96 * math.sqrt(variance)) < 1.15
