@@ -61,6 +61,7 @@ def test_what_rows_say_is_what_their_cells_say(drawn: tuple[Any, Scale, Any]) ->
     scores, scale, positive = drawn
     of_rows = CellTable(SortedRows.of(scores, scale, positive), scale)
     of_cells = CellTable(of_rows.cells, scale)
+    assert of_rows == of_cells != of_rows.cells
     one, other = of_rows.outcomes(), of_cells.outcomes()
     assert (one.n_pos, one.n_neg) == (other.n_pos, other.n_neg)
     assert min(one.max_size, other.max_size) == len(of_cells.lo)
