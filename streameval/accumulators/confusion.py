@@ -102,9 +102,11 @@ class ConfusionAccumulator(
 
     Notes
     -----
-    Counts are exact up to 2**63 - 1, and weights to 2**-63. An update of n rows costs O(n);
-    the state holds K * K cells and top_k * K more. ``measures=["samples"]`` adds 16 bytes for each
-    combination of hits, false positives, misses and correct rejections of an example.
+    Counts are exact up to 2**63 - 1, and weights to 2**-63. An update of n rows costs O(n), or
+    O(n * K) for scores, whatever `top_k` is: small batches are counted into the matrix together.
+    The state holds K * K cells of 8 bytes and top_k * K more. ``measures=["samples"]`` adds
+    16 bytes for each combination of hits, false positives, misses and correct rejections of an
+    example.
 
     Examples
     --------
@@ -263,6 +265,8 @@ class ConfusionAccumulator(
             return None
         rows = len(y_true)
         if rows > reader.capacity // 2:
+            if reader.reads_credit:
+                return None
             return self._counted_large(held, y_true, y_pred, sample_weight, reader)
         has_capacity = block is not None and held.used + rows <= block.capacity
         if has_capacity or rows > reader.capacity:
@@ -314,13 +318,10 @@ class ConfusionAccumulator(
         if self._config.is_open:
             return self._update_observed(y_true, y_pred, sample_weight)
         decided = read_decided(y_true, y_pred, sample_weight, self._config)
-        rows, credit, known = decided.rows, decided.credit, decided.known
-        if credit is None and known is None:
+        rows, known = decided.credited, decided.known
+        if known is None:
             return self._append(rows)
         weights, (truth, prediction) = rows.unequal_weights, rows.columns
-        if credit is not None:
-            of_classes = cast("type[MatrixCounts]", self._state_type(self._config))
-            return self._absorb(of_classes.of(truth, prediction, credit, weights, self._config))
         counts = cast("type[MultilabelCounts]", self._state_type(self._config))
         return self._absorb(counts.of(truth, prediction, known, weights, self._config))
 
@@ -349,8 +350,12 @@ class ConfusionAccumulator(
         return self._absorb(ObservedCounts.of(observed, truth, prediction, weights))
 
     def _count(self, rows: Rows) -> ConfusionCounts:
-        config, (truth, prediction) = self._config, rows.columns
+        config, (truth, prediction, *_) = self._config, rows.columns
         weights: WeightArray | None = rows.unequal_weights
+        credit = _credit_of(rows)
+        if credit is not None:
+            of_classes = cast("type[MatrixCounts]", self._state_type(config))
+            return of_classes.of(truth, prediction, credit, weights, config)
         if rows.dictionary is not None:
             return _count_observed(truth, prediction, weights, rows.dictionary)
         counts = self._tallied
@@ -358,7 +363,7 @@ class ConfusionAccumulator(
             return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
         if config.multilabel:
             truth, prediction = truth.view(np.bool_), prediction.view(np.bool_)
-        if config.measures:  # for "samples"; rows of scores for "top_k" are counted at once
+        if config.measures:  # for "samples"; rows for "top_k" have credit
             return ExampleCounts.of(truth, prediction, None, weights, config)
         if config.multilabel:
             return MultilabelCounts.of(truth, prediction, None, weights, config)
@@ -371,6 +376,7 @@ class ConfusionAccumulator(
         counts = self._tallied
         if (
             counts is None
+            or _credit_of(rows) is not None
             or rows.dictionary is not None
             or rows.unequal_weights is not None
             or state.n.whole.item() + rows.size > MAX_TOTAL
@@ -396,7 +402,9 @@ class ConfusionAccumulator(
         return code_capacity(2 if is_wide else n_classes, n_classes if is_wide else 1)
 
     def _block(self, rows: Rows, capacity: int) -> Block:
-        reader = None if rows.dictionary is not None else FastReader.under(self._config)
+        reader, has_credit = None, _credit_of(rows) is not None
+        if rows.dictionary is None:
+            reader = FastReader.under(self._config, reads_credit=has_credit)
         return super()._block(rows, capacity) if reader is None else CodeBlock.of(reader)
 
     def _sum_all(self, states: Iterable[ConfusionCounts]) -> ConfusionCounts:
@@ -417,19 +425,20 @@ class ConfusionAccumulator(
         if config.multilabel or y_true.ndim != 1:
             return None
         decided = read_decided(y_true, as_vector(y_pred), weights, config)
-        return decided.rows if decided.credit is None else None
+        return decided.credited
 
     @classmethod
     def _count_groups(
         cls, config: ConfusionConfig, rows: Rows, groups: Any, n_groups: int
     ) -> Mapping[str, Stack] | None:
         weights = rows.unequal_weights
-        if config.multilabel or n_groups * config.n_classes**2 > _MAX_CELLS:
+        is_matrix = cls._state_type(config) is MatrixCounts
+        if not is_matrix or n_groups * config.n_classes**2 > _MAX_CELLS:
             return None
         if weights is not None and not are_whole(weights):
             return None
-        truth, prediction = rows.columns
-        return MatrixCounts.of_groups(truth, prediction, weights, groups, n_groups, config)
+        (truth, prediction, *_), credit = rows.columns, _credit_of(rows)
+        return MatrixCounts.of_groups(truth, prediction, credit, weights, groups, n_groups, config)
 
     @classmethod
     def _state_type(cls, config: ConfusionConfig) -> type[ConfusionCounts]:
@@ -438,6 +447,11 @@ class ConfusionAccumulator(
         if config.measures:
             return TopKCounts
         return ObservedCounts if config.is_open else MatrixCounts
+
+
+def _credit_of(rows: Rows) -> Array | None:
+    """Return the codes of the credit of rows, if they are a third column."""
+    return rows.columns[2] if len(rows.columns) > 2 else None
 
 
 def _read_side(value: Any, read: Callable[..., Array], *, name: str) -> Any:

@@ -35,7 +35,7 @@ from streameval.inputs.arrays import (
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import Label, code_of, encode, is_ignored, present
 from streameval.inputs.text_columns import MIN_ROWS, coded_texts
-from streameval.states.confusion import MatrixCounts, MultilabelCounts, TopKCredit
+from streameval.states.confusion import MatrixCounts, MultilabelCounts, credit_dtype
 
 __all__ = [
     "CodeBlock",
@@ -75,15 +75,21 @@ class Decided:
     ----------
     rows : Rows
         The codes of true and predicted classes; or for multilabel, what is present of (n, K).
-    credit : TopKCredit, optional
-        The credit of each row for top-k accuracy; None if every hit has full credit.
-        known : bool array, shape (n, K), optional
+    credit : int array, shape (n,), optional
+        The codes of the credit for top-k accuracy; None if hits alone have credit, and full.
+    known : bool array, shape (n, K), optional
         Which labels of a multilabel batch count; None if all do.
     """
 
     rows: Rows
-    credit: TopKCredit | None = None
+    credit: Array | None = None
     known: Mask | None = None
+
+    @property
+    def credited(self) -> Rows:
+        """The rows, with the codes of the credit as a third column if there are any."""
+        rows, credit = self.rows, self.credit
+        return rows if credit is None else Rows((*rows.columns, credit), rows.weights)
 
 
 def read_decided(
@@ -107,10 +113,11 @@ def read_decided(
     if ignored is not None:
         kept = ~ignored
         truth, prediction = truth[kept], prediction[kept]
-        credit = None if credit is None else credit.select(kept)
+        credit = None if credit is None else credit[kept]
         weights = None if weights is None else weights[kept]
     dtypes = code_dtypes(config.n_classes)
     codes = (part.astype(dtype) for part, dtype in zip((truth, prediction), dtypes, strict=True))
+    credit = None if credit is None else credit.astype(credit_dtype(config))
     return Decided(Rows(tuple(codes), weights), credit)
 
 
@@ -201,9 +208,7 @@ def code_capacity(n_codes: int, columns: int) -> int:
     return min(max(_MIN_CAPACITY, n_codes**2 // 4), _MAX_CAPACITY)
 
 
-def _decide(
-    y_pred: Array, truth: Codes, config: ConfusionConfig
-) -> tuple[Codes, TopKCredit | None]:
+def _decide(y_pred: Array, truth: Codes, config: ConfusionConfig) -> tuple[Codes, Array | None]:
     """Decide the predicted class of each row over a fixed set of classes.
 
     Parameters
@@ -217,8 +222,8 @@ def _decide(
     -------
     prediction : int64 array, shape (n,)
         The code of each predicted class.
-    credit : TopKCredit, optional
-        The credit of each row for top-k accuracy; None if every hit has full credit.
+    credit : int64 or bool array, shape (n,), optional
+        The codes of the credit for top-k accuracy; None if hits alone have credit, and full.
     """
     if not _holds_scores(y_pred, config):
         return _decide_by_label(y_pred, len(truth), config), None
@@ -312,6 +317,10 @@ class FastReader:
         The shape of the codes of one row.
     codes : int
         How many codes there are.
+    dtypes : tuple of dtype
+        The types of the codes of truth and prediction, and if it `reads_credit` of its codes.
+    reads_credit : bool
+        Whether the credit of a row is a third code. If not, rows with tied scores are unusual.
     labels : mapping of dtype to dtype
         The dtype in which to view integers so that no negative integer is below `codes`.
     reads_labels : bool
@@ -337,6 +346,8 @@ class FastReader:
     config: ConfusionConfig
     columns: tuple[int, ...]
     codes: int
+    dtypes: tuple[DType, ...]
+    reads_credit: bool
     labels: Mapping[DType, DType]
     reads_labels: bool
     reads_rows: bool
@@ -350,11 +361,13 @@ class FastReader:
 
     @staticmethod
     @functools.lru_cache(maxsize=64)
-    def under(config: ConfusionConfig) -> FastReader | None:
-        """Read a configuration; None if every batch takes the general path under it."""
-        if config.is_open or config.ignore_label is not None or config.top_k > 1:
-            return None
-        if config.measures:
+    def under(config: ConfusionConfig, *, reads_credit: bool = False) -> FastReader | None:
+        """Read a configuration; None if every batch takes the general path under it.
+
+        It always reads credit for several best scores, and else on demand.
+        """
+        reads_credit = reads_credit or config.top_k > 1
+        if config.is_open or config.ignore_label is not None or "samples" in config.measures:
             return None
         is_numbered = config.multilabel or isinstance(config.fixed_classes, int)
         are_texts = not is_numbered and isinstance(config.labels[0], str)
@@ -367,12 +380,16 @@ class FastReader:
         at_least = not config.is_binary or bool(config.positive_position)
         lowest, highest = config.score_range
         has_doubt = not config.multilabel and not 0 < config.threshold <= 1
+        reads_labels = not has_doubt and not config.from_scores and config.top_k == 1
+        dtypes = code_dtypes(codes)
         return FastReader(
             config=config,
             columns=(columns,) if config.multilabel else (),
             codes=codes,
+            dtypes=(*dtypes, credit_dtype(config)) if reads_credit else dtypes,
+            reads_credit=reads_credit,
             labels=_unsigned_views(codes) if is_numbered else {},
-            reads_labels=not has_doubt and not config.from_scores,
+            reads_labels=reads_labels,
             reads_rows=takes_scores and not decides,
             cuts=_cuts(config, at_least) if takes_scores and decides else {},
             lowest=lowest,
@@ -388,7 +405,14 @@ class FastReader:
         rows = y_true.shape[:1]
         return rows == y_pred.shape[:1] and rows not in ((), (0,))
 
-    def read(self, y_true: Array, y_pred: Array, truth: Array, prediction: Array) -> bool:
+    def read(
+        self,
+        y_true: Array,
+        y_pred: Array,
+        truth: Array,
+        prediction: Array,
+        credit: Array | None = None,
+    ) -> bool:
         """Write the codes of a batch; False if it is unusual, or of another shape."""
         if not self._read_labels(y_true, truth):
             return False
@@ -403,15 +427,18 @@ class FastReader:
             reaches(y_pred, threshold, prediction)
             return True
         if y_pred.dtype.kind == "f":
-            return self._read_rows(y_pred, prediction)
-        return self.reads_labels and self._read_labels(y_pred, prediction)
+            return self._read_rows(y_pred, truth, prediction, credit)
+        is_read = self.reads_labels and self._read_labels(y_pred, prediction)
+        if is_read and credit is not None:
+            credit[...] = truth == prediction
+        return is_read
 
     def codes_of(self, y_true: Array, y_pred: Array) -> tuple[Array, ...] | None:
         """Return the codes of a batch; None if it is unusual."""
         if not self.fits(y_true, y_pred):
             return None
         shape = (len(y_true), *self.columns)
-        codes = tuple(np.empty(shape, dtype) for dtype in code_dtypes(self.codes))
+        codes = tuple(np.empty(shape, dtype) for dtype in self.dtypes)
         return codes if self.read(y_true, y_pred, *codes) else None
 
     def read_one(self, y_true: Array, y_pred: Array) -> tuple[int, int] | None:
@@ -474,12 +501,17 @@ class FastReader:
         known: Any = self.texts
         return np.fromiter(map(known.__getitem__, texts), np.intp, len(texts))
 
-    def _read_rows(self, scores: Array, codes: Array) -> bool:
-        wanted = self.reads_rows and scores.shape == (len(codes), self.codes)
+    def _read_rows(
+        self, scores: Array, truth: Array, prediction: Array, credit: Array | None
+    ) -> bool:
+        wanted = self.reads_rows and scores.shape == (len(truth), self.codes)
         if not wanted or scores.dtype not in (np.float32, np.float64) or _has_nan(scores):
             return False
+        if credit is not None:
+            prediction[...], credit[...] = highest_scores(scores, truth, self.config.top_k)
+            return True
         highest, has_ties = first_highest(scores)
-        codes[...] = highest
+        prediction[...] = highest
         return not has_ties
 
 
@@ -490,20 +522,20 @@ class CodeBlock(Block):
     allocations. Nothing else uses it.
     """
 
-    __slots__ = ("prediction", "reader", "truth")
+    __slots__ = ("credit", "prediction", "reader", "truth")
 
     reader: FastReader
     truth: Array
     prediction: Array
+    credit: Array | None
 
     @classmethod
     def of(cls, reader: FastReader) -> Self:
         """Make an empty block for what a reader writes."""
         shape = (reader.capacity + reader.piece, *reader.columns)
-        block = cls(
-            tuple(np.empty(shape, dtype) for dtype in code_dtypes(reader.codes)), reader.capacity
-        )
-        block.reader, (block.truth, block.prediction) = reader, block.columns
+        block = cls(tuple(np.empty(shape, dtype) for dtype in reader.dtypes), reader.capacity)
+        block.reader, (block.truth, block.prediction, *credit) = reader, block.columns
+        block.credit = credit[0] if credit else None
         return block
 
     def read(self, y_true: Array, y_pred: Array, start: int) -> int:
@@ -511,8 +543,8 @@ class CodeBlock(Block):
 
         0 if it does not fit, is empty, or is unusual.
         """
-        size = y_true.size
-        if size == 1 == y_pred.size and y_true.ndim == 1 == y_pred.ndim:
+        size, credit = y_true.size, self.credit
+        if size == 1 == y_pred.size and y_true.ndim == 1 == y_pred.ndim and credit is None:
             codes = self.reader.read_one(y_true, y_pred) if start < self.capacity else None
             if codes is not None:
                 self.truth[start], self.prediction[start] = codes
@@ -523,8 +555,9 @@ class CodeBlock(Block):
         if end > self.capacity:
             return 0
         rows = slice(start, end)
-        is_read = self.reader.read(y_true, y_pred, self.truth[rows], self.prediction[rows])
-        return end if is_read else 0
+        truth, prediction = self.truth[rows], self.prediction[rows]
+        credit = None if credit is None else credit[rows]
+        return end if self.reader.read(y_true, y_pred, truth, prediction, credit) else 0
 
     def tally(self, y_true: Array, y_pred: Array) -> Tally | None:
         """Count a large batch piece by piece; None if it is unusual."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval.states.confusion import TopKCredit
+from streameval.states.confusion import credit_codes
 
 __all__ = ["first_highest", "highest_scores"]
 
@@ -16,10 +16,13 @@ Scores = npt.NDArray[np.floating[Any]]
 
 _FEW_CLASSES = 32
 _MANY_ROWS = 512
+_SHORT_ROW = 64  # scores
 _BLOCK = 2**17  # scores in a block: with what is made from them they stay in the L2 cache
 
 
-def highest_scores(scores: Scores, truth: Codes, k: int) -> tuple[Codes, TopKCredit | None]:
+def highest_scores(
+    scores: Scores, truth: Codes, k: int
+) -> tuple[Codes, Codes | npt.NDArray[np.bool_]]:
     """Find the first class with the highest score of each row, and the credit of the true one.
 
     Scores are compared in their own dtype: widening would keep their order and ties.
@@ -28,7 +31,7 @@ def highest_scores(scores: Scores, truth: Codes, k: int) -> tuple[Codes, TopKCre
     ----------
     scores : float array, shape (n, K)
         Without NaN.
-    truth : int64 array, shape (n,)
+    truth : int array, shape (n,)
         The column of the true class.
     k : int
         The number of highest scores that earn credit.
@@ -36,31 +39,53 @@ def highest_scores(scores: Scores, truth: Codes, k: int) -> tuple[Codes, TopKCre
     Returns
     -------
     prediction : int64 array, shape (n,)
-    credit : TopKCredit, optional
-        None if every hit earns full credit and nothing else any: for k = 1 without ties.
+    credit : int64 or bool array, shape (n,)
+        The codes of `credit_codes`, or truth values if they are 0 and 1, as without ties.
     """
+    if k > 1 and not _is_long(scores):  # whether the highest score is tied does not matter
+        return scores.argmax(axis=1), top_k_credit(scores, truth, k)
     prediction, has_ties = first_highest(scores)
     if k == 1 and not has_ties:
-        return prediction, None
+        return prediction, prediction == truth
     return prediction, top_k_credit(scores, truth, k)
 
 
 def first_highest(scores: Scores) -> tuple[Codes, bool]:
     """Find the first class with the highest score of each row, and whether any row has two."""
+    return (_by_columns if _is_long(scores) else _by_rows)(scores)
+
+
+def top_k_credit(scores: Scores, truth: Codes, k: int) -> Codes | npt.NDArray[np.bool_]:
+    """Code the ranks within the first k that the true class shares with its ties.
+
+    No row is sorted: counting the scores that reach that of the true class takes a tenth of the
+    time of a partition.
+    """
     rows, classes = scores.shape
-    by_columns = classes <= _FEW_CLASSES and rows >= _MANY_ROWS
-    return (_by_columns if by_columns else _by_rows)(scores)
-
-
-def top_k_credit(scores: Scores, truth: Codes, k: int) -> TopKCredit:
-    """Count the ranks within the first k that the true class shares with its ties."""
-    own = np.take_along_axis(scores, truth[:, None], axis=1)
-    above = np.count_nonzero(scores > own, axis=1)
+    own = scores[np.arange(rows), truth][:, None]
+    reaching = _count_in_rows(scores >= own)
     is_tied = scores == own
-    tied = np.count_nonzero(is_tied, axis=1)
-    within = np.clip(k - above, 0, tied)
-    before = is_tied & (np.arange(scores.shape[1]) < truth[:, None])
-    return TopKCredit(within, tied, within > np.count_nonzero(before, axis=1))
+    if np.count_nonzero(is_tied) == rows:
+        return np.asarray(reaching <= k)
+    tied = _count_in_rows(is_tied)
+    within = np.clip(k - (reaching - tied), 0, tied)
+    first = within > 0
+    split = np.flatnonzero(first & (within < tied))
+    before = _count_in_rows(is_tied[split] & (np.arange(classes) < truth[split, None]))
+    first[split] = within[split] > before
+    return credit_codes(within, tied, first, classes)
+
+
+def _is_long(scores: Scores) -> bool:
+    return scores.shape[1] <= _FEW_CLASSES and len(scores) >= _MANY_ROWS
+
+
+def _count_in_rows(marks: npt.NDArray[np.bool_]) -> Codes:
+    """Count the true entries of each row; in long ones, bits take half of the time of marks."""
+    if marks.shape[1] <= _SHORT_ROW:
+        return np.asarray(np.count_nonzero(marks, axis=1))
+    bits = np.bitwise_count(np.packbits(marks, axis=1))
+    return np.asarray(bits.sum(axis=1, dtype=np.int64))
 
 
 def _by_rows(scores: Scores) -> tuple[Codes, bool]:

@@ -256,7 +256,8 @@ class BufferedState(Generic[StateT]):
         """
         block = self.block
         is_free = self.used + rows.size <= block.capacity and needed <= self.spare
-        return is_free and self.read is None and rows.dictionary is block.dictionary
+        is_alike = rows.dictionary is block.dictionary and len(rows.columns) == len(block.columns)
+        return is_free and self.read is None and is_alike
 
     def extended(self, rows: Rows, needed: int) -> BufferedState[StateT]:
         """Write a batch, which must fit, behind the rows in use."""
@@ -268,15 +269,17 @@ class BufferedState(Generic[StateT]):
 def pending_rows(buffered: Iterable[BufferedState[Any]]) -> Iterator[Rows]:
     """Yield the pending rows of many, about a block at a time: a few cost as much to count."""
     together: list[tuple[Block, int]] = []
-    n_rows, dictionary = 0, None
+    n_rows, dictionary, n_columns = 0, None, 0
     for one in buffered:
         block, used = one.block, one.used
         if not used:
             continue
-        if n_rows >= block.capacity or block.dictionary is not dictionary:
+        is_alike = block.dictionary is dictionary and len(block.columns) == n_columns
+        if n_rows >= block.capacity or not is_alike:
             if together:
                 yield _joined(together)
-            together, n_rows, dictionary = [], 0, block.dictionary
+            together, n_rows = [], 0
+            dictionary, n_columns = block.dictionary, len(block.columns)
         together.append((block, used))
         n_rows += used
     if together:

@@ -31,7 +31,8 @@ __all__ = [
     "MultilabelCounts",
     "ObservedCounts",
     "TopKCounts",
-    "TopKCredit",
+    "credit_codes",
+    "credit_dtype",
 ]
 
 Codes = npt.NDArray[np.int64]
@@ -43,29 +44,23 @@ _FEW = 32  # numbers that Python adds up faster than NumPy
 _SHORT_ROW = 64  # entries; for longer rows argmax is as fast
 
 
-@attrs.frozen
-class TopKCredit:
-    """How many of the first k ranks ties leave to the true class, for each of n examples.
+def credit_codes(within: Codes, tied: Codes, first: Marks, classes: int) -> Codes:
+    """Code how many of the first k ranks ties leave to the true class, for each of n examples.
 
     Of the `tied` classes with the score of the true class, including itself, `within` are in the
     first k ranks, so the example counts ``within / tied`` on average over all orders. `first` tells
     whether the true class is among the first k if tied classes are in the order of the columns.
+
+    The code is 0 without credit; else it is twice the cell of (within, tied) in the credit of
+    `MatrixCounts`, plus `first`. Full credit is (1, 1), in cell 0 and first, so its code is 1.
     """
+    cells = np.where(within == tied, 0, (within - 1) * classes + tied - 1)
+    return np.where(within > 0, 2 * cells + first, 0)
 
-    within: Codes
-    tied: Codes
-    first: Marks
 
-    def select(self, kept: npt.NDArray[np.bool_]) -> TopKCredit:
-        """Keep some examples."""
-        return TopKCredit(self.within[kept], self.tied[kept], self.first[kept])
-
-    def tally(self, top_k: int, classes: int, weights: WeightArray | None) -> FixedPoint:
-        """Count the examples with any credit by (within, tied); full credit is (1, 1)."""
-        some = self.within > 0
-        within, tied = self.within[some], self.tied[some]
-        index = np.where(within == tied, 0, (within - 1) * classes + tied - 1)
-        return _tally(index, top_k * classes, None if weights is None else weights[some])
+def credit_dtype(config: ConfusionConfig) -> np.dtype[Any]:
+    """Choose the type of codes of credit, a signed one, which any count of cells takes."""
+    return np.min_scalar_type(-2 * config.top_k * config.n_classes)
 
 
 @attrs.frozen
@@ -96,13 +91,13 @@ class MatrixCounts(StackableState, SummableState):
     @classmethod
     def of(
         cls,
-        truth: Codes,
-        prediction: Codes,
-        credit: TopKCredit,
+        truth: Indices,
+        prediction: Indices,
+        credit: Indices,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
-        """Count a batch of class indices."""
+        """Count class indices and codes of credit."""
         return cls(*cls._counted(truth, prediction, credit, weights, config))
 
     @classmethod
@@ -119,14 +114,16 @@ class MatrixCounts(StackableState, SummableState):
     def _counted(
         truth: Indices,
         prediction: Indices,
-        credit: TopKCredit,
+        credit: Indices,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
         k, top_k = config.n_classes, config.top_k
         matrix = _tally(_cells(truth, prediction, k), k * k, weights)
-        credited = credit.tally(top_k, k, weights)
-        return matrix.total(), matrix.reshape(k, k), credited.reshape(top_k, k)
+        n = _number(len(truth)) if weights is None else matrix.total()
+        some = credit > 0
+        credited = _tally(credit[some] >> 1, top_k * k, None if weights is None else weights[some])
+        return n, matrix.reshape(k, k), credited.reshape(top_k, k)
 
     @classmethod
     def of_weighted(
@@ -164,6 +161,7 @@ class MatrixCounts(StackableState, SummableState):
         cls,
         truth: Indices,
         prediction: Indices,
+        credit: Indices | None,
         weights: WeightArray | None,
         groups: Indices,
         n_groups: int,
@@ -171,17 +169,23 @@ class MatrixCounts(StackableState, SummableState):
     ) -> dict[str, Stack]:
         """Count the rows of many groups, whose weights are whole, and return the fields.
 
-        Hits have full credit.
+        Without codes of credit, hits have full credit.
         """
         k, top_k = config.n_classes, config.top_k
         cells = (groups * k + truth) * k + prediction
         counted = _tally(cells, n_groups * k * k, weights).whole.reshape(n_groups, k * k)
-        credit = np.zeros((n_groups, top_k, k), dtype=np.int64)
-        credit[:, 0, 0] = counted[:, :: k + 1].sum(axis=1)
+        if credit is None:
+            credited = np.zeros((n_groups, top_k * k), dtype=np.int64)
+            credited[:, 0] = counted[:, :: k + 1].sum(axis=1)
+        else:
+            some = credit > 0
+            cells = groups[some] * (top_k * k) + (credit[some] >> 1)
+            kept = None if weights is None else weights[some]
+            credited = _tally(cells, n_groups * top_k * k, kept).whole.reshape(n_groups, -1)
         return {
             "n": Stack.of_numbers(FixedPoint(counted.sum(axis=1)), ()),
             "matrix": Stack.of_numbers(FixedPoint(counted), (k, k)),
-            "credit": Stack.of_numbers(FixedPoint(credit), (top_k, k)),
+            "credit": Stack.of_numbers(FixedPoint(credited), (top_k, k)),
         }
 
     def with_tally(self, tally: Codes, rows: int) -> Self:
@@ -265,15 +269,16 @@ class TopKCounts(MatrixCounts):
         cls,
         truth: Indices,
         prediction: Indices,
-        credit: TopKCredit,
+        credit: Indices,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
-        """Count a batch of class indices."""
+        """Count class indices and codes of credit."""
         counted = cls._counted(truth, prediction, credit, weights, config)
+        first = (credit & 1).astype(bool)
         sides = (
             _tally(codes[rows], config.n_classes, None if weights is None else weights[rows])
-            for codes, rows in ((truth, credit.first), (prediction, ~credit.first))
+            for codes, rows in ((truth, first), (prediction, ~first))
         )
         return cls(*counted, *sides)
 

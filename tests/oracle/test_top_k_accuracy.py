@@ -52,6 +52,21 @@ def test_top_k_accuracy_equals_scikit_learn_without_ties(k: int) -> None:
         assert by_name == by_number, f"seed {seed}"
 
 
+@pytest.mark.parametrize("n_classes", [64, 65, 1000])
+@pytest.mark.parametrize("k", [2, 5, 63])
+def test_top_k_accuracy_of_many_classes_in_small_batches_equals_scikit_learn(
+    n_classes: int, k: int
+) -> None:
+    rng = np.random.default_rng([4, n_classes, k])
+    true, scores = rng.integers(0, n_classes, 600), rng.random((600, n_classes))
+    scores[np.arange(600), true] += 0.3
+    acc = se.ConfusionAccumulator(n_classes, top_k=k)
+    for start in range(0, 600, 32):
+        acc.update(true[start : start + 32], scores[start : start + 32])
+    expected = metrics.top_k_accuracy_score(true, scores, k=k, labels=np.arange(n_classes))
+    assert acc.compute().top_k_accuracy == pytest.approx(expected, rel=1e-14)
+
+
 def share_of_orders_with_a_hit(true: int, scores: np.ndarray, k: int) -> float:
     """Share of the orders of the classes whose stable sort puts the true one in the first k."""
     hits = []

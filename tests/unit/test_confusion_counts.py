@@ -493,23 +493,34 @@ def test_top_k_accuracy_is_the_mean_over_all_orders_of_ties(
 
 
 @pytest.mark.parametrize(
-    ("scores", "truth", "k", "within", "tied"),
+    ("scores", "truth", "k", "within", "tied", "first"),
     [
-        ([3, 2, 1], 0, 1, 1, 1),
-        ([3, 2, 1], 1, 1, 0, 1),
-        ([3, 2, 1], 1, 2, 1, 1),
-        ([2, 2, 1], 1, 1, 1, 2),
-        ([2, 2, 2], 1, 2, 2, 3),
-        ([3, 2, 2], 2, 2, 1, 2),
-        ([3, 2, 2], 2, 3, 2, 2),
-        ([3, 2, 2], 2, 1, 0, 2),
+        ([3, 2, 1], 0, 1, 1, 1, True),
+        ([3, 2, 1], 1, 1, 0, 1, False),
+        ([3, 2, 1], 1, 2, 1, 1, True),
+        ([2, 2, 1], 0, 1, 1, 2, True),
+        ([2, 2, 1], 1, 1, 1, 2, False),
+        ([2, 2, 2], 1, 2, 2, 3, True),
+        ([3, 2, 2], 2, 2, 1, 2, False),
+        ([3, 2, 2], 2, 3, 2, 2, True),
+        ([3, 2, 2], 2, 1, 0, 2, False),
     ],
 )
+@pytest.mark.parametrize("beside", [[], [[9, 9, 9]]], ids=["alone", "beside a tie"])
 def test_top_k_credit_counts_places_and_ties(
-    scores: list[float], truth: int, k: int, within: int, tied: int
+    scores: list[float],
+    truth: int,
+    k: int,
+    within: int,
+    tied: int,
+    first: bool,
+    beside: list[list[float]],
 ) -> None:
-    credit = top_k_credit(np.array([scores], float), np.array([truth]), k)
-    assert (credit.within.tolist(), credit.tied.tolist()) == ([within], [tied])
+    rows = np.array([scores, *beside], float)
+    code = int(top_k_credit(rows, np.full(len(rows), truth), k)[0])
+    cells = [(0, 0), *((row + 1, column + 1) for row in range(3) for column in range(3))]
+    full = (1, 1) if within == tied else (within, tied if within else 0)
+    assert (cells[code // 2 + bool(code)], bool(code % 2)) == (full, first)
 
 
 def test_the_first_of_equal_best_scores_is_the_prediction() -> None:

@@ -29,6 +29,8 @@ OPTIONS: list[dict[str, Any]] = [
     {"classes": 3},
     {"classes": 3, "from_scores": True},
     {"classes": 3, "top_k": 2},
+    {"classes": 3, "top_k": 3, "measures": ["top_k"]},
+    {"classes": 40, "top_k": 5},
     {"classes": [0, 2]},
     {"classes": 3, "ignore_label": 1},
     {"classes": 40},
@@ -204,10 +206,15 @@ def test_total_counts_pending_rows(options: dict[str, Any]) -> None:
         ({"classes": 3}, np.array([0, 2], dtype=np.uint8), np.array([1, 2])),
         ({"classes": 2, "multilabel": True}, np.eye(2, dtype=np.int64), np.eye(2)),
         ({"classes": 3}, np.array([0, 2]), np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])),
+        ({"classes": 3, "top_k": 2}, np.array([0, 2]), np.array([[0.1, 0.2, 0.3]] * 2)),
+        ({"classes": 3, "top_k": 2}, np.array([0, 2]), np.zeros((2, 3))),
         ({"classes": ["b", "a"]}, np.array(["a", "b"], dtype=object), np.array(["a", "a"])),
         ({"classes": ["b", "a", "c"]}, np.array(["c", "b"]), np.array([[0, 1, 2], [2.0, 1, 0]])),
     ],
-    ids=["labels", "scores", "several classes", "several labels", "score rows", "texts", "names"],
+    ids=[
+        *("labels", "scores", "several classes", "several labels", "score rows", "best scores"),
+        *("ties", "texts", "names"),
+    ],
 )
 def test_the_usual_batches_take_the_fast_path(options: Any, y_true: Any, y_pred: Any) -> None:
     block = block_of(se.ConfusionAccumulator(**options))
@@ -217,7 +224,8 @@ def test_the_usual_batches_take_the_fast_path(options: Any, y_true: Any, y_pred:
         3,
         0,
     )
-    assert [column.shape[0] for column in rows.columns] == [2, 2]
+    n_columns = 3 if "top_k" in options else 2
+    assert [column.shape[0] for column in rows.columns] == [2] * n_columns
 
 
 @pytest.mark.parametrize("options", [{}, {"classes": 3}, {"classes": 1, "multilabel": True}])

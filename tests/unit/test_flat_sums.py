@@ -178,6 +178,12 @@ AT_ONCE: dict[str, tuple[Any, dict[str, Any]]] = {
     "weights": (se.ConfusionAccumulator(), MANY | {"sample_weight": WEIGHTS}),
     "columns": (se.ConfusionAccumulator(), {"y_true": TRUTH, "y_pred": SCORES[:, None]}),
     "classes": (se.ConfusionAccumulator(3), {"y_true": TRUTH, "y_pred": CLASSES}),
+    "ties": (se.ConfusionAccumulator(3), {"y_true": TRUTH, "y_pred": TIED}),
+    "top 2": (se.ConfusionAccumulator(3, top_k=2), {"y_true": TRUTH, "y_pred": TIED}),
+    "weighted top 2": (
+        se.ConfusionAccumulator(3, top_k=2),
+        {"y_true": TRUTH, "y_pred": TIED, "sample_weight": WEIGHTS},
+    ),
     "texts": (se.ConfusionAccumulator(["a", "b"]), {"y_true": TEXTS, "y_pred": SCORES}),
     "curve": (se.PRCurveSketch(16), {"y_true": TRUTH, "y_score": SCORES}),
     "weighted curve": (
@@ -203,7 +209,10 @@ ONE_BY_ONE: dict[str, tuple[Any, dict[str, Any]]] = {
         {"y_true": TRUTH.reshape(-1, 2, 1), "y_pred": TRUTH.reshape(-1, 2, 1)},
     ),
     "many cells": (se.ConfusionAccumulator(2**10), MANY),
-    "ties": (se.ConfusionAccumulator(3, top_k=2), {"y_true": TRUTH, "y_pred": TIED}),
+    "best scores": (
+        se.ConfusionAccumulator(3, top_k=2, measures="top_k"),
+        {"y_true": TRUTH, "y_pred": TIED},
+    ),
     "fractions": (se.ConfusionAccumulator(), MANY | {"sample_weight": SCORES}),
     "skipped rows": (
         se.PRCurveSketch(8, nan="skip"),

@@ -38,6 +38,14 @@ CASES = {
     "thresholded": Case(se.ConfusionAccumulator, (BINARY, SCORES.astype(np.float32))),
     "classes": Case(lambda: se.ConfusionAccumulator(5), (OF_FIVE, OF_FIVE[::-1])),
     "highest of 5": Case(lambda: se.ConfusionAccumulator(5), (OF_FIVE, SHARES)),
+    "tied highest of 5": Case(lambda: se.ConfusionAccumulator(5), (OF_FIVE, SHARES.round(1))),
+    "best 2 of 5": Case(lambda: se.ConfusionAccumulator(5, top_k=2), (OF_FIVE, SHARES)),
+    "tied best 2 of 5": Case(
+        lambda: se.ConfusionAccumulator(5, top_k=2, measures="top_k"), (OF_FIVE, SHARES.round(1))
+    ),
+    "best 2 of 5 but for a label": Case(
+        lambda: se.ConfusionAccumulator(5, top_k=2, ignore_label=9), (OF_FIVE, SHARES.round(1))
+    ),
     "many classes": Case(lambda: se.ConfusionAccumulator(300), (OF_FIVE * 70, OF_FIVE[::-1])),
     "numbers as classes": Case(
         lambda: se.ConfusionAccumulator([4, 3, 2, 1, 0]), (OF_FIVE, OF_FIVE[::-1])
