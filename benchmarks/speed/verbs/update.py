@@ -196,6 +196,43 @@ def scores_of_classes(size: int) -> Contest:
     )
 
 
+OF_THE_BEST_SCORE = 0.334
+"""What a batch may cost whose best 5 scores count, as the goal of a yardstick: three times."""
+
+
+def best_scores(classes: int) -> Contest:
+    """Count whether the true class is among the five highest scores."""
+    best = 5
+    peer = Peer(
+        library="streameval",
+        name="the same with top_k=1",
+        ready=our_updates_without(partial(se.ConfusionAccumulator, classes), lambda batch: batch),
+        goal=OF_THE_BEST_SCORE,
+    )
+    return Contest(
+        verb="update",
+        accumulator="ConfusionAccumulator",
+        work=f"logits of {classes:,} classes, the best {best}",
+        size=32,
+        data=partial(data.logits, classes),
+        ours=our_updates(
+            partial(se.ConfusionAccumulator, classes, top_k=best), attributes("top_k_accuracy")
+        ),
+        peers=[
+            torchmetrics(
+                torch_updates,
+                "MulticlassAccuracy",
+                value("top_k_accuracy"),
+                tolerance=1e-6,
+                num_classes=classes,
+                top_k=best,
+                average="micro",
+            ),
+            peer,
+        ],
+    )
+
+
 def multilabel(size: int) -> Contest:
     """Count each of 20 labels on its own."""
 
@@ -573,6 +610,7 @@ CONTESTS = [
     *(class_ids(10, size) for size in SIZES),
     *(class_ids(1000, size) for size in SIZES),
     *(scores_of_classes(size) for size in SIZES),
+    *(best_scores(classes) for classes in (1000, 4000, 10_000)),
     *(multilabel(size) for size in (32, 4096)),
     *(sketch(size) for size in SIZES),
     *(class_sketches(size) for size in (32, 1024)),
