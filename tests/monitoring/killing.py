@@ -12,7 +12,7 @@ from monitoring.histories import OUT_OF_ORDER, WAIT
 
 from streameval.monitoring.checkpoint import read_checkpoint
 
-__all__ = ["check", "drawn_share", "ended", "killed_often", "streameval"]
+__all__ = ["check", "counters", "drawn_share", "ended", "killed_often", "streameval"]
 
 HANGS = 120
 COUNTING = (
