@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from streameval.monitoring.pieces import Pieces
 from streameval.monitoring.unlabelled import empty_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import BinaryIO
 
 try:
@@ -142,10 +143,10 @@ class Saved:
         As in `Changes`.
     values : dict from name to list
         The dictionaries.
-    runs, dead : dict from id to bytes
-        The pending rows.
     outbox : list of (str, JSON)
         The undelivered events, oldest first.
+    runs, dead : mapping from id to bytes
+        The pending rows, which are read when they are asked for, before the next commit.
     """
 
     number: int
@@ -155,9 +156,9 @@ class Saved:
     state: Mapping[str, Any]
     positions: Mapping[str, Any]
     values: Mapping[str, list[Any]]
-    runs: Mapping[Any, bytes]
-    dead: Mapping[Any, bytes]
     outbox: Sequence[tuple[str, Any]]
+    runs: Mapping[Any, bytes] = attrs.field(factory=dict)
+    dead: Mapping[Any, bytes] = attrs.field(factory=dict)
 
 
 class Checkpoint:
@@ -243,7 +244,8 @@ class Checkpoint:
     def load(self) -> Saved:
         """Read the last commit."""
         with _told(self.name):
-            return _loaded(self._base, with_pending=True)
+            runs, dead = (_Blobs(self._base, table, self.name) for table in ("run", "dead"))
+            return attrs.evolve(_loaded(self._base), runs=runs, dead=dead)
 
     def check_is_there(self) -> None:
         """Detect that the file was deleted or replaced, because later commits would be lost.
@@ -340,6 +342,43 @@ class Checkpoint:
             self._execute(query, row)
 
 
+class _Blobs(Mapping[Any, bytes]):
+    """The blobs of a table, which are large together: each is read when it is asked for.
+
+    Parameters
+    ----------
+    base : Connection
+    table : str
+    name : str
+        The file, for messages.
+    """
+
+    def __init__(self, base: sqlite3.Connection, table: str, name: str) -> None:
+        self._base = base
+        self._name = name
+        self._query = f"SELECT data, crc FROM {table} WHERE id = ?"  # noqa: S608
+        self._ids = {number for (number,) in base.execute(f"SELECT id FROM {table}")}  # noqa: S608
+
+    def __getitem__(self, number: Any) -> bytes:
+        if number not in self._ids:
+            raise KeyError(number)
+        with _told(self._name):
+            data, checksum = self._base.execute(self._query, (number,)).fetchone()
+            if zlib.crc32(data) != checksum:
+                raise CorruptStateError("state is corrupt: pending rows fail their checksum.")
+        blob: bytes = data
+        return blob
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._ids
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
 def files_of(path: str | os.PathLike[str]) -> list[str]:
     """List the files of a checkpoint: the file itself, those of SQLite, and the lock."""
     target = os.path.realpath(path)
@@ -398,7 +437,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
         If it is damaged, or a newer release wrote it.
     """
     with _reading(path) as base:
-        return _loaded(base, with_pending=False)
+        return _loaded(base)
 
 
 @contextmanager
@@ -472,7 +511,7 @@ def _checked_version(base: sqlite3.Connection) -> int:
     return version
 
 
-def _loaded(base: sqlite3.Connection, *, with_pending: bool) -> Saved:
+def _loaded(base: sqlite3.Connection) -> Saved:
     base.execute("BEGIN")
     try:
         meta = dict(base.execute("SELECT name, value FROM meta"))
@@ -497,8 +536,6 @@ def _loaded(base: sqlite3.Connection, *, with_pending: bool) -> Saved:
             },
             positions={name: json.loads(where) for name, where in positions},
             values=values,
-            runs=_blobs(base, "run") if with_pending else {},
-            dead=_blobs(base, "dead") if with_pending else {},
             outbox=[(name, json.loads(event)) for name, event in outbox],
         )
     finally:
@@ -518,15 +555,6 @@ def _unlabelled_of(base: sqlite3.Connection, windowed: Windowed) -> Windowed | N
     if empty is None or _checked_version(base) < _VERSION:
         return empty
     return _sum_of(base, _UNLABELLED, empty)
-
-
-def _blobs(base: sqlite3.Connection, table: str) -> dict[Any, bytes]:
-    found = {}
-    for name, data, crc in base.execute(f"SELECT id, data, crc FROM {table} ORDER BY rowid"):  # noqa: S608
-        if zlib.crc32(data) != crc:
-            raise CorruptStateError("state is corrupt: pending rows fail their checksum.")
-        found[name] = data
-    return found
 
 
 def _check_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -101,6 +101,7 @@ COUNTERS: tuple[str, ...] = (
 
 MAX_DURATION = 2**60  # in microseconds: 36,000 years
 
+_CHUNK = 2**16  # temporary arrays are no longer than this
 _NO_TIME = -MAX_TIME
 _ORDER = np.dtype(np.int64)
 
@@ -459,13 +460,16 @@ class Join:
     def _take_again(self) -> None:
         """Restore the rows whose wait is over and those with a label, which must exist."""
         self._rows.take_past(self._expired)
-        keys = self._accepted.columns(self._accepted.between(self._expired, MAX_TIME))
-        found = self._rows.find(keys)
-        is_own = self._rows.column("time", found.rows) == keys["time"][found.keys]
-        rows = found.rows[is_own]
-        require(len(rows) == len(keys["time"]), "labels are without the rows they belong to")
-        require(len(np.unique(rows)) == len(rows), "two labels belong to one row")
-        self._rows.take(rows)
+        labels = self._accepted.between(self._expired, MAX_TIME)
+        for start in range(0, len(labels), _CHUNK):
+            keys = self._accepted.columns(labels[start : start + _CHUNK], KEY_LAYOUT)
+            found = self._rows.find(keys)
+            is_own = self._rows.column("time", found.rows) == keys["time"][found.keys]
+            rows = found.rows[is_own]
+            require(len(rows) == len(keys["time"]), "labels are without the rows they belong to")
+            is_one = len(np.unique(rows)) == len(rows) and not self._rows.is_taken(rows).any()
+            require(is_one, "two labels belong to one row")
+            self._rows.take(rows)
 
     def _stores(self) -> tuple[PendingRuns, ...]:
         return tuple(self._named_stores().values())

@@ -79,6 +79,7 @@ class Joining:
             else Join.restore(dtype, options, state, saved.runs, saved.dead)
         )
         self._n_late_told = self.counters["late_label"]
+        _give_memory_back()
 
     @property
     def watermarks(self) -> tuple[int | None, int | None]:
@@ -204,11 +205,13 @@ class Joining:
         )
 
     def note_committed(self) -> None:
-        """Record that the changes added to a commit are stored, and give memory back.
-
-        Parsed rows and merged runs leave holes in the heap, which the C library would keep.
-        """
+        """Record that the changes added to a commit are stored."""
         for one in self._dictionaries.values():
             one.stored()
-        if _TRIM is not None:  # pragma: no branch (glibc)
-            _TRIM(0)
+        _give_memory_back()
+
+
+def _give_memory_back() -> None:
+    """Return the holes that parsed rows and runs leave in the heap, which the C library keeps."""
+    if _TRIM is not None:  # pragma: no branch (glibc)
+        _TRIM(0)

@@ -1,6 +1,7 @@
 """The file of a checkpoint: what it refuses, how it grows, who may read it."""
 
 import sqlite3
+import tracemalloc
 from contextlib import closing
 from pathlib import Path
 
@@ -283,8 +284,22 @@ def test_damaged_checkpoint_is_refused(path, damage):
         assert base.execute(damage).rowcount
     held = Checkpoint(path)
     with pytest.raises(se.CorruptStateError, match=r"ck\.db: .*state is corrupt"):
-        held.load()
+        dict(held.load().runs)
     held.close()
+
+
+def test_blobs_are_read_one_by_one(path):
+    writer = Writer(path)
+    writer.commit(rows_of(1), runs={number: bytes(10**6) for number in range(60)})
+    tracemalloc.start()
+    try:
+        runs = writer.checkpoint.load().runs
+        assert sum(map(len, runs.values())) == len(runs) * 10**6 == 60 * 10**6
+        assert runs.get(60) is None
+        assert tracemalloc.get_traced_memory()[1] < 10 * 10**6
+    finally:
+        tracemalloc.stop()
+        writer.checkpoint.close()
 
 
 def test_file_of_damaged_pages_is_refused(path):
