@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 import report
 import scaling
+import watch_memory
 import watching
 from speed import clusters, far, merge_tree, results, tables
 from speed import contest as contest_module
@@ -319,6 +320,28 @@ def test_costs_of_watching_are_printed(
         "render a page of 3 series",
         "render for 2 readers a page of 3 series",
     ]
+
+
+@pytest.mark.slow
+def test_memory_of_a_live_join_is_printed_and_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("A\n<!-- memory -->\nold\n<!-- end of memory -->\nB\n", encoding="utf-8")
+    monkeypatch.setattr(watch_memory, "PAGE", page)
+    monkeypatch.setattr(watch_memory, "APPENDED", 2000)
+    arguments = ["watch_memory.py", "--rows=6000", "--ids", "integers", "--write"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    watch_memory.main()
+    text = capsys.readouterr().out
+    assert [line.split("|")[1].strip() for line in text.splitlines()[2:]] == [
+        "a few",
+        "1,000,000 pending",
+        "1,000,000 joined, in their wait",
+        "1,000,000 in their second wait",
+    ]
+    written = f"A\n<!-- memory -->\n{text}<!-- end of memory -->\nB\n"
+    assert page.read_text(encoding="utf-8") == written
 
 
 def test_page_shows_the_saved_cost_of_many_states() -> None:
