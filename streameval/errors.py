@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Self
 
     Words = Callable[["Named"], str | None]
@@ -135,12 +135,15 @@ class StreamevalError(Exception):
 
     def within(self, where: str) -> Self:
         """Return the same error with a message that begins with its location."""
-        parts = self._parts | {"where": f"{where}: {self._parts['where']}"}
-        made: Self = _remade(type(self), self._pieces, {"position": self.position, **parts})
-        vars(made).update(
-            {name: vars(self)[name] for name in vars(self).keys() - vars(made).keys()}
-        )
-        return made
+        return self._with(where=f"{where}: {self._parts['where']}")
+
+    def moved(self, rows: Sequence[int]) -> Self:
+        """Return the same error about a whole batch, of which these rows were read."""
+        if self.position is None:
+            return self
+        row, *rest = (self.position,) if isinstance(self.position, int) else self.position
+        moved = int(rows[row])
+        return self._with(position=(moved, *rest) if rest else moved)
 
     def renamed(self, old: str, new: str) -> Self:
         """Return the same error with another name for an argument wherever it is mentioned."""
@@ -156,6 +159,15 @@ class StreamevalError(Exception):
             "remedy": tuple(map(changed, self._parts["remedy"])),
         }
         made: Self = _remade(type(self), pieces, {"position": self.position, **parts})
+        return made
+
+    def _with(self, **changes: Any) -> Self:
+        """Return the same error with other parts."""
+        parts = {"position": self.position, **self._parts} | changes
+        made: Self = _remade(type(self), self._pieces, parts)
+        vars(made).update(
+            {name: vars(self)[name] for name in vars(self).keys() - vars(made).keys()}
+        )
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:

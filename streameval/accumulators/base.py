@@ -14,6 +14,7 @@ from streameval.accumulators.registry import register
 from streameval.configs.other_names import with_advice
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.fields import bases, fields_of, written_values
 from streameval.states.stack import Stack
 from streameval.states.state import State, as_corrupt
@@ -149,6 +150,9 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         first, *rest = (given.arguments[name] for name in self._arrays)
         optional = tuple(given.arguments[name] for name in self._optional_arrays)
         arrays = self._named(first, *rest, optional=optional)
+        weighted = WeightedRows.among(arrays)
+        if weighted is not None:
+            return weighted.count_by(self.update)
         state_type: Any = self._state_type(self._config)
         return self._absorb(state_type.of(self._config, **arrays))
 

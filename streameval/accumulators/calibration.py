@@ -28,6 +28,7 @@ from streameval.inputs.arrays import (
     shape_text,
 )
 from streameval.inputs.labels import encode, in_class_order, without_names
+from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
 if TYPE_CHECKING:
@@ -135,6 +136,9 @@ class CalibrationAccumulator(
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(y_true, y_prob, optional=(sample_weight,))
+        weighted = WeightedRows.among(given)
+        if weighted is not None:
+            return weighted.count_by(self.update)
         truth = as_labels_or_scores(given["y_true"], name="y_true")
         given["y_prob"] = in_class_order(given["y_prob"], self._config, name="y_prob")
         probability = as_array(given["y_prob"], name="y_prob")

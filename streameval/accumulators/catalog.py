@@ -22,6 +22,7 @@ from streameval.inputs.arrays import (
     shape_text,
 )
 from streameval.inputs.dictionary import Dictionary
+from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.catalog import Exposures
 
 if TYPE_CHECKING:
@@ -123,6 +124,9 @@ class CatalogAccumulator(
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(item, optional=(rank, popularity, sample_weight))
+        weighted = WeightedRows.among(given)
+        if weighted is not None:
+            return weighted.count_by(self.update)
         return self._append(_read(**given, config=self._config, known=self._held))
 
     def compute(self) -> Catalog:
@@ -197,10 +201,8 @@ def _read(
         )
     weights: Array | None = read_weights(sample_weight, rows=len(items))
     counts = _in_the_top(items, rank, config)
-    if weights is not None:
-        if items.ndim == 2:
-            weights = np.repeat(weights, items.shape[1])
-        counts &= weights > 0
+    if weights is not None and items.ndim == 2:
+        weights = np.repeat(weights, items.shape[1])
     columns = [items.ravel(), *_popularities(popularity, items, config)]
     kept = None if counts.all() else counts
     if kept is not None:

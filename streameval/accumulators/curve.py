@@ -14,6 +14,7 @@ from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.inputs.labels import Label
+from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.curve import ScoredRows, ScoreTables
 from streameval.states.sorted_rows import SortedRows
 from streameval.states.stack import Stack
@@ -161,8 +162,11 @@ class PRCurveSketch(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        if y_true is None or y_score is None:  # one batch holds them, or something is missing
+        if y_true is None or y_score is None or sample_weight is not None:
             given = self._named(y_true, y_score, optional=(sample_weight,))
+            weighted = WeightedRows.among(given)
+            if weighted is not None:
+                return weighted.count_by(self.update)
             y_true, y_score, sample_weight = given.values()
         batch = read_scored(y_true, y_score, sample_weight, self._config)
         try:

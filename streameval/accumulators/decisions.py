@@ -138,7 +138,7 @@ def _read_multilabel(
 def read_observed(
     y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
 ) -> tuple[Array, Array, Array | None]:
-    """Read true and predicted labels, and the weights; rows that do not count are left out."""
+    """Read true and predicted labels, and the weights; ignored rows are left out."""
     if config.ignore_label is not None:
         y_true = np.asarray(y_true)
     truth = y_true if isinstance(y_true, CodedTexts) else as_labels(y_true, name="y_true")
@@ -160,11 +160,9 @@ def read_observed(
         raise InvalidInputError(
             "and ", Named("y_pred"), " must both be numbers or both be strings", argument="y_true"
         )
-    kept = np.ones(len(truth), dtype=bool) if ignored is None else ~ignored
-    if weights is not None:
-        kept &= weights > 0  # a label without weight has not been observed
-    if kept.all():
+    if ignored is None:
         return truth, prediction, weights
+    kept = ~ignored
     return truth[kept], prediction[kept], None if weights is None else weights[kept]
 
 

@@ -9,6 +9,7 @@ from streameval.accumulators.id_types import check_id_type, distinct_ids, fresh_
 from streameval.accumulators.pending import BufferedState, Rows
 from streameval.accumulators.scored_rows import read_grouped
 from streameval.configs.grouped import GroupedConfig
+from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.curve import ScoredRows
 from streameval.states.grouped import GroupTables
 
@@ -110,6 +111,9 @@ class GroupedAUC(
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(y_true, y_score, group, optional=(sample_weight,))
+        weighted = WeightedRows.among(given)
+        if weighted is not None:
+            return weighted.count_by(self.update)
         dictionary = fresh_dictionary(self._held)
         rows = read_grouped(**given, config=self._config, dictionary=dictionary)
         return self._append(rows)

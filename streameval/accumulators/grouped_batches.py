@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -10,9 +11,16 @@ import numpy.typing as npt
 from streameval.accumulators.grouped_rows import Key
 from streameval.configs.inner import Inner
 from streameval.errors import InvalidInputError
-from streameval.inputs.arrays import as_array, first_index, is_missing, read_weights
+from streameval.inputs.arrays import (
+    as_array,
+    as_labels,
+    first_index,
+    is_missing,
+    read_weights,
+)
 from streameval.inputs.batches import Table
 from streameval.inputs.coded import CodedTexts, are_texts
+from streameval.inputs.weighted_rows import WeightedRows, rows_of_units, weighted_rows
 
 __all__ = ["Batch", "refuse_split_queries"]
 
@@ -97,6 +105,18 @@ class Batch:
     def count_in(self, accumulator: Any) -> None:
         """Check the batch: count it with an accumulator of all rows, which may refuse it."""
         accumulator.update(dict(self.columns))
+
+    def weighted(self, keys: Iterable[str]) -> WeightedRows | None:
+        """Take out the rows that have weight, with columns of keys; None if all have."""
+        index = weighted_rows(self.weights())
+        for column, _ in self.inner.queries:
+            if index is not None and column in self.columns:
+                labels = as_labels(self.columns[column], name=column)
+                index = rows_of_units(index, labels) if len(labels) == self.size else None
+        if index is None or len(index) == self.size:
+            return None
+        arrays = self.columns | {key: self.table.column(key) for key in keys}
+        return WeightedRows.of(arrays, index, rows=self.size)
 
     def weights(self) -> Array | None:
         """Return the weight of each row, the maximum over members; None if all are 1."""

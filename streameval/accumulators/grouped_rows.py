@@ -13,6 +13,7 @@ from streameval.accumulators.pending import Rows
 from streameval.accumulators.sealed import FlatLeaves
 from streameval.configs.inner import Inner
 from streameval.inputs.values import Value
+from streameval.inputs.weighted_rows import weighted_rows
 from streameval.states.flat import FlatStates
 from streameval.states.runs import order_in_groups
 
@@ -167,7 +168,8 @@ class _MemberReader:
             if key in given:
                 keys[array] = key
         arrays = {array: given[key] for array, key in keys.items()}
-        rows = member.cls._read_rows(member.options, arrays)
+        all_count = weighted_rows(arrays.get("sample_weight")) is None  # for this member
+        rows = member.cls._read_rows(member.options, arrays) if all_count else None
         if rows is not None:
             parts = tuple((number, at) for at in range(len(rows.columns)))
             columns |= zip(parts, rows.columns, strict=True)

@@ -246,6 +246,9 @@ class Grouping(Accumulator[ConfigT, Any]):
                 f"must be False: {type(self).__name__} needs complete queries", argument="partial"
             )
         given = Batch.of(batch, sample_weight, self._config.accumulator)
+        weighted = given.weighted(self._key_columns)
+        if weighted is not None:
+            return weighted.count_by(lambda **columns: self._append_batch(columns, None, partial))
         total = self._all_rows(self._held)._fork()
         held = self._held.following()
         given, keys, blank = self._labelled(given, held)
@@ -277,7 +280,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         return {}
 
     def _checked_rows(self, batch: Batch, keys: dict[Key, Array], held: Held) -> GroupedRows:
-        """Collect the columns of a batch, without rows of weight 0."""
+        """Collect the columns of a batch."""
         for key, column in keys.items():
             if len(column) != batch.size:
                 raise InvalidInputError(
@@ -293,9 +296,7 @@ class Grouping(Accumulator[ConfigT, Any]):
             rows.columns[WEIGHTS] = np.where(is_counted, 1 if weights is None else weights, 0)
         elif TIMES in keys and weights is not None:
             rows.columns[WEIGHTS] = weights
-        if weights is None or weights.all():
-            return rows
-        return rows.taken(np.flatnonzero(weights))
+        return rows
 
     @abstractmethod
     def _name_of(self, key: Key) -> str:

@@ -34,6 +34,7 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.labels import Classes, Label, in_class_order
+from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.paired import PairedCounts
 from streameval.states.paired_sums import LARGEST_NUMBER, LossSums, PairedSums, errors_of, losses_of
 from streameval.states.score_pairs import ScorePairs
@@ -202,6 +203,9 @@ class Paired(
             When the sum of the weights would pass 2**63 - 1. Then nothing has been counted.
         """
         given = self._named(y_true, y_pred_a, y_pred_b, optional=(sample_weight,))
+        weighted = WeightedRows.among(given)
+        if weighted is not None:
+            return weighted.count_by(self.update)
         weights = given.pop("sample_weight")
         if self._config.classes is None:
             return self._append_numbers(given, weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 import attrs
@@ -27,12 +28,21 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.judged_runs import seem_exchanged
 from streameval.inputs.labels import canonical_label, distinct, present
+from streameval.inputs.weighted_rows import WeightedRows, rows_of_units, weighted_rows
 from streameval.states.queries import MAX_ROWS, check_documents
 from streameval.states.query_weights import NO_WEIGHTS, canonical_weights, check_same_weights
 from streameval.states.ranking import RankingState
 from streameval.states.ranking_rows import Documents
 
-__all__ = ["check_new", "open_indices", "read_ids", "read_rows", "read_weights_of"]
+__all__ = [
+    "check_new",
+    "open_indices",
+    "read_ids",
+    "read_rows",
+    "read_weights_of",
+    "unweighted",
+    "weighted_queries",
+]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -232,6 +242,32 @@ def _weights(
     first = given[np.cumsum(sizes) - sizes]
     check_same_weights(first[query], given, ids[query], "rows")
     return canonical_weights(first)
+
+
+def weighted_queries(arrays: Mapping[str, Any]) -> WeightedRows | None:
+    """Take out the queries that have weight; None if all have, or the arrays do not fit."""
+    weights, query = arrays["query_weight"], arrays["query"]
+    if weights is None:
+        return None
+    labels = None if query is None else as_labels(query, name="query")
+    if isinstance(weights, Mapping):
+        left_out = unweighted(weights)
+        if labels is None or not left_out:
+            return None
+        index = np.flatnonzero([label not in left_out for label in labels.tolist()])
+        rows = len(labels)
+    else:
+        found = weighted_rows(weights)
+        if found is None or (labels is not None and len(labels) != len(weights)):
+            return None
+        index = found if labels is None else rows_of_units(found, labels)
+        rows = len(weights)
+    return WeightedRows.of(arrays, index, rows=rows) if len(index) < rows else None
+
+
+def unweighted(weights: Mapping[Any, Any]) -> set[Any]:
+    """Find the queries of weight 0."""
+    return {query for query, weight in weights.items() if isinstance(weight, Real) and weight == 0}
 
 
 def read_weights_of(value: Any, ids: Array, order: Ints | None = None) -> FixedPoint:

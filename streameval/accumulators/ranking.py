@@ -18,6 +18,8 @@ from streameval.accumulators.ranked_rows import (
     read_ids,
     read_rows,
     read_weights_of,
+    unweighted,
+    weighted_queries,
 )
 from streameval.configs.measures import DEFAULT_MEASURES
 from streameval.configs.options import flag
@@ -281,6 +283,11 @@ class RankingAccumulator(
         optional = query, mask, retrieved, num_relevant, doc, query_weight
         given = self._named(relevance, score, optional=optional)
         goes_on = flag(partial, name="partial")
+        weighted = weighted_queries(given)
+        if weighted is not None:
+            return weighted.count_by(
+                lambda **arrays: self.update(**arrays, partial=goes_on, on_queries=on_queries)
+            )
         rows = read_rows(**given, config=self._config, goes_on=goes_on)
         if not len(rows):
             return self
@@ -362,7 +369,8 @@ class RankingAccumulator(
             "config": self._config,
             "in_order": True,  # or warned of
         }
-        for number, block in enumerate(judged_rows(run, qrels)):
+        left_out = unweighted(query_weight or {})
+        for number, block in enumerate(judged_rows(run, qrels, left_out=left_out)):
             if number == 0 and seem_exchanged(
                 *(block[name] for name in ("relevance", "score", "retrieved"))
             ):

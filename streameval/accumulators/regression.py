@@ -21,6 +21,7 @@ from streameval.inputs.arrays import (
     check_vector,
     read_weights,
 )
+from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.error_terms import Range, ranges_of
 from streameval.states.regression import MeasuredSums, RegressionSums
 from streameval.states.regression_outputs import OutputSums
@@ -146,6 +147,9 @@ class RegressionAccumulator(
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(y_true, y_pred, optional=(sample_weight,))
+        weighted = WeightedRows.among(given)
+        if weighted is not None:
+            return weighted.count_by(self.update)
         truth = as_numbers(given["y_true"], name="y_true")
         prediction = as_numbers(given["y_pred"], name="y_pred")
         outputs = None if self._config.outputs is None else self._config.n_outputs

@@ -125,7 +125,8 @@ def arguments(
         missing = [name for name, item in given.items() if item is None]
         if missing:
             raise InvalidInputError("is missing", argument=missing[0])
-        return given | dict(optional)
+        hosted = {name: to_host(item, name=name) for name, item in optional.items()}
+        return given | hosted
     held = _take_apart(first, names, tuple(optional))
     for name, item in optional.items():
         if held.get(name) is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -18,9 +18,11 @@ _LOOKED_AT = 2**12  # rows
 
 
 def judged_rows(
-    run: Any, qrels: Any, *, max_documents: int | None = None
+    run: Any, qrels: Any, *, max_documents: int | None = None, left_out: Container[Any] = ()
 ) -> Iterator[dict[str, Any]]:
     """Yield blocks of rows of the queries that are in both, as `read_rows` takes them.
+
+    Some queries are left out, whatever their documents are.
 
     Judged documents that the run lacks are rows that were not retrieved. Of each query only the
     first `max_documents` count as retrieved, if that is given: by falling score, then by falling
@@ -31,6 +33,8 @@ def judged_rows(
     block: list[tuple[Any, list[Any], list[float], list[Any]]] = []
     size = 0
     for query in run:
+        if query in left_out:
+            continue
         judged = _documents(qrels, query, "qrels") if query in qrels else {}
         if not judged:
             continue

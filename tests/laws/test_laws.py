@@ -167,6 +167,20 @@ def test_a_whole_weight_is_that_many_repeats_and_zero_is_absence(
     assert case.weighted(repeats.astype(np.float32)).of().to_bytes() == repeated.to_bytes()
 
 
+@every_weighted
+@given(data=st.data())
+@lawful
+def test_rows_of_weight_zero_may_hold_anything(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    case = case.weighted(case.rows.get("sample_weight", np.ones(case.size)))
+    at = data.draw(st.lists(st.integers(0, case.size), max_size=3))
+    filled = {
+        column: np.insert(values.astype(object), at, 0 if column == "sample_weight" else None, 0)
+        for column, values in case.rows.items()
+    }
+    assert attrs.evolve(case, rows=filled).of().to_bytes() == case.of().to_bytes()
+
+
 @pytest.mark.parametrize("name", sorted(WITHOUT_WEIGHTS))
 def test_weights_are_refused_where_they_have_no_meaning(name: str) -> None:
     case = LAWS[name].large()

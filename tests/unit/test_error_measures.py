@@ -125,8 +125,9 @@ def test_update_refuses_numbers_of_which_a_measure_is_undefined(
 ) -> None:
     acc = se.RegressionAccumulator([name])
     with pytest.raises(se.InvalidInputError, match=message):
-        acc.update(truth, prediction, sample_weight=[1, 0])
+        acc.update(truth, prediction, sample_weight=[1, 2])
     assert acc.n == 0
+    assert acc.update(truth, prediction, sample_weight=[1, 0]).n == 1
 
 
 @pytest.mark.parametrize("power", [-1.0, 0.0])

@@ -233,7 +233,7 @@ def test_update_that_fails_leaves_what_is_pending() -> None:
 def test_names_of_groups_that_are_no_text_are_refused_in_any_row() -> None:
     acc = se.GroupedAUC().update([1], [0.5], ["a"])
     with pytest.raises(se.InvalidInputError, match="`group` must be Unicode text"):
-        acc.update([1, 0], [0.5, 0.5], ["b", "\ud800"], sample_weight=[1, 0])
+        acc.update([1, 0], [0.5, 0.5], ["b", "\ud800"], sample_weight=[1, 2])
     assert acc.n == 1
 
 

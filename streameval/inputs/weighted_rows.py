@@ -1,0 +1,109 @@
+"""Rows that have weight: one of weight 0 is left out before anything else of it is looked at.
+
+Padding and rows that a caller masks by a weight of 0 may hold anything: labels of no class, NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self, TypeVar
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InvalidInputError
+from streameval.inputs.arrays import as_array, to_host
+from streameval.inputs.coded import CodedTexts
+
+__all__ = ["WeightedRows", "rows_of_units", "weighted_rows"]
+
+Array = npt.NDArray[Any]
+Index = npt.NDArray[np.intp]
+CountedT = TypeVar("CountedT")
+
+
+@attrs.frozen(eq=False)
+class WeightedRows:
+    """The rows of a batch that have weight, where some have none.
+
+    Parameters
+    ----------
+    arrays : dict from name to array
+        What `update` takes, without the other rows.
+    index : int array
+        The positions of the rows in the batch.
+    """
+
+    arrays: dict[str, Any]
+    index: Index
+
+    @classmethod
+    def among(cls, arrays: Mapping[str, Any]) -> Self | None:
+        """Take out the rows that have a `sample_weight`; None if all have, as in `of`."""
+        weights: Any = arrays.get("sample_weight")
+        index = weighted_rows(weights)
+        return None if index is None else cls.of(arrays, index, rows=len(weights))
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, Any], index: Index, *, rows: int) -> Self | None:
+        """Take rows out of the arrays of a batch.
+
+        None if an array has another number of rows: whoever reads the arrays says so.
+        """
+        hosted = {name: to_host(value, name=name) for name, value in arrays.items()}
+        if any(_length(value) not in (None, rows) for value in hosted.values()):
+            return None
+        return cls({name: _taken(value, index) for name, value in hosted.items()}, index)
+
+    def count_by(self, update: Callable[..., CountedT]) -> CountedT:
+        """Update by these rows; the position in an error is that in the whole batch."""
+        try:
+            return update(**self.arrays)
+        except InvalidInputError as error:
+            raise error.moved(self.index.tolist()) from None
+
+
+def weighted_rows(weights: Any) -> Index | None:
+    """Find the rows that have weight; None if all have, or if these are no weights."""
+    if weights is None:
+        return None
+    try:
+        array = as_array(weights, name="sample_weight")
+    except InvalidInputError:  # whoever reads the weights says what is wrong
+        return None
+    if array.ndim != 1 or array.dtype.kind not in "biuf" or not array.size:
+        return None
+    smallest = array.item(array.argmin())  # NaN if there is one
+    return np.flatnonzero(array) if smallest == 0 else None
+
+
+def rows_of_units(index: Index, labels: Array) -> Index:
+    """Find the rows that share their label with one of these: those of the same queries."""
+    known = labels.tolist()
+    units = set(map(known.__getitem__, index.tolist()))
+    return np.array([row for row, label in enumerate(known) if label in units], dtype=np.intp)
+
+
+def _length(value: Any) -> int | None:
+    """Count the rows of an array; None for what belongs to no row, such as a mapping."""
+    if value is None or isinstance(value, Mapping):
+        return None
+    try:
+        return len(value)
+    except TypeError:  # a scalar
+        return -1
+
+
+def _taken(value: Any, index: Index) -> Any:
+    """Take rows out of an array, a sequence, or a column or table of any library."""
+    if _length(value) is None:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [value[row] for row in index.tolist()]
+    if hasattr(value, "iloc"):
+        return value.iloc[index]
+    if hasattr(value, "to_pylist"):
+        return value.take(index)
+    is_indexed = isinstance(value, CodedTexts) or hasattr(value, "to_arrow")
+    return value[index] if is_indexed else np.asarray(value)[index]

@@ -1,0 +1,145 @@
+"""Rows of weight 0 in every form that a batch may have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import streameval as se
+
+COLUMNS = {"y_true": [0, 5, 1], "y_score": [0.25, float("nan"), 0.5], "s": ["x", None, "y"]}
+KEPT = {"y_true": [0, 1], "y_score": [0.25, 0.5], "s": ["x", "y"]}
+TABLES: dict[str, Callable[[Any], Any]] = {
+    "mapping": dict,
+    "arrow": pa.table,
+    "batch": pa.RecordBatch.from_pydict,
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "lazy": pl.LazyFrame,
+}
+
+
+def kept(make: Callable[[], Any]) -> Any:
+    return make().update(KEPT, sample_weight=[1, 2])
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    "make", [se.PRCurveSketch, lambda: se.Sliced(se.PRCurveSketch(), "s")], ids=["curve", "sliced"]
+)
+def test_rows_of_weight_zero_are_taken_out_of_any_table(
+    make: Callable[[], Any], table: str
+) -> None:
+    weights = pa.chunked_array([[1, 0], [2]])
+    assert make().update(TABLES[table](COLUMNS), sample_weight=weights) == kept(make)
+    columns = COLUMNS | {"sample_weight": [1.0, 0.0, 2.0]}
+    assert make().update(TABLES[table](columns)) == kept(make)
+
+
+def test_weights_that_are_lent_once_are_read_once() -> None:
+    class Stream:
+        def __init__(self) -> None:
+            self.column = pa.chunked_array([[1, 2]])
+
+        def __arrow_c_stream__(self, schema: Any = None) -> Any:
+            column, self.column = self.column, pa.chunked_array([], pa.int64())
+            return column.__arrow_c_stream__(schema)
+
+    acc = se.PRCurveSketch().update([0, 1], [0.25, 0.5], sample_weight=Stream())
+    assert acc == kept(se.PRCurveSketch)
+
+
+def test_named_columns_of_classes_keep_their_order_without_rows_of_weight_zero() -> None:
+    scores = pd.DataFrame({"b": [0.25, np.nan, 0.5], "a": [0.75, np.nan, 0.5]})
+    acc = se.PRCurveSketch(classes=["a", "b"])
+    acc.update(["b", None, "a"], scores, sample_weight=[1, 0, 2])
+    other = se.PRCurveSketch(classes=["a", "b"])
+    assert acc == other.update(["b", "a"], [[0.75, 0.25], [0.5, 0.5]], sample_weight=[1, 2])
+
+
+@pytest.mark.parametrize("weights", [[1, 0], [[1], [0], [2]], ["a", "b", "c"], [1, 0, -2], 3])
+def test_weights_that_are_wrong_are_refused_as_without_zeros(weights: Any) -> None:
+    acc = se.PRCurveSketch()
+    with pytest.raises(se.InvalidInputError, match="`sample_weight` must"):
+        acc.update([0, 1, 1], [0.25, 0.5, 0.5], sample_weight=weights)
+    assert acc.n == 0
+
+
+RELEVANCE, SCORE = [1, 0, -1, 1], [0.5, 0.25, float("nan"), 0.75]
+QUERY = ["a", "a", "b", "c"]
+
+
+@pytest.mark.parametrize("weights", [{"a": 1, "b": 0, "c": 2}, [1, 1, 0, 2]], ids=type)
+@pytest.mark.parametrize("per_query", [False, True])
+def test_queries_of_weight_zero_may_hold_anything(weights: Any, per_query: bool) -> None:
+    acc = se.RankingAccumulator(["map"], per_query=per_query)
+    acc.update(RELEVANCE, SCORE, query=QUERY, query_weight=weights)
+    other = se.RankingAccumulator(["map"], per_query=per_query)
+    kept = {"query": ["a", "a", "c"], "query_weight": [1, 1, 2]}
+    assert acc == other.update([1, 0, 1], [0.5, 0.25, 0.75], **kept)
+
+
+def test_queries_of_weight_zero_of_a_block_and_a_run_may_hold_anything() -> None:
+    nan = float("nan")
+    block = se.RankingAccumulator(["map"])
+    block.update([[1, 0], [nan, -9]], [[0.5, 0.25], [nan, nan]], query_weight=[2, 0])
+    run = se.RankingAccumulator(["map"])
+    run.update_run(
+        {"a": {"d": 0.5, "e": 0.25}, "b": {"d": nan}},
+        {"a": {"d": 1, "e": 0}, "b": {"d": -9}},
+        query_weight={"a": 2, "b": 0},
+    )
+    assert block == run
+    assert block.n == 2
+
+
+def test_query_with_two_weights_is_refused_though_one_is_zero() -> None:
+    acc = se.RankingAccumulator(["map"])
+    with pytest.raises(se.InvalidInputError, match="`query_weight` must be the same"):
+        acc.update([1, 0, 1], [0.5, 0.25, 0.75], query=[1, 1, 2], query_weight=[1, 0, 0])
+    with pytest.raises(se.InvalidInputError, match="`query_weight` must have 3 rows"):
+        acc.update([1, 0, 1], [0.5, 0.25, 0.75], query=[1, 1, 2], query_weight=[1, 0])
+    assert acc.n == 0
+
+
+def test_rows_of_weight_zero_open_no_query() -> None:
+    acc = se.RankingAccumulator(["map"])
+    acc.update([-1, 1], [0.5, 0.25], query=[1, 2], query_weight=[0, 3], partial=True)
+    assert acc.close([2]).n == 3
+    with pytest.raises(se.InvalidInputError, match="`ids` must be open queries, got 1"):
+        acc.close([1])
+
+
+def test_windows_of_rankings_leave_queries_of_weight_zero_out() -> None:
+    def ranking() -> se.Windowed:
+        return se.Windowed(se.RankingAccumulator(["map"]), pane=10, time="t")
+
+    rows = {"relevance": RELEVANCE, "score": SCORE, "query": QUERY, "t": [1, 1, None, 11]}
+    weighted = ranking().update(rows | {"query_weight": [1, 1, 0, 2]})
+    kept = {"relevance": [1, 0, 1], "score": [0.5, 0.25, 0.75], "query": ["a", "a", "c"]}
+    assert weighted == ranking().update(kept | {"t": [1, 1, 11], "query_weight": [1, 1, 2]})
+
+
+def test_members_leave_out_rows_of_their_own_weights() -> None:
+    members = {"curve": se.PRCurveSketch(), "matrix": se.ConfusionAccumulator()}
+    columns = {
+        "curve": {"sample_weight": "of_curve"},
+        "matrix": {"y_pred": "y_score", "sample_weight": "of_matrix"},
+    }
+    rows = {
+        "y_true": [0, 7, 1, None],
+        "y_score": [0.25, 0.5, 0.5, None],
+        "of_curve": [1, 0, 1, 0],
+        "of_matrix": [0, 0, 1, 0],
+        "s": ["x", "x", "y", None],
+    }
+    sliced = se.Sliced(se.Collection(members, columns=columns), "s").update(rows)
+    assert list(sliced) == ["x", "y"]
+    assert [sliced[value]["curve"].n for value in "xy"] == [1, 1]
+    assert [sliced[value]["matrix"].n for value in "xy"] == [0, 1]
