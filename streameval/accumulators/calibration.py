@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
@@ -12,7 +11,6 @@ from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.highest_scores import first_highest
 from streameval.accumulators.pending import Rows
 from streameval.configs.calibration import CalibrationConfig
-from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
     are_empty,
@@ -25,9 +23,15 @@ from streameval.inputs.arrays import (
     check_probabilities,
     check_vector,
     read_weights,
-    shape_text,
 )
 from streameval.inputs.labels import encode, in_class_order, without_names
+from streameval.inputs.row_scores import (
+    LOGITS,
+    are_pairs,
+    check_row_sums,
+    positive_scores,
+    sum_tolerance,
+)
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
@@ -44,10 +48,7 @@ _BLOCK = 2**17  # probabilities summed at once: a weighted one takes some 100 by
 _BINARY_BLOCK = 2**16  # less, because longer columns are allocated anew each time
 _LARGE_BLOCK = 2**20  # if there are many sums to add after each block
 _ROWS_A_SUM = 8
-_MAX_MISS = 0.01
-_SUM_ERROR = 1e-6  # 0.33 + 0.33 + 0.33 misses 1 by a little more than 0.01, in float32 too
 _ONE_HOT = "Pass y_true.argmax(axis=1) for one-hot rows."
-_LOGITS = "Logits are not probabilities: apply a sigmoid or softmax first."
 
 
 @final
@@ -118,8 +119,9 @@ class CalibrationAccumulator(
             tuple or list of the arrays in this order, or a mapping, data frame or Arrow table
             with columns of these names.
         y_prob : array of shape (n,), or (n, K) with `classes`
-            Probabilities in [0, 1]: of 1, or of each class. Rows of K must sum to 1 within
-            0.01, which rounding to four digits keeps; float16 within 0.031, bfloat16 0.088.
+            Probabilities in [0, 1]: of 1, of 0 and 1, or of each class. Rows of several must sum
+            to 1 within 0.01, which rounding to four digits keeps; float16 within 0.031, bfloat16
+            0.088.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 
@@ -148,7 +150,7 @@ class CalibrationAccumulator(
         labels = as_vector(as_labels(truth, name="y_true"))
         check_vector(labels, rows=None, name="y_true", remedy=_ONE_HOT)
         codes = encode(labels, without_names(self._config.classes or 2), name="y_true")
-        tolerance = _tolerance(given["y_prob"], probability)
+        tolerance = sum_tolerance(given["y_prob"], probability)
         scores = _probabilities(probability, len(labels), tolerance, self._config)
         weights = read_weights(given["sample_weight"], rows=len(labels))
         return self._append(Rows((codes, scores), weights))
@@ -210,48 +212,15 @@ def _sum_block(
 def _probabilities(
     array: npt.NDArray[Any], rows: int, tolerance: float, config: CalibrationConfig
 ) -> Floats:
-    scores = as_scores(array, name="y_prob")
     if config.classes is None:
-        scores = as_vector(scores)
-        _check_one_column(as_vector(array), rows)
+        array = as_vector(array)
+        if are_pairs(array):
+            array = positive_scores(array, tolerance, scale="probability", name="y_prob")
+        check_vector(array, rows=rows, name="y_prob")
     else:
         check_matrix(array, rows=rows, columns=config.n_classes, name="y_prob")
-    check_probabilities(scores, name="y_prob", remedy=_LOGITS)
+    scores = as_scores(array, name="y_prob")
+    check_probabilities(scores, name="y_prob", remedy=LOGITS)
     if config.classes is not None:
-        _check_row_sums(scores, tolerance)
+        check_row_sums(scores, tolerance, name="y_prob")
     return scores
-
-
-def _check_one_column(array: npt.NDArray[Any], rows: int) -> None:
-    if array.ndim == 2 and array.shape[1] == 2:
-        raise InvalidInputError(
-            f"must have shape (n,), got {shape_text(array)}",
-            argument="y_prob",
-            remedy=("Pass the probability of 1, y_prob[:, 1], or set ", Named("classes", "2"), "."),
-        )
-    check_vector(array, rows=rows, name="y_prob")
-
-
-def _check_row_sums(scores: Floats, tolerance: float) -> None:
-    # a running sum has one order of adding, whatever the layout in memory
-    sums = np.add.accumulate(scores, axis=1)[:, -1]
-    wrong = np.abs(sums - 1.0) > tolerance + _SUM_ERROR
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InvalidInputError(
-            f"must have rows that sum to 1 within {tolerance:.2g}, got {float(sums[row])!r}",
-            argument="y_prob",
-            position=row,
-            at="in row",
-            remedy=_LOGITS,
-        )
-
-
-def _tolerance(given: Any, array: npt.NDArray[Any]) -> float:
-    """Choose how far rows may deviate from 1; for a coarse dtype, the root of its machine epsilon.
-
-    Softmax over 1,000 classes, rounded to four digits in a log, misses 1 by up to 0.007.
-    """
-    if str(getattr(given, "dtype", "")).endswith("bfloat16"):
-        return math.sqrt(2.0**-7)
-    return math.sqrt(np.finfo(np.float16).eps) if array.dtype == np.float16 else _MAX_MISS

@@ -14,10 +14,10 @@ from streameval.accumulators.decisions import (
     CodeBlock,
     FastReader,
     code_capacity,
-    flattened,
     read_decided,
     read_observed,
 )
+from streameval.accumulators.items import flattened
 from streameval.accumulators.pending import Block, BufferedState, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named, StreamevalError
@@ -175,11 +175,12 @@ class ConfusionAccumulator(
             The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
             a mapping, data frame or Arrow table with columns of these names.
         y_pred : array of shape (n,) or (n, K)
-            Labels of shape (n,); for two classes scores (n,), for more scores (n, K);
-            for multilabel (n, K) labels 0 and 1, or scores. (n, 1) is taken as (n,), and labels
-            of three dimensions or more, such as masks (N, H, W), item by item.
-        sample_weight : array of shape (n,), optional
-            Non-negative weights: 2 counts a row twice, 0 leaves it out.
+            Labels of shape (n,); scores (n, K), or for two classes (n,); for multilabel (n, K)
+            labels 0 and 1, or scores. (n, 1) is taken as (n,). Labels of more dimensions, such as
+            tokens (B, T) and masks (N, H, W), are counted item by item, with labels of the same
+            shape or scores of shape (B, T, K) or (N, K, H, W).
+        sample_weight : array of shape (n,), or of the shape of the labels, optional
+            Non-negative weights: 2 counts a row twice, 0 leaves it out, whatever it holds.
 
         Returns
         -------
@@ -316,9 +317,10 @@ class ConfusionAccumulator(
         if not self._config.is_open:
             y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
         if not self._config.multilabel:
-            vectors = flattened(y_true, y_pred)
-            if vectors is not None:
-                return self.update(*vectors, sample_weight=sample_weight)
+            items = flattened(y_true, y_pred, sample_weight, self._config)
+            if items is not None:
+                truth, prediction, weights = items
+                return self.update(truth, prediction, sample_weight=weights)
         if self._config.is_open:
             return self._update_observed(y_true, y_pred, sample_weight)
         decided = read_decided(y_true, y_pred, sample_weight, self._config)

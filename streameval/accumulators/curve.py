@@ -51,8 +51,9 @@ class PRCurveSketch(
 
     Parameters
     ----------
-    budget : int or None
-        The number of cells kept for each curve; None keeps every distinct score.
+    budget : int, "auto" or None
+        The number of cells kept for each curve; None keeps every distinct score. ``"auto"`` is
+        65,536 for up to 64 curves. More share 4,194,304 cells, and each has at least 1,024.
     scores : {"probability", "real"}
         Whether scores lie in [0, 1]. ``"real"`` takes any number, infinities too, such as
         logits and margins.
@@ -114,7 +115,7 @@ class PRCurveSketch(
 
     def __init__(
         self,
-        budget: int | None = 65_536,
+        budget: int | Literal["auto"] | None = "auto",
         *,
         scores: Literal["probability", "real"] = "probability",
         classes: int | Any = None,
@@ -146,7 +147,8 @@ class PRCurveSketch(
             The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
             a mapping, data frame or Arrow table with columns of these names.
         y_score : array of shape (n,), or (n, K) with `classes`
-            The scores; higher means more likely positive.
+            The scores; higher means more likely positive. Of (n, 2) for labels 0 and 1, the
+            probability of 1 is the score, or with ``scores="real"`` the difference.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 

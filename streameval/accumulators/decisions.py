@@ -26,7 +26,6 @@ from streameval.inputs.arrays import (
     as_comparable,
     as_labels,
     as_scores,
-    as_vector,
     check_matrix,
     check_probabilities,
     check_vector,
@@ -34,6 +33,7 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import Label, code_of, encode, is_ignored, present
+from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
 from streameval.inputs.text_columns import MIN_ROWS, coded_texts
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, credit_dtype
 
@@ -43,7 +43,6 @@ __all__ = [
     "FastReader",
     "code_capacity",
     "code_dtypes",
-    "flattened",
     "is_ignored",
     "read_decided",
     "read_observed",
@@ -166,14 +165,6 @@ def read_observed(
     return truth[kept], prediction[kept], None if weights is None else weights[kept]
 
 
-def flattened(y_true: Array, y_pred: Array) -> tuple[Array, Array] | None:
-    """Take (n, 1) as (n,), and masks item by item; None if that leaves the arrays as they are."""
-    if y_true.ndim > 2 and y_true.shape == y_pred.shape:
-        return y_true.ravel(), y_pred.ravel()
-    vectors = as_vector(y_true), as_vector(y_pred)
-    return None if vectors[0] is y_true and vectors[1] is y_pred else vectors
-
-
 def check_labels(y_true: Array) -> None:
     """Refuse true labels that are not one per row, and suggest what the user may have meant."""
     remedy: tuple[object, ...] = ()
@@ -184,7 +175,12 @@ def check_labels(y_true: Array) -> None:
             " for several labels a row, or ravel() both arrays to count item by item.",
         )
     elif y_true.ndim > 2:
-        remedy = ("Pass `y_pred` of the same shape, such as y_pred.argmax(axis=1) for scores.",)
+        remedy = (
+            "Pass ",
+            Named("y_pred"),
+            f" of shape {y_true.shape} too, or with one dimension more, last or second, for the ",
+            "scores of the classes.",
+        )
     check_vector(y_true, rows=None, name="y_true", remedy=remedy)
 
 
@@ -226,6 +222,8 @@ def _decide(y_pred: Array, truth: Codes, config: ConfusionConfig) -> tuple[Codes
     if not _holds_scores(y_pred, config):
         return _decide_by_label(y_pred, len(truth), config), None
     if config.is_binary:
+        if config.has_default_threshold and are_pairs(y_pred):
+            return first_highest(_score_rows(y_pred, len(truth), config))[0], None
         return _decide_by_threshold(y_pred, len(truth), config), None
     return highest_scores(_score_rows(y_pred, len(truth), config), truth, config.top_k)
 
@@ -269,12 +267,13 @@ def _decide_by_label(y_pred: Array, rows: int, config: ConfusionConfig) -> Codes
 
 
 def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> Codes:
-    if y_pred.ndim == 2 and y_pred.shape[1] == 2:
-        raise InvalidInputError(
-            f"must have shape (n,) for two classes, got {y_pred.shape}",
-            argument="y_pred",
-            remedy="Pass y_pred[:, 1] for probabilities, or y_pred.argmax(axis=1) for the higher "
-            "score.",
+    if are_pairs(y_pred):
+        y_pred = positive_scores(
+            y_pred,
+            sum_tolerance(y_pred, y_pred),
+            scale="probability" if config.takes_probabilities else "real",
+            name="y_pred",
+            positive=config.positive_position,
         )
     remedy: tuple[object, ...] = ()
     if y_pred.ndim == 2:

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.decisions import (
     FastReader,
-    flattened,
     is_ignored,
     read_decided,
     read_observed,
 )
+from streameval.accumulators.items import flattened
 from streameval.accumulators.pending import Rows
 from streameval.configs.paired import PairedConfig
 from streameval.errors import InvalidInputError
@@ -34,6 +34,7 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.labels import Classes, Label, in_class_order
+from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.paired import PairedCounts
 from streameval.states.paired_sums import LARGEST_NUMBER, LossSums, PairedSums, errors_of, losses_of
@@ -218,6 +219,11 @@ class Paired(
         if are_empty(truth, a, b):
             read_weights(weights, rows=0)
             return self
+        if not self._config.labels.multilabel:
+            items, a, weights_a = self._read("y_pred_a", self._flat, truth, a, weights)
+            _, b, _ = self._read("y_pred_b", self._flat, truth, b, weights)
+            if items is not truth:
+                return self.update(items, a, b, sample_weight=weights_a)
         if self._config.measures:
             return self._append(self._measured(truth, a, b, weights))
         right_a, kept_weights = self._read("y_pred_a", self._is_right, truth, a, weights)
@@ -255,6 +261,14 @@ class Paired(
         except InvalidInputError as error:
             raise error.renamed("y_pred", name) from None
 
+    def _flat(
+        self, truth: Array, prediction: Array, sample_weight: Any
+    ) -> tuple[Array, Array, Any]:
+        """Read labels of more dimensions item by item."""
+        config = self._config.labels
+        given = truth, prediction, sample_weight
+        return flattened(*given, config) or given
+
     def _measured(self, truth: Array, a: Array, b: Array, sample_weight: Any) -> Rows:
         """Read the outcome of each row, its class and decisions, scores, and losses."""
         rows, score_a = self._read("y_pred_a", self._decide, truth, a, sample_weight)
@@ -291,12 +305,20 @@ class Paired(
     def _decide(self, truth: Array, prediction: Array, sample_weight: Any) -> tuple[Rows, Array]:
         """Read classes, decisions and scores; rows that do not count are left out."""
         config = self._config.labels
-        truth, prediction = flattened(truth, prediction) or (truth, prediction)
         rows = read_decided(truth, prediction, sample_weight, config).rows
         if not self._config.needs_scores:
             return rows, _NO_SCORES
         ignored = is_ignored(as_labels(truth, name="y_true"), config.ignore_label)
-        scores = as_scores(prediction, name="y_pred")
+        if are_pairs(prediction):
+            scores = positive_scores(
+                prediction,
+                sum_tolerance(prediction, prediction),
+                scale=self._config.scale,
+                name="y_pred",
+                positive=config.positive_position,
+            )
+        else:
+            scores = as_scores(prediction, name="y_pred")
         return rows, scores if ignored is None else scores[~ignored]
 
     def _is_right(
@@ -304,8 +326,6 @@ class Paired(
     ) -> tuple[Mask, Array | None]:
         """Return which rows a prediction gets right, and their weights, without ignored rows."""
         config = self._config.labels
-        if not config.multilabel:
-            truth, prediction = flattened(truth, prediction) or (truth, prediction)
         reader = FastReader.under(config)
         codes = None if reader is None else reader.codes_of(truth, prediction)
         if codes is not None:

@@ -39,6 +39,7 @@ from streameval.inputs.labels import (
     present,
     without_names,
 )
+from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
 
 if TYPE_CHECKING:
     from streameval.configs.grouped import GroupedConfig
@@ -119,6 +120,8 @@ def read_scored(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConf
         y_score = in_class_order(y_score, config, name="y_score")
     labels = as_labels_or_scores(y_true, name="y_true")
     given = as_array(y_score, name="y_score", allow_missing=config.nan == "skip")
+    if config.classes is None and are_pairs(given) and config.pos_label in (None, 1):
+        given = _of_pairs(y_score, given, config, allow_nan=config.nan == "skip")
     return _read(labels, given, sample_weight, config, hint=_OTHER_LABELS)
 
 
@@ -141,6 +144,8 @@ def read_grouped(
     """
     labels = as_labels_or_scores(y_true, name="y_true")
     given = as_array(y_score, name="y_score")
+    if are_pairs(given):
+        given = _of_pairs(y_score, given, config)
     groups = as_labels(group, name="group")
     if are_empty(groups):
         groups = np.zeros(0, dtype=np.int64)
@@ -201,7 +206,7 @@ def _read_general(
         labels = as_vector(labels)
     if config.classes is None:
         given = as_vector(given)
-        scores = _score_vector(given, allow_nan=allow_nan)
+        scores = _score_vector(given, config)
     else:
         check_matrix(given, rows=None, columns=config.n_scores, name="y_score")
         scores = as_scores(given, name="y_score", allow_nan=allow_nan)
@@ -230,16 +235,24 @@ def _read_general(
     return ScoredBatch(Rows((columns, positive), weights), skipped, negative, counted)
 
 
-def _score_vector(given: Array, *, allow_nan: bool) -> Floats:
-    """Read one score a row; the two columns of a classifier are a common mistake."""
-    if given.ndim == 2 and given.shape[1] == 2:
-        raise InvalidInputError(
-            f"must have shape (n,), got {given.shape}",
-            argument="y_score",
-            remedy="Pass y_score[:, 1], the score of the positive class.",
-        )
-    check_vector(given, rows=None, name="y_score")
-    return as_scores(given, name="y_score", allow_nan=allow_nan)
+def _of_pairs(
+    y_score: Any, pairs: Array, config: CurveConfig | GroupedConfig, *, allow_nan: bool = False
+) -> Array:
+    """Read the scores of two classes, 0 and 1, as one score a row."""
+    tolerance = sum_tolerance(y_score, pairs)
+    return positive_scores(
+        pairs, tolerance, scale=config.scores, name="y_score", allow_nan=allow_nan
+    )
+
+
+def _score_vector(given: Array, config: CurveConfig) -> Floats:
+    """Read one score a row; of two for labels of any name, nothing says which is which."""
+    remedy: tuple[object, ...] = ()
+    if are_pairs(given):
+        label = repr(config.pos_label)
+        remedy = ("Pass the column of ", Named("pos_label", label), ".")
+    check_vector(given, rows=None, name="y_score", remedy=remedy)
+    return as_scores(given, name="y_score", allow_nan=config.nan == "skip")
 
 
 def _positives(

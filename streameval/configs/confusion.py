@@ -104,6 +104,11 @@ class ConfusionConfig(Cached):
         return not self.multilabel and not self.is_open and self.n_classes == 2
 
     @property
+    def has_default_threshold(self) -> bool:
+        """Whether nothing is said of a threshold: the higher of two scores decides."""
+        return self.scores is None and self.threshold == 0.5
+
+    @property
     def takes_probabilities(self) -> bool:
         """Whether scores to compare with the threshold must lie in [0, 1]."""
         return (self.scores or self._implied_scale) == "probability"

@@ -31,6 +31,9 @@ MAX_PAIRED_CLASSES = 64
 """The max number of classes whose pairs have curves: 4,032 of them."""
 
 
+_CELLS_OF_ONE, _CELLS_OF_ALL, _LEAST_CELLS = 2**16, 2**22, 2**10
+
+
 @attrs.frozen(kw_only=True, slots=False, repr=False)
 class CurveConfig(Cached):
     """Every option that changes what a score table keeps; equal ones can merge.
@@ -63,8 +66,9 @@ class CurveConfig(Cached):
         """Check the options, alone and together."""
         multilabel = flag(multilabel, name="multilabel")
         classes = _classes(classes, multilabel=multilabel)
+        is_shared = isinstance(budget, str) and one_of(budget, ("auto",), name="budget") == "auto"
         config = cls(
-            budget=optional_positive_integer(budget, name="budget"),
+            budget=None if is_shared else optional_positive_integer(budget, name="budget"),
             scores=one_of(scores, ("probability", "real"), name="scores"),
             classes=classes,
             multilabel=multilabel,
@@ -75,6 +79,8 @@ class CurveConfig(Cached):
         )
         if config.has_pairs:
             config._check_pairs()
+        if is_shared:
+            config = attrs.evolve(config, budget=_shared_budget(config.n_curves))
         if config.multilabel and config.classes is None:
             raise InvalidInputError(
                 "must be given with ", Named("multilabel", "True"), argument="classes"
@@ -157,6 +163,14 @@ class CurveConfig(Cached):
             raise InvalidInputError(
                 f"must not be the positive label, got {positive!r}", argument="ignore_label"
             )
+
+
+def _shared_budget(n_curves: int) -> int:
+    """Divide cells among curves: no curve gets more than one alone would, or fewer than the least.
+
+    A state holds the number of cells, so that another rule here would change none.
+    """
+    return max(min(_CELLS_OF_ONE, _CELLS_OF_ALL // n_curves), _LEAST_CELLS)
 
 
 def _classes(value: Any, *, multilabel: bool) -> ClassSet | None:

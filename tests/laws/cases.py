@@ -564,7 +564,7 @@ LAWS: dict[str, Laws] = {
             "a label out of range": ({}, {"y_true": [0, 2], "y_prob": [0, 1]}),
             "a logit": ({}, {"y_true": [0, 1], "y_prob": [0.5, 1.5]}),
             "a probability that is NaN": ({}, {"y_true": [0, 1], "y_prob": [0.5, float("nan")]}),
-            "two columns": ({}, {"y_true": [0, 1], "y_prob": [[0.5, 0.5], [0.5, 0.5]]}),
+            "two columns": ({}, {"y_true": [0, 1], "y_prob": [[0.5, 0.5], [0.75, 0.5]]}),
             "lengths that differ": ({}, {"y_true": [0, 1], "y_prob": [0]}),
             "a row that does not sum to 1": (
                 {"classes": 3},

@@ -139,7 +139,7 @@ BAD_BATCHES: dict[str, tuple[dict, dict]] = {
     "a label out of range": ({}, {"y_true": [0, 2], "y_score": [0, 1]}),
     "a logit": ({}, {"y_true": [0, 1], "y_score": [0.5, 1.5]}),
     "a score that is NaN": ({}, {"y_true": [0, 1], "y_score": [0.5, float("nan")]}),
-    "two columns": ({}, {"y_true": [0, 1], "y_score": [[0.5, 0.5], [0.5, 0.5]]}),
+    "two columns": ({}, {"y_true": [0, 1], "y_score": [[0.5, 0.5], [0.75, 0.5]]}),
     "lengths that differ": ({}, {"y_true": [0, 1], "y_score": [0]}),
     "scores of too few classes": ({"classes": 3}, {"y_true": [0], "y_score": [[0.1, 0.9]]}),
     "an unknown class": ({"classes": 2}, {"y_true": [2], "y_score": [[0.1, 0.9]]}),

@@ -360,16 +360,89 @@ def test_auto_takes_whole_floats_when_told_that_they_are_labels() -> None:
     assert (result.labels, result.matrix.tolist()) == ((1, 2), [[0, 1], [0, 1]])
 
 
-@pytest.mark.parametrize("options", [{}, {"from_scores": True}], ids=["default", "from_scores"])
 @pytest.mark.parametrize(
-    "scores", [[[0.3, 0.7], [0.6, 0.4]], np.zeros((5, 2))], ids=["two-rows", "five-rows"]
+    ("options", "scores", "expected"),
+    [
+        ({}, [[0.25, 0.75], [0.625, 0.375], [0.5, 0.5]], [1, 0, 0]),
+        ({}, [[-3, 2.5], [1, -np.inf], [7, 8]], [1, 0, 1]),
+        ({"from_scores": True}, [[1, 2], [2, 1], [2, 2]], [1, 0, 0]),
+        ({"pos_label": 0}, [[0.25, 0.75], [0.625, 0.375], [0.5, 0.5]], [1, 0, 0]),
+        ({"threshold": 0.75}, [[0.25, 0.75], [0.375, 0.625], [1, 0]], [1, 0, 0]),
+        ({"threshold": 0.75, "pos_label": 0}, [[0.75, 0.25], [0.375, 0.625], [1, 0]], [0, 1, 0]),
+        ({"scores": "real", "threshold": 1}, [[1, 2], [1, 1.5], [-4, 9]], [1, 0, 1]),
+        ({"scores": "probability"}, [[0.5, 0.5], [0.625, 0.375], [0, 1]], [0, 0, 1]),
+    ],
 )
-def test_two_columns_of_scores_for_two_classes_are_refused_with_both_ways_out(
-    options: Any, scores: Any
+def test_two_columns_are_scores_of_two_classes(
+    options: Any, scores: Any, expected: list[int]
 ) -> None:
-    message = refused([0, 1], scores, **options)
-    assert "y_pred[:, 1]" in message
-    assert "y_pred.argmax(axis=1)" in message
+    acc = se.ConfusionAccumulator(**options).update([0, 1, 1], np.array(scores))
+    labels = {name: value for name, value in options.items() if name == "pos_label"}
+    same = se.ConfusionAccumulator(**labels).update([0, 1, 1], expected)
+    assert acc.compute().matrix.tolist() == same.compute().matrix.tolist()
+
+
+def test_ties_of_two_classes_have_no_credit_that_three_would_not_have() -> None:
+    acc = se.ConfusionAccumulator().update([0, 1], np.array([[0.5, 0.5], [0.5, 0.5]]))
+    assert acc == se.ConfusionAccumulator().update([0, 1], [0, 0])
+
+
+ITEMS = np.random.default_rng(0).integers(0, 5, (4, 3, 2))
+ITEM_SCORES = np.random.default_rng(1).integers(0, 6, (4, 3, 2, 5)) / 8  # with ties
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("form", ["labels", "last", "second", "lists", "column"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_labels_of_more_dimensions_are_counted_item_by_item(
+    dimensions: int, form: str, weighted: bool
+) -> None:
+    truth, scores = (
+        (ITEMS, ITEM_SCORES) if dimensions == 3 else (ITEMS[..., 0], ITEM_SCORES[:, :, 0])
+    )
+    top_k = 1 if form == "labels" else 2
+    weights = np.arange(truth.size).reshape(truth.shape) % 3 if weighted else None
+    given: Any = {
+        "labels": scores.argmax(axis=-1),
+        "last": scores,
+        "second": np.moveaxis(scores, -1, 1),
+        "lists": scores.tolist(),
+        "column": scores.reshape(-1, 5),
+    }[form]
+    labels: Any = truth.tolist() if form == "lists" else truth
+    if form == "column":
+        labels = truth.reshape(-1, 1)
+        weights = None if weights is None else weights.ravel()
+    acc = se.ConfusionAccumulator(5, top_k=top_k).update(labels, given, sample_weight=weights)
+    rows = scores.argmax(axis=-1).ravel() if form == "labels" else scores.reshape(-1, 5)
+    of_rows = None if weights is None else weights.ravel()
+    other = se.ConfusionAccumulator(5, top_k=top_k)
+    assert acc == other.update(truth.ravel(), rows, sample_weight=of_rows)
+
+
+def test_masks_of_two_classes_have_one_score_or_two() -> None:
+    truth, scores = ITEMS % 2, ITEM_SCORES[..., 0]
+    flat = se.ConfusionAccumulator().update(truth.ravel(), scores.ravel())
+    assert se.ConfusionAccumulator().update(truth, scores) == flat
+    assert se.ConfusionAccumulator().update(truth, scores[:, None]) == flat
+    assert se.ConfusionAccumulator().update(truth, scores[..., None]) == flat
+    both = np.stack([0.4375 - scores, scores - 0.4375], axis=1)  # no score of these is a tie
+    assert se.ConfusionAccumulator().update(truth, both) == flat
+    assert se.ConfusionAccumulator("auto").update(truth, truth).n == truth.size
+
+
+def test_pairs_of_models_are_counted_item_by_item() -> None:
+    truth, scores = ITEMS[..., 0], ITEM_SCORES[:, :, 0]
+    weights = np.arange(truth.size).reshape(truth.shape) % 2
+    items = se.Paired(5, measures=["f_score"])
+    items.update(truth, scores, scores.argmax(axis=-1), sample_weight=weights)
+    rows = se.Paired(5, measures=["f_score"])
+    predicted = scores.argmax(axis=-1).ravel()
+    rows.update(truth.ravel(), predicted, predicted, sample_weight=weights.ravel())
+    assert items == rows
+    two = np.array([[0.25, 0.75], [0.625, 0.375]])
+    pair = se.Paired(measures=["roc_auc", "brier"]).update([1, 0], two, two[:, 1])
+    assert pair == se.Paired(measures=["roc_auc", "brier"]).update([1, 0], two[:, 1], two[:, 1])
 
 
 @every_reading

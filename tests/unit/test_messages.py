@@ -61,6 +61,8 @@ MODULES = [
 LARGEST = 2**63 - 1
 BOTH = {"y_true": [1], "y_pred": [1]}
 PAIR = [[0.5, 0.5]]
+UNEVEN = [[0.75, 0.75]]
+INFINITE = [[np.inf, np.inf]]
 
 
 @dataclass(frozen=True)
@@ -400,8 +402,9 @@ PROBABILITIES = [
         "prob-nan", "`y_prob` must not hold NaN, got NaN at position 1.", [1, 0], [1, np.nan]
     ),
     calibrate("prob-text", "`y_prob` must hold scores, got strings.", [1], ["1"]),
-    calibrate("prob-columns", "`y_prob` must have shape (n,), got (1, 2). Pass the", [1], PAIR),
-    calibrate("prob-columns-names", "y_prob[:, 1]", [1], PAIR),
+    calibrate("prob-columns", "rows that sum to 1 within 0.01, got 1.5 in row", [1], UNEVEN),
+    calibrate("prob-columns-names", "Pass y_prob[:, 1] if that is", [1], UNEVEN),
+    calibrate("prob-columns-logits", "`y_prob` must lie in [0, 1], got", [1], [[-1, 2]]),
     calibrate("prob-three", "`y_prob` must have shape (n,), got (1, 3).", [1], [[0.5] * 3]),
     calibrate("prob-rows", "`y_prob` must have 2 rows, got 1.", [1, 0], [0.5]),
     calibrate("prob-scalar", "`y_prob` must have shape (n,), got a scalar.", [1], 0.5),
@@ -486,8 +489,11 @@ SCORES = [
     ),
     score("score-nan", "`y_score` must not hold NaN, got NaN at pos", [1, 0], [1, np.nan]),
     score("score-text", "`y_score` must hold scores, got strings.", [1], ["1"]),
-    score("score-two", "`y_score` must have shape (n,), got (1, 2). Pass", [1], PAIR),
-    score("score-two-names", "Pass y_score[:, 1], the score of the pos", [1], PAIR),
+    score("score-two", "rows that sum to 1 within 0.01, got 1.5 in row", [1], UNEVEN),
+    score("score-two-names", "Pass y_score[:, 1] if that is", [1], UNEVEN),
+    score("score-two-logits", "`y_score` must lie in [0, 1], got", [1], [[-1, 2]]),
+    score("score-two-labels", "Pass the column of pos_label='a'.", ["a"], PAIR, pos_label="a"),
+    score("score-two-infinite", "must not hold two infinite scores", [1], INFINITE, scores="real"),
     score("score-three", "`y_score` must have shape (n,), got (1, 3).", [1], [[0.5] * 3]),
     score("score-scalar", "`y_score` must have shape (n,), got a scalar.", [1], 0.5),
     score("score-class-columns", "`y_score` must have shape (n, 3)", [1], PAIR, classes=3),
@@ -719,7 +725,13 @@ DECISIONS = [
     update("presence-hint", "Pass from_scores=True if these", [[0, 1]], [[0, 5]], **SEVERAL),
     update("ambiguous", "`y_pred` holds integers of shape (1,), which", [1], [4], threshold=3),
     update("top-k-labels", "`y_pred` must hold scores for top_k=2", [1], [1], classes=3, top_k=2),
-    update("two-columns", "y_pred[:, 1]", [1], [[0.5, 0.5]]),
+    update("two-columns", "Pass y_pred[:, 1] if that", [1], UNEVEN, threshold=0.25),
+    update("two-columns-nan", "`y_pred` must not hold NaN, got", [1], [[0.5, np.nan]]),
+    update(
+        "item-scores", "a score of each of 3 classes in its last", [[1]], [[[0.5] * 4]], classes=3
+    ),
+    update("item-axes", "may be the second dimension or", [[0] * 3], [np.eye(3)], classes=3),
+    update("item-hot", "y_true.argmax(axis=1) for one-hot", np.eye(3), np.eye(3), classes=3),
     update("one-column", "`y_pred` must have shape (n, 3) as scores", [1], [0.5], classes=3),
     update("auto-floats", "`y_pred` holds floats, and", [1], [1.0], classes="auto"),
     update("auto-kinds", "`y_true` and `y_pred` must both be", [1], ["1"], classes="auto"),

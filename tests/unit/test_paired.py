@@ -95,15 +95,15 @@ def test_rows_are_read_as_a_confusion_matrix_reads_them(
             "`y_true` and `y_pred_b` must both be numbers or both be strings.",
         ),
         (
-            ([0, 1], [[0.5, 1], [1, 0]], [0, 1]),
+            ([[0, 1]], [[[0.5, 1, 1], [1, 0, 1]]], [[0, 1]]),
             {},
             (
-                "`y_pred_a` must have shape (n,) for two classes, got (2, 2). Pass y_pred[:, 1] "
-                "for probabilities, or y_pred.argmax(axis=1) for the higher score."
+                "`y_pred_a` must hold a score of each of 2 classes in its last dimension or its "
+                "second, got (1, 2, 3)."
             ),
         ),
     ],
-    ids=["fewer rows of B", "fewer rows of A", "NaN", "none of B", "strings", "two columns"],
+    ids=["fewer rows of B", "fewer rows of A", "NaN", "none of B", "strings", "items"],
 )
 def test_refused_batch_names_the_array_of_the_model(
     batch: Batch, options: dict[str, Any], says: str
