@@ -56,7 +56,7 @@ def _is_one_hot(y_true: Array, config: ConfusionConfig) -> bool:
     """Tell whether rows mark the one class of each: no labels, but what remedies are for."""
     if config.is_open or y_true.ndim != 2 or y_true.shape[1] != config.n_classes:
         return False
-    if y_true.dtype.kind not in "biuf" or config.n_classes == 1:
+    if y_true.dtype == object:
         return False
     marks = y_true == 1
     return bool(((y_true == 0) | marks).all() and (marks.sum(axis=1) == 1).all())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from numbers import Real
+from numbers import Number
 from typing import Any
 
 import attrs
@@ -68,7 +68,7 @@ def read_rows(
     goes_on: bool = False,
     in_order: bool = False,
 ) -> Documents:
-    """Read and check one batch; ids are sorted. Queries of weight 0 are left out.
+    """Read and check one batch; ids are sorted. Queries have a weight above 0.
 
     Relevance and scores that seem to be exchanged are refused, unless they are known to be
     `in_order`.
@@ -94,10 +94,7 @@ def read_rows(
         rows = attrs.evolve(rows, declared=_declared(num_relevant, rows, order, shape, config))
     if config.unjudged == "drop" and rows.relevance.dtype.kind == "f":
         rows = rows.select(~np.isnan(rows.relevance))
-    if query_weight is None:
-        return rows
-    counts = rows.weights.is_positive()
-    return rows if counts.all() else rows.of_some(counts)
+    return rows
 
 
 def _no_rows(optional: dict[str, Any], **of_queries: Any) -> Documents:
@@ -267,7 +264,8 @@ def weighted_queries(arrays: Mapping[str, Any]) -> WeightedRows | None:
 
 def unweighted(weights: Mapping[Any, Any]) -> set[Any]:
     """Find the queries of weight 0."""
-    return {query for query, weight in weights.items() if isinstance(weight, Real) and weight == 0}
+    number = Number, np.bool_
+    return {query for query, weight in weights.items() if isinstance(weight, number) and not weight}
 
 
 def read_weights_of(value: Any, ids: Array, order: Ints | None = None) -> FixedPoint:

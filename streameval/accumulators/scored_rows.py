@@ -150,12 +150,10 @@ def read_grouped(
     if are_empty(groups):
         groups = np.zeros(0, dtype=np.int64)
     batch = _read(labels, given, sample_weight, _one_curve(config.scores), hint=())
-    rows, counted = batch.rows, batch.counted
-    check_vector(groups, rows=rows.size if counted is None else len(counted), name="group")
+    rows = batch.rows
+    check_vector(groups, rows=rows.size, name="group")
     are_texts = groups.dtype == object
     codes = dictionary.encode(groups.tolist(), name="group") if are_texts else groups
-    if counted is not None:
-        codes = codes[counted]
     columns = *(column[:, 0] for column in rows.columns), codes
     return Rows(columns, rows.weights, dictionary if are_texts else None)
 
@@ -189,9 +187,8 @@ def _read(
         weights = None
         if sample_weight is not None:
             weights = read_weights(sample_weight, rows=len(labels))
-        if weights is None or weights.item(weights.argmin()) > 0:
-            columns = given[:, None], labels.astype(bool)[:, None]
-            return ScoredBatch(Rows(columns, weights))
+        columns = given[:, None], labels.astype(bool)[:, None]
+        return ScoredBatch(Rows(columns, weights))
     if are_empty(labels, given):
         read_weights(sample_weight, rows=0)
         return ScoredBatch.none(config.n_scores)
@@ -224,13 +221,11 @@ def _read_general(
         lacks_score = np.asarray((missing & ~ignored).any(axis=1))
         kept = np.asarray(~ignored.all(axis=1) & ~lacks_score)
     skipped = _weight_of(lacks_score, weights) if lacks_score.any() else None
-    if weights is not None:
-        kept &= weights > 0
     counted = None if kept.all() else kept
     if counted is not None:
         columns, positive = columns[counted], positive[counted]
         weights = None if weights is None else weights[counted]
-    if positive.all():  # rows without weight or score have not been observed
+    if positive.all():  # rows without a score have not been observed
         negative = ()
     return ScoredBatch(Rows((columns, positive), weights), skipped, negative, counted)
 

@@ -82,11 +82,6 @@ class Documents:
             return False
         return bool(self.sizes.all()) and not self.weights.whole.size
 
-    def of_some(self, kept: Mask) -> Self:
-        """Keep some queries, with their documents."""
-        rows = np.flatnonzero(np.repeat(kept, self.sizes))
-        return self._part(np.flatnonzero(kept), rows, self.sizes[kept])
-
     def select(self, kept: Mask) -> Self:
         """Keep some documents and all queries."""
         rows = np.flatnonzero(kept)

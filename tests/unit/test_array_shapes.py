@@ -81,12 +81,22 @@ def message(make: Any, *arrays: Any) -> str:
     return str(caught.value)
 
 
-def test_scores_of_masks_are_refused_with_the_remedy() -> None:
-    masks, scores = np.zeros((2, 4, 4), int), np.zeros((2, 3, 4, 4))
-    assert message(lambda: se.ConfusionAccumulator(3), masks, scores) == (
-        "`y_true` must have shape (n,), got (2, 4, 4). Pass `y_pred` of the same shape, such as "
-        "y_pred.argmax(axis=1) for scores."
+def test_scores_of_masks_that_no_dimension_fits_are_refused() -> None:
+    masks = np.zeros((2, 4, 4), int)
+    assert message(lambda: se.ConfusionAccumulator(3), masks, np.zeros((2, 5, 4, 4))) == (
+        "`y_pred` must hold a score of each of 3 classes in its last dimension or its second, got "
+        "(2, 5, 4, 4)."
     )
+    assert message(lambda: se.ConfusionAccumulator(3), masks, np.zeros((2, 4))) == (
+        "`y_true` must have shape (n,), got (2, 4, 4). Pass `y_pred` of shape (2, 4, 4) too, or "
+        "with one dimension more, last or second, for the scores of the classes."
+    )
+
+
+def test_texts_of_two_dimensions_are_no_one_hot_rows() -> None:
+    tags = np.array([["B", "O"], ["O", "O"]])
+    acc = se.ConfusionAccumulator(["B", "O"]).update(tags, tags)
+    assert acc.compute().matrix.tolist() == [[1, 0], [0, 3]]
 
 
 @pytest.mark.parametrize("predicted", [[1, 0], [[0, 1, 0], [1, 0, 0]]], ids=["labels", "one-hot"])

@@ -237,6 +237,12 @@ def test_names_of_groups_that_are_no_text_are_refused_in_any_row() -> None:
     assert acc.n == 1
 
 
+def test_two_columns_are_probabilities_of_both_classes() -> None:
+    pairs = [[0.25, 0.75], [0.625, 0.375], [0.5, 0.5]]
+    acc = se.GroupedAUC().update([1, 0, 1], pairs, ["a", "a", "b"])
+    assert acc == se.GroupedAUC().update([1, 0, 1], [0.75, 0.375, 0.5], ["a", "a", "b"])
+
+
 @pytest.mark.parametrize(
     "limit", [{"max_groups": 3}, {"budget": 3}, {"max_groups": 3, "budget": 3}]
 )

@@ -283,3 +283,34 @@ def test_a_missing_score_is_skipped_where_nan_is(scores: Any) -> None:
     assert sketch == se.PRCurveSketch(nan="skip").update([1, 1, 0], [0.5, np.nan, 0.25])
     with pytest.raises(se.InvalidInputError, match="`y_score` must not hold missing values"):
         se.PRCurveSketch().update([1, 1, 0], scores)
+
+
+PAIRS = [[0.25, 0.75], [0.625, 0.375], [1.0, 0.0]]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "O"])
+def test_second_of_two_columns_is_the_score(dtype: str) -> None:
+    pairs = np.array(PAIRS, dtype=dtype)
+    for made in (se.PRCurveSketch(), se.PRCurveSketch(pos_label=1), se.PRCurveSketch(nan="skip")):
+        one = made.copy().update([1, 0, 0], pairs[:, 1])
+        assert made.update([1, 0, 0], pairs) == one
+
+
+def test_difference_of_two_real_scores_is_the_score() -> None:
+    pairs = np.array([[-3.0, 2.0], [1.0, 0.5], [-np.inf, 0.0]])
+    acc = se.PRCurveSketch(scores="real").update([1, 0, 1], pairs)
+    assert acc == se.PRCurveSketch(scores="real").update([1, 0, 1], [5.0, -0.5, np.inf])
+
+
+@pytest.mark.parametrize("scores", ["probability", "real"])
+@pytest.mark.parametrize("gap", [[np.nan, 0.5], [0.5, np.nan], [np.nan, np.nan]])
+def test_row_that_lacks_one_of_two_scores_is_skipped(scores: Any, gap: list[float]) -> None:
+    acc = se.PRCurveSketch(scores=scores, nan="skip").update([1, 0], [gap, [0.75, 0.25]])
+    assert (acc.n, acc.compute().n_skipped) == (1, 1)
+    with pytest.raises(se.InvalidInputError, match="must not hold NaN"):
+        se.PRCurveSketch(scores=scores).update([1, 0], [gap, [0.75, 0.25]])
+
+
+def test_no_rows_of_two_columns_are_counted() -> None:
+    assert se.PRCurveSketch().update(np.zeros(0), np.zeros((0, 2))).n == 0
+    assert se.PRCurveSketch(scores="real").update(np.zeros(0), np.zeros((0, 2))).n == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,25 @@ def test_weights_that_are_wrong_are_refused_as_without_zeros(weights: Any) -> No
     assert acc.n == 0
 
 
+def test_scalar_beside_weights_is_refused_by_its_name() -> None:
+    with pytest.raises(se.InvalidInputError, match="`y_score` must have shape"):
+        se.PRCurveSketch().update([0, 1], 0.5, sample_weight=[1, 0])
+
+
 RELEVANCE, SCORE = [1, 0, -1, 1], [0.5, 0.25, float("nan"), 0.75]
 QUERY = ["a", "a", "b", "c"]
 
 
-@pytest.mark.parametrize("weights", [{"a": 1, "b": 0, "c": 2}, [1, 1, 0, 2]], ids=type)
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {"a": 1, "b": 0, "c": 2},
+        {"a": np.int8(1), "b": np.False_, "c": Decimal(2)},
+        {"a": 1.0, "b": Decimal(0), "c": 2},
+        [1, 1, 0, 2],
+    ],
+    ids=["numbers", "scalars", "decimal", "array"],
+)
 @pytest.mark.parametrize("per_query", [False, True])
 def test_queries_of_weight_zero_may_hold_anything(weights: Any, per_query: bool) -> None:
     acc = se.RankingAccumulator(["map"], per_query=per_query)
