@@ -34,7 +34,7 @@ from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.dictionary import Dictionary
 from streameval.inputs.labels import Classes, Label, distinct, in_class_order, observe
 from streameval.inputs.text_columns import coded_texts
-from streameval.inputs.weighted_rows import WeightedRows
+from streameval.inputs.weighted_rows import WeightedRows, are_positive
 from streameval.metrics.label_counts import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (
     ExampleCounts,
@@ -194,7 +194,11 @@ class ConfusionAccumulator(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        if y_true is None or y_pred is None or sample_weight is not None:
+        if (
+            y_true is None
+            or y_pred is None
+            or not (sample_weight is None or are_positive(sample_weight))
+        ):
             given = self._named(y_true, y_pred, optional=(sample_weight,))
             weighted = WeightedRows.among(given)
             if weighted is not None:

@@ -14,7 +14,7 @@ from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.inputs.labels import Label
-from streameval.inputs.weighted_rows import WeightedRows
+from streameval.inputs.weighted_rows import WeightedRows, are_positive
 from streameval.states.curve import ScoredRows, ScoreTables
 from streameval.states.sorted_rows import SortedRows
 from streameval.states.stack import Stack
@@ -164,7 +164,11 @@ class PRCurveSketch(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        if y_true is None or y_score is None or sample_weight is not None:
+        if (
+            y_true is None
+            or y_score is None
+            or not (sample_weight is None or are_positive(sample_weight))
+        ):
             given = self._named(y_true, y_score, optional=(sample_weight,))
             weighted = WeightedRows.among(given)
             if weighted is not None:

@@ -16,7 +16,7 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import as_array, to_host
 from streameval.inputs.coded import CodedTexts
 
-__all__ = ["WeightedRows", "rows_of_units", "weighted_rows"]
+__all__ = ["WeightedRows", "are_positive", "rows_of_units", "weighted_rows"]
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
@@ -64,9 +64,16 @@ class WeightedRows:
             raise error.moved(self.index.tolist()) from None
 
 
+def are_positive(weights: Any) -> bool:
+    """Tell whether weights are certainly above 0, in a fraction of the time of all checks."""
+    if type(weights) is not np.ndarray or weights.dtype.kind not in "iuf" or not weights.size:
+        return False
+    return bool(weights.item(weights.argmin()) > 0)
+
+
 def weighted_rows(weights: Any) -> Index | None:
     """Find the rows that have weight; None if all have, or if these are no weights."""
-    if weights is None:
+    if weights is None or are_positive(weights):
         return None
     try:
         array = as_array(weights, name="sample_weight")
