@@ -75,7 +75,8 @@ examples:
 
 However a run ends, the next run continues from the last commit. After Ctrl-C or
 SIGTERM, watch finishes its step, commits, and exits with 0. With --once, the
-exit code is 1 while an alert is firing, and 0 otherwise.
+exit code is 1 while an alert is firing, 3 if a path or pattern matches no file,
+and 0 otherwise.
 """
 _MERGE_EPILOG = """\
 example:

@@ -28,6 +28,7 @@ from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import results_of, time_texts, window_entry, window_of
 from streameval.errors import BadDataError, IncompatibleStateError, UnknownMetricError
+from streameval.monitoring.files import Tail
 from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
@@ -37,8 +38,9 @@ from streameval.render.text import printable_lines
 from streameval.results.result_types import check_metric_of_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from streameval.monitoring.source_protocol import Source
     from streameval.monitoring.status import Closed, Step
     from streameval.monitoring.unlabelled import Weights
     from streameval.results.names import MetricName
@@ -76,8 +78,9 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
     _check_page(watching)
     if watching.on_alert and not watching.alert:
         raise UsageError("--on-alert needs --alert, which says when there is an alert.")
+    sources = _sources(options, watching)
     try:
-        opened = _monitor(options, watching)
+        opened = _monitor(options, watching, sources)
     except IncompatibleStateError as error:  # the checkpoint was started with other options
         raise IncompatibleStateError(error.told(option_words)) from None
     with opened as monitor, _heeding_signals(monitor.stop):
@@ -88,11 +91,18 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
                 break
         firing = any(alert.state == "firing" for alert in monitor.snapshot().alerts)
         text = screen.last(monitor)
-        waits_for = monitor.status().waits_for
-    code = GATE_FAILED if watching.once and firing else OK
-    if watching.once and waits_for is not None:
-        return Outcome(text, notes=(Note("error", _unread(waits_for)),), code=BAD_DATA)
-    return Outcome(text, code=code)
+        errors = _left_unread(monitor, sources.values()) if watching.once else []
+    if errors:
+        return Outcome(text, notes=tuple(Note("error", one) for one in errors), code=BAD_DATA)
+    return Outcome(text, code=GATE_FAILED if watching.once and firing else OK)
+
+
+def _left_unread(monitor: Monitor, sources: Iterable[Source]) -> list[str]:
+    """Say what could not be read by the end of a single run."""
+    tails = (source for source in sources if isinstance(source, Tail))
+    errors = [f"{name}: no such file or directory." for tail in tails for name in tail.unmatched()]
+    waits_for = monitor.status().waits_for
+    return errors if waits_for is None else [*errors, _unread(waits_for)]
 
 
 def _unread(waits_for: Any) -> str:
@@ -141,8 +151,8 @@ def _steps(monitor: Monitor, *, once: bool) -> Iterator[Step]:
             n_waits += 1
 
 
-def _monitor(options: Options, watching: Watching) -> Monitor:
-    """Make the monitor that the options ask for."""
+def _sources(options: Options, watching: Watching) -> dict[str, Source]:
+    """Make what is read, by argument, once the options have been checked."""
     if options.time is None:
         raise UsageError("watch needs --time and --pane: it counts panes of time.")
     task = task_asked_for(options)
@@ -150,13 +160,23 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     _check_labels(watching)
     _check_widths(options, watching.window)
     _check_metrics(task, options.reporting.metrics, watching.alert)
+    named = {"labels": watching.labels, "predictions": options.files}
+    return {
+        name: _source(files, options, watching)
+        for name, files in named.items()
+        if files is not None
+    }
+
+
+def _monitor(options: Options, watching: Watching, sources: Mapping[str, Source]) -> Monitor:
+    """Make the monitor that the options ask for."""
+    task = task_asked_for(options)
     given = {name: getattr(watching, name) for name in _OF_MONITOR}
     chosen = {name: value for name, value in given.items() if value is not None}
     if watching.commit_bytes is not None:
         chosen["read_bytes"] = min(watching.commit_bytes, 2**20)
     if watching.labels is not None:
-        labels = _source(watching.labels, options, watching)
-        chosen |= {"labels": labels, "key": watching.join}
+        chosen["key"] = watching.join
     where = options.row_filter
 
     def plan(rows: Sequence[Row]) -> Plan:
@@ -171,8 +191,9 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     return Monitor(
         watching.checkpoint,
         Planner(plan=plan, is_step=isinstance(options.pane, int), where=where),
-        predictions=_source(options.files, options, watching),
-        time=options.time,
+        predictions=sources["predictions"],
+        labels=sources.get("labels"),
+        time=str(options.time),
         max_bad=options.max_bad,
         alerts=watching.alert,
         on_alert=watching.on_alert,
@@ -181,7 +202,7 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     )
 
 
-def _source(files: Sequence[str], options: Options, watching: Watching) -> Any:
+def _source(files: Sequence[str], options: Options, watching: Watching) -> Source:
     config = None if watching.kafka_config is None else read_properties(watching.kafka_config)
     try:
         return as_source(

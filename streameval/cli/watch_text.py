@@ -41,11 +41,9 @@ def board(
 ) -> Sheet:
     """Lay out the newest mature pane, the windows that end with it, the alerts and a footer."""
     held, status = snapshot.windowed, snapshot.status
+    alerts = [*map(_alert_text, filter(_is_raised, snapshot.alerts))]
     if held is None or status.last_event_time is None:
-        n_left_out = status.counters.get("left_out", 0)
-        left_out = f": --where has left out {plural(n_left_out, 'row')}" if n_left_out else ""
-        waiting = "" if status.waits_for is None else ", waiting for the clock"
-        return [f"no rows yet{left_out}{waiting}"]
+        return [*alerts, _before_counting(status)]
     if held.newest is None:
         return [_footer(held, status, now)]
     total = held.total()
@@ -65,7 +63,7 @@ def board(
     return [
         *window_sheet(result, slices, windows, reporting, names=names),
         *notes,
-        *map(_alert_text, filter(_is_raised, snapshot.alerts)),
+        *alerts,
         _footer(held, status, now),
     ]
 
@@ -117,6 +115,17 @@ def _alert_text(alert: AlertState) -> str:
 
 def _slice_text(pairs: dict[str, Any]) -> str:
     return ", ".join(f"{column}={value}" for column, value in pairs.items())
+
+
+def _before_counting(status: Status) -> str:
+    """Say what has been read while nothing can be counted."""
+    if status.n_rows:
+        return f"{plural(status.n_rows, 'row')}, {status.n_pending:,} pending, no label yet"
+    n_left_out, n_labels = (status.counters.get(name, 0) for name in ("left_out", "labels"))
+    left_out = f": --where has left out {plural(n_left_out, 'row')}" if n_left_out else ""
+    labels = f", {plural(n_labels, 'label')}" if n_labels else ""
+    waiting = "" if status.waits_for is None else ", waiting for the clock"
+    return f"no rows yet{left_out}{labels}{waiting}"
 
 
 def _footer(held: Windowed, status: Status, now: datetime) -> str:

@@ -59,6 +59,8 @@ _LOCK = "-lock"
 _OTHER = "exists and is not a checkpoint; choose another name."
 _EMPTY = "nothing has been committed yet."
 _COUNTED, _UNLABELLED = "piece", "unlabelled"
+_STATE = "state."
+_WAITING = f"{_STATE}waiting"  # there is no commit of rows yet
 
 _ADDED_BY_2 = """
 CREATE TABLE unlabelled (id INTEGER PRIMARY KEY, level INTEGER NOT NULL, data BLOB NOT NULL);
@@ -161,6 +163,25 @@ class Saved:
     dead: Mapping[Any, bytes] = attrs.field(factory=dict)
 
 
+@attrs.frozen(kw_only=True)
+class Early:
+    """What a monitor has committed before each of its sources had a row.
+
+    Parameters
+    ----------
+    number : int
+        Of the last commit; 0 before the first.
+    state : mapping from name to JSON
+        The small parts.
+    outbox : list of (str, JSON)
+        The undelivered events, oldest first.
+    """
+
+    number: int
+    state: Mapping[str, Any]
+    outbox: Sequence[tuple[str, Any]]
+
+
 class Checkpoint:
     """One SQLite file that one process writes; others may read it meanwhile.
 
@@ -221,9 +242,10 @@ class Checkpoint:
             When an option differs; the message names it.
         """
         if self.config is None:
-            rows = {"config": _json(config), "accumulator": empty.to_bytes(), "number": 0}
+            rows = {"config": _json(config), "accumulator": empty.to_bytes()}
             with self._transaction():
                 self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
+                self._execute("INSERT OR IGNORE INTO meta VALUES ('number', 0)")
         saved = self.load()
         with _told(self.name):
             _check_alike(saved.config, config)
@@ -232,14 +254,21 @@ class Checkpoint:
 
     @property
     def config(self) -> Any:
-        """The options of the first commit; None before it, while they can still change."""
-        query = "SELECT value FROM meta WHERE name = 'number'"
+        """The options of the first commit of rows; None before, while they can still change."""
+        query = "SELECT name, value FROM meta WHERE name IN ('number', 'config', ?)"
         with _told(self.name):
-            number = self._execute(query).fetchone()
-            if number is None or not number[0]:
-                return None
-            (held,) = self._execute("SELECT value FROM meta WHERE name = 'config'").fetchone()
-        return json.loads(held)
+            found = dict(self._execute(query, (_WAITING,)))
+        if not found.get("number") or _WAITING in found:
+            return None
+        return json.loads(found["config"])
+
+    def early(self) -> Early:
+        """Read the last of the commits that `commit_early` has made."""
+        with _told(self.name):
+            meta = dict(self._execute("SELECT name, value FROM meta"))
+            return Early(
+                number=meta.get("number", 0), state=_state_of(meta), outbox=_outbox_of(self._base)
+            )
 
     def load(self) -> Saved:
         """Read the last commit."""
@@ -263,9 +292,17 @@ class Checkpoint:
                     "was deleted or replaced while a monitor held it; nothing more is counted."
                 )
 
+    def commit_early(
+        self, number: int, state: Mapping[str, Any], events: Iterable[tuple[str, Any]]
+    ) -> None:
+        """Write a commit before there are options: the state must have a part "waiting"."""
+        with self._transaction():
+            self._write(number, state, events)
+
     def commit(self, number: int, changes: Changes) -> None:
         """Write one commit, all or nothing."""
         with self._transaction():
+            self._execute("DELETE FROM meta WHERE name = ?", (_WAITING,))
             self._counted.append(changes.rows.data, changes.rows.whole)
             if changes.unlabelled is not None:
                 self._unlabelled.append(changes.unlabelled.data, changes.unlabelled.whole)
@@ -278,10 +315,7 @@ class Checkpoint:
                 self._extend(name, values)
             positions = [(name, _json(where)) for name, where in changes.positions.items()]
             self._many("INSERT OR REPLACE INTO source VALUES (?, ?)", positions)
-            events = [(name, number, _json(event)) for name, event in changes.events]
-            self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", events)
-            state = [(f"state.{name}", _json(value)) for name, value in changes.state.items()]
-            self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", [*state, ("number", number)])
+            self._write(number, changes.state, changes.events)
             if _has_much_free(self._base):
                 # `sqlite3` takes one step of a statement without columns, which is one page.
                 self._many("PRAGMA incremental_vacuum(1)", [()] * _GIVEN_BACK)
@@ -292,7 +326,7 @@ class Checkpoint:
         """Write a single part of the state."""
         with self._transaction():
             self._execute(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state.{name}", _json(state))
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"{_STATE}{name}", _json(state))
             )
 
     def delivered(self, names: Iterable[str]) -> None:
@@ -314,6 +348,15 @@ class Checkpoint:
             self._base.close()
         finally:
             self._lock.close()
+
+    def _write(
+        self, number: int, state: Mapping[str, Any], events: Iterable[tuple[str, Any]]
+    ) -> None:
+        """Write the number of a commit, the small parts and the events."""
+        rows = [(name, number, _json(event)) for name, event in events]
+        self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", rows)
+        parts = [(f"{_STATE}{name}", _json(value)) for name, value in state.items()]
+        self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", [*parts, ("number", number)])
 
     def _extend(self, name: str, values: Sequence[Any]) -> None:
         query = "SELECT count(*) FROM dictionary WHERE name = ?"
@@ -410,7 +453,7 @@ def read_numbers(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     with _reading(path) as base:
         meta = dict(base.execute("SELECT name, value FROM meta WHERE name != 'accumulator'"))
-        if not meta.get("number"):
+        if not meta.get("number") or _WAITING in meta:
             raise BadDataError(_EMPTY)
         state = json.loads(meta["state.monitor"])
         counters = state["counters"]
@@ -523,23 +566,33 @@ def _loaded(base: sqlite3.Connection) -> Saved:
         for name, value in base.execute(query):
             values.setdefault(name, []).append(json.loads(value))
         positions = base.execute("SELECT name, position FROM source")
-        outbox = base.execute("SELECT id, event FROM outbox ORDER BY number, rowid")
         return Saved(
             number=meta["number"],
             config=json.loads(meta["config"]),
             windowed=_sum_of(base, _COUNTED, empty),
             unlabelled=_unlabelled_of(base, empty),
-            state={
-                name.removeprefix("state."): json.loads(value)
-                for name, value in meta.items()
-                if name.startswith("state.")
-            },
+            state=_state_of(meta),
             positions={name: json.loads(where) for name, where in positions},
             values=values,
-            outbox=[(name, json.loads(event)) for name, event in outbox],
+            outbox=_outbox_of(base),
         )
     finally:
         base.execute("ROLLBACK")
+
+
+def _state_of(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the small parts."""
+    return {
+        name.removeprefix(_STATE): json.loads(value)
+        for name, value in meta.items()
+        if name.startswith(_STATE)
+    }
+
+
+def _outbox_of(base: sqlite3.Connection) -> list[tuple[str, Any]]:
+    """Read the undelivered events, the oldest first."""
+    outbox = base.execute("SELECT id, event FROM outbox ORDER BY number, rowid")
+    return [(name, json.loads(event)) for name, event in outbox]
 
 
 def _sum_of(base: sqlite3.Connection, table: str, empty: Windowed) -> Windowed:

@@ -128,6 +128,10 @@ class Tail(FileSource):
             self._round.extend(self._logs)
         return None
 
+    def unmatched(self) -> list[str]:
+        """List the patterns that match no file now."""
+        return [pattern for pattern in self._patterns if not listing((pattern,))]
+
     def would_read(self, path: str) -> bool:
         """Return whether a file would be followed if it existed."""
         return would_list(self._patterns, path)

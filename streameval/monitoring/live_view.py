@@ -151,6 +151,7 @@ class ViewBuilder:
             others=_shown(others),
             level=self._level,
             is_complete=self._is_complete,
+            awaited=_awaited(status),
         )
 
     def _cards(
@@ -413,6 +414,13 @@ def _facts(status: Status) -> list[tuple[str, str]]:
         if number and name not in (*BAD, "labels")
     }
     return facts + [(name, f"{number:,}") for name, number in named.items()]
+
+
+def _awaited(status: Status) -> str:
+    """Name what no row has been read of."""
+    if not status.n_rows:
+        return "rows"
+    return "labels" if "labels" in status.positions and not status.counters.get("labels") else ""
 
 
 def _clock_text(seconds: float | None) -> str:

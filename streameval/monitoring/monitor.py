@@ -7,7 +7,7 @@ import time as clocks
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, cast, final
 
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import InvalidInputError
@@ -21,6 +21,7 @@ from streameval.monitoring.settings import Settings
 from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import Snapshot, Status, Step
 from streameval.monitoring.stopping import Stopping
+from streameval.monitoring.waiting import Waiting
 
 if TYPE_CHECKING:
     from streameval.monitoring.server import Server
@@ -54,7 +55,8 @@ class Monitor:
         The source of predictions: files, ``"kafka://HOST:PORT/TOPIC"`` or
         ``"redis://HOST:PORT/DB/STREAM"``. Without `labels`, their rows include the labels.
     labels : path, glob, sequence of them, URL, or source, optional
-        The source of labels that arrive later. Counting begins once both sources have a row.
+        The source of labels that arrive later. Counting begins once both sources have a row; until
+        then, the rows of one are held, up to 64 times `read_bytes`, and shown as pending.
     key : str, optional
         The column that joins a prediction and its label.
     time : str
@@ -206,7 +208,7 @@ class Monitor:
             sources["labels"] = as_source(labels, argument="labels")
         self._refuse_own_files(sources.values())
         self._intake = Intake(sources, self._settings.timing)
-        self._pipeline: Pipeline | None = None
+        self._stage: Waiting | Pipeline | None = None
         self._checkpoint = Checkpoint(checkpoint)
         try:
             self._start()
@@ -268,12 +270,11 @@ class Monitor:
     def windowed(self) -> Windowed:
         """A copy of the committed accumulator."""
         with self._busy:
-            if self._pipeline is not None:
-                return self._pipeline.total.copy()
-            if self._status.number:
+            stage = self._stage
+            if stage is None and self._status.number:
                 return read_checkpoint(self._name).windowed
-            empty: Any = self._settings.planner.empty  # None on the command line
-            shown: Any = None if empty is None else empty.copy()
+            empty = self._settings.planner.empty if stage is None else stage.total
+            shown: Any = None if empty is None else empty.copy()  # None on the command line
             return shown  # type: ignore[no-any-return]
 
     def status(self) -> Status:
@@ -375,20 +376,20 @@ class Monitor:
 
     def _shared(self) -> Snapshot:
         """Return the last commit without a copy; callers must not change it."""
-        pipeline = self._pipeline
-        if pipeline is None:
+        stage = self._stage
+        if stage is None or stage.total is None:
             return self.snapshot()
         return Snapshot(
-            windowed=_shared(pipeline.total),
+            windowed=_shared(stage.total),
             status=self._status,
             alerts=self._shown_alerts,
-            unlabelled=None if pipeline.unlabelled is None else _shared(pipeline.unlabelled),
+            unlabelled=None if stage.unlabelled is None else _shared(stage.unlabelled),
         )
 
     def _unlabelled(self) -> Windowed | None:
         """Return a copy of the committed rows without a label by slice."""
-        if self._pipeline is not None:
-            held = self._pipeline.unlabelled
+        if self._stage is not None:
+            held = self._stage.unlabelled
             return None if held is None else held.copy()
         return read_checkpoint(self._name).unlabelled if self._status.number else None
 
@@ -410,15 +411,17 @@ class Monitor:
         self._status = Status.before_the_first_commit(self._intake.positions)
         self._shown_alerts: tuple[Any, ...] = ()
         config = self._checkpoint.config
-        if config is not None:
-            self._begin({role: list(map(Fields, rows)) for role, rows in config["rows"].items()})
+        if config is None:
+            self._stage = Waiting(self._settings, self._intake, self._checkpoint, self._delivery)
+        else:
+            rows = config["rows"].items()
+            self._stage = self._pipeline({role: list(map(Fields, some)) for role, some in rows})
         self._intake.seek()
-        if self._pipeline is not None:
-            self._show_commit(self._pipeline)
+        self._show_commit(self._stage)
 
-    def _begin(self, samples: Mapping[str, Sequence[Fields]]) -> Pipeline:
+    def _pipeline(self, samples: Mapping[str, Sequence[Fields]]) -> Pipeline:
         """Create the pipeline, once the first rows have shown how to read the sources."""
-        self._pipeline = Pipeline(
+        return Pipeline(
             self._settings,
             intake=self._intake,
             checkpoint=self._checkpoint,
@@ -427,28 +430,30 @@ class Monitor:
             stopping=self._stopping,
             samples=samples,
         )
-        return self._pipeline
 
     def _stepped(self) -> Step:
         self._checkpoint.check_is_there()
-        now, settings = self._clock(), self._settings
-        pipeline = self._pipeline
-        if pipeline is None:
-            if not self._intake.look(settings.read_bytes, settings.planner.where, settings.max_bad):
-                notes = tuple(self._intake.warnings())
-                return Step(is_waiting=self._intake.is_waiting, notes=notes)
-            rows = {role: reader.rows for role, reader in self._intake.readers.items()}
-            pipeline = self._begin(rows)
-        step = pipeline.step(now)
-        if pipeline.number != self._status.number:
-            self._show_commit(pipeline)
+        now, stage = self._clock(), self._current_stage()
+        step = stage.step(now)
+        if stage.number != self._status.number:
+            self._show_commit(stage)
         self._delivery.deliver(self._checkpoint)
         return step
 
-    def _show_commit(self, pipeline: Pipeline) -> None:
+    def _current_stage(self) -> Waiting | Pipeline:
+        """Return what makes the next step: the pipeline, once each source has a row."""
+        settings, stage = self._settings, self._stage
+        if isinstance(stage, Pipeline):
+            return stage
+        if self._intake.look(settings.read_bytes, settings.planner.where, settings.max_bad):
+            rows = {role: reader.rows for role, reader in self._intake.readers.items()}
+            stage = self._stage = self._pipeline(rows)
+        return cast("Waiting | Pipeline", stage)
+
+    def _show_commit(self, stage: Waiting | Pipeline) -> None:
         """Publish the last commit for other threads."""
-        self._status = pipeline.status()
-        self._shown_alerts = pipeline.alert_states()
+        self._status = stage.status()
+        self._shown_alerts = stage.alert_states()
         for listener in self._listeners:
             listener(self._shared())
 
@@ -457,7 +462,8 @@ class Monitor:
         if not self._is_open:
             return
         self._is_open = False
-        self._pipeline = None
+        if isinstance(self._stage, Pipeline):
+            self._stage = None
         with ExitStack() as closing:  # the last first, and all of them even if one raises
             closing.callback(self._checkpoint.close)
             closing.callback(self._intake.close)

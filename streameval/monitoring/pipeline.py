@@ -135,7 +135,7 @@ class Pipeline:
         self._n_counted: int | float = 0
         self._n_labelled: int | float = 0
         self._committed_at: float | None = None
-        if saved.number:
+        if "monitor" in saved.state:
             self._restore(saved)
 
     def step(self, now: float) -> Step:

@@ -6,7 +6,7 @@ from __future__ import annotations
 # pyright: reportMissingImports=false
 import math
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -190,6 +190,7 @@ class MonitorCollector:
         self._lock = threading.Lock()
         self._number: int | None = None
         self._families: list[Metric] = []
+        self._read: dict[str, int] = {}
         check_exported(monitor.snapshot(), self._widths, self._metrics)
 
     def describe(self) -> Iterable[Metric]:
@@ -225,7 +226,7 @@ class MonitorCollector:
 
     def _exported(self, snapshot: Snapshot) -> _Families:
         families, held, status = _Families(), snapshot.windowed, snapshot.status
-        families.add_status(status)
+        families.add_status(status, self._rows_read(status))
         for alert in snapshot.alerts:
             pairs = alert.slice or {}
             about = slice_text(tuple(pairs), tuple(pairs.values())) if pairs else _ALL
@@ -237,6 +238,16 @@ class MonitorCollector:
             if status.mature_until is not None:
                 self._add_windows(families, snapshot, total)
         return families
+
+    def _rows_read(self, status: Status) -> dict[str, int]:
+        """Return the rows read of each source, never fewer than before.
+
+        Rows that are held until each source has one are shown; then they are read for good, over
+        several commits and without the bad ones.
+        """
+        numbers = {"predictions": status.n_rows, "labels": status.counters.get("labels", 0)}
+        self._read = {name: max(n, self._read.get(name, 0)) for name, n in numbers.items()}
+        return self._read
 
     def _add_windows(self, families: _Families, snapshot: Snapshot, total: Any) -> None:
         """Add the metrics of the windows that end with the newest mature pane."""
@@ -321,11 +332,11 @@ class _Families:
         """Record that a metric lacks series."""
         self._left_out[name] += number
 
-    def add_status(self, status: Status) -> None:
+    def add_status(self, status: Status, n_read: Mapping[str, int]) -> None:
         """Add the numbers of the monitor; a counter begins at 0, so that no increase is missed."""
         counters = status.counters
         numbers = {
-            "streameval_predictions": status.n_rows,
+            "streameval_predictions": n_read["predictions"],
             "streameval_counted": status.n_counted,
             "streameval_labelled": status.n_labelled,
             "streameval_late": counters.get("late", 0),
@@ -340,7 +351,7 @@ class _Families:
         for reason in BAD:
             self.add("streameval_bad_rows", [reason], counters.get(reason, 0))
         if "labels" in status.positions:
-            self.add("streameval_labels", (), counters.get("labels", 0))
+            self.add("streameval_labels", (), n_read["labels"])
             for outcome in COUNTERS:
                 self.add("streameval_join", [outcome], counters.get(outcome, 0))
         if status.committed_at is not None:

@@ -15,7 +15,7 @@ from streameval.runs.counting import bad_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from streameval.io import RowFilter
+    from streameval.io import Block, RowFilter
     from streameval.io.rows import Parsed
     from streameval.monitoring.source_protocol import Chunk, Source
     from streameval.monitoring.watermarks import Partitions
@@ -49,6 +49,11 @@ class Reader:
         self.waits_for: int | None = None
         """The event time that the clock must reach before the next chunk is taken."""
         self._others: list[Fields] = []
+        self._n_seen = self._n_bytes = 0
+        self.n_held = 0
+        """The number of rows in the chunks that `hold` has seen."""
+        self.is_full = False
+        """Whether `hold` has held as much as it may."""
 
     def look(self, limit: int, where: RowFilter | None, bad: BadRows) -> bool:
         """Hold chunks until there are rows to examine; return whether there are.
@@ -69,6 +74,30 @@ class Reader:
         if not self.rows and len(self.held) == _MAX_HELD:
             raise BadDataError(f"{self.source.name}: none of the first rows can be counted.")
         return bool(self.rows)
+
+    def hold(self, limit: int, max_rows: int, count: Callable[[Block], int]) -> None:
+        """Hold the next chunks while another source has no rows, and count their rows.
+
+        Parameters
+        ----------
+        limit : int
+            The bytes of a chunk; 64 times as many are held.
+        max_rows : int
+            The number of rows at which to stop.
+        count : callable
+            Counts the rows of a block.
+        """
+        while not self.is_full:
+            if self._n_seen == len(self.held):
+                chunk = self.source.read(limit) if self.rows else None  # else `look` has tried
+                if chunk is None:
+                    return
+                self.held.append(chunk)
+            block = self.held[self._n_seen].block
+            self.n_held += count(block)
+            self._n_bytes += block.taken
+            self._n_seen += 1
+            self.is_full = self._n_bytes >= _MAX_HELD * limit or self.n_held >= max_rows
 
     def next(self, limit: int) -> Chunk | None:
         """Return the next chunk; None if there is none, or if it must wait for the clock."""

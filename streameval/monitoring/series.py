@@ -568,8 +568,9 @@ class Silence(Series):
         count = progress.n_labelled if of_labels else progress.n_rows
         is_idle = of_labels and not progress.n_pending
         since = self.grown
-        if count != self.count or since is None or is_idle:
-            self.count, self.grown = count, None if is_idle else now
+        has_grown, self.count = count > self.count, count
+        if has_grown or since is None or is_idle:
+            self.grown = None if is_idle else now
             return None if since is None else self._turned("resolved", since, now)
         is_late = now - since >= self.rule.duration
         return self._turned("firing", since, now) if is_late else None

@@ -192,6 +192,8 @@ class View:
         That of the sampling intervals.
     is_complete : bool
         Whether all older panes have been read.
+    awaited : {"rows", "labels", ""}
+        What the monitor has read none of, although it reads such a source.
     """
 
     title: str
@@ -204,6 +206,7 @@ class View:
     others: Sequence[Alert]
     level: float
     is_complete: bool = True
+    awaited: str = ""
 
     @property
     def version(self) -> str:
@@ -230,7 +233,7 @@ class View:
         if firing or pending:
             counts = ((firing, "firing"), (pending, "pending"))
             return ", ".join(f"{plural(n, 'alert')} {state}" for n, state in counts if n)
-        return "No alert is firing" if self.number else "Waiting for rows"
+        return f"Waiting for {self.awaited}" if self.awaited else "No alert is firing"
 
 
 def document(view: View, shown: Html) -> Html:

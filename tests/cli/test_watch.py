@@ -146,6 +146,52 @@ def test_once_says_that_there_are_no_rows(watch, folder):
     assert (done.code, done.out) == (0, "no rows yet\n")
 
 
+@pytest.mark.parametrize("pattern", ["none.jsonl", "none-*.jsonl"])
+def test_once_refuses_a_pattern_that_matches_nothing(pattern, watch, call, log):
+    done = watch("log.jsonl", pattern, "--once")
+    assert (done.code, done.err) == (
+        3,
+        f"streameval: error: {pattern}: no such file or directory.\n",
+    )
+    assert "150 rows" in done.out  # what is there has been counted
+    assert call("eval", "--task", "binary", "none.jsonl").code == done.code
+
+
+JOIN = ("--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+
+
+def test_once_shows_the_predictions_that_wait_for_the_first_label(watch, folder):
+    write(folder / "p.jsonl", [row(at, id=at) for at in range(200)])
+    write(folder / "l.jsonl", [])
+    done = watch("p.jsonl", *JOIN)
+    assert (done.code, done.out) == (0, "200 rows, 200 pending, no label yet\n")
+    warned = "streameval: warning: l.jsonl: has no rows yet; predictions wait for the first label\n"
+    assert done.err == warned
+    (folder / "l.jsonl").unlink()
+    done = watch("p.jsonl", *JOIN)
+    assert (done.code, done.out) == (3, "200 rows, 200 pending, no label yet\n")
+    assert done.err.startswith(warned)
+    assert done.err.endswith("streameval: error: l.jsonl: no such file or directory.\n")
+
+
+def test_once_shows_the_labels_that_wait_for_the_first_prediction(watch, folder):
+    write(folder / "p.jsonl", [])
+    write(folder / "l.jsonl", [row(at, id=at) for at in range(20)])
+    done = watch("p.jsonl", *JOIN)
+    assert (done.code, done.out) == (0, "no rows yet, 20 labels\n")
+
+
+def test_alert_on_silence_fires_before_the_first_row(watch, folder):
+    write(folder / "log.jsonl", [])
+    silence = ("--once", "--alert", "no data for 1s")
+    done = watch("log.jsonl", *silence)
+    assert (done.code, done.err) == (0, "")
+    time.sleep(1.1)
+    done = watch("log.jsonl", *silence)
+    assert (done.code, done.err) == (1, "streameval: alert: no data for 1s is firing\n")
+    assert done.out.startswith("firing: no data for 1s since 20")
+
+
 def test_once_shows_the_newest_pane_while_none_is_mature(watch, folder):
     write(folder / "log.jsonl", [row(0)])
     assert "1m to 2023-11-14T22:14" in watch("log.jsonl", "--once").out
@@ -708,6 +754,7 @@ def test_metric_that_is_misspelt_is_told_before_the_first_row(watch, folder, opt
 
 @pytest.mark.parametrize("metric", ["roc_auc_macro", "recall_at(0.5)", "roc_auc[micro]"])
 def test_metric_that_some_classes_have_is_taken_before_the_first_row(watch, folder, metric):
+    write(folder / "none-yet.jsonl", [])
     done = watch("none-yet.jsonl", "--once", "--metrics", metric, "--alert", "coverage < 0.5")
     assert (done.code, "no rows yet" in done.out) == (0, True)
 
