@@ -78,6 +78,8 @@ class _Panes:
     counted : sequence of _Counted
     n_mature : int
         How many of the first panes are mature.
+    as_of : str
+        When the newest of those began, if panes without a row have matured since.
     n_same : int
         How many of the first panes are those of the last view.
     empty : Point
@@ -86,6 +88,7 @@ class _Panes:
 
     counted: Sequence[_Counted]
     n_mature: int
+    as_of: str
     n_same: int
     empty: Point
 
@@ -93,7 +96,8 @@ class _Panes:
     def times(self) -> Times:
         """When they are."""
         starts, ends = ([getattr(one, end) for one in self.counted] for end in ("start", "end"))
-        return Times(starts, ends, [one.rows for one in self.counted], self.n_mature)
+        rows = [one.rows for one in self.counted]
+        return Times(starts, ends, rows, self.n_mature, self.as_of)
 
     def of(self, value: Any, first: int) -> list[Point]:
         """Return what a slice has in each pane, from the pane `first` on."""
@@ -152,6 +156,7 @@ class ViewBuilder:
             level=self._level,
             is_complete=self._is_complete,
             awaited=_awaited(status),
+            newest_at=_seconds(status.last_event_time),
         )
 
     def _cards(
@@ -172,9 +177,12 @@ class ViewBuilder:
         until = _number(status.mature_until)
         before, self._viewed = self._viewed, counted
         changed = compress(count(), map(operator.is_not, before, counted))
+        mature = [one for one in counted if until is not None and one.span.end <= until]
+        is_old = bool(mature) and mature[-1].span.end != until
         return _Panes(
             counted=counted,
-            n_mature=0 if until is None else sum(one.span.end <= until for one in counted),
+            n_mature=len(mature),
+            as_of=_pane_text(mature[-1].start) if is_old else "",
             n_same=next(changed, min(len(before), len(counted))),
             empty=Point(0, math.nan, self._undefined),
         )
@@ -432,6 +440,16 @@ def _clock_text(seconds: float | None) -> str:
 
 def _time_text(time: Any) -> str:
     return str(time).removesuffix("Z").removesuffix(".000000").replace("T", " ")
+
+
+def _pane_text(start: Any) -> str:
+    return _time_text(start).removesuffix(":00")
+
+
+def _seconds(time: Any) -> float | None:
+    """Return a time in seconds since 1970; a step has none."""
+    number = None if isinstance(time, int) else _number(time)
+    return None if number is None else number / 1e6
 
 
 def _number(time: Any) -> int | None:

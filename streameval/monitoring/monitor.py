@@ -322,7 +322,8 @@ class Monitor:
             Host names that browsers can use for the server, besides loopback names and the host of
             `address`: names, IP addresses, or networks such as ``"10.0.0.0/8"``.
         max_clients : int
-            The max number of simultaneous connections.
+            The max number of clients that are answered at a time, besides 16 for ``/metrics`` and
+            health checks.
 
         Returns
         -------

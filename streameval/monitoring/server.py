@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain
 from socketserver import TCPServer
 from typing import Any, Protocol, Self, cast, final
 
@@ -42,6 +43,8 @@ _HEADERS = {
 _TEXT = "text/plain; charset=utf-8"
 _MAX_SKIPPED = 2**16
 _SPARE = 32
+_PROBED = frozenset({"/metrics", "/health", "/healthz", "/livez", "/readyz"})
+_MAX_PROBES = 16
 _TICK = 0.1
 _log = logging.getLogger("streameval")
 
@@ -115,7 +118,8 @@ class Server:
         What clients may call the server, besides loopback names and the host of `address`:
         names, IP addresses, or networks such as ``"10.0.0.0/8"``.
     max_clients : int
-        How many connections there may be; the streams of open pages stay connected.
+        How many clients may be answered at a time; the streams of open pages stay connected.
+        ``/metrics`` and paths of health checks are not among them: of those, 16 are answered.
     patience : float
         How many seconds a client may take to ask, and to take what it is sent.
     on_close : callable, optional
@@ -212,8 +216,8 @@ class _Sockets(ThreadingHTTPServer):
         self.server = server
         self.max_clients = max_clients
         self.patience = patience
-        self.clients: dict[Any, float] = {}
-        self.heard: set[Any] = set()
+        self.asking: dict[Any, float] = {}
+        self.answered: dict[bool, set[Any]] = {True: set(), False: set()}
         self._lock = threading.Lock()
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -231,49 +235,57 @@ class _Sockets(ThreadingHTTPServer):
         self.server_name, self.server_port = map(str, self.server_address[:2])  # type: ignore[assignment]
 
     @property
-    def is_full(self) -> bool:
-        """Whether there are more clients than may be."""
-        return len(self.clients) > self.max_clients
+    def clients(self) -> list[Any]:
+        """Those that have not asked yet, and those that are being answered."""
+        with self._lock:
+            return [*self.asking, *chain.from_iterable(self.answered.values())]
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread; far beyond the limit, clients get no answer."""
-        with self._lock:
-            is_flooded = len(self.clients) >= self.max_clients + _SPARE
-            if not is_flooded:
-                self.clients[request] = time.monotonic()
-        if is_flooded:
-            self.shutdown_request(request)
-        else:
-            super().process_request(request, client_address)
+        """Answer in a thread; if too many clients do not ask, drop those that have not for longest.
 
-    def note_heard(self, connection: Any) -> None:
-        """Note that a client has asked: what it is sent has a time limit of its own."""
+        What a client wants is known only once it has asked, so that slow ones must not keep out
+        others.
+        """
         with self._lock:
-            self.heard.add(connection)
+            self.asking[request] = time.monotonic()
+            slowest = [*self.asking][: -(self.max_clients + _SPARE)]
+            for client in slowest:
+                del self.asking[client]
+        _cut(slowest)
+        super().process_request(request, client_address)
+
+    def admit(self, connection: Any, path: str) -> bool:
+        """Note that a client has asked; return whether it may be answered.
+
+        What it is sent has a time limit of its own.
+        """
+        is_probe = path in _PROBED
+        with self._lock:
+            self.asking.pop(connection, None)
+            answered = self.answered[is_probe]
+            if len(answered) >= (_MAX_PROBES if is_probe else self.max_clients):
+                return False
+            answered.add(connection)
+            return True
 
     def shutdown_request(self, request: Any) -> None:
         """Let go of a client."""
         with self._lock:
-            self.clients.pop(request, None)
-            self.heard.discard(request)
+            self.asking.pop(request, None)
+            for answered in self.answered.values():
+                answered.discard(request)
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
         """Drop clients that take too long to send a request, even byte by byte."""
         limit = time.monotonic() - self.patience
         with self._lock:
-            late = [
-                client
-                for client, since in self.clients.items()
-                if since < limit and client not in self.heard
-            ]
+            late = [client for client, since in self.asking.items() if since < limit]
         _cut(late)
 
     def drop_all(self) -> None:
         """Drop all clients."""
-        with self._lock:
-            every = list(self.clients)
-        _cut(every)
+        _cut(self.clients)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
         """Ignore clients that have disconnected; the default prints a traceback for each."""
@@ -298,13 +310,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with a body."""
-        self.sockets.note_heard(self.connection)
         path, _, query = self.path.partition("?")
         hosts = self.headers.get_all("Host") or []
-        if self.sockets.is_full:
-            self._send(_told(HTTPStatus.SERVICE_UNAVAILABLE, "there are too many clients"))
-        else:
+        if self.sockets.admit(self.connection, path):
             self._send(self.sockets.server._answer(Request(path, query, self.headers), hosts))
+        else:
+            self._send(_told(HTTPStatus.SERVICE_UNAVAILABLE, "there are too many clients"))
 
     do_HEAD = do_GET  # noqa: N815
 

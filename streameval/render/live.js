@@ -3,17 +3,30 @@
 /* Swaps in what the server has rendered; without it, the page is complete and reloads. */
 (() => {
   const RETRY = 5000;
+  const REFRESH = 5000;
+  const UNITS = [["d", 86400], ["h", 3600], ["min", 60]];
   let source = null;
   let timer = 0;
-  let state = ["connecting", ""];
+  let state = "connecting";
 
   const live = () => document.getElementById("live");
 
-  const say = (text, name) => {
-    state = [text, name];
+  /* a page is live while the newest row is recent, by the clock of the browser */
+  const described = () => {
+    if (state !== "connected") return state === "lost" ? "connection lost, trying again" : state;
+    const seconds = Date.now() / 1000 - Number(live().dataset.newest ?? NaN);
+    if (Number.isNaN(seconds)) return "connected";
+    if (seconds < 60) return "live";
+    const [unit, size] = UNITS.find(([, size]) => seconds >= size);
+    return `${Math.floor(seconds / size)} ${unit} behind`;
+  };
+
+  const say = (next = state) => {
+    state = next;
     const shown = document.getElementById("connection");
-    shown.textContent = text;
-    shown.className = name;
+    const text = described();
+    if (shown.textContent !== text) shown.textContent = text;
+    shown.className = text === "live" ? "live" : text.endsWith("behind") ? "behind" : state;
   };
 
   const show = (markup) => {
@@ -49,17 +62,17 @@
     if (announcement.textContent !== next.dataset.summary) {
       announcement.textContent = next.dataset.summary;
     }
-    say(...state);
+    say();
   };
 
   const open = () => {
     clearTimeout(timer);
     if (source || document.hidden) return;
     source = new EventSource(`events?after=${live().dataset.version}`);
-    source.addEventListener("open", () => say("live", "live"));
+    source.addEventListener("open", () => say("connected"));
     source.addEventListener("update", (event) => show(event.data));
     source.addEventListener("error", () => {
-      say("connection lost, trying again", "lost");
+      say("lost");
       if (source && source.readyState === EventSource.CLOSED) {
         close();
         timer = setTimeout(open, RETRY);
@@ -76,5 +89,6 @@
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   window.addEventListener("pagehide", close);
   window.addEventListener("pageshow", open);
+  setInterval(() => say(), REFRESH);
   open();
 })();

@@ -31,7 +31,14 @@ _PICTURE = (480, 230)
 _ICONS = {"firing": "▲", "pending": "◆", "silent": "○", "resolved": "✓", "inactive": ""}
 _WORDS = {"silent": "no labelled rows"}
 _TERMS = {
-    "The value": "of a series is that of its newest mature pane, marked by a dot.",
+    "The value": (
+        "of a series is that of its newest mature pane, marked by a dot. If panes without a row "
+        "have matured since, the time of the pane is beside the value."
+    ),
+    "Live": (
+        "means that the newest row is less than a minute old, by the clock of your browser; else "
+        "the page says how far it is behind."
+    ),
     "Shaded bands": (
         "are certified: they contain the exact value on these rows, always. A value without one "
         "is exact."
@@ -155,12 +162,15 @@ class Times:
         The weight of all rows.
     n_mature : int
         How many of the first panes are mature: more rows or labels may come for the others.
+    as_of : str
+        When the newest of those began, if panes without a row have matured since; otherwise empty.
     """
 
     starts: Sequence[Any]
     ends: Sequence[Any]
     rows: Sequence[float]
     n_mature: int
+    as_of: str = ""
 
     def newest(self, items: Sequence[Any]) -> Any:
         """Find what belongs to the newest mature pane; None without one."""
@@ -194,6 +204,8 @@ class View:
         Whether all older panes have been read.
     awaited : {"rows", "labels", ""}
         What the monitor has read none of, although it reads such a source.
+    newest_at : float, optional
+        The time of the newest row, in seconds since 1970; None if rows have no time of the clock.
     """
 
     title: str
@@ -207,6 +219,7 @@ class View:
     level: float
     is_complete: bool = True
     awaited: str = ""
+    newest_at: float | None = None
 
     @property
     def version(self) -> str:
@@ -276,6 +289,7 @@ def fragment(view: View) -> Html:
         data_version=view.version,
         data_title=_tab_title(view),
         data_summary=view.summary,
+        data_newest=view.newest_at,
     )
 
 
@@ -307,6 +321,7 @@ def _header(view: View) -> Html:
 def _whole(card: Card, times: Times, level: float) -> Html:
     figures: list[Html] = []
     panes: list[Pane] = []
+    newest = times.newest(card.points)
     for index, series in enumerate(card.series):
         panes = [
             Pane(start, end, rows, point.labelled, reading, at >= times.n_mature)
@@ -318,14 +333,14 @@ def _whole(card: Card, times: Times, level: float) -> Html:
         figures.append(
             element(
                 "figure",
-                element("figcaption", caption, _value(times.newest(card.points), index, level)),
+                element("figcaption", caption, _value(newest, index, level, times.as_of)),
                 time_picture(panes, series.metric, series.limits, *_PICTURE),
                 _folded(f"{card.anchor}-{index}", time_table(panes, series.metric, level)),
             )
         )
     labelled = element(
         "figure",
-        element("figcaption", element("h3", "Coverage"), _coverage(times.newest(card.points))),
+        element("figcaption", element("h3", "Coverage"), _coverage(newest, times.as_of)),
         coverage_picture(panes, _PICTURE[0], _COVERAGE_HEIGHT),
     )
     return element(
@@ -338,10 +353,17 @@ def _whole(card: Card, times: Times, level: float) -> Html:
     )
 
 
-def _coverage(newest: Point | None) -> Html:
+def _coverage(newest: Point | None, as_of: str) -> Html:
     """Write the share of labelled rows in the newest mature pane."""
     covered = DASH if newest is None else _share(newest.coverage)
-    return element("p", element("span", covered, class_="big"), class_="reading")
+    return element("p", element("span", covered, class_="big"), _of_pane(as_of), class_="reading")
+
+
+def _of_pane(as_of: str) -> Html:
+    """Say when the pane of a value began, if it is not the newest one."""
+    if not as_of:
+        return Html()
+    return joined([Html(" "), element("span", f"pane of {as_of}", class_="within")])
 
 
 @attrs.frozen(eq=False)
@@ -390,7 +412,7 @@ def _card(card: Card, frame: _Frame) -> Html:
         element(
             "div",
             _heading("h4", series.metric, 40),
-            _value(newest, index, frame.level),
+            _value(newest, index, frame.level, frame.times.as_of),
             sparkline(
                 frame.strip,
                 series.readings,
@@ -429,8 +451,8 @@ def _size(newest: Point | None) -> Html:
 
 
 @lru_cache(maxsize=4096)
-def _value(newest: Point | None, index: int, level: float) -> Html:
-    """Write the newest value of a series in large type, with its intervals beside it."""
+def _value(newest: Point | None, index: int, level: float, as_of: str) -> Html:
+    """Write the newest value of a series in large type; its intervals and its time beside it."""
     reading = Reading(math.nan) if newest is None else newest.readings[index]
     if math.isnan(reading.value):
         return element("p", element("span", DASH, class_="big"), class_="reading")
@@ -441,6 +463,7 @@ def _value(newest: Point | None, index: int, level: float) -> Html:
     if reading.sampling is not None:
         sampled = f"{percent(level)} {interval(*reading.sampling, _DECIMALS)}"
         parts += [Html(" "), element("span", sampled, class_="within")]
+    parts.append(_of_pane(as_of))
     return element("p", *parts, class_="reading")
 
 
@@ -508,6 +531,7 @@ def _spoken(card: Card, series: Series, frame: _Frame) -> str:
         now = "undefined in the newest mature pane"
     else:
         now = number(reading.value)
+        now += f" in the pane of {frame.times.as_of}" if frame.times.as_of else ""
         if reading.is_open:
             low, high = reading.certified
             now += f", certified between {number(float(low))} and {number(float(high))}"

@@ -255,6 +255,25 @@ def test_page_shows_the_newest_mature_pane_and_hatches_open_ones() -> None:
     assert 'id="hatching"' in document(view(snapshot(held)), opened)
 
 
+def test_value_of_an_older_pane_has_its_time() -> None:
+    held = windowed({"DE": [40, 45], "FR": [30, 35]})
+    later = np.datetime64("1970-01-01T00:03", "us")
+    text = fragment(view(snapshot(held, mature_until=later)))
+    assert text.count("pane of 1970-01-01 00:01<") == 2 + 2  # all rows, their coverage, two slices
+    assert "accuracy of country=DE: 0.9000 in the pane of 1970-01-01 00:01" in text
+    assert "pane of" not in fragment(view(snapshot(held, n_open=0)))
+    assert "pane of" not in fragment(view(snapshot(held, n_open=1)))
+
+
+@pytest.mark.parametrize(
+    ("newest", "written"),
+    [(np.datetime64("2023-11-14T22:13:20.5", "us"), "1700000000.5"), (7, None), (None, None)],
+)
+def test_page_knows_when_its_newest_row_was(newest: Any, written: str | None) -> None:
+    (live,) = page(view(snapshot(windowed({}), last_event_time=newest))).all("main")
+    assert live.get("data-newest") == written
+
+
 def test_pane_without_labels_leaves_metrics_undefined() -> None:
     made = view(covered({"DE": [40, 45]}, unlabelled(2, DE=1)))
     text = fragment(made)

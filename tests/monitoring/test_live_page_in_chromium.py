@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -45,7 +46,7 @@ def counted(seed: int = 0) -> se.Windowed:
     return se.Windowed(sliced, pane="1m", time="ts", unit="s").update(batch)
 
 
-def snapshot(number: int, firing: str = "FR", seed: int = 0) -> Snapshot:
+def snapshot(number: int, firing: str = "FR", seed: int = 0, age: float = 0) -> Snapshot:
     held = counted(seed)
     newest = held.newest
     status = Status(
@@ -57,7 +58,7 @@ def snapshot(number: int, firing: str = "FR", seed: int = 0) -> Snapshot:
         watermark=newest,
         label_watermark=newest,
         mature_until=newest.astype("M8[m]").astype("M8[us]"),
-        last_event_time=newest,
+        last_event_time=np.datetime64(round((time.time() - age) * 1e6), "us"),
         counters={"refused": 3, "late_label": 2},
         positions={},
         is_full=False,
@@ -140,6 +141,24 @@ def test_update_comes_without_a_reload(opened: Any, live: LivePage) -> None:
     assert text(opened, "announcement") == "1 alert firing, 1 alert pending"
     assert opened.execute_script("return window.marker") == 1
     assert text(opened, "connection") == "live"
+
+
+@pytest.mark.parametrize(
+    ("age", "said"), [(59, "live"), (90, "1 min behind"), (6.5 * 3600, "6 h behind")]
+)
+def test_page_says_how_far_its_data_is_behind(
+    opened: Any, live: LivePage, age: float, said: str
+) -> None:
+    live.show(snapshot(4, age=age))
+    until(opened, lambda: "commit 4," in text(opened, "live"))
+    assert text(opened, "connection") == said
+    live.show(snapshot(5))
+    until(opened, lambda: text(opened, "connection") == "live")
+
+
+def test_page_that_gets_no_rows_falls_behind(opened: Any) -> None:
+    opened.execute_script("Date.now = () => new Date().getTime() + 3 * 86400e3")
+    until(opened, lambda: text(opened, "connection") == "3 d behind")
 
 
 def test_update_keeps_the_focus_and_what_is_open(opened: Any, live: LivePage) -> None:

@@ -8,8 +8,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -292,9 +293,41 @@ def test_flood_of_clients_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve(max_clients=1) as server, connected(server) as first:
         first.sendall(b"GET / HT")
         with connected(server) as other:
-            assert rest_of(other) == b""
-        first.sendall(b"TP/1.1\r\nHost: localhost\r\n\r\n")
-        assert b"hello" in rest_of(first)
+            assert rest_of(first) == b""
+            other.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b"hello" in rest_of(other)
+
+
+REQUEST = b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /", REQUEST % b"/large"], ids=["nothing", "a part", "all, reading nothing"]
+)
+@pytest.mark.parametrize("path", ["/metrics", "/healthz"])
+def test_slow_clients_do_not_keep_out_scrapes(sent: bytes, path: str) -> None:
+    large = Response("text/plain", bytes(2**25))
+    with serve() as server, ExitStack() as slow:
+        server.routes |= {"/large": lambda _: large, path: server.routes["/"]}
+        for _ in range(150):
+            slow.enter_context(connected(server)).sendall(sent)
+        began = time.monotonic()
+        for _ in range(20):
+            assert ask(server, f"GET {path} HTTP/1.1\nHost: localhost")[0] == 200
+        assert time.monotonic() - began < 5
+
+
+def test_scrapes_have_a_limit_of_their_own() -> None:
+    stream = Stream()
+    with serve() as server, ExitStack() as slow:
+        server.routes["/metrics"] = stream.route
+        for _ in range(16):
+            client = slow.enter_context(connected(server))
+            client.sendall(REQUEST % b"/metrics")
+            client.recv(65_536)
+        assert ask(server, "GET /metrics HTTP/1.1\nHost: localhost")[0] == 503
+        assert ask(server, "GET / HTTP/1.1\nHost: localhost")[0] == 200
+        stream.may_send.release(1000)
 
 
 def test_client_that_resets_leaves_no_trace(
