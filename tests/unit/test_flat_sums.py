@@ -219,10 +219,6 @@ ONE_BY_ONE: dict[str, tuple[Any, dict[str, Any]]] = {
         {"y_true": TRUTH, "y_score": np.where(SCORES < 0.1, np.nan, SCORES)},
     ),
     "a negative label": (se.PRCurveSketch(8, pos_label="b"), {"y_true": TEXTS, "y_score": SCORES}),
-    "rows of a curve without weight": (
-        se.PRCurveSketch(8),
-        {"y_true": TRUTH, "y_score": SCORES, "sample_weight": WEIGHTS},
-    ),
     "fractions of a curve": (
         se.PRCurveSketch(8),
         {"y_true": TRUTH, "y_score": SCORES, "sample_weight": SCORES},
