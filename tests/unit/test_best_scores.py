@@ -158,7 +158,7 @@ def test_best_scores_count_the_same_in_whatever_batches(
     ),
     n_parts=st.integers(1, 3),
 )
-@settings(max_examples=quick_cases(300))
+@settings(max_examples=quick_cases(100))
 def test_batches_with_and_without_ties_are_pending_and_merged_in_any_order(
     batches: list[tuple[str, int, float | None]], n_parts: int
 ) -> None:
