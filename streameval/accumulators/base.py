@@ -22,8 +22,6 @@ from streameval.states.state import State, as_corrupt
 if TYPE_CHECKING:
     from streameval.states.codec import Parts
 
-__all__ = ["Accumulator", "merged", "merged_of_one_class"]
-
 ConfigT = TypeVar("ConfigT", bound=attrs.AttrsInstance)
 StateT = TypeVar("StateT", bound=State)
 

@@ -11,8 +11,6 @@ from streameval.accumulators.base import Accumulator, ConfigT, StateT
 from streameval.accumulators.pending import Block, BufferedState, Rows, pending_rows
 from streameval.exact.fixed_point import FixedPoint
 
-__all__ = ["BufferedAccumulator"]
-
 
 class BufferedAccumulator(Accumulator[ConfigT, StateT]):
     """An accumulator with a state and a block of pending rows.

@@ -38,8 +38,6 @@ from streameval.states.calibration import CalibrationMoments, CalibrationSums
 if TYPE_CHECKING:
     from streameval.results.calibration import Calibration
 
-__all__ = ["CalibrationAccumulator"]
-
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 

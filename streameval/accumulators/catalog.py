@@ -28,8 +28,6 @@ from streameval.states.catalog import Exposures
 if TYPE_CHECKING:
     from streameval.results.catalog import Catalog
 
-__all__ = ["CatalogAccumulator"]
-
 Array = npt.NDArray[Any]
 
 _CAPACITY = 2**16

@@ -12,8 +12,6 @@ from streameval.errors import require
 from streameval.states.codec import Parts
 from streameval.states.type_ids import FIRST_OPEN_ID
 
-__all__ = ["SINGLE_IDS", "own_class", "single_class"]
-
 SINGLE_IDS = frozenset({1, 2, 3, 4, 5, 6, 10, 12})
 
 

@@ -15,8 +15,6 @@ from streameval.states import codec
 if TYPE_CHECKING:
     from streameval.results.collection import CollectionResult
 
-__all__ = ["Collection", "heaviest"]
-
 
 @final
 class Collection(

@@ -48,8 +48,6 @@ from streameval.states.stack import Stack
 if TYPE_CHECKING:
     from streameval.results.confusion import Confusion
 
-__all__ = ["ConfusionAccumulator"]
-
 Buffered = BufferedState[ConfusionCounts]
 
 Array = npt.NDArray[Any]

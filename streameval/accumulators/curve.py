@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from streameval.results.class_curves import ClassCurves
     from streameval.results.curve import Curve
 
-__all__ = ["PRCurveSketch"]
-
 Buffered = BufferedState[ScoreTables]
 
 _ENTRIES = 2**18  # float64 scores of all curves: enough to justify a pass over the cells

@@ -37,17 +37,6 @@ from streameval.inputs.row_scores import are_pairs, positive_scores, sum_toleran
 from streameval.inputs.text_columns import MIN_ROWS, coded_texts
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, credit_dtype
 
-__all__ = [
-    "CodeBlock",
-    "Decided",
-    "FastReader",
-    "code_capacity",
-    "code_dtypes",
-    "is_ignored",
-    "read_decided",
-    "read_observed",
-]
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

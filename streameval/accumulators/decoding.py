@@ -11,8 +11,6 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.states import codec
 
-__all__ = ["read_accumulator"]
-
 _OUTER: dict[int, type[Accumulator[Any, Any]]] = {
     cls.type_id: cls for cls in (Collection, Sliced, Windowed)
 }

@@ -28,8 +28,6 @@ from streameval.states.type_ids import FIRST_OPEN_ID
 if TYPE_CHECKING:
     from streameval.states.codec import Parts
 
-__all__ = ["Definition", "NoOptions"]
-
 _MAX_KNOWN = 64  # headers of a class
 _KNOWN_SIZE = 2**12  # bytes of a header; options of small ones are worth keeping
 _KNOWN_PAYLOAD = 2**16  # reading larger ones takes longer than reading options

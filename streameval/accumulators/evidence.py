@@ -19,8 +19,6 @@ from streameval.results.evidence import Evidence
 from streameval.results.result import Result
 from streameval.states.sealed import live
 
-__all__ = ["evidence", "mean_panes", "slice_of"]
-
 _PER = re.compile(r"([0-9]{1,9}) per (\S+)")
 
 

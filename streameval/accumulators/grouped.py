@@ -16,8 +16,6 @@ from streameval.states.grouped import GroupTables
 if TYPE_CHECKING:
     from streameval.results.grouped import GroupedCurves
 
-__all__ = ["GroupedAUC"]
-
 _CAPACITY = 2**20
 
 

@@ -22,8 +22,6 @@ from streameval.inputs.batches import Table
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.weighted_rows import WeightedRows, rows_of_units, weighted_rows
 
-__all__ = ["Batch", "refuse_split_queries"]
-
 Array = npt.NDArray[Any]
 
 

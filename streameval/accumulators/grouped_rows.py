@@ -17,8 +17,6 @@ from streameval.inputs.weighted_rows import weighted_rows
 from streameval.states.flat import FlatStates
 from streameval.states.runs import order_in_groups
 
-__all__ = ["CODES", "TIMES", "WEIGHTS", "GroupedRows", "Key", "count_groups"]
-
 Array = npt.NDArray[Any]
 Key = Hashable
 

@@ -27,8 +27,6 @@ from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import ValueCodes
 
-__all__ = ["Grouping", "Held", "outer_difference", "read_inner"]
-
 Array = npt.NDArray[Any]
 
 CAPACITY = 2**18

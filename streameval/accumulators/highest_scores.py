@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from streameval.states.confusion import credit_codes
 
-__all__ = ["first_highest", "highest_scores"]
-
 Codes = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.floating[Any]]
 

@@ -13,8 +13,6 @@ from streameval.inputs.dictionary import Dictionary
 from streameval.inputs.labels import distinct
 from streameval.states.column import Column
 
-__all__ = ["check_id_type", "distinct_ids", "fresh_dictionary"]
-
 _MAX_TEXTS = 2**20  # a larger dictionary is replaced by a new one, and its rows are counted
 
 

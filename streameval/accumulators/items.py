@@ -11,8 +11,6 @@ from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import as_array, as_vector
 
-__all__ = ["flattened"]
-
 Array = npt.NDArray[Any]
 
 

@@ -14,8 +14,6 @@ from streameval.errors import InvalidInputError, StreamevalError
 from streameval.inputs.arrays import to_host
 from streameval.inputs.batches import Table, arguments
 
-__all__ = ["Members", "SharedBatch", "read_members"]
-
 
 @attrs.frozen
 class _Naming:

@@ -10,8 +10,6 @@ from streameval.accumulators.base import Accumulator, merged, merged_of_one_clas
 from streameval.accumulators.parts import Parts
 from streameval.errors import InvalidInputError
 
-__all__ = ["merge"]
-
 
 def merge(accumulators: Iterable[Accumulator[Any, Any] | Parts]) -> Any:
     """Merge any number of accumulators into a new one; the arguments are left untouched.

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.decisions import (
     FastReader,
-    is_ignored,
     read_decided,
     read_observed,
 )
@@ -33,7 +32,7 @@ from streameval.inputs.arrays import (
     check_vector,
     read_weights,
 )
-from streameval.inputs.labels import Classes, Label, in_class_order
+from streameval.inputs.labels import Classes, Label, in_class_order, is_ignored
 from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.paired import PairedCounts
@@ -42,8 +41,6 @@ from streameval.states.score_pairs import ScorePairs
 
 if TYPE_CHECKING:
     from streameval.results.paired import PairedResult
-
-__all__ = ["Paired"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]

@@ -19,8 +19,6 @@ from streameval.states.panes import Pane, Panes, newest_end
 from streameval.states.sealed import Sealed
 from streameval.states.state import check_numbers
 
-__all__ = ["FIELDS", "OPTIONS", "flat_type", "read_panes", "written_options"]
-
 _LIMIT = 2**63
 FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
 OPTIONS = ("pane", "time", "keep", "rollups", "offset", "unit")

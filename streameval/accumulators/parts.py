@@ -24,8 +24,6 @@ from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.state import READ_ERRORS, as_corrupt
 
-__all__ = ["Parts"]
-
 _DIGEST_BYTES = 16
 _DIGEST_WORDS = _DIGEST_BYTES // 8
 _LISTED = 2  # ids of a fold in a message

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.dictionary import Dictionary
 
-__all__ = ["Block", "BufferedState", "Rows", "max_total", "pending_rows"]
-
 Array = npt.NDArray[Any]
 StateT = TypeVar("StateT")
 

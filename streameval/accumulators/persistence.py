@@ -16,8 +16,6 @@ from streameval.accumulators.parts import Parts
 from streameval.errors import InvalidInputError
 from streameval.states import codec
 
-__all__ = ["from_bytes", "load", "replace_file", "save"]
-
 _PIECE = 2**20
 
 

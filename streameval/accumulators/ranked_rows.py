@@ -34,16 +34,6 @@ from streameval.states.query_weights import NO_WEIGHTS, canonical_weights, check
 from streameval.states.ranking import RankingState
 from streameval.states.ranking_rows import Documents
 
-__all__ = [
-    "check_new",
-    "open_indices",
-    "read_ids",
-    "read_rows",
-    "read_weights_of",
-    "unweighted",
-    "weighted_queries",
-]
-
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -43,8 +43,6 @@ from streameval.states.ranking_rows import Documents, complete_queries, queries_
 if TYPE_CHECKING:
     from streameval.results.ranking import Ranking
 
-__all__ = ["RankingAccumulator"]
-
 Policy = str | Mapping[str, str]
 OnQueries = Callable[[dict[str, npt.NDArray[Any]]], object]
 

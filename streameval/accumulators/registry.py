@@ -10,8 +10,6 @@ from streameval.states.type_ids import FIRST_OPEN_ID, OWN_TYPES, is_type_name
 if TYPE_CHECKING:
     from streameval.states.codec import Parts
 
-__all__ = ["check_type", "open_class", "register"]
-
 _LAST_ID = 0xFFFF
 _PACKAGE = "streameval"
 _MAIN = ("__main__", "__mp_main__")

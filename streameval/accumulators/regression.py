@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from streameval.results.regression import Regression
     from streameval.results.regression_outputs import RegressionOutputs
 
-__all__ = ["RegressionAccumulator"]
-
 Floats = npt.NDArray[np.float64]
 Sums = RegressionSums | MeasuredSums | OutputSums
 

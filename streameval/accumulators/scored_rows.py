@@ -44,8 +44,6 @@ from streameval.inputs.row_scores import are_pairs, positive_scores, sum_toleran
 if TYPE_CHECKING:
     from streameval.configs.grouped import GroupedConfig
 
-__all__ = ["ScoredBatch", "read_grouped", "read_scored"]
-
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -28,16 +28,6 @@ from streameval.states.runs import mapped, observed_codes, paired_codes, run_ind
 from streameval.states.sealed import Sealed
 from streameval.states.state import State, as_corrupt
 
-__all__ = [
-    "FlatLeaves",
-    "FlatSlices",
-    "Layout",
-    "decode_inner",
-    "encode_inner",
-    "gathered",
-    "merged_all",
-]
-
 Indices = npt.NDArray[Any]
 
 _AT_ONCE = 8  # accumulators in one merge

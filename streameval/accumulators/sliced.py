@@ -30,8 +30,6 @@ from streameval.states.sealed import live_in_turn
 if TYPE_CHECKING:
     from streameval.results.sliced import SlicedResult
 
-__all__ = ["Sliced", "count_in_flat"]
-
 
 @final
 class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatSlices):

@@ -11,8 +11,6 @@ from streameval.accumulators.sliced import Sliced
 from streameval.configs.inner import Inner
 from streameval.states.sealed import Sealed
 
-__all__ = ["TwoStacks"]
-
 
 class TwoStacks:
     """The merge of a queue of panes: new ones enter at one end, old ones leave at the other.

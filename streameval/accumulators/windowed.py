@@ -44,8 +44,6 @@ from streameval.states.panes import Pane, Panes, Span, newest_end
 from streameval.states.runs import quotients
 from streameval.states.sealed import Sealed
 
-__all__ = ["Windowed"]
-
 Array = npt.NDArray[Any]
 PaneKey = tuple[int, int] | None
 """The tier and the number of a pane; None for the rows before all panes."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["main", "run"]
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.

@@ -21,31 +21,6 @@ from streameval.runs.counting import Share
 if TYPE_CHECKING:
     from streameval.cli.options import Classes
 
-__all__ = [
-    "budget",
-    "by",
-    "classes",
-    "columns",
-    "condition",
-    "count",
-    "count_or_share",
-    "delimiter",
-    "gain",
-    "header",
-    "level",
-    "measures",
-    "metric",
-    "metrics",
-    "number",
-    "path",
-    "policy",
-    "positive",
-    "promise",
-    "rollup",
-    "span",
-    "width",
-]
-
 # The first relation separates the column from the value.
 _CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re.DOTALL)
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,30})?)%")

@@ -24,8 +24,6 @@ from streameval.render.text import printable
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.runs.counting import Share
 
-__all__ = ["SHELLS", "argument_parser"]
-
 _DESCRIPTION = "Evaluate prediction logs of any size, in parts and with many processes."
 _EPILOG = """\
 examples:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-__all__ = ["completion"]
-
 _OF_FILES = ("FILE", "STATE", "OUT", "A", "B")
 """The words in the usage that stand for the name of a file."""
 

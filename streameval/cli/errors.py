@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 
-from streameval.configs.names import nearest
 from streameval.errors import (
     BadDataError,
     CorruptStateError,
@@ -13,19 +12,6 @@ from streameval.errors import (
     InvalidInputError,
     StreamevalError,
 )
-
-__all__ = [
-    "BAD_DATA",
-    "GATE_FAILED",
-    "INTERRUPTED",
-    "OK",
-    "SIGNALLED",
-    "USAGE",
-    "Terminated",
-    "UsageError",
-    "exit_code",
-    "nearest",
-]
 
 OK = 0
 GATE_FAILED = 1

@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from streameval.runs.sources import Row, Source
     from streameval.runs.totals import BadRows
 
-__all__ = ["evaluate"]
-
 _TOP = 20
 _SWAPPED = " Are the run and --qrels swapped?"
 _MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named

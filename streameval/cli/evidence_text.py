@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from streameval.cli.options import Reporting
     from streameval.results.evidence import Evidence
 
-__all__ = ["evidence_entries", "evidence_of", "verdicts_of"]
-
 _DEFAULT_PROMISE = "1 per 30d"
 
 

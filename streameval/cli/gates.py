@@ -14,8 +14,6 @@ from streameval.render.text import significant
 from streameval.results.inequality import SIGN, Inequality, read_number
 from streameval.results.names import METRIC, MetricName, parse_metric
 
-__all__ = ["Gate", "judge", "parse_gate", "parse_limit"]
-
 _GATE = re.compile(rf"\s*({METRIC})\s*({SIGN})\s*(\S+)\s*")
 
 

@@ -6,8 +6,6 @@ import json
 import math
 from typing import Any
 
-__all__ = ["json_line"]
-
 
 def json_line(entries: dict[str, Any]) -> str:
     """Write strict JSON; nan and infinities, which JSON lacks, become null."""

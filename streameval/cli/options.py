@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
     from streameval.runs.counting import Share
 
-__all__ = [
-    "By",
-    "Classes",
-    "NamedTexts",
-    "Options",
-    "Reporting",
-    "Watching",
-    "option_text",
-    "option_words",
-]
-
 
 class NamedTexts(tuple[str, ...]):
     """Labels as they were typed, each with its display name.

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
-__all__ = ["Findings", "Outcome", "described", "laid_out", "reported"]
-
 # What --quiet leaves out.
 _QUIET = ("note", "passed", "warning")
 

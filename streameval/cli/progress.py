@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Self, TextIO
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Progress"]
-
 _INTERVAL = 0.1
 _BAR_WIDTH = 20
 _DAY = 86_400

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from streameval.results.ranking import Ranking
 
-__all__ = ["json_lines", "trec_lines", "trec_totals"]
-
 _OF_QUERIES = ("query", "query_weight")
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
-__all__ = ["line_sheet", "slice_entries", "slice_reading", "slice_sheet", "value_name"]
-
 _MISSING = "(missing)"
 _DECIMALS = 4
 

@@ -10,8 +10,6 @@ from streameval.io.streams import writing_temporary_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Spool"]
-
 _IN_MEMORY = 2**20
 _PIECE = 2**16
 

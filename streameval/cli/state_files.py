@@ -25,21 +25,6 @@ if TYPE_CHECKING:
 
     from streameval.runs.slices import Slices
 
-__all__ = [
-    "check_distinct",
-    "check_folder",
-    "check_output",
-    "check_state_output",
-    "checked",
-    "computed",
-    "load_held",
-    "load_state",
-    "numbers_of_monitor",
-    "save_picture",
-    "save_slices",
-    "save_state",
-]
-
 _LONGEST_NAME = 200  # bytes; file systems allow 255
 _BEGINNING = 40
 _IN_A_NAME = re.compile(r"[^\w .,+@-]")

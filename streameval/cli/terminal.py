@@ -13,8 +13,6 @@ from streameval.render.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Note", "is_live", "line_of", "put", "width_of"]
-
 _COLOURS = {"error": "31", "failed": "31", "undecided": "33", "warning": "33", "passed": "32"}
 
 

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from streameval.runs.counting import Plan
     from streameval.runs.sources import Row
 
-__all__ = ["watch"]
-
 _POLL_SECONDS = 1.0
 _WAITS_ONCE = 30
 _OF_MONITOR = (

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.status import Closed, Snapshot, Status
     from streameval.render.sheets import Sheet
 
-__all__ = ["board", "event_text", "pane_line"]
-
 _DECIMALS = 4
 _COUNTERS = {
     "lost": ("lost row",),

@@ -24,18 +24,6 @@ if TYPE_CHECKING:
     from streameval.results.names import MetricName
     from streameval.results.result import Result
 
-__all__ = [
-    "Window",
-    "Windows",
-    "results_of",
-    "split_up",
-    "time_texts",
-    "window_entries",
-    "window_entry",
-    "window_of",
-    "window_sheet",
-]
-
 _DECIMALS = 4
 _MAX_LINES = 60
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-__all__ = ["Cached"]
-
 
 class Cached:
     """The base of classes with cached properties, which copies and pickles leave out.

@@ -17,8 +17,6 @@ from streameval.inputs.labels import (
     class_names,
 )
 
-__all__ = ["MAX_BINS", "CalibrationConfig", "number_of_bins"]
-
 MAX_BINS = 2**16
 _HEADER_BYTES = 2**24  # what the byte format allows: the sums stand in the header
 _SUM_BYTES = 303  # {"exact_sum":""} and a comma around 2**63 ones in hex, in units of 2**-1074

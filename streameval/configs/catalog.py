@@ -8,8 +8,6 @@ import attrs
 
 from streameval.configs.options import flag, optional_positive_integer, positive_integer
 
-__all__ = ["CatalogConfig"]
-
 
 @attrs.frozen(kw_only=True)
 class CatalogConfig:

@@ -11,8 +11,6 @@ import attrs
 from streameval.errors import InvalidInputError, require
 from streameval.inputs.labels import canonical_label
 
-__all__ = ["MAX_MEMBERS", "SEPARATOR", "CollectionConfig", "Member", "canonical_name"]
-
 SEPARATOR = "/"
 MAX_DEPTH = 16
 MAX_MEMBERS = 2**12

@@ -30,8 +30,6 @@ from streameval.inputs.labels import (
     without_names,
 )
 
-__all__ = ["MEASURES", "ConfusionConfig"]
-
 MEASURES = ("samples", "top_k")
 """What is kept only where it is asked for."""
 

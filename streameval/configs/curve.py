@@ -22,8 +22,6 @@ from streameval.inputs.labels import (
     optional_ignore_label,
 )
 
-__all__ = ["CURVE_MEASURES", "MAX_PAIRED_CLASSES", "CurveConfig"]
-
 CURVE_MEASURES = ("one_vs_one",)
 """What is kept only where it is asked for."""
 

@@ -9,8 +9,6 @@ import attrs
 
 from streameval.configs.measures import MEASURES
 
-__all__ = ["DESCRIPTIONS", "Description", "description_of"]
-
 
 @attrs.frozen
 class Description:

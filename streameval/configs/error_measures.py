@@ -14,19 +14,6 @@ from streameval.configs.names import as_names, check_distinct, number_text, unkn
 from streameval.configs.options import finite_number
 from streameval.errors import InvalidInputError
 
-__all__ = [
-    "ERROR_MEASURES",
-    "MOMENTS",
-    "PREDICTION",
-    "SQUARED_PREDICTION",
-    "ErrorMeasure",
-    "ErrorMeasureRow",
-    "Parameter",
-    "Term",
-    "canonical_error_measures",
-    "error_measure",
-]
-
 Better = Literal["higher", "lower", ""]
 
 _FORM = re.compile(r"(?P<name>[a-z_0-9]+)(?:\((?:(?P<key>[a-z]+)=)?(?P<value>[^()=]*)\))?")

@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from streameval.configs.ranking import RankingConfig
 
-__all__ = ["gains_of"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -9,8 +9,6 @@ import attrs
 from streameval.configs.options import one_of, optional_positive_integer, positive_integer
 from streameval.exact.score_keys import Scale
 
-__all__ = ["GroupWeight", "GroupedConfig"]
-
 GroupWeight = Literal["impressions", "uniform", "positives"]
 
 

@@ -9,8 +9,6 @@ import attrs
 
 from streameval.configs.collection import CollectionConfig, Member
 
-__all__ = ["Inner", "OuterConfig"]
-
 
 @attrs.frozen(slots=False)
 class Inner:

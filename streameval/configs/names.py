@@ -7,17 +7,6 @@ from typing import Any
 
 from streameval.errors import InvalidInputError
 
-__all__ = [
-    "as_names",
-    "check_distinct",
-    "chosen_names",
-    "closest",
-    "listed",
-    "nearest",
-    "number_text",
-    "unknown_name",
-]
-
 # How many names a message lists.
 _LISTED = 20
 

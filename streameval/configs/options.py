@@ -11,17 +11,6 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 
-__all__ = [
-    "finite_number",
-    "flag",
-    "natural_number",
-    "one_of",
-    "optional_flag",
-    "optional_positive_integer",
-    "positive_integer",
-    "real_number",
-]
-
 
 def flag(value: Any, *, name: str) -> bool:
     """Accept True and False, and nothing that is merely true or false."""

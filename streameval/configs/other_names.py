@@ -12,8 +12,6 @@ from typing import Any, TypeVar, cast
 
 from streameval.configs.names import nearest
 
-__all__ = ["advice", "our_name", "unknown_arguments", "with_advice"]
-
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 _SAME = {

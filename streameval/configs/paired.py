@@ -16,8 +16,6 @@ from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import Classes, Label
 
-__all__ = ["DECISIONS", "ERRORS", "LOSSES", "MAX_JOINT_CLASSES", "PAIRED_MEASURES", "PairedConfig"]
-
 LOSSES = ("log_loss", "brier")
 """The measures that are means of a loss of each row."""
 

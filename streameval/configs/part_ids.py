@@ -9,8 +9,6 @@ from typing import Any
 
 from streameval.errors import CorruptStateError, InvalidInputError, require
 
-__all__ = ["PartId", "canonical_part_id", "order_of", "part_id_of_text", "text_of_part_id"]
-
 Item = int | str
 PartId = Item | tuple[Item, ...]
 

@@ -11,8 +11,6 @@ from streameval.configs.query_quantiles import measured
 from streameval.configs.ranking import canonical_gain, options_in
 from streameval.errors import InvalidInputError
 
-__all__ = ["preset"]
-
 _PRESETS: dict[str, dict[str, Any]] = {
     "trec_eval": {"ties": "docid_desc", "missing": "skip", "negative": "zero"},
     "sklearn": {"empty": {"lrap": "one"}},

@@ -10,8 +10,6 @@ import attrs
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["QueryQuantile", "measured"]
-
 _FORM = re.compile(r"\s*(?P<measure>[^\[\]]*)\[\s*(?P<what>[^\[\]]*?)\s*\]\s*")
 _NAMED = {"min": 0.0, "median": 0.5, "max": 1.0}
 

@@ -28,16 +28,6 @@ from streameval.configs.options import (
 from streameval.configs.query_quantiles import measured
 from streameval.errors import InvalidInputError
 
-__all__ = [
-    "JUDGED",
-    "USUAL_BUDGET",
-    "Gain",
-    "RankingConfig",
-    "canonical_gain",
-    "options_in",
-    "policies",
-]
-
 JUDGED = -math.inf
 """The relevance level that every judged document reaches."""
 

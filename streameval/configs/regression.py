@@ -22,8 +22,6 @@ from streameval.configs.options import flag, optional_positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import canonical_label
 
-__all__ = ["AVERAGES", "MAX_OUTPUTS", "USUAL_BUDGET", "RegressionConfig"]
-
 USUAL_BUDGET = 65_536
 AVERAGES = ("uniform_average", "variance_weighted")
 MAX_OUTPUTS = 1024

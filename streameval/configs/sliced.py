@@ -14,8 +14,6 @@ from streameval.configs.options import positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, canonical_value, rank_of
 
-__all__ = ["MAX_COLUMNS", "SlicedConfig", "read_value"]
-
 MAX_COLUMNS = 16
 MAX_SLICES = 2**20
 _MAX_CHARACTERS = 2**20  # of the named values: they stand in the header, which has a limit

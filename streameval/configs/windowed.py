@@ -16,8 +16,6 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.durations import duration_text, read_duration, read_offset
 from streameval.inputs.times import UNITS
 
-__all__ = ["MAX_TIERS", "Length", "Tier", "WindowedConfig"]
-
 Length = int | str
 """A number of steps, or a duration such as "5m"."""
 

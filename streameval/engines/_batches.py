@@ -17,8 +17,6 @@ from streameval.accumulators.persistence import from_bytes, replace_file
 from streameval.engines._counting import States
 from streameval.errors import BadDataError, IncompatibleStateError
 
-__all__ = ["Batches"]
-
 _NAME = re.compile(r"([0-9]{20})-([0-9]{20})\.parquet")
 _KEY = b"streameval"
 _TRIES = 10

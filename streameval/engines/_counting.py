@@ -39,20 +39,6 @@ from streameval.runs.totals import BadRows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "Layout",
-    "Make",
-    "MixedColumnsError",
-    "Progress",
-    "RunningCount",
-    "SourceCounter",
-    "States",
-    "in_order",
-    "same_layout",
-    "text_of",
-    "value_of",
-]
-
 Make = Callable[[], Any]
 Progress = Callable[[int, int], object]
 States = dict[Any, bytes]

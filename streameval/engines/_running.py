@@ -33,8 +33,6 @@ from streameval.engines._sources import Sources
 from streameval.engines._tasks import Cut, Done, FileTask, count_batch, count_files, plan_tasks
 from streameval.errors import BadDataError, InvalidInputError
 
-__all__ = ["Engine", "Policy", "evaluate_on"]
-
 _MAX_SHARES = 16
 """By how many tasks, at most, the states of the values of a column are merged, each a share."""
 _SHARES = 4

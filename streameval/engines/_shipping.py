@@ -12,8 +12,6 @@ from streameval.accumulators.merging import merge
 from streameval.accumulators.pending import Rows
 from streameval.accumulators.persistence import from_bytes
 
-__all__ = ["Shipment", "Uncounted", "joined", "merged", "shipped"]
-
 
 @attrs.frozen(eq=False)
 class Uncounted:

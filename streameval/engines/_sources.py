@@ -13,8 +13,6 @@ from streameval.inputs.batches import Table
 from streameval.io.streams import Stored, arrow_store
 from streameval.runs.partitions import Partition
 
-__all__ = ["DataFile", "Frame", "Sources", "Stream", "is_path"]
-
 
 @attrs.frozen
 class DataFile:

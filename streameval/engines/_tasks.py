@@ -25,8 +25,6 @@ from streameval.io.streams import store_of
 from streameval.runs.files import files_of
 from streameval.runs.partitions import Partition, partitions_of
 
-__all__ = ["Cut", "Done", "FileTask", "Piece", "count_batch", "count_files", "plan_tasks"]
-
 _FIRST = 0.8
 """The share of what a slot has left that its next task reads, unless it would be too large. A
 sketch counts its first rows slowly, so that tasks are few; the last are small, so that all slots

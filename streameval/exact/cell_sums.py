@@ -11,8 +11,6 @@ import numpy.typing as npt
 from streameval.exact.exact_sum import ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
 
-__all__ = ["cell_sums", "single_sum"]
-
 Floats = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.intp]
 

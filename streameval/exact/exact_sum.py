@@ -12,8 +12,6 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["UNITS_OF_ONE", "ExactSum", "added_sums", "exact_product"]
-
 Floats = npt.NDArray[np.float64]
 
 _LIMB_BITS = 32

@@ -16,8 +16,6 @@ from streameval.errors import CountOverflowError, InvalidInputError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["FRACTION_BITS", "MAX_TOTAL", "SMALLEST_ROUNDED", "FixedPoint"]
-
 Int64Array = npt.NDArray[np.int64]
 
 FRACTION_BITS = 62

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from streameval.exact.scratch import ROWS, borrowed
 
-__all__ = ["exp", "expm1", "log", "log1p", "log_of_either"]
-
 Floats = npt.NDArray[np.float64]
 
 _ROOT_HALF = 0.7071067811865476

@@ -16,8 +16,6 @@ from streameval.exact.exact_sum import ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.scratch import ROWS, borrowed
 
-__all__ = ["power_sums", "square_sum", "sum_and_square", "value_sum"]
-
 Floats = npt.NDArray[np.float64]
 
 _SLICE_BITS = 20

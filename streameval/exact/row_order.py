@@ -13,21 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "Coded",
-    "are_in_order",
-    "blocks",
-    "coded",
-    "distinct_rows",
-    "distinct_values",
-    "grouped",
-    "merged_rows",
-    "order_in_groups",
-    "run_bounds",
-    "standings",
-    "turned",
-]
-
 Codes = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 Values = npt.NDArray[Any]

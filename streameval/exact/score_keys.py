@@ -13,8 +13,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Keys", "Scale", "are_keys", "keys_of", "prefixes", "scores_of"]
-
 Keys = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Scale = Literal["probability", "real"]

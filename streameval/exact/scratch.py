@@ -12,8 +12,6 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ROWS", "borrowed"]
-
 ROWS = 2**13
 """The number of rows of a column, small enough for several columns to stay in the cache."""
 

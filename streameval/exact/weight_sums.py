@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
 
-__all__ = ["WeightArray", "are_whole", "weights_by_cell"]
-
 WeightArray = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 Cells = npt.NDArray[Any]
 Int64Array = npt.NDArray[np.int64]

@@ -22,28 +22,6 @@ from streameval.inputs.lent import borrowed
 if TYPE_CHECKING:
     from decimal import Decimal
 
-__all__ = [
-    "SCORE_BITS",
-    "are_empty",
-    "are_probabilities",
-    "as_array",
-    "as_comparable",
-    "as_labels",
-    "as_labels_or_scores",
-    "as_numbers",
-    "as_scores",
-    "as_vector",
-    "as_weights",
-    "check_matrix",
-    "check_probabilities",
-    "check_vector",
-    "first_index",
-    "is_missing",
-    "read_weights",
-    "shape_text",
-    "to_host",
-]
-
 _NUMERIC_KINDS = "biuf"
 _LARGEST_NUMBER = 2.0**400
 _WITHIN = "must hold labels within 64 bits"

@@ -13,8 +13,6 @@ from streameval.inputs.arrays import to_host
 from streameval.inputs.lent import borrowed
 from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
 
-__all__ = ["Table", "arguments"]
-
 
 @attrs.define(eq=False, repr=False)
 class Table:

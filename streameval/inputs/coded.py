@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CodedTexts", "are_texts"]
-
 
 class CodedTexts:
     """A vector of texts, as codes of distinct ones; NumPy converts it to an array of objects.

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from streameval.inputs.labels import Label, canonical_label
 
-__all__ = ["Dictionary"]
-
 Codes = npt.NDArray[np.int64]
 
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["MICROSECONDS", "duration_text", "read_duration", "read_offset"]
-
 MICROSECONDS = {
     "w": 7 * 86_400_000_000,
     "d": 86_400_000_000,

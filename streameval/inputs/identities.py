@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Codes", "Identities"]
-
 Codes = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.intp]
 

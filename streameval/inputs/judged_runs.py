@@ -10,8 +10,6 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["check_order", "judged_rows", "missing_queries", "seem_exchanged"]
-
 _BLOCK = 2**18  # rows: so many are worth a sort
 _MAX_GRADE = 10
 _LOOKED_AT = 2**12  # rows

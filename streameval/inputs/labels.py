@@ -16,35 +16,6 @@ from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import first_index
 from streameval.inputs.lent import borrowed
 
-__all__ = [
-    "MAX_CLASSES",
-    "MAX_LABEL_CHARACTERS",
-    "MAX_OBSERVED_LABELS",
-    "ClassSet",
-    "Classes",
-    "Label",
-    "NamedClasses",
-    "canonical_classes",
-    "canonical_label",
-    "check_lengths",
-    "class_labels",
-    "class_names",
-    "class_position",
-    "code_of",
-    "distinct",
-    "encode",
-    "equal",
-    "in_class_order",
-    "is_ignored",
-    "named_label",
-    "observe",
-    "optional_ignore_label",
-    "optional_label",
-    "present",
-    "union",
-    "without_names",
-]
-
 Label = int | str
 
 

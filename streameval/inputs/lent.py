@@ -10,8 +10,6 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["borrowed"]
-
 
 def borrowed(value: Any, *, name: str) -> Any:
     """Turn what is only lent into an array or a table; return anything else as it is.

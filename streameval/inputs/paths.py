@@ -12,8 +12,6 @@ from typing import Any
 
 import attrs
 
-__all__ = ["ABSENT", "Fields", "cuts", "find", "is_path", "value_at"]
-
 _DEEPEST = 8
 
 ABSENT = object()

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import as_scores, check_probabilities, first_index
 
-__all__ = ["LOGITS", "are_pairs", "check_row_sums", "positive_scores", "sum_tolerance"]
-
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 

@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from streameval.inputs.coded import CodedTexts
 
-__all__ = ["MIN_ROWS", "coded_texts"]
-
 Words = npt.NDArray[np.unsignedinteger[Any]]
 Codes = npt.NDArray[np.int64]
 

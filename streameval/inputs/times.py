@@ -15,8 +15,6 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import as_array, as_labels, first_index, is_missing, to_host
 
-__all__ = ["UNITS", "as_steps", "as_times", "is_naive", "read_step", "read_time"]
-
 Int64Array = npt.NDArray[np.int64]
 
 UNITS = ("s", "ms", "us", "ns")

@@ -16,8 +16,6 @@ from streameval.inputs.arrays import as_labels
 from streameval.inputs.identities import Codes, Identities
 from streameval.inputs.labels import Label, canonical_label, distinct
 
-__all__ = ["Value", "ValueCodes", "canonical_value", "rank_of", "value_text"]
-
 Value = Any
 """A label, None for a missing one, or a tuple of these for several columns."""
 

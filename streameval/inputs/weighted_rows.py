@@ -16,8 +16,6 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import as_array, to_host
 from streameval.inputs.coded import CodedTexts
 
-__all__ = ["WeightedRows", "are_positive", "rows_of_units", "weighted_rows"]
-
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
 CountedT = TypeVar("CountedT")

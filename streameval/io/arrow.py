@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["array_of"]
-
 _DTYPES = {
     **{str(np.dtype(code)): np.dtype(code) for code in "bBhHiIlLqQ"},
     "halffloat": np.dtype(np.float16),

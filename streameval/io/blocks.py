@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.io.rows import Parsed
 
-__all__ = ["Block", "Emptied", "emptied"]
-
 
 class Block(Protocol):
     """A part of a file: a frozen value that pickles and can be parsed on its own.

@@ -18,29 +18,6 @@ from streameval.io.errors import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = [
-    "Column",
-    "FieldType",
-    "Flags",
-    "Labels",
-    "Lists",
-    "Numbers",
-    "ScoresByClass",
-    "Texts",
-    "Values",
-    "Vectors",
-    "as_text",
-    "class_number",
-    "has_decimal_comma",
-    "integer_or_text",
-    "number_or_text",
-    "objects",
-    "scores_by_class",
-    "what_is_wrong",
-    "whole_numbers",
-    "with_point",
-]
-
 Array = npt.NDArray[Any]
 
 # 3.0 counts as 3, because tables with gaps often hold integers as floats.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from streameval.io.rows import Field
     from streameval.io.words import Indices
 
-__all__ = ["Cells"]
-
 _NEWLINE = b"\n"[0]
 _ARROW_BYTES = 2**16  # smaller tables are read before pyarrow would be imported
 _WORDS_ROWS = 2**7  # Python reads fewer before NumPy gets started

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
 
-__all__ = ["CsvBlock", "CsvLayout", "Dialect", "csv_blocks", "value_of_cell"]
-
 # The known delimiters, each with the option that reads such a file.
 _DELIMITERS: dict[str, tuple[object, ...]] = {
     ",": ("that is the format csv.",),

@@ -8,8 +8,6 @@ import attrs
 
 from streameval.errors import BadDataError
 
-__all__ = ["BadRow", "RepeatedQueryError", "ScatteredQueryError", "shown"]
-
 _SHOWN = 40
 # The depth is limited too: the repr of a deeply nested value can exceed the recursion limit.
 _SHORT = reprlib.Repr()

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from streameval.io.blocks import Block
     from streameval.io.lines import Ends
 
-__all__ = ["FORMATS", "Layout", "checked_format", "format_of", "layout_of", "read_blocks"]
-
 _PARQUET = "parquet"
 _PIPED_PARQUET = (
     "is a Parquet file, which cannot be read from a pipe; save it, and "

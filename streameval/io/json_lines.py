@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
 
-__all__ = ["JsonBlock", "JsonLayout", "json_blocks"]
-
-
 _decoder: Any = json.JSONDecoder()
 _decode = _decoder.raw_decode
 _scan = _decoder.scan_once  # of which `_decode` is a wrapper

@@ -22,8 +22,6 @@ from streameval.io.lines import is_utf8
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Lines", "StructReader", "struct_reader"]
-
 _TOGETHER = 1024
 _FEW = 16
 _DIGITS = bytes.maketrans(b"123456789", b"0" * 9)

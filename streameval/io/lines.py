@@ -17,23 +17,6 @@ if TYPE_CHECKING:
 
     from streameval.io.streams import ByteStream
 
-__all__ = [
-    "BYTE_ORDER_MARK",
-    "LONGEST_LINE",
-    "Ends",
-    "LineEnds",
-    "Piece",
-    "RowEnds",
-    "check_length",
-    "is_text",
-    "is_utf8",
-    "n_newlines",
-    "pieces",
-    "text_of",
-    "unended",
-    "unmarked",
-]
-
 PIECE_BYTES = 2**20
 _NEWLINE = b"\n"[0]
 LONGEST_LINE = 2**26

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.io.rows import Fault, Parsed
 
-__all__ = ["FieldEntries", "JsonEntries", "JsonMessages"]
-
 
 @attrs.frozen
 class JsonMessages:

@@ -14,16 +14,6 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "HEAD_BYTES",
-    "PACKED_SUFFIXES",
-    "DamagedError",
-    "Packing",
-    "Readable",
-    "Unpacked",
-    "packing_of",
-]
-
 HEAD_BYTES = 10
 """The number of bytes at the start of a file that identify its packing."""
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from streameval.io.columns import Column
     from streameval.io.row_filters import RowFilter
 
-__all__ = ["ParquetBlock", "items_of", "parquet_blocks", "values_of"]
-
 _SHOWN = 128
 _SMALL = 2**20
 """Up to this number of bytes, a file or a row group is read at once, and only once."""

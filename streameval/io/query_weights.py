@@ -10,8 +10,6 @@ from streameval.io.errors import BadRow, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.streams import opened
 
-__all__ = ["QueryWeights", "read_query_weights"]
-
 _NUMBERS = Numbers()
 
 

@@ -8,8 +8,6 @@ from streameval.errors import BadDataError, Named
 from streameval.io.streams import opened
 from streameval.states.codec import MAGIC
 
-__all__ = ["PARQUET_MAGIC", "check_is_text", "is_of_run", "log_type_of"]
-
 PARQUET_MAGIC = b"PAR1"
 
 _MAX_LINE = 1000

@@ -22,8 +22,6 @@ from streameval.io.columns import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["RELATIONS", "Condition", "RowFilter"]
-
 RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
 """The relations between the value of a column and that of a condition."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from streameval.io.row_filters import RowFilter
 
-__all__ = ["Fault", "Field", "Parsed", "assemble", "fields_of"]
-
 # The number of a line or row, or the name of a query, and its fault.
 Fault = tuple[Any, str]
 # The name and type of a field: one column of a file may serve two arguments.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.io.trec import Run
 
-__all__ = ["RunBlock"]
-
 _TYPES: dict[str, Any] = {
     "relevance": np.float64,
     "score": np.float64,

@@ -16,21 +16,6 @@ if TYPE_CHECKING:
 
     from streameval.io.packed import Readable, Unpacked
 
-__all__ = [
-    "STANDARD_INPUT",
-    "ByteStream",
-    "CutShortError",
-    "Stored",
-    "arrow_store",
-    "is_read_once",
-    "name_of",
-    "opened",
-    "reading",
-    "size_of",
-    "store_of",
-    "writing_temporary_file",
-]
-
 STANDARD_INPUT = "-"
 
 

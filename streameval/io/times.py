@@ -12,8 +12,6 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.times import as_steps, as_times, read_time
 from streameval.io.columns import Array, FieldType, Labels, number_or_text, objects, whole_numbers
 
-__all__ = ["Gaps", "Steps", "Times"]
-
 _NAME = "time"
 
 

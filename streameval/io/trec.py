@@ -33,18 +33,6 @@ if TYPE_CHECKING:
 
     from streameval.io.trec_rows import Form
 
-__all__ = [
-    "Qrels",
-    "Run",
-    "gathered_runs",
-    "is_scattered",
-    "iter_run",
-    "read_qrels",
-    "read_run",
-    "run_tag",
-    "sized_runs",
-]
-
 Path = str | os.PathLike[str]
 
 

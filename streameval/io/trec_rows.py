@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 
     from streameval.io.streams import ByteStream
 
-__all__ = [
-    "QRELS",
-    "RUN",
-    "Form",
-    "Table",
-    "Texts",
-    "Values",
-    "first_tag",
-    "tables",
-    "whole_queries",
-]
-
 Texts = npt.NDArray[np.object_]
 Values = npt.NDArray[np.float64]
 

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from streameval.exact.exact_sum import exact_product
 
-__all__ = ["CellWords"]
-
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]

@@ -16,8 +16,6 @@ from streameval.results.names import parse_metrics
 from streameval.results.result import Result
 from streameval.results.sliced import SlicedResult
 
-__all__ = ["Logged", "binary_scores"]
-
 _SCORES = ("y_score", "y_prob")
 
 

@@ -23,15 +23,6 @@ from streameval.metrics.curves import best_from
 from streameval.metrics.intervals import UNDEFINED, hull, on_logit_scale
 from streameval.metrics.points import CellTable
 
-__all__ = [
-    "average_precision",
-    "average_precision_11pt",
-    "average_precision_confidence",
-    "average_precision_interpolated",
-    "pr_auc",
-    "pr_auc_davis_goadrich",
-]
-
 Floats = npt.NDArray[np.float64]
 
 

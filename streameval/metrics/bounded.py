@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["ROUNDING", "Bounded", "BoundedArray", "Threshold", "mean_of", "outward"]
-
 Floats = npt.NDArray[np.float64]
 
 ROUNDING = 2.0**-40

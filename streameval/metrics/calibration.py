@@ -15,24 +15,6 @@ from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.regression import mean
 
-__all__ = [
-    "Bin",
-    "ReliabilityCurve",
-    "bins_of",
-    "ece",
-    "entropy",
-    "max_gap",
-    "mean",
-    "pcopc",
-    "pcopc_of",
-    "reliability",
-    "reliability_curve",
-    "resolution",
-    "rms_gap",
-    "total",
-    "uncertainty",
-]
-
 Floats = npt.NDArray[np.float64]
 ReliabilityCurve = tuple[Floats, Floats, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
 

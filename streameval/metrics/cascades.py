@@ -12,8 +12,6 @@ import numpy.typing as npt
 from streameval.metrics.ranks import Ties, expanded
 from streameval.states.queries import counts_of, runs_above
 
-__all__ = ["expected_reciprocal_rank"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -10,8 +10,6 @@ import numpy as np
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 
-__all__ = ["coverage", "entropy", "gini", "mean_of"]
-
 
 def coverage(n_recommended: int, n_items: int) -> float:
     """Compute the share of the catalog that has been recommended.

@@ -10,8 +10,6 @@ import attrs
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Interval, Reading
 
-__all__ = ["Change", "Samples"]
-
 Samples = Literal["independent", "alike", "paired"]
 
 

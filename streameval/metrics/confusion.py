@@ -28,43 +28,6 @@ from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 
-__all__ = [
-    "FALSE_DISCOVERY_RATE",
-    "FALSE_NEGATIVE_RATE",
-    "FALSE_OMISSION_RATE",
-    "FALSE_POSITIVE_RATE",
-    "JACCARD",
-    "NEGATIVE_PREDICTIVE_VALUE",
-    "PRECISION",
-    "RECALL",
-    "SPECIFICITY",
-    "Average",
-    "ClassMetric",
-    "Mean",
-    "Outcomes",
-    "Quotient",
-    "Ratio",
-    "average_ratio",
-    "class_weights",
-    "cohen_kappa",
-    "credited_cells",
-    "distances",
-    "f_ratio",
-    "fowlkes_mallows",
-    "geometric_mean",
-    "informedness",
-    "markedness",
-    "matthews_corrcoef",
-    "mean_distance",
-    "negative_likelihood_ratio",
-    "pool",
-    "pooled_matthews_corrcoef",
-    "positive_likelihood_ratio",
-    "top_k_accuracy",
-    "weighted_kappa",
-    "weighted_mean",
-]
-
 Floats = npt.NDArray[np.float64]
 Average = Literal["binary", "macro", "micro", "weighted", "samples"]
 Mean = Literal["macro", "micro", "weighted"]

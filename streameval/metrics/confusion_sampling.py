@@ -19,25 +19,6 @@ from streameval.metrics.label_counts import WRONG, Averaging, LabelCounts, of_ex
 from streameval.metrics.table import Interval
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, ObservedCounts
 
-__all__ = [
-    "accuracy_interval",
-    "balanced_accuracy_interval",
-    "draws_of_accuracy",
-    "draws_of_class",
-    "draws_of_errors",
-    "draws_of_top_k",
-    "geometric_mean_interval",
-    "hamming_loss_interval",
-    "kappa_interval",
-    "matthews_interval",
-    "mean_distance_interval",
-    "ratio_interval",
-    "ratio_of_shares_interval",
-    "sum_of_shares_interval",
-    "top_k_interval",
-    "weighted_kappa_interval",
-]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -48,8 +48,6 @@ from streameval.metrics.label_counts import (
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.states.confusion import MultilabelCounts, TopKCounts
 
-__all__ = ["AVERAGES", "TABLE"]
-
 AVERAGES = {
     "macro": "the mean over the classes that occur",
     "micro": "of the pooled counts",

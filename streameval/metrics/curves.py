@@ -22,27 +22,6 @@ import numpy.typing as npt
 from streameval.metrics.points import CellTable, Outcomes, Points
 from streameval.metrics.shares import first_of_highest, reaches, share_of, units_of
 
-__all__ = [
-    "area_of",
-    "average_precision",
-    "average_precision_11pt",
-    "average_precision_interpolated",
-    "best_f",
-    "best_f_index",
-    "det_curve",
-    "f_scores",
-    "gain_curve",
-    "ks",
-    "last_at_precision",
-    "partial_roc_auc",
-    "pr_auc",
-    "precision_at_recall",
-    "precision_recall_curve",
-    "recall_at_precision",
-    "roc_auc",
-    "roc_curve",
-]
-
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 

@@ -18,8 +18,6 @@ from streameval.metrics import curves
 from streameval.metrics.intervals import hull, on_logit_scale
 from streameval.metrics.points import CellTable, Points
 
-__all__ = ["auc_confidence", "auc_variance", "variance_of", "variances_of"]
-
 Floats = npt.NDArray[np.float64]
 
 

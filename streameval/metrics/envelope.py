@@ -9,8 +9,6 @@ from streameval.metrics import curves
 from streameval.metrics.bounded import ROUNDING, Bounded, outward
 from streameval.metrics.points import CellTable, Points
 
-__all__ = ["ks", "of_shares", "of_sums", "roc_auc"]
-
 
 def of_sums(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
     """Bound a metric that is rounded more than once."""

@@ -28,27 +28,6 @@ import numpy.typing as npt
 from streameval.configs.options import finite_number, real_number
 from streameval.errors import InvalidInputError
 
-__all__ = [
-    "TILTS",
-    "Area",
-    "Detector",
-    "Limit",
-    "Mean",
-    "Share",
-    "Statistic",
-    "accumulated",
-    "area_ratios",
-    "log_binomial",
-    "mcnemar_pvalue",
-    "mean_ratios",
-    "mixed",
-    "next_sums",
-    "paired_evidence",
-    "refuse_fractions",
-    "share_interval",
-    "share_ratios",
-]
-
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 

@@ -18,8 +18,6 @@ from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, outward
 from streameval.states.cells import Cells
 
-__all__ = ["GroupAreas", "gauc"]
-
 Floats = npt.NDArray[np.float64]
 
 _BLOCK = 2**16  # cells whose temporaries stay in the cache

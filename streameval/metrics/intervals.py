@@ -22,27 +22,6 @@ from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
 from streameval.metrics.confusion import ClassMetric
 
-__all__ = [
-    "UNDEFINED",
-    "combined",
-    "effective_draws",
-    "fisher",
-    "hull",
-    "kappa_gradient",
-    "log_ratio",
-    "matrix_gradient",
-    "matrix_variance",
-    "matthews_gradient",
-    "normal_quantile",
-    "on_logit_scale",
-    "paired_proportions",
-    "perfect_agreement",
-    "ratio_gradient",
-    "table_deviation",
-    "weighted_kappa_gradient",
-    "wilson",
-]
-
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 

@@ -28,27 +28,6 @@ from streameval.states.confusion import (
     TopKCounts,
 )
 
-__all__ = [
-    "WRONG",
-    "AverageOption",
-    "Averaging",
-    "ConfusionCounts",
-    "LabelCounts",
-    "accuracy",
-    "at_top_k",
-    "balanced_accuracy",
-    "cohen_kappa",
-    "geometric_mean",
-    "hamming_loss",
-    "matthews_corrcoef",
-    "mean_class_distance",
-    "of_examples",
-    "ratio_value",
-    "right",
-    "top_k_accuracy",
-    "zero_one_loss",
-]
-
 Floats = npt.NDArray[np.float64]
 AverageOption = Average | Literal["default"] | None
 ConfusionCounts = MatrixCounts | ObservedCounts | MultilabelCounts

@@ -36,8 +36,6 @@ from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable
 from streameval.states.calibration import bin_indices
 
-__all__ = ["adaptive_ece", "brier", "ece", "log_loss"]
-
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 

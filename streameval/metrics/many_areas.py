@@ -16,8 +16,6 @@ from streameval.metrics.delong import variances_of
 from streameval.metrics.points import CellTable
 from streameval.states.cells import Cells
 
-__all__ = ["note_areas"]
-
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Sizes = npt.NDArray[np.int64]

@@ -30,24 +30,6 @@ from streameval.metrics.shares import (
 )
 from streameval.metrics.thresholds import hull, min_fp, of_highest_recall
 
-__all__ = [
-    "equal_error_rate",
-    "equal_error_rate_threshold",
-    "fpr_at_tpr",
-    "lift_at_top",
-    "min_cost",
-    "precision_at_top",
-    "recall_at_top",
-    "sensitivity_at_specificity",
-    "specificity_at_sensitivity",
-    "threshold_at_fpr",
-    "threshold_at_sensitivity",
-    "threshold_at_specificity",
-    "tpr_at_fpr",
-    "youden_j",
-    "youden_j_threshold",
-]
-
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 Limit = Callable[[FixedPoint, FixedPoint], Mask]

@@ -41,8 +41,6 @@ from streameval.states.cells import Cells
 from streameval.states.paired_sums import LossSums
 from streameval.states.score_pairs import Margin, ScorePairs
 
-__all__ = ["Areas", "Means", "mean_interval", "two_sided_pvalue"]
-
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Interval = tuple[float, float]

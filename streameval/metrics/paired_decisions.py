@@ -25,8 +25,6 @@ from streameval.metrics.evidence import mcnemar_pvalue
 from streameval.metrics.label_counts import LabelCounts
 from streameval.states.confusion import MatrixCounts
 
-__all__ = ["Decisions", "share_difference"]
-
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 

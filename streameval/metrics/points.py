@@ -15,8 +15,6 @@ from streameval.exact.score_keys import Scale, scores_of
 from streameval.states.cells import Cells
 from streameval.states.sorted_rows import SortedRows
 
-__all__ = ["CellTable", "Outcomes", "Points"]
-
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]

@@ -13,8 +13,6 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import scores_of
 from streameval.states.cells import Cells
 
-__all__ = ["quantile", "quantile_ends"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -17,18 +17,6 @@ import numpy.typing as npt
 from streameval.metrics.ranks import Levels, own_rank, position_sums, powers, sums_of
 from streameval.metrics.smooth_sums import chance_of_none, geometric_sums, smooth_sums
 
-__all__ = [
-    "average_precision",
-    "binary_preference",
-    "found_at",
-    "hit",
-    "label_ranking_precision",
-    "lowest_rank",
-    "misordered",
-    "rank_biased_precision",
-    "reciprocal_rank",
-]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -15,13 +15,6 @@ from streameval.exact.log import log
 from streameval.metrics.ranks import Levels, Spans, discounts, sums_of
 from streameval.states.queries import counts_of, runs_above
 
-__all__ = [
-    "eleven_point_precision",
-    "interpolated_precision",
-    "mean_normalized_gain",
-    "normalized_gain",
-]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -25,8 +25,6 @@ from streameval.metrics.smooth_sums import LAID_OUT
 from streameval.states.queries import Gained, Queries, counts_of, runs_above
 from streameval.states.ranking import QueryValues
 
-__all__ = ["MIN_LOG", "evaluate"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

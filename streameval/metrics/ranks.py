@@ -16,17 +16,6 @@ from streameval.exact.row_order import blocks
 from streameval.metrics.smooth_sums import LAID_OUT, power, smooth_sums
 from streameval.states.queries import Queries, Ranked, counts_of, runs_above
 
-__all__ = [
-    "Arrangement",
-    "Levels",
-    "Spans",
-    "Ties",
-    "discounts",
-    "own_rank",
-    "position_sums",
-    "powers",
-]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

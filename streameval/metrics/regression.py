@@ -14,20 +14,6 @@ from streameval.exact.score_keys import scores_of
 from streameval.metrics.bounded import Bounded
 from streameval.states.cells import Cells
 
-__all__ = [
-    "Moments",
-    "adjusted_r2",
-    "concordance",
-    "explained",
-    "mean",
-    "pearson",
-    "pinball_loss",
-    "quantile",
-    "r2",
-    "ratio",
-    "spread",
-]
-
 Interval = tuple[float, float]
 
 _MAX_LOG = 600.0

@@ -20,8 +20,6 @@ import numpy.typing as npt
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import ROUNDING
 
-__all__ = ["first_of_highest", "is_within", "reaches", "share_of", "simplest_fraction", "units_of"]
-
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from streameval.exact.log import exp, expm1, log, log1p
 
-__all__ = ["LAID_OUT", "SmoothTerm", "chance_of_none", "geometric_sums", "power", "smooth_sums"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SmoothTerm = Callable[[Floats, Ints], Floats]

@@ -17,8 +17,6 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.evidence import Statistic
 
-__all__ = ["EXAMPLES", "Interval", "Metric", "Reading", "Table", "average_in", "count_row"]
-
 Interval = tuple[float, float]
 
 _CUTOFF = re.compile(r"@\d+$|\(.*\)$")

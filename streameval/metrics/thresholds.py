@@ -21,21 +21,6 @@ from streameval.metrics.envelope import of_shares
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.shares import reaches
 
-__all__ = [
-    "Outcome",
-    "ThresholdRates",
-    "best_f",
-    "f_at",
-    "hull",
-    "min_fp",
-    "of_highest_recall",
-    "outcome_at",
-    "precision_at",
-    "rates_at",
-    "recall_at",
-    "threshold_at_precision",
-]
-
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Counts = tuple[Fraction, Fraction]

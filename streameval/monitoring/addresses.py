@@ -12,8 +12,6 @@ import attrs
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["ADDRESS", "Hosts", "bracketed", "is_specific", "read_address"]
-
 ADDRESS = "127.0.0.1:8765"
 """Where a page is served by default: only this machine can reach it."""
 

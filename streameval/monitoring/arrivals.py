@@ -14,8 +14,6 @@ from streameval.errors import InvalidInputError, require
 from streameval.monitoring.columns import Columns, Layout, concatenate, decode, encode, select
 from streameval.monitoring.log_time import NO_TIME, LogTime
 
-__all__ = ["MAX_TIME", "Arrivals", "Ids", "read_time"]
-
 Times = npt.NDArray[np.int64]
 
 MAX_TIME = 2**62

@@ -34,17 +34,6 @@ try:
 except ImportError:  # pragma: no cover (Windows)
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "Addition",
-    "Changes",
-    "Checkpoint",
-    "Saved",
-    "files_of",
-    "is_checkpoint",
-    "read_checkpoint",
-    "read_numbers",
-]
-
 _MAGIC = b"SQLite format 3\0"
 _APPLICATION_ID = 0x5345636B  # "SEck"
 _ID_BYTES = slice(68, 72)  # of the header of an SQLite file

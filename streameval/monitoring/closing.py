@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from streameval.configs.windowed import WindowedConfig
     from streameval.monitoring.tally import Tally
 
-__all__ = ["Closing"]
-
 Times = npt.NDArray[np.int64]
 
 _FIRST_CLOSED, _MAX_CLOSED = 16, 4096

@@ -12,17 +12,6 @@ import numpy.typing as npt
 
 from streameval.errors import require
 
-__all__ = [
-    "Columns",
-    "Layout",
-    "concatenate",
-    "decode",
-    "decode_bits",
-    "encode",
-    "encode_bits",
-    "select",
-]
-
 Columns = dict[str, npt.NDArray[Any]]
 Layout = Mapping[str, np.dtype[Any]]
 

@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from streameval.io import Block, Dialect
     from streameval.io.formats import Layout
 
-__all__ = [
-    "FINGERPRINT_BYTES",
-    "Content",
-    "Mark",
-    "PackedContent",
-    "RowReader",
-    "check_json",
-    "opened_content",
-    "shown_path",
-]
-
 FINGERPRINT_BYTES = 1024
 _PIECE_BYTES = 2**20
 _HEADER_BYTES = 2**16

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.alerts import Event
     from streameval.monitoring.checkpoint import Checkpoint
 
-__all__ = ["Delivery"]
-
 _TO = "@"  # between the id of an event and its receiver
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.log_time import LogTime
     from streameval.runs.counting import Plan
 
-__all__ = ["Door"]
-
 Array = npt.NDArray[Any]
 Times = npt.NDArray[np.int64]
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.prometheus import MonitorCollector
     from streameval.monitoring.status import Snapshot, Status
 
-__all__ = ["Exporter"]
-
 
 @final
 class Exporter:

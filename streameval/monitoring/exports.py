@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.status import Snapshot
     from streameval.results.names import MetricName
 
-__all__ = ["check_exported"]
-
 
 def check_exported(
     snapshot: Snapshot, windows: Sequence[Any], metrics: Sequence[str | MetricName]

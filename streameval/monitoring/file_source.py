@@ -12,8 +12,6 @@ from streameval.monitoring.resumable import ResumableSource
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FileSource"]
-
 
 class FileSource(ResumableSource):
     """A source of files.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.followed import Matches
     from streameval.monitoring.listing import Entry
 
-__all__ = ["Tail"]
-
 _MAX_OPEN = 256
 _MAX_LOOKS = 20
 # Marks of files that are gone, kept for each log in case they come back.

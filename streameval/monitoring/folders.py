@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     State = tuple[int, int]
     """The size of a file, and when it was written last."""
 
-__all__ = ["Folder"]
-
 _NOTHING = Mark()
 _HIDDEN = (".", "_")
 

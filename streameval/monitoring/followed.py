@@ -32,8 +32,6 @@ _NOTHING = Mark()
 
 Logs = Mapping[str, Sequence["FollowedFile"]]
 
-__all__ = ["FollowedFile", "Logs", "Matches", "OutdatedError", "in_order", "match"]
-
 
 @attrs.define(eq=False)
 class FollowedFile:

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError
 from streameval.inputs.values import canonical_value
 
-__all__ = ["Words", "hash_ids"]
-
 Words = npt.NDArray[np.uint64]
 
 _MULTIPLIERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

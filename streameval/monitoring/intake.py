@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.timing import Timing
     from streameval.runs.counting import Share
 
-__all__ = ["Intake"]
-
 
 class Intake:
     """One or two sources, each with a reader.

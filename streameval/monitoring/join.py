@@ -81,8 +81,6 @@ from streameval.monitoring.ids import hash_ids
 from streameval.monitoring.pending_runs import KEY_LAYOUT, PendingRuns, key_order, key_starts
 from streameval.monitoring.settling import Settling
 
-__all__ = ["COUNTERS", "Join", "Joined", "RunChanges"]
-
 Bits = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from streameval.io import Column
 
-__all__ = ["Shard", "check_join", "label_of"]
-
 _SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 
 

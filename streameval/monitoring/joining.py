@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.reader import Reader
     from streameval.monitoring.settings import Settings
 
-__all__ = ["Joining"]
-
 Array = npt.NDArray[Any]
 Times = npt.NDArray[np.int64]
 

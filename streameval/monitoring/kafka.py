@@ -24,8 +24,6 @@ from streameval.monitoring.source_protocol import Chunk
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Kafka", "read_properties"]
-
 _OWN: dict[str, Any] = {
     "auto.offset.reset": "error",
     "enable.auto.commit": False,

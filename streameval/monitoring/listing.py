@@ -21,8 +21,6 @@ from streameval.monitoring.rotation import log_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Entry", "listing", "would_list"]
-
 
 @attrs.frozen
 class Entry:

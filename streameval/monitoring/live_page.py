@@ -22,8 +22,6 @@ from streameval.render.live import View, document, fragment, icon
 from streameval.render.markup import Html
 from streameval.results.names import MetricName, parse_metrics
 
-__all__ = ["LivePage"]
-
 _GZIP = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # the header, without a time or a name
 _deflating = threading.Lock()
 

@@ -34,8 +34,6 @@ from streameval.results.sliced import OTHER, slice_names
 from streameval.states.panes import Span
 from streameval.states.sealed import live, live_in_turn
 
-__all__ = ["ViewBuilder"]
-
 N_PANES = 60
 """How many panes a series shows."""
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["NO_TIME", "LogTime"]
-
 Times = npt.NDArray[np.int64]
 
 NO_TIME = -(2**63)

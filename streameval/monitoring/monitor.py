@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from streameval.results.names import MetricName
     from streameval.runs.counting import Share
 
-__all__ = ["Monitor", "Output"]
-
 _PATIENCE = 10.0
 _PATIENCE_ONCE_STOPPED = 0.5
 

@@ -27,8 +27,6 @@ from streameval.configs.options import finite_number
 from streameval.errors import InvalidInputError
 from streameval.render.text import plural, printable, printable_lines
 
-__all__ = ["Command", "Function", "Outbox", "Receiver", "Refused", "Webhook", "receiver_of"]
-
 MAX_EVENTS = 1000
 """How many events are held in memory; further ones stay in the checkpoint."""
 MAX_OUTPUT = 2**16

@@ -25,8 +25,6 @@ from streameval.monitoring.columns import (
 )
 from streameval.monitoring.ids import Words
 
-__all__ = ["KEY_LAYOUT", "Found", "PendingRuns", "key_order", "key_starts"]
-
 Bits = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 

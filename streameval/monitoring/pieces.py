@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
 
-__all__ = ["Pieces"]
-
 _FAN_IN = 16
 _MAX_PARTS = 2
 _WHOLE = 1_000_000

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.status import Closed
     from streameval.monitoring.stopping import Stopping
 
-__all__ = ["Output", "Pipeline"]
-
 Times = npt.NDArray[np.int64]
 
 

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from streameval.runs.counting import Share
     from streameval.runs.sources import Row
 
-__all__ = [
-    "ID",
-    "Planner",
-    "Split",
-    "planner_of",
-    "predictions_of",
-    "read_one",
-    "rows_together",
-    "split",
-]
-
 Array = npt.NDArray[Any]
 
 ID = "id`"

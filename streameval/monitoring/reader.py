@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.watermarks import Partitions
     from streameval.runs.totals import BadRows
 
-__all__ = ["Reader", "row_to_json"]
-
 _FIRST_ROWS = 100
 _MAX_HELD = 64
 

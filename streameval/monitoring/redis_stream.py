@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     """The milliseconds and the number of an entry."""
     Entry = tuple[bytes, dict[bytes, bytes]]
 
-__all__ = ["RedisStream"]
-
 _MOMENT = 0.5
 _CONNECT_TIMEOUT = 1.0
 _PATIENCE = 5.0

@@ -10,8 +10,6 @@ from streameval.errors import InvalidInputError
 if TYPE_CHECKING:
     from streameval.monitoring.source_protocol import Chunk, Position
 
-__all__ = ["ResumableSource"]
-
 _VERSION = 1
 
 

@@ -9,8 +9,6 @@ import attrs
 
 from streameval.io.packed import PACKED_SUFFIXES
 
-__all__ = ["NEWEST_AGE", "LogName", "log_name"]
-
 # app.log.1, app.log.2: the higher the number, the older.
 _NUMBERED = re.compile(r"(?P<stem>.+)\.(?P<number>[0-9]{1,4})", re.DOTALL)
 # app.log-20261122, app.log.2026-11-22_10, app-20261122.log, 2026-11-22.1.log, app.log-1795305600:

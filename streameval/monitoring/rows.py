@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from streameval.io import Column
 
-__all__ = ["Dictionary", "Ids", "Records", "Truths"]
-
 Array = npt.NDArray[Any]
 
 _LONGEST = 256

@@ -16,16 +16,6 @@ from streameval.render.text import shorten
 from streameval.results.inequality import SIGN, Inequality, read_number
 from streameval.results.names import METRIC, OWN_METRIC, MetricName, parse_metric
 
-__all__ = [
-    "LatenessRule",
-    "MetricRule",
-    "Rule",
-    "Selector",
-    "SilenceRule",
-    "parse_rule",
-    "slice_text",
-]
-
 COVERAGE = "coverage"
 """The metric of rules about the share of rows with a label."""
 

@@ -15,8 +15,6 @@ from streameval.exact.score_keys import Scale, keys_of, scores_of
 from streameval.inputs.labels import Label
 from streameval.states.cells import Cells
 
-__all__ = ["ScoreBuckets", "score_buckets"]
-
 _HALF = (2.0**-10, 2.0**-8, 2.0**-6, 0.0625, 0.125, 0.25, 0.375)
 _EDGES: dict[Scale, tuple[float, ...]] = {
     "probability": (*_HALF, 0.5, *(1.0 - edge for edge in reversed(_HALF))),

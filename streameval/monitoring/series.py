@@ -32,23 +32,6 @@ from streameval.results.result import Result
 from streameval.states.panes import Span
 from streameval.states.sealed import live
 
-__all__ = [
-    "UNDEFINED",
-    "AlertState",
-    "Comparison",
-    "Detection",
-    "Event",
-    "Lateness",
-    "PaneSeries",
-    "Panes",
-    "Progress",
-    "Series",
-    "Silence",
-    "Stored",
-    "end_of_removed",
-    "read_defined",
-]
-
 LEVEL = 0.95
 """Of the sampling intervals that events show."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from streameval.monitoring.source_protocol import Chunk
 
-__all__ = ["ConnectionLostError", "OutdatedConnectionError", "ServerSource"]
-
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from streameval.runs.counting import Share
 
-__all__ = ["Settings"]
-
 
 @attrs.frozen(kw_only=True)
 class Settings:

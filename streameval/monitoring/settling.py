@@ -12,8 +12,6 @@ from streameval.monitoring.arrivals import MAX_TIME, Ids
 from streameval.monitoring.columns import Columns, Layout, select
 from streameval.monitoring.pending_runs import PendingRuns, key_order, key_starts
 
-__all__ = ["Settling"]
-
 Bits = npt.NDArray[np.bool_]
 
 

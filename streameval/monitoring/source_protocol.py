@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     Position = Any
     """A small value that `json.dumps` takes and `json.loads` returns."""
 
-__all__ = ["Chunk", "Source", "patterns_of"]
-
 
 @attrs.frozen
 class Chunk:

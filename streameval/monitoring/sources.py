@@ -16,8 +16,6 @@ from streameval.monitoring.redis_stream import RedisStream
 from streameval.monitoring.source_protocol import Source, patterns_of
 from streameval.monitoring.standard_input import StandardInput
 
-__all__ = ["as_source"]
-
 _KAFKA = "kafka"
 _SCHEMES = (_KAFKA, "redis", "rediss")
 

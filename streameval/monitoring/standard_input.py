@@ -17,9 +17,6 @@ from streameval.monitoring.source_protocol import Chunk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-__all__ = ["StandardInput"]
-
 _NAME = name_of(STANDARD_INPUT)
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from streameval.accumulators.windowed import Windowed
     from streameval.monitoring.unlabelled import SliceRows
 
-__all__ = ["BAD", "Closed", "Snapshot", "Status", "Step"]
-
 BAD = ("unreadable", "refused", "future")
 """The reasons why a row cannot be counted."""
 

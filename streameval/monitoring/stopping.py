@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
-__all__ = ["Stopping"]
-
 
 class Stopping:
     """A flag that handlers of signals may set wherever they interrupt the thread that waits.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from streameval.accumulators.windowed import Windowed
     from streameval.monitoring.checkpoint import Saved
 
-__all__ = ["Tally"]
-
 
 class Tally:
     """The accumulator of a monitor, and the rows without a label by slice beside it.

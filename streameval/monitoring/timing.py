@@ -12,8 +12,6 @@ from streameval.inputs.durations import read_offset
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Timing"]
-
 _MICROSECONDS = 1_000_000
 _PARTS_OF_WAIT = 16
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from streameval.states.panes import Span
 
-__all__ = ["SliceRows", "Weights", "empty_beside", "note_rows"]
-
 
 def empty_beside(windowed: Windowed) -> Windowed | None:
     """Make what counts the rows without a label; None if there are no slices."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.intake import Intake
     from streameval.monitoring.settings import Settings
 
-__all__ = ["Waiting"]
-
 
 class Waiting:
     """The work of a monitor while a source has no row.

@@ -13,8 +13,6 @@ from streameval.monitoring.log_time import NO_TIME, LogTime
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Partitions"]
-
 Int64Array = npt.NDArray[np.int64]
 
 

@@ -15,25 +15,6 @@ import numpy.typing as npt
 
 from streameval.metrics.table import Reading
 
-__all__ = [
-    "BandedLine",
-    "ByClass",
-    "Curves",
-    "Description",
-    "Dots",
-    "Figure",
-    "Findings",
-    "Line",
-    "Lines",
-    "Matrix",
-    "Reliability",
-    "ReliabilityDiagram",
-    "Row",
-    "ScoreShares",
-    "Spread",
-    "thinned",
-]
-
 Floats = npt.NDArray[np.float64]
 Line = tuple[Floats, Floats]
 

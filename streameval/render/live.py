@@ -20,8 +20,6 @@ from streameval.render.text import plural
 from streameval.render.time_pictures import Pane, coverage_picture, time_picture, time_table
 from streameval.render.wording import DASH, count, hull, interval, label, number, percent, share
 
-__all__ = ["Alert", "Card", "Point", "Series", "Times", "View", "document", "fragment", "icon"]
-
 _RELOAD_SECONDS = 30
 _COVERAGE_HEIGHT = 130
 _DECIMALS = 4

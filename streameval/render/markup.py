@@ -8,8 +8,6 @@ from collections.abc import Iterable
 
 from streameval.render.text import clean
 
-__all__ = ["Html", "element", "joined"]
-
 
 class Html(str):
     """Markup: all other text is escaped when it becomes a part of an element."""

@@ -11,8 +11,6 @@ from streameval.render.blocks import Matrix
 from streameval.render.sheets import Grid, Part, Sheet
 from streameval.render.text import shorten
 
-__all__ = ["matrix_table", "preformatted", "sheet", "table"]
-
 _MAX_CELLS = 20
 _CELL = "text-align:right;padding:2px 8px;"
 _WIDE = "<div style='overflow-x:auto'>{}</div>"  # a wide table scrolls, and the notebook does not

@@ -35,8 +35,6 @@ from streameval.render.tables import (
 )
 from streameval.render.wording import count, label, number, percent, short
 
-__all__ = ["heading", "legend", "section"]
-
 Blocks = Sequence[Any]
 Cells = list[Reading | None]
 

@@ -16,17 +16,6 @@ from streameval.render.markup import Html, joined
 from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
 from streameval.render.wording import short
 
-__all__ = [
-    "MAX_DRAWN",
-    "MAX_ROWS",
-    "dots",
-    "lines",
-    "reliability",
-    "scores",
-    "spread",
-    "style",
-]
-
 MAX_DRAWN = 8
 """How many lines share a picture: more colours are hard to distinguish."""
 MAX_ROWS = 24

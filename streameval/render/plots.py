@@ -18,8 +18,6 @@ from streameval.render.text import shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["dots", "lines", "matrix", "new_axes", "reliability", "scores", "spread"]
-
 _APART = 0.12  # the offset between several rankings in one row
 _BAR = "lightsteelblue"
 _MAX_WRITTEN = 20

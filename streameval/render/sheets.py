@@ -24,17 +24,6 @@ from streameval.render.text import (
     shorten_middle,
 )
 
-__all__ = [
-    "Column",
-    "Grid",
-    "Part",
-    "Section",
-    "Sheet",
-    "markdown",
-    "reading_grid",
-    "sheet_text",
-]
-
 _GAP = "  "
 _SHORTEST_NAME = 8
 _NOMINAL_NAME = 32

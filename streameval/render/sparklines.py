@@ -15,8 +15,6 @@ from streameval.metrics.table import Reading
 from streameval.render.markup import Html, element, joined
 from streameval.render.svg import hatch
 
-__all__ = ["Extent", "Marks", "Strip", "sparkline"]
-
 _WIDTH, _HEIGHT = 260, 62
 _LEFT, _RIGHT, _TOP, _BOTTOM = 3, 40, 7, 7
 _LOOK = "s0"

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from streameval.render.markup import Html, element, joined
 
-__all__ = ["RATES", "Axis", "Frame", "hatch", "hatching", "nice_axis", "picture"]
-
 Floats = npt.NDArray[np.float64]
 Line = tuple[Floats, Floats]
 

@@ -24,19 +24,6 @@ from streameval.render.wording import (
     share,
 )
 
-__all__ = [
-    "MAX_CELLS",
-    "MAX_CLASSES",
-    "Confusions",
-    "by_class",
-    "confused_pairs",
-    "dash_note",
-    "heat_table",
-    "metric_table",
-    "scrolled",
-    "table_with_notes",
-]
-
 MAX_CLASSES = 30
 """How many classes have a line in a table."""
 MAX_CELLS = 24

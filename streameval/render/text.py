@@ -12,27 +12,6 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Threshold
 from streameval.metrics.table import Interval
 
-__all__ = [
-    "WIDTH",
-    "chance_title",
-    "check_count",
-    "clean",
-    "columns_of",
-    "common_decimals",
-    "fixed",
-    "interval_text",
-    "intervals",
-    "is_fixed",
-    "number",
-    "numbers",
-    "plural",
-    "printable",
-    "printable_lines",
-    "shorten",
-    "shorten_middle",
-    "significant",
-]
-
 WIDTH = 80
 """The maximum number of columns of a text."""
 

@@ -18,8 +18,6 @@ from streameval.render.tables import dash_note, table_with_notes
 from streameval.render.text import intervals, numbers
 from streameval.render.wording import percent
 
-__all__ = ["Pane", "coverage_picture", "over_time", "time_picture", "time_table"]
-
 _DASH = "\N{EN DASH}"
 _DECIMALS = 4
 _LOOK = "s0"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["TimeLine", "over_time"]
-
 Floats = npt.NDArray[np.float64]
 
 MAX_LINES = 8

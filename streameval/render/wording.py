@@ -9,20 +9,6 @@ from streameval.metrics.bounded import Threshold
 from streameval.render.markup import Html, element
 from streameval.render.text import fixed, is_fixed, shorten
 
-__all__ = [
-    "DASH",
-    "count",
-    "decimals_of",
-    "hull",
-    "interval",
-    "label",
-    "number",
-    "percent",
-    "share",
-    "short",
-    "size",
-]
-
 DASH = element("span", "\N{EN DASH}", class_="undefined", title="undefined")
 
 _TO = " \N{EN DASH} "

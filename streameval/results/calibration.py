@@ -33,8 +33,6 @@ from streameval.states.calibration import CalibrationMoments, CalibrationSums
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Calibration"]
-
 PerClass = float | npt.NDArray[np.float64]
 
 _MAX_CLASSES = 50
@@ -161,7 +159,7 @@ class Calibration(RequestedIntervals):
     def mean_label(self) -> PerClass:
         """The share of positives, or of each class in the truth, in [0, 1]."""
         _, labels = self._totals()
-        return self._of_classes([metrics.mean(label, self._state.n) for label in labels])
+        return self._of_classes([mean(label, self._state.n) for label in labels])
 
     def reliability_curve(self) -> ReliabilityCurve:
         """Compare predictions with labels, bin by bin.

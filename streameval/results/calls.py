@@ -12,8 +12,6 @@ from streameval.metrics.table import Metric, Reading
 from streameval.results.names import MetricName
 from streameval.results.result import Result, refuse_brackets
 
-__all__ = ["CalledMetrics"]
-
 
 class CalledMetrics(Result):
     """The base of results with metrics that take a number, also within their name."""

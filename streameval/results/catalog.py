@@ -19,8 +19,6 @@ from streameval.results.result import SumsResult
 from streameval.results.tables import Row as TableRow
 from streameval.states.catalog import Exposures
 
-__all__ = ["Catalog"]
-
 _MAX_ITEMS = 10
 
 

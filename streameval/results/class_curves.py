@@ -32,8 +32,6 @@ from streameval.states.cells import Cells
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ClassCurves"]
-
 _MAX_DRAWN = 8
 _MAX_SHOWN = 50
 

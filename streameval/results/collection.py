@@ -20,8 +20,6 @@ from streameval.results.names import MetricName
 from streameval.results.result import Number, Result
 from streameval.results.tables import Row, stacked
 
-__all__ = ["CollectionResult"]
-
 _MEMBER = re.compile(rf"(.+){SEPARATOR}(.+)")  # the name of a metric has no separator
 
 

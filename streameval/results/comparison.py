@@ -22,8 +22,6 @@ from streameval.render.text import numbers, plural
 from streameval.results.equality import Comparable
 from streameval.results.ranking import Ranking
 
-__all__ = ["Comparison", "Difference", "compare"]
-
 Floats = npt.NDArray[np.float64]
 
 _BLOCK = 2**20

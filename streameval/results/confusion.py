@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from streameval.metrics.confusion import Average
 
-__all__ = ["Confusion"]
-
 Counts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 _MAX_SHOWN = 50

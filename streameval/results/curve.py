@@ -53,8 +53,6 @@ from streameval.results.pictures import PICTURES_BY_TASK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Curve"]
-
 Floats = npt.NDArray[np.float64]
 Number = int | float
 

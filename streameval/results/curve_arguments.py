@@ -12,16 +12,6 @@ from streameval.configs.options import finite_number, real_number
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import as_array, as_scores, check_vector
 
-__all__ = [
-    "beta_value",
-    "cost_value",
-    "max_fpr_value",
-    "positive_rate_value",
-    "rate_value",
-    "threshold_value",
-    "threshold_values",
-]
-
 Floats = npt.NDArray[np.float64]
 
 

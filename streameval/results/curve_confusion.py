@@ -17,8 +17,6 @@ from streameval.metrics.thresholds import outcome_at
 from streameval.results.confusion import Confusion
 from streameval.states.confusion import MatrixCounts
 
-__all__ = ["confusion_at"]
-
 
 def confusion_at(
     table: CellTable, threshold: float, bound: Literal["low", "high"] | None

@@ -10,8 +10,6 @@ import numpy as np
 from streameval.metrics import envelope
 from streameval.metrics.points import CellTable
 
-__all__ = ["findings"]
-
 _TIES_WORTH_SAYING = 0.001
 _SATURATION_WORTH_SAYING = 0.01
 

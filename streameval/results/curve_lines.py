@@ -13,17 +13,6 @@ from streameval.metrics.thresholds import outcome_at
 from streameval.render.blocks import BandedLine, Line, Reliability, ScoreShares, thinned
 from streameval.states.calibration import bin_indices
 
-__all__ = [
-    "BINS",
-    "banded",
-    "det_line",
-    "pr_line",
-    "pr_steps",
-    "reliability",
-    "roc_line",
-    "score_shares",
-]
-
 BINS = 15
 _MAX_POINTS = 2_000
 _HISTOGRAM_BINS = 50

@@ -20,8 +20,6 @@ from streameval.results.curve_arguments import threshold_value
 if TYPE_CHECKING:
     from streameval.results.curve import Curve
 
-__all__ = ["CURVE_METRICS"]
-
 _NO_INTERVAL = "an AUC of 0 or 1, a class of fewer than two and fractional weights have none"
 _NO_AREA_INTERVAL = "an area of 0 or 1, fewer than two positives and fractional weights have none"
 

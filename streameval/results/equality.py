@@ -8,8 +8,6 @@ from typing import Any
 import attrs
 import numpy as np
 
-__all__ = ["Comparable"]
-
 
 class Comparable:
     """The base of results: equal if class and fields are, whatever has been computed so far.

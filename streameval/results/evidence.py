@@ -19,8 +19,6 @@ from streameval.results.equality import Comparable
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 
-__all__ = ["Evidence", "read_pane"]
-
 Pane = tuple[Any, Any, Result | None]
 
 _NOTHING = Share.of(0.0, 0.0)

@@ -26,8 +26,6 @@ from streameval.states.grouped import GroupTables
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["GroupedCurves"]
-
 _BINS = 20
 _MAX_GROUPS = 10
 

@@ -9,8 +9,6 @@ import attrs
 from streameval.metrics.table import Reading
 from streameval.results.names import MetricName
 
-__all__ = ["SIGN", "Inequality", "read_number"]
-
 SIGN = r"(?:>=|<=|>|<)"
 
 

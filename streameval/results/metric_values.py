@@ -24,16 +24,6 @@ from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.confusion import Average
 
-__all__ = [
-    "ClassAverages",
-    "CurveAverages",
-    "FAverages",
-    "MetricValue",
-    "Multioutput",
-    "OutputAverages",
-    "with_options",
-]
-
 Floats = npt.NDArray[np.float64]
 Multioutput = Literal["uniform_average", "variance_weighted", "raw_values"] | Sequence[float]
 

@@ -9,8 +9,6 @@ import attrs
 
 from streameval.errors import InvalidInputError, UnknownMetricError
 
-__all__ = ["METRIC", "OWN_METRIC", "MetricName", "parse_metric", "parse_metrics"]
-
 OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[(?s:.+)\])?"
 """Of a metric without a member, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``."""
 

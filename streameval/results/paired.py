@@ -29,8 +29,6 @@ from streameval.results.result import Number, Result
 from streameval.states.paired import PairedCounts
 from streameval.states.paired_sums import LARGEST_LOSS, PairedSums
 
-__all__ = ["PairedResult"]
-
 _WHY_NONE = "fractional weights have none"
 _IS_TEST = "it is a test itself"
 _SUBTRACTS = " (A - B)"

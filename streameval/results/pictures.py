@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["PICTURES_BY_TASK"]
-
 PICTURES_BY_TASK = {
     "classification": ("matrix",),
     "binary": ("pr", "roc", "det", "reliability", "score"),

@@ -44,8 +44,6 @@ from streameval.states.ranking import ABSENT, RankingState
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Ranking"]
-
 Interval = tuple[float, float]
 _CREDIT = {"zero": 0, "one": 1}
 _NOTHING = Fraction(0)

@@ -32,8 +32,6 @@ from streameval.results.requested_intervals import RequestedIntervals
 from streameval.results.result import not_measured
 from streameval.states.regression import ErrorSums, MeasuredSums
 
-__all__ = ["Regression"]
-
 
 @attrs.frozen(repr=False, eq=False)
 class Regression(RequestedIntervals, CalledMetrics):

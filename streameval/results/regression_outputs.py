@@ -31,8 +31,6 @@ from streameval.results.tables import Row as TableRow
 from streameval.results.tables import flat
 from streameval.states.regression_outputs import OutputSums
 
-__all__ = ["RegressionOutputs"]
-
 Floats = npt.NDArray[np.float64]
 
 _MAX_SHOWN = 50

@@ -9,8 +9,6 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Metric, Reading
 from streameval.results.result import SumsResult
 
-__all__ = ["RequestedIntervals"]
-
 
 class RequestedIntervals(SumsResult):
     """The base of results of accumulators with an option `intervals`."""

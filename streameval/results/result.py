@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from streameval.render.blocks import Description
 
-__all__ = ["Number", "Result", "SumsResult", "owners_of"]
-
 Number = int | float
 
 

@@ -19,8 +19,6 @@ from streameval.results.regression_outputs import RegressionOutputs
 from streameval.results.result import Result
 from streameval.results.sliced import SlicedResult
 
-__all__ = ["RESULTS", "WITH_TABLES", "check_metric_of_task"]
-
 RESULTS: tuple[type[Result], ...] = (
     Confusion,
     Curve,

@@ -23,8 +23,6 @@ from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.tables import Row
 
-__all__ = ["OTHER", "SlicedResult"]
-
 _AT_ONCE = 64  # slices that are read at once
 
 OTHER = "other"

@@ -11,8 +11,6 @@ from streameval.metrics.bounded import Bounded
 if TYPE_CHECKING:
     from streameval.results.result import Result
 
-__all__ = ["Columns", "Row", "flat", "in_columns", "stacked", "table"]
-
 Columns = dict[str, list[Any]]
 Row = dict[str, Any]
 

@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     from streameval.configs.collection import Member
     from streameval.runs.sources import Row
 
-__all__ = [
-    "class_label_type",
-    "columns_of",
-    "group_columns",
-    "has_integer_labels",
-    "id_type",
-    "says_truth",
-    "time_type",
-    "with_gaps",
-]
-
 _NUMBERS = {
     "popularity",
     "y_score",

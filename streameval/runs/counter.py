@@ -14,8 +14,6 @@ from streameval.runs.counting import BlockCounts, Plan, count
 if TYPE_CHECKING:
     from streameval.io.blocks import Block
 
-__all__ = ["Answers", "Counted", "Counter"]
-
 _BUFFERED_ROWS = 2**20
 """A large state takes long to change; past so many rows, merges of like states are faster."""
 

@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from streameval.io import Block, Column, RowFilter
     from streameval.io.rows import Fault
 
-__all__ = [
-    "MAYBE_PARTIAL",
-    "BlockCounts",
-    "Plan",
-    "Share",
-    "bad_rows",
-    "count",
-    "update_good",
-]
-
 # To find a refused row takes two updates: where half of a block is refused, options are wrong.
 _MAX_REFUSED = 1000
 

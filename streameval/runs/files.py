@@ -14,8 +14,6 @@ from streameval.io.streams import Stored, reading, store_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["files_of", "is_pattern"]
-
 
 def files_of(path: str) -> list[tuple[str, str | None]]:
     """List the files of a folder or pattern, or the single file at a path, with their formats.

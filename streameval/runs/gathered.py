@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from streameval.runs.counting import Plan
 
-__all__ = ["Gathered"]
-
 
 class Gathered:
     """Batches that are held until the last row of every query has been read.

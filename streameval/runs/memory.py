@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bytes_held"]
-
 _SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType)
 """What belongs to the program, not to its data."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from streameval.io import Block, Column, RowFilter
     from streameval.io.rows import Parsed
 
-__all__ = ["Partition", "PartitionBlock", "partitions_of", "with_partition"]
-
 Partition = tuple[tuple[str, Any], ...]
 """The columns that the folders of a file name, each with its value."""
 

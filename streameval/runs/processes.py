@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from multiprocessing.connection import Connection
 
-__all__ = ["AHEAD", "Team", "Worker"]
-
 _WORTH_BYTES = 2**27
 """So many bytes of JSON lines take 0.8 s, twice as long as a worker takes to start."""
 AHEAD = 8

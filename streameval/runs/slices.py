@@ -24,19 +24,6 @@ if TYPE_CHECKING:
 
     from streameval.runs.totals import Tally
 
-__all__ = [
-    "ARGUMENT",
-    "MAX_SLICES",
-    "PartsByValue",
-    "RowsByValue",
-    "SizeLimit",
-    "Slices",
-    "ValueCounts",
-    "counting_plan",
-    "parts_by_value",
-    "rows_by_value",
-]
-
 ARGUMENT = "slice"
 """What the column of the values is called in a batch."""
 

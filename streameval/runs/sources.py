@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from streameval.io import Block, Dialect, RowFilter, Run
 
-__all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "look_ahead", "named_in", "typical_row"]
-
 Row = Mapping[str, Any]
 
 _ROWS = 2**16  # so many make a block worth a worker's while

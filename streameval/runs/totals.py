@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from streameval.runs.counting import BlockCounts, Plan
 
-__all__ = ["BadRows", "Seen", "Tally"]
-
 _SHOWN = 5
 
 

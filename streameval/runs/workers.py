@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from streameval.runs.counting import BlockCounts, Plan
     from streameval.runs.processes import Team
 
-__all__ = ["count_all"]
-
 _LOOK_SECONDS = 0.1
 """So long a count tells how long the rest will take."""
 _WORTH_SECONDS = 0.8

@@ -22,8 +22,6 @@ from streameval.states.fields import fields_of
 from streameval.states.stack import SummableState
 from streameval.states.state import check_numbers
 
-__all__ = ["CalibrationMoments", "CalibrationSums", "bin_indices", "clip_probabilities"]
-
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -18,8 +18,6 @@ from streameval.inputs.labels import union
 from streameval.states.column import Column
 from streameval.states.state import State, check_numbers
 
-__all__ = ["Exposures"]
-
 _MAX_INFORMATION = 745  # -log of the smallest positive number is below
 
 

@@ -15,8 +15,6 @@ from streameval.exact.score_keys import Keys, Scale, keys_of, prefixes
 from streameval.states.key_ranges import KeyRange, PrefixNumbers
 from streameval.states.sorted_rows import SortedRows
 
-__all__ = ["Cells", "split_by_class"]
-
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.floating[Any]]

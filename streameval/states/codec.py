@@ -46,30 +46,6 @@ from streameval.states.column import Column
 from streameval.states.narrow import WIDTHS, is_narrow, min_width, narrowest_width
 from streameval.states.type_ids import FIRST_OPEN_ID, OWN_TYPES, is_type_name
 
-__all__ = [
-    "MAGIC",
-    "PREFIX",
-    "VERSION",
-    "Nested",
-    "Parts",
-    "Prefix",
-    "canonical_json",
-    "decode_block",
-    "decode_fields",
-    "decode_named",
-    "encode",
-    "encode_block",
-    "encode_header",
-    "from_json",
-    "from_state_dict",
-    "is_kept",
-    "read_prefix",
-    "settings_json",
-    "split",
-    "to_json",
-    "to_state_dict",
-]
-
 MAGIC = b"\x89SEVL\r\n\x1a"
 VERSION = 2
 PREFIX = struct.Struct("<8sHHIQI")

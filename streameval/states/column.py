@@ -8,8 +8,6 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Column"]
-
 
 @attrs.frozen(eq=False)
 class Column:

@@ -25,16 +25,6 @@ from streameval.states.column import Column
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import State, check_numbers
 
-__all__ = [
-    "ExampleCounts",
-    "MatrixCounts",
-    "MultilabelCounts",
-    "ObservedCounts",
-    "TopKCounts",
-    "credit_codes",
-    "credit_dtype",
-]
-
 Codes = npt.NDArray[np.int64]
 Indices = npt.NDArray[Any]
 Marks = npt.NDArray[np.bool_]

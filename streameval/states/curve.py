@@ -23,8 +23,6 @@ from streameval.states.stack import Stack, StackableState, SummableState, are_sa
 from streameval.states.state import check_numbers
 from streameval.states.tables import counted_tables, joined_tables
 
-__all__ = ["ScoreTables", "ScoredRows", "check_canonical", "check_cells"]
-
 Floats = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
 

@@ -17,8 +17,6 @@ from streameval.configs.error_measures import MOMENTS, Term
 from streameval.exact.exact_sum import exact_product
 from streameval.exact.log import exp, expm1, log, log1p
 
-__all__ = ["NONNEGATIVE", "ErrorRows", "Range", "ranges_of"]
-
 Floats = npt.NDArray[np.float64]
 Terms = tuple[Floats, ...]
 

@@ -12,16 +12,6 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
 from streameval.states.state import check_numbers
 
-__all__ = [
-    "bases",
-    "check_values",
-    "field_types",
-    "fields_of",
-    "make_state",
-    "omitted_defaults",
-    "written_values",
-]
-
 _COLUMN_TYPES = ("int64", "uint64", "text")
 
 

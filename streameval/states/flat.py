@@ -30,8 +30,6 @@ from streameval.states.runs import order_in_groups, run_indices
 from streameval.states.stack import Stack, StackableState, SummableState, form_of
 from streameval.states.state import READ_ERRORS, State, as_corrupt
 
-__all__ = ["Add", "FlatStates"]
-
 Integers = npt.NDArray[np.integer[Any]]
 Indices = npt.NDArray[Any]
 Add = Callable[[Sequence[Any]], Any]

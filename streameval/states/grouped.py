@@ -19,8 +19,6 @@ from streameval.states.curve import ScoredRows, check_canonical, check_cells
 from streameval.states.stack import Stack
 from streameval.states.state import State, check_numbers
 
-__all__ = ["GroupTables"]
-
 Groups = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from streameval.exact.score_keys import Keys, prefixes
 
-__all__ = ["KeyRange", "PrefixNumbers"]
-
 Numbers = npt.NDArray[np.intp]
 
 _MANTISSA = 52  # the low bits of a key; those above them tell its binade

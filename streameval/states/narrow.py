@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["WIDTHS", "is_narrow", "min_width", "narrowed", "narrowest_width"]
-
 WIDTHS = 1, 2, 4, 8
 """The number of bytes that an integer may take."""
 

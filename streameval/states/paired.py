@@ -13,8 +13,6 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.states.stack import SummableState
 from streameval.states.state import check_numbers
 
-__all__ = ["PairedCounts"]
-
 
 @final
 @attrs.frozen

@@ -26,15 +26,6 @@ from streameval.states.score_pairs import MAX_LEVEL, Margin, ScorePairs, grouped
 from streameval.states.stack import Stack, are_same
 from streameval.states.state import State, check_numbers
 
-__all__ = [
-    "LARGEST_LOSS",
-    "LARGEST_NUMBER",
-    "LossSums",
-    "PairedSums",
-    "errors_of",
-    "losses_of",
-]
-
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 

@@ -12,8 +12,6 @@ import numpy as np
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.sealed import Sealed
 
-__all__ = ["MergeAll", "Pane", "Panes", "Span", "newest_end"]
-
 MergeAll = Callable[[Sequence[Sequence[Any]]], Sequence[Any]]
 """Merges each group of one or more accumulators into one."""
 

@@ -31,8 +31,6 @@ from streameval.states.query_weights import (
     weights_of,
 )
 
-__all__ = ["MAX_ROWS", "Gained", "Queries", "Ranked", "check_documents", "counts_of", "runs_above"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]

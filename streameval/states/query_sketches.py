@@ -13,8 +13,6 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.states.cells import Cells
 from streameval.states.column import Column
 
-__all__ = ["TABLES", "QuerySketches"]
-
 Floats = npt.NDArray[np.float64]
 
 TABLES = 3

@@ -11,15 +11,6 @@ from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import canonical_label
 
-__all__ = [
-    "NO_WEIGHTS",
-    "canonical_weights",
-    "check_same_weights",
-    "joined_weights",
-    "listed_weights",
-    "weights_of",
-]
-
 Ints = npt.NDArray[np.int64]
 
 NO_WEIGHTS = FixedPoint.zeros(0)

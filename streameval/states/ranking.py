@@ -42,8 +42,6 @@ from streameval.states.query_weights import (
 from streameval.states.stack import Stack, are_same
 from streameval.states.state import State, check_numbers
 
-__all__ = ["ABSENT", "QueryValues", "RankingParts", "RankingState", "added"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Sums = tuple[ExactSum, ...]

@@ -20,8 +20,6 @@ from streameval.inputs.labels import distinct
 from streameval.states.queries import Gained, Queries, Ranked
 from streameval.states.query_weights import NO_WEIGHTS, weights_of
 
-__all__ = ["Documents", "complete_queries", "queries_of"]
-
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

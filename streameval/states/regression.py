@@ -28,8 +28,6 @@ from streameval.states.stack import Stack, SummableState, are_same
 from streameval.states.state import check_numbers
 from streameval.states.tables import joined_tables
 
-__all__ = ["ErrorSums", "MeasuredSums", "RegressionSums"]
-
 Floats = npt.NDArray[np.float64]
 
 _UNITS = ExactSum.of(np.ones(1)).units

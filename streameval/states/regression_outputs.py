@@ -18,8 +18,6 @@ from streameval.states.column import Column
 from streameval.states.regression import MeasuredSums
 from streameval.states.state import State
 
-__all__ = ["OutputSums"]
-
 Floats = npt.NDArray[np.float64]
 
 _SUMS = ("error", "absolute_error", "squared_error", "truth", "squared_truth")

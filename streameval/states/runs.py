@@ -7,16 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "mapped",
-    "narrow_codes",
-    "observed_codes",
-    "order_in_groups",
-    "paired_codes",
-    "quotients",
-    "run_indices",
-]
-
 Indices = npt.NDArray[Any]
 
 _SMALL = 2**16  # numbers below it are sorted 4 times faster, as uint16

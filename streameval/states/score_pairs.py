@@ -13,8 +13,6 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, prefixes
 from streameval.states.cells import Cells, split_by_class
 
-__all__ = ["MAX_LEVEL", "Margin", "ScorePairs", "grouped_pairs"]
-
 Mask = npt.NDArray[np.bool_]
 Margin = tuple[int, Cells]
 """The level and the cells of the scores of one model."""

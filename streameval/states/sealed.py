@@ -7,8 +7,6 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Sealed", "live", "live_in_turn"]
-
 _AT_ONCE = 32  # accumulators that are not sealed
 
 

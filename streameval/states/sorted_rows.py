@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from streameval.exact.score_keys import Keys, Scale, keys_of
 
-__all__ = ["SortedRows"]
-
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

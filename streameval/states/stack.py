@@ -18,8 +18,6 @@ from streameval.states.column import Column
 from streameval.states.fields import fields_of
 from streameval.states.state import State, check_numbers
 
-__all__ = ["NOTHING", "Form", "Stack", "StackableState", "SummableState", "are_same", "form_of"]
-
 Form = Any
 """A field without its items.
 

@@ -10,8 +10,6 @@ import attrs
 from streameval.errors import CorruptStateError, StreamevalError, corrupt, require
 from streameval.exact.fixed_point import FRACTION_BITS, MAX_TOTAL, FixedPoint
 
-__all__ = ["READ_ERRORS", "State", "as_corrupt", "check_numbers"]
-
 READ_ERRORS = (StreamevalError, TypeError, ValueError, OverflowError, RecursionError)
 """The errors that hostile bytes may raise in the library's own code."""
 

@@ -14,8 +14,6 @@ from streameval.exact.score_keys import Keys, Scale, keys_of, prefixes
 from streameval.states.cells import Cells, split_by_class
 from streameval.states.runs import run_indices
 
-__all__ = ["counted_tables", "joined_tables"]
-
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

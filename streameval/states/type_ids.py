@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["FIRST_OPEN_ID", "OWN_TYPES", "is_type_name"]
-
 OWN_TYPES = {
     1: "ConfusionAccumulator",
     2: "RegressionAccumulator",

@@ -23,8 +23,6 @@ from streameval.testing.trial import (
     scribble,
 )
 
-__all__ = ["LAWS", "check_accumulator"]
-
 Law = Callable[[Trial], None]
 
 LAWS: dict[str, Law] = {}

@@ -11,8 +11,6 @@ import attrs
 from streameval.states import Column, FixedPoint
 from streameval.testing.trial import Trial
 
-__all__ = ["Broken", "claim", "same", "same_numbers", "shown", "unchanged"]
-
 _SHOWN = 200  # characters of a value in a message
 
 

@@ -12,8 +12,6 @@ from streameval.accumulators.base import Accumulator
 from streameval.errors import InvalidInputError
 from streameval.results.result import Result
 
-__all__ = ["Trial", "arrays_of", "broken", "by_rows", "copied", "result_text", "scribble"]
-
 Make = Callable[[], Any]
 
 

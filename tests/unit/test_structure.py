@@ -50,6 +50,9 @@ LATE = [("streameval.results.result", "streameval.results.result_types")]
 MAPS = {f"{package}/__init__.py" for package in ("accumulators", "metrics", "monitoring")}
 """The packages whose docstring is a map of their modules."""
 
+PUBLIC = ("monitoring/alerts.py", "monitoring/prometheus.py", "monitoring/server.py")
+"""The modules inside a package, other than adapters, that users import from."""
+
 FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "runpy", "imp"}
 FORBIDDEN_NAMES = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_CALLS = {
@@ -300,6 +303,22 @@ def test_maps_of_packages_name_modules_that_exist() -> None:
         if not {f"{part_of(source)}/{name}.py", f"{name}/__init__.py"} & SOURCES.keys()
     ]
     assert unknown == []
+
+
+def test_only_public_modules_list_what_they_export() -> None:
+    def is_public(source: str) -> bool:
+        *folders, name = source.split("/")
+        is_adapter = folders in (["engines"], ["loops"]) and not name.startswith("_")
+        return is_adapter or not folders or name == "__init__.py" or source in PUBLIC
+
+    lists = [
+        source
+        for source in SOURCES
+        for node in tree(source).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    assert {"__init__.py", *PUBLIC} < set(lists)
+    assert [source for source in lists if not is_public(source)] == []
 
 
 def test_public_names_are_sorted_and_there() -> None:

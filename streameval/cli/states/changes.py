@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from streameval.metrics.table import Interval
     from streameval.render.sheets import Sheet
 
-__all__ = ["change_sheet", "signed"]
-
 _ASSUMED = "Intervals assume independent samples; for the same rows: eval --versus."
 _MANY = 10**12  # three such counts, with commas, do not fit beside a name
 

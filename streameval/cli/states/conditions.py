@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from streameval.metrics.changes import Change
     from streameval.metrics.table import Interval
 
-__all__ = ["Condition", "decide", "parse_condition"]
-
 _CONDITION = re.compile(rf"\s*({METRIC})\s+(drops|rises)\s+([^\s%]+)(%?)\s*")
 _EQUAL = 4 * 2.0**-52
 """Numbers that differ by less than this share of the larger one count as equal."""

@@ -11,8 +11,6 @@ from streameval.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["every_option", "is_default"]
-
 
 def every_option(accumulator: Any) -> dict[str, Any]:
     """Return the options; options of members are named ``member/option``, like their metrics."""

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from streameval.results.result import Result
 
-__all__ = ["diff"]
-
 _MAX_SIDES = 26
 """Each state has a letter."""
 

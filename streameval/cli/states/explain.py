@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from streameval.metrics.table import Reading
     from streameval.results.result import Result
 
-__all__ = ["explain"]
-
 _LEVEL = 0.95
 _OPTIONS = "Options (* is not the default)"
 

@@ -22,8 +22,6 @@ from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
 from streameval.results.regression_outputs import RegressionOutputs
 
-__all__ = ["limits"]
-
 Options = Mapping[str, Any]
 
 _FEW = 30

@@ -16,8 +16,6 @@ from streameval.render.text import plural, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["merge"]
-
 _DIGEST_BYTES = 16
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["brief", "listed"]
-
 _LISTED = 10
 _LONGEST = 50
 

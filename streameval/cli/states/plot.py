@@ -11,12 +11,13 @@ import attrs
 
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.windowed import Windowed
-from streameval.cli.errors import UsageError, nearest
+from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import check_output, computed, load_state, save_picture
 from streameval.cli.states.plot_windows import TimePicture
 from streameval.cli.states.report import short_names
 from streameval.cli.terminal import Note
+from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
 from streameval.render.text import printable, shorten
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     from streameval.results.names import MetricName
     from streameval.results.result import Result
-
-__all__ = ["plot"]
 
 # The formats, and the metadata that keep the time out: equal states give equal bytes.
 _FORMATS: dict[str, dict[str, None]] = {

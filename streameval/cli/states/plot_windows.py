@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from streameval.accumulators.windowed import Windowed
 
-__all__ = ["TimePicture"]
-
 
 @attrs.frozen
 class TimePicture:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from streameval.render.tables import Confusions
     from streameval.results.names import MetricName
 
-__all__ = ["report", "short_names"]
-
 
 def report(
     states: Sequence[str],

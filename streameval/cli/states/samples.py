@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from streameval.metrics.table import Interval
     from streameval.results.names import MetricName
 
-__all__ = ["SamplePair"]
-
 
 @attrs.frozen
 class SamplePair:

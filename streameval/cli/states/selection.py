@@ -19,8 +19,6 @@ from streameval.io import integer_or_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["chosen_windows"]
-
 
 def chosen_windows(
     paths: Sequence[str], width: str | int | None, ends: Sequence[str]

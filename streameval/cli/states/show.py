@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from streameval.cli.options import Reporting
     from streameval.cli.terminal import Note
 
-__all__ = ["show", "size_text"]
-
 
 def show(states: Sequence[str], reporting: Reporting) -> Outcome:
     """Report what states hold; states of the same type have a line each."""

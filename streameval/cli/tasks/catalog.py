@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
 
-__all__ = ["plan"]
-
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
     """Choose the columns and the configuration.

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
 
-__all__ = ["choose", "plan", "prediction_column", "predictions"]
-
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
     """Choose the columns, the classes and the configuration.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
-from streameval.cli.errors import UsageError, nearest
+from streameval.cli.errors import UsageError
 from streameval.cli.options import NamedTexts, option_text
+from streameval.configs.names import nearest
 from streameval.io import (
     Column,
     FieldType,
@@ -31,30 +32,6 @@ if TYPE_CHECKING:
 
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
-
-__all__ = [
-    "Layout",
-    "check_columns",
-    "check_one_column",
-    "check_positive",
-    "given",
-    "has_column",
-    "is_integer_text",
-    "label_type",
-    "lay_out",
-    "listed_classes",
-    "n_classes",
-    "note_of_classes",
-    "presence_type",
-    "read_label",
-    "refuse_order",
-    "refuse_two_models",
-    "score_classes",
-    "typed_label",
-    "vector_type",
-    "weight_columns",
-    "with_names",
-]
 
 _OFF = 1e-3  # the probabilities of two classes may be rounded
 

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
 
-__all__ = ["PLANS"]
-
-
 _COMPARED_BY = " --measures roc_auc without --task"
 
 

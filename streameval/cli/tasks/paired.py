@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from streameval.cli.tasks.columns import Layout
     from streameval.runs.sources import Row
 
-__all__ = ["plan"]
-
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
     """Choose the columns, the classes and the configuration; both models are read alike.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
 
-__all__ = ["plan", "whole_queries"]
-
 Array = npt.NDArray[Any]
 
 _REQUIRED = ("relevance", "score")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CONFIGURATION", "OPTIONS"]
-
 CONFIGURATION = (
     *("measures", "relevance_level", "gain", "ties", "ap_norm", "unjudged", "negative", "nan"),
     *("empty", "missing", "track_queries", "rows_per_query", "max_open_queries", "budget"),

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from streameval.cli.options import By, Options
     from streameval.runs.sources import Row
 
-__all__ = ["check_windows", "windowed"]
-
 _OF_WINDOWS = ("pane", "keep", "rollup", "time_unit")
 
 

@@ -14,8 +14,6 @@ from streameval.configs.measures.table import MAX_GRADE, MEASURES, MeasureRow
 from streameval.configs.names import closest, nearest, number_text
 from streameval.errors import InvalidInputError
 
-__all__ = ["NO_PARAMETERS", "Measure", "measure", "split_name", "truth_value", "unknown_option"]
-
 NO_PARAMETERS: Mapping[str, float] = {}
 _MAX_WEIGHT = 1e6
 _OTHER_NAMES = {other: row.name for row in MEASURES.values() for other in row.others}

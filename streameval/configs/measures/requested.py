@@ -23,8 +23,6 @@ from streameval.configs.names import as_names, check_distinct
 from streameval.configs.query_quantiles import QueryQuantile, measured
 from streameval.errors import InvalidInputError
 
-__all__ = ["DEFAULT_MEASURES", "canonical_measures", "implied_options", "listed"]
-
 DEFAULT_MEASURES = ("map", "mrr", "ndcg@10", "p@10", "r@10", "hit@10")
 
 _NUMBER_FORM = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?"

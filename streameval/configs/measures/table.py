@@ -7,8 +7,6 @@ from typing import Literal
 
 import attrs
 
-__all__ = ["MAX_CUTOFF", "MAX_GRADE", "MEASURES", "MeasureRow"]
-
 MAX_CUTOFF = 2**31 - 1
 MAX_GRADE = 62  # 2**62 is the largest power whose gain an int64 holds
 

@@ -7,8 +7,6 @@ from typing import Any
 from streameval.configs.measures.names import Measure, measure
 from streameval.errors import InvalidInputError
 
-__all__ = ["NAMED_BY_RESULT", "TREC_ORDER", "TREC_SETS", "expanded", "trec_name", "trec_rank"]
-
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _TREC_FORMS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "iprec_at_recall": ("iprec(recall={})", tuple(tenth / 10 for tenth in range(11))),
