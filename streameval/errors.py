@@ -138,10 +138,9 @@ class StreamevalError(Exception):
         return self._with(where=f"{where}: {self._parts['where']}")
 
     def moved(self, rows: Sequence[int]) -> Self:
-        """Return the same error about a whole batch, of which these rows were read."""
-        if self.position is None:
-            return self
-        row, *rest = (self.position,) if isinstance(self.position, int) else self.position
+        """Return the same error, which has a position, about a batch of which these rows are."""
+        position: Any = self.position
+        row, *rest = (position,) if isinstance(position, int) else position
         moved = int(rows[row])
         return self._with(position=(moved, *rest) if rest else moved)
 

@@ -55,10 +55,15 @@ class WeightedRows:
         return cls({name: _taken(value, index) for name, value in hosted.items()}, index)
 
     def count_by(self, update: Callable[..., CountedT]) -> CountedT:
-        """Update by these rows; the position in an error is that in the whole batch."""
+        """Update by these rows; the position in an error is that in the whole batch.
+
+        An error without a position may give a shape, which is that of these rows: it says so.
+        """
         try:
             return update(**self.arrays)
         except InvalidInputError as error:
+            if error.position is None:
+                raise error.within("rows with weight") from None
             raise error.moved(self.index.tolist()) from None
 
 

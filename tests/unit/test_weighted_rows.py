@@ -77,6 +77,13 @@ def test_scalar_beside_weights_is_refused_by_its_name() -> None:
         se.PRCurveSketch().update([0, 1], 0.5, sample_weight=[1, 0])
 
 
+def test_shape_in_an_error_is_said_to_be_that_of_the_rows_with_weight() -> None:
+    with pytest.raises(se.InvalidInputError) as refusal:
+        se.PRCurveSketch().update([0, 1, 1], np.zeros((3, 4)), sample_weight=[1, 0, 1])
+    expected = "rows with weight: `y_score` must have shape (n,), got (2, 4)."
+    assert str(refusal.value) == expected
+
+
 RELEVANCE, SCORE = [1, 0, -1, 1], [0.5, 0.25, float("nan"), 0.75]
 QUERY = ["a", "a", "b", "c"]
 
