@@ -149,10 +149,9 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         optional = tuple(given.arguments[name] for name in self._optional_arrays)
         arrays = self._named(first, *rest, optional=optional)
         weighted = WeightedRows.among(arrays)
-        if weighted is not None:
-            return weighted.count_by(self.update)
         state_type: Any = self._state_type(self._config)
-        return self._absorb(state_type.of(self._config, **arrays))
+        count = functools.partial(state_type.of, self._config)
+        return self._absorb(count(**arrays) if weighted is None else weighted.count_by(count))
 
     @abstractmethod
     def compute(self) -> Any:

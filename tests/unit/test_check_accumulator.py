@@ -528,3 +528,16 @@ def test_what_checks_nothing_is_refused(claim: str) -> None:
 def test_a_law_that_is_none_cannot_be_skipped() -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`skip` must name laws, .*, got 'speed'\.$"):
         check_accumulator(WinRate, [["a"]], skip=["speed"])
+
+
+def test_update_of_a_subclass_is_called_once_for_rows_without_weight() -> None:
+    calls: list[int] = []
+
+    def update(self: Any, x: Any, *, sample_weight: Any = None) -> Any:
+        calls.append(len(x))
+        return Base.update(self, x, sample_weight=sample_weight)
+
+    made = accumulator(update=update)()
+    made.update(np.array([0.5, np.nan, 0.25]), sample_weight=np.array([1, 0, 2]))
+    assert calls == [3]
+    assert made.n == 3
