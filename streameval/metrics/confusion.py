@@ -174,6 +174,7 @@ FALSE_POSITIVE_RATE = Ratio((0, 1, 0, 0), (0, 1, 0, 1))
 FALSE_NEGATIVE_RATE = Ratio((0, 0, 1, 0), (1, 0, 1, 0))
 FALSE_DISCOVERY_RATE = Ratio((0, 1, 0, 0), (1, 1, 0, 0))
 FALSE_OMISSION_RATE = Ratio((0, 0, 1, 0), (0, 0, 1, 1))
+SELECTION_RATE = Ratio((1, 1, 0, 0), (1, 1, 1, 1))
 
 
 def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:

@@ -478,6 +478,22 @@ TABLE = Table(
         oracle="the definition: scikit-learn has none",
         on_request=True,
     ),
+    _per_class(
+        "selection_rate",
+        lambda: metrics.SELECTION_RATE,
+        aliases=(
+            *("positive_rate", "positive_prediction_rate", "acceptance_rate"),
+            *("demographic_parity", "demographic_parity_difference", "demographic_parity_ratio"),
+        ),
+        heading="Selection rate",
+        help="(TP + FP) / n, the share of the examples that were predicted positive.",
+        notes="Its gap between slices is fairlearn's demographic_parity_difference, and the ratio "
+        "of its extremes demographic_parity_ratio.",
+        formula=r"\frac{TP + FP}{TP + FP + FN + TN}",
+        better="",
+        oracle="the definition: scikit-learn has none",
+        on_request=True,
+    ),
     _of_positive(
         "positive_likelihood_ratio",
         metrics.positive_likelihood_ratio,

@@ -82,6 +82,7 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
     false_negative_rate             0.1667
     false_discovery_rate            0.1667
     false_omission_rate             0.1111
+    selection_rate                  0.3333
 
     >>> result = se.ConfusionAccumulator().update([1, 0, 1, 1, 0], [1, 0, 0, 1, 1]).compute()
     >>> for name in ("positive_likelihood_ratio", "negative_likelihood_ratio"):

@@ -105,7 +105,8 @@ def by_definition(above: str, below: str) -> Callable[[Case, str | None], Any]:
 
     def oracle(one: Case, average: str | None) -> Any:
         counts = dict(zip(("tp", "fp", "fn", "tn"), class_counts(one, average), strict=True))
-        part, whole = counts[above], counts[above] + counts[below]
+        part = sum(counts[name] for name in above.split())
+        whole = part + sum(counts[name] for name in below.split())
         support = counts["tp"] + counts["fn"]
         return averaged_ratio(part, whole, support, average, zero_division(one))
 
@@ -119,6 +120,7 @@ BY_DEFINITION = {
     "false_negative_rate": by_definition("fn", "tp"),
     "false_discovery_rate": by_definition("fp", "tp"),
     "false_omission_rate": by_definition("fn", "tn"),
+    "selection_rate": by_definition("tp fp", "fn tn"),
 }
 
 

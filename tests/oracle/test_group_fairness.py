@@ -1,0 +1,64 @@
+"""Gaps between slices equal fairlearn's fairness metrics, whose formulas are written out here.
+
+fairlearn computes a metric in each group, weighted by `sample_weight`; its difference is the
+highest minus the lowest value, and its ratio the lowest divided by the highest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+
+N_CASES = 25
+
+
+def drawn(seed: int) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    n = int(random.integers(40, 400))
+    group = random.integers(0, 4, n)
+    return {
+        "group": group,
+        "y_true": random.integers(0, 2, n),
+        "y_pred": (random.random(n) < 0.2 + 0.2 * group).astype(int),
+        "sample_weight": random.integers(1, 5, n) / 4.0 if seed % 2 else np.ones(n),
+    }
+
+
+def by_group(batch: dict[str, Any], among: Any) -> list[float]:
+    """The weighted mean of the predictions among some rows, in each group."""
+    rows = [among & (batch["group"] == group) for group in np.unique(batch["group"])]
+    return [np.average(batch["y_pred"][one], weights=batch["sample_weight"][one]) for one in rows]
+
+
+def sliced(batch: dict[str, Any]) -> se.SlicedResult:
+    return se.Sliced(se.ConfusionAccumulator(2), "group").update(batch).compute()
+
+
+@pytest.mark.parametrize("seed", range(N_CASES))
+def test_gaps_between_slices_are_demographic_parity_and_equalized_odds(seed: int) -> None:
+    batch = drawn(seed)
+    result, truth = sliced(batch), batch["y_true"]
+    groups = {
+        "selection_rate": by_group(batch, truth >= 0),  # demographic_parity_difference, ..._ratio
+        "recall": by_group(batch, truth == 1),  # equal_opportunity_difference, ..._ratio
+        "false_positive_rate": by_group(batch, truth == 0),
+    }
+    for metric, rates in groups.items():
+        assert result.gap(metric) == pytest.approx(max(rates) - min(rates), rel=1e-12)
+        assert result.gap(metric, "ratio") == pytest.approx(min(rates) / max(rates), rel=1e-12)
+    odds = [max(rates) - min(rates) for name, rates in groups.items() if name != "selection_rate"]
+    ours = max(result.gap("recall"), result.gap("false_positive_rate"))
+    assert ours == pytest.approx(max(odds), rel=1e-12)  # equalized_odds_difference
+
+
+def test_selection_rate_has_the_score_interval_of_a_proportion() -> None:
+    result = se.ConfusionAccumulator(2).update([1, 0] * 50, [1] * 30 + [0] * 70).compute()
+    z, n, p = 1.959963984540054, 100, 0.3
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    assert result.selection_rate() == p
+    assert result.confidence("selection_rate") == pytest.approx((centre - half, centre + half))
