@@ -63,6 +63,13 @@ interval is the sampling interval, or for metrics of curves without one, the
 certified interval. Metrics without intervals are compared by value. --level 0
 turns sampling intervals off.
 
+worst(METRIC) is the worst slice of --by, so worst(recall)>=0.7 holds for each;
+gap(METRIC) is the highest minus the lowest, gap(METRIC, ratio) the lowest over
+the highest. Their intervals hold for all slices at once (Bonferroni), also for
+one that was searched out among them. A slice that cannot be decided leaves the
+gate undecided; --min-n leaves small ones out and names them. Other gates are
+about all rows, and say so where there are slices.
+
 Metrics have the names that --json uses. Per-class metrics take an average or a
 class: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
 """
@@ -696,7 +703,22 @@ def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         action="store_true",
         help="with --json, add certified intervals also where all are exact",
     )
-    text = "exit 1 unless the gate passes, such as 'accuracy>=0.9' or 'rmse<=60'; repeatable"
+    _add(
+        group,
+        ("--sort", values.metric, "METRIC", "slices by this metric, the worst first"),
+        (
+            *("--worst", values.positive, "K"),
+            "only the K worst slices, by --sort or the first metric shown",
+        ),
+        (
+            *("--min-n", values.positive, "N"),
+            "leave out slices with fewer examples, also from gates over slices",
+        ),
+    )
+    text = (
+        "exit 1 unless the gate passes, such as 'accuracy>=0.9' or 'rmse<=60', or over slices "
+        "'worst(recall)>=0.7' or 'gap(recall)<=0.1'; repeatable"
+    )
     _add_checks(group, ("--require", "--fail-under"), "gates", parse_gate, "GATE", text)
     text = (
         "for panes of time: exit 1 if there is evidence against the limit, such as "

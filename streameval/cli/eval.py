@@ -15,6 +15,8 @@ from streameval.cli.evidence_text import evidence_of
 from streameval.cli.options import option_text, option_words
 from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.progress import Progress
+from streameval.cli.slice_gates import check_gates
+from streameval.cli.slice_order import check_order, refuse_order
 from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
 from streameval.cli.tasks import COMPARE_RUNS, plan_of, task_asked_for
@@ -165,6 +167,7 @@ def _check_by(options: Options) -> None:
     if by is None:
         if options.top is not None:
             raise UsageError("--top needs --by.")
+        refuse_order(options.reporting, "needs --by.")
         return
     if by.values is not None and options.top is not None:
         raise UsageError("--top cannot be used with --by COLUMN=A,B,C, which names the values.")
@@ -280,6 +283,8 @@ def _check_metrics(plan: Plan, task: str, options: Options) -> None:
             if not advice:
                 raise
             raise UsageError(f"{error.told(option_words)} {advice}") from None
+    check_gates(reporting.gates, result, has_slices=options.by is not None)
+    check_order(result, reporting)
 
 
 def _measure_to_add(name: str, options: Options) -> str:

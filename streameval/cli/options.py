@@ -105,6 +105,9 @@ class Reporting:
     gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
     metrics: tuple[MetricName, ...] = attrs.field(default=(), converter=tuple)
     level: float = 0.95
+    sort: MetricName | None = None
+    worst: int | None = None
+    min_n: int | None = None
     limits: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
     false_alarms: str | float | None = None
     quiet: bool = False
@@ -257,6 +260,7 @@ _OPTIONS["address"] = option_text("serve")
 _OPTIONS["key"] = option_text("join")
 _OPTIONS["alerts"] = option_text("alert")
 _OPTIONS["rollups"] = option_text("rollup")
+_OPTIONS["min_n"] = option_text("min_n")
 _OPTIONS["kind"] = option_text("curve")
 _OPTIONS |= {"at_least": "--evidence", "at_most": "--evidence", "false_alarms": "--false-alarms"}
 _QUOTES = "[\"']"

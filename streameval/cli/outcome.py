@@ -9,8 +9,9 @@ import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK
 from streameval.cli.evidence_text import evidence_entries, verdicts_of
-from streameval.cli.gates import judge
 from streameval.cli.json_text import json_line
+from streameval.cli.slice_gates import judged
+from streameval.cli.slice_order import arranged
 from streameval.cli.slice_text import slice_entries, slice_reading, slice_sheet
 from streameval.cli.terminal import width_of
 from streameval.cli.window_text import window_entries, window_sheet
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from streameval.cli.options import Reporting
+    from streameval.cli.slice_order import Arrangement
     from streameval.cli.terminal import Note
     from streameval.cli.window_text import Windows
     from streameval.metrics.table import Reading
@@ -85,6 +87,8 @@ class Findings:
         The results by panes of time.
     evidence : tuple of Evidence
         Whether metrics have passed limits.
+    order : Arrangement, optional
+        Which slices are shown, and in which order.
     """
 
     result: Result
@@ -95,20 +99,30 @@ class Findings:
     slices: Slices | None = None
     windows: Windows | None = None
     evidence: tuple[Evidence, ...] = ()
+    order: Arrangement | None = None
+
+    def in_order(self, reporting: Reporting) -> Findings:
+        """Arrange the slices, also those of the windows."""
+        if self.slices is None:
+            return self
+        order = arranged(self.result, self.slices, reporting)
+        windows = self.windows and order.of_windows(self.windows)
+        return attrs.evolve(self, slices=order.slices, windows=windows, order=order)
 
 
 def reported(found: Findings, reporting: Reporting) -> Outcome:
     """Write the findings in the requested format, and decide the gates."""
-    result, level = found.result, reporting.level
-    verdicts = [judge(gate, result.read(gate.metric, level=level)) for gate in reporting.gates]
-    verdicts += verdicts_of(found.evidence)
+    result = found.result
+    verdicts = [*judged(result, found.slices, reporting), *verdicts_of(found.evidence)]
+    found = found.in_order(reporting)
     if reporting.json:
         text = json_line({"task": result.TASK, **found.origin, **_entries(found, reporting)})
     elif found.write is not None:
         text = found.write(result, found.origin)
     else:
         more = [part for one in found.evidence for part in one.sheet()]
-        sheet = [found.heading, *_sheet(found, reporting), *more]
+        remark = "" if found.order is None else found.order.remark
+        sheet = [found.heading, *_sheet(found, reporting), remark, *more]
         text = laid_out(sheet, is_markdown=reporting.markdown)
     passed = all(verdict.category == "passed" for verdict in verdicts)
     is_data = reporting.json or reporting.markdown or found.write is not None
@@ -147,6 +161,8 @@ def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
         entries |= slice_entries(found.slices, describe)
     if found.windows is not None:
         entries |= window_entries(found.windows, describe)
+    if found.order is not None:
+        entries |= found.order.entries
     return entries | evidence_entries(found.evidence)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from streameval.cli.states.phrases import listed
 from streameval.errors import UnknownMetricError
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Column, Grid
 from streameval.render.text import chance_title, intervals, numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from streameval.cli.options import Reporting
     from streameval.render.sheets import Sheet
@@ -107,3 +108,18 @@ def value_name(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(value_name, value))
     return _MISSING if value is None else str(value)
+
+
+def slice_name(slices: Slices, value: Any) -> str:
+    """Write a slice in a sentence, such as ``country=DE`` or ``country=DE,device=ios``."""
+    columns, items = (
+        ((slices.column,), (value,)) if isinstance(slices.column, str) else (slices.column, value)
+    )
+    return ",".join(
+        f"{column}={value_name(item)}" for column, item in zip(columns, items, strict=True)
+    )
+
+
+def slice_names(slices: Slices, values: Iterable[Any]) -> str:
+    """List some slices in a sentence."""
+    return listed(slice_name(slices, value) for value in values)

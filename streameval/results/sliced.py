@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
@@ -10,17 +9,14 @@ from typing import Any, Literal, Self
 import attrs
 
 from streameval.configs.collection import SEPARATOR
-from streameval.configs.options import finite_number, one_of, positive_integer
+from streameval.configs.options import one_of, positive_integer
 from streameval.configs.sliced import SlicedConfig, read_value
-from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
-from streameval.metrics.bounded import Bounded
-from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import Metric, Reading
 from streameval.render.sheets import Sheet
 from streameval.results.collection import CollectionResult
-from streameval.results.names import MetricName, parse_metric
+from streameval.results.names import parse_metric
 from streameval.results.result import Result
+from streameval.results.slice_search import GAPS, Search
 from streameval.results.tables import Row
 
 _AT_ONCE = 64  # slices that are read at once
@@ -177,15 +173,9 @@ class SlicedResult(CollectionResult):
         of `intervals` hold for all slices at once, so also for those that were searched out.
         """
         k = positive_integer(k, name="k")
-        name = parse_metric(metric)
-        found = self._searched(name, min_n)
-        better = self._better(name)
-        if not better:
-            raise InvalidInputError(
-                f"must have a better direction, and {metric} has none", argument="metric"
-            )
-        sign = 1.0 if better == "higher" else -1.0
-        return sorted(found, key=lambda pair: sign * float(pair[1]))[:k]
+        search = self._search(metric, min_n)
+        search.check_direction()
+        return search.worst(k)
 
     def gap(
         self, metric: str, kind: Literal["difference", "ratio"] = "difference", min_n: float = 0
@@ -205,16 +195,8 @@ class SlicedResult(CollectionResult):
             As fairlearn's ``MetricFrame.difference`` and ``ratio``, in which slices are groups. A
             `Bounded` if the metric has certified bounds. nan without a slice where it is defined.
         """
-        chosen = one_of(kind, ("difference", "ratio"), name="kind")
-        found = [number for _, number in self._searched(parse_metric(metric), min_n)]
-        if not found:
-            return math.nan
-        if not any(isinstance(number, Bounded) for number in found):
-            return _gap(chosen, found, found)
-        certified = [Reading(number).certified for number in found]
-        lows, highs = zip(*certified, strict=True)
-        ends = _gap_bounds(chosen, lows, highs)
-        return Bounded(min(max(_gap(chosen, found, found), ends[0]), ends[1]), *ends)
+        chosen = one_of(kind, GAPS, name="kind")
+        return self._search(metric, min_n).gap(chosen)
 
     def intervals(
         self, metric: str, level: float = 0.95, min_n: float = 0
@@ -230,19 +212,14 @@ class SlicedResult(CollectionResult):
         metric, min_n
             As for `worst`; a better direction is not needed.
         level : float
-            In [0, 1).
+            In [0, 1); 0 leaves them out.
 
         Returns
         -------
         dict from value to (low, high)
             Of the slices where the metric is defined and has an interval.
         """
-        normal_quantile(level)  # checks it
-        name = parse_metric(metric)
-        chosen = [value for value, _ in self._searched(name, min_n)]
-        each = 1.0 - (1.0 - level) / max(len(chosen), 1)
-        readings = ((value, self._by_value[value].read(name, level=each)) for value in chosen)
-        return {value: one.sampling for value, one in readings if one.sampling is not None}
+        return self._search(metric, min_n).intervals(level)
 
     def gap_interval(
         self,
@@ -258,12 +235,9 @@ class SlicedResult(CollectionResult):
         (low, high)
             nan without a slice that has an interval.
         """
-        chosen = one_of(kind, ("difference", "ratio"), name="kind")
-        found = self.intervals(metric, level, min_n)
-        if not found:
-            return math.nan, math.nan
-        lows, highs = zip(*found.values(), strict=True)
-        return _gap_bounds(chosen, lows, highs)
+        chosen = one_of(kind, GAPS, name="kind")
+        search = self._search(metric, min_n)
+        return search.bounds(chosen, search.intervals(level).values())
 
     def sorted_by(self, metric: str, min_n: float = 0) -> Self:
         """Order the slices by a metric, the worst first; without a better direction, the lowest.
@@ -271,44 +245,15 @@ class SlicedResult(CollectionResult):
         Slices where it is undefined come last, and those with fewer examples than `min_n` are
         left out.
         """
-        name = parse_metric(metric)
-        found = {value: float(number) for value, number in self._searched(name, min_n)}
-        sign = -1.0 if self._better(name) == "lower" else 1.0
-        order = sorted(found, key=lambda value: sign * found[value])
-        enough = (value for value in self._by_value if value not in found)
-        order += [value for value in enough if not min_n or self._size(name, value) >= min_n]
-        by_value = {value: self._by_value[value] for value in order}
-        return attrs.evolve(self, by_value=by_value)
+        search = self._search(metric, min_n)
+        order = [*(value for value, _ in search.worst()), *search.undefined]
+        return attrs.evolve(self, by_value={value: self._by_value[value] for value in order})
 
-    def _searched(self, name: MetricName, min_n: float) -> list[tuple[Value, float]]:
-        """Read a metric of every slice that has enough examples, where it is defined."""
-        limit = finite_number(min_n, name="min_n")
+    def _search(self, metric: str, min_n: float) -> Search:
         by_value = self._complete()
-        results = [one for one in by_value.values() if isinstance(one, Result)]
-        if results:
-            results[0]._prepare(results, [name])
-        found = []
-        for value, result in by_value.items():
-            if not isinstance(result, Result):
-                raise InvalidInputError("needs slices with a table of metrics", argument="metric")
-            number = result.read(name, level=0.0).value
-            if not math.isnan(number) and (not limit or self._size(name, value) >= limit):
-                found.append((value, number))
-        if not by_value and isinstance(self.other, Result):
-            self.other.check(name)
-        return found
-
-    def _size(self, name: MetricName, value: Value) -> int | float:
-        size: int | float = self._by_value[value].size_of(name)
-        return size
-
-    def _better(self, name: MetricName) -> str:
-        """Return the better direction of a metric."""
-        result = next(iter(self._by_value.values()), self.other)
-        if isinstance(result, CollectionResult):
-            result, name = result._tabled(name)
-        row: Metric | None = result.TABLE.get(name.call[0] if name.call else name.name)
-        return (result._row(name.name) if row is None else row).better
+        has_others = self._has_other or not by_value
+        others = self.other if has_others else next(iter(by_value.values()))
+        return Search.of(by_value, parse_metric(metric), min_n, others)
 
     def _complete(self) -> Mapping[Value, Any]:
         held = self._by_value
@@ -365,24 +310,6 @@ class SlicedResult(CollectionResult):
         """Show the result of each slice."""
         shown = {**self._complete(), **({OTHER: self.other} if self.n_turned_away else {})}
         return f"SlicedResult({shown})"
-
-
-def _gap(kind: str, lows: Sequence[float], highs: Sequence[float]) -> float:
-    """Subtract the lowest from the highest value, or divide it by the highest."""
-    low, high = float(min(lows)), float(max(highs))
-    if kind == "difference":
-        return high - low
-    return low / high if high else math.nan
-
-
-def _gap_bounds(kind: str, lows: Sequence[float], highs: Sequence[float]) -> tuple[float, float]:
-    """Bound the gap of numbers that lie within some ends."""
-    closest = max(lows), min(highs)
-    widest = _gap(kind, lows, highs)
-    if kind == "difference":
-        return max(0.0, closest[0] - closest[1]), widest
-    nearest_one = min(1.0, closest[1] / closest[0]) if closest[0] > 0.0 else 1.0
-    return min(widest, nearest_one), nearest_one
 
 
 def slice_names(config: SlicedConfig, values: Sequence[Value]) -> list[str]:

@@ -435,9 +435,13 @@ SINGLE = [
 def test_option_that_takes_one_value_is_refused_twice(command, action, call):
     """Whichever of its names it has; one by one, since the first value would be lost."""
     value = str(next(iter(action.choices or ["1"])))
-    value = {"metric": "accuracy", "level": "0.5", "empty": "skip", "missing": "skip"}.get(
-        action.dest, value
-    )
+    value = {
+        "metric": "accuracy",
+        "sort": "n",
+        "level": "0.5",
+        "empty": "skip",
+        "missing": "skip",
+    }.get(action.dest, value)
     first, second = action.option_strings[0], action.option_strings[-1]
     told = error_of(call(command, first, value, second, value))
     assert told.startswith(f"argument {'/'.join(action.option_strings)}: was given twice, and")

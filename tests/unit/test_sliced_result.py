@@ -167,3 +167,18 @@ def test_results_of_another_kind_cannot_be_searched() -> None:
     odd = type(result)((), (), result._config, {"a": 0.5}, 0.5, 0, False)
     with pytest.raises(se.InvalidInputError, match=r"^`metric` needs slices with a table"):
         odd.worst("accuracy")
+
+
+def test_class_that_a_slice_never_saw_is_undefined_there() -> None:
+    batch = {"g": list("aab"), "y_true": [0, 1, 2], "y_pred": [0, 1, 2]}
+    result = se.Sliced(se.ConfusionAccumulator("auto"), "g").update(batch).compute()
+    assert result.worst("recall[2]", 5) == [("b", 1.0)]
+    assert list(result.sorted_by("recall[2]")) == ["b", "a"]
+    assert list(result.sorted_by("recall[2]", min_n=2)) == ["a"]
+    with pytest.raises(se.InvalidInputError, match="no class '3'"):
+        result.worst("recall[3]")
+
+
+def test_intervals_at_level_0_are_left_out() -> None:
+    result = sliced([("a", 1, 1), ("b", 1, 0)])
+    assert result.intervals("accuracy", level=0.0) == {}

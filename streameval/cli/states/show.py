@@ -10,6 +10,7 @@ from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.parts import Parts
 from streameval.cli.evidence_text import evidence_of
 from streameval.cli.outcome import Findings, Outcome, laid_out, reported
+from streameval.cli.slice_order import refuse_order
 from streameval.cli.slice_text import line_sheet
 from streameval.cli.state_files import checked, load_state, numbers_of_monitor
 from streameval.cli.states.report import short_names
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 def show(states: Sequence[str], reporting: Reporting) -> Outcome:
     """Report what states hold; states of the same type have a line each."""
     found = {path: _findings(path, reporting) for path in dict.fromkeys(states)}
+    if len(found) > 1 and not reporting.json:
+        refuse_order(attrs.evolve(reporting, min_n=None), "orders the slices of one state.")
     outcomes = {path: reported(one, reporting) for path, one in found.items()}
     first = next(iter(outcomes.values()))
     if len(found) == 1:
@@ -54,6 +57,8 @@ def size_text(accumulator: Any) -> str:
 def _findings(path: str, reporting: Reporting) -> Findings:
     accumulator = load_state(path)
     result, slices, windows = split_up(accumulator, reporting)
+    if slices is None:
+        refuse_order(reporting, f"needs slices, and {path} has none.")
     return Findings(
         result=checked(result),
         slices=slices,

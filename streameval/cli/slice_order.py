@@ -1,0 +1,104 @@
+"""Which slices are shown, and in which order: `--sort`, `--worst` and `--min-n`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.cli.errors import UsageError
+from streameval.cli.slice_text import slice_names
+from streameval.results.slice_search import Search, better_of
+
+if TYPE_CHECKING:
+    from streameval.cli.options import Reporting
+    from streameval.cli.window_text import Windows
+    from streameval.results.names import MetricName
+    from streameval.results.result import Result
+    from streameval.runs.slices import Slices
+
+__all__ = ["Arrangement", "arranged", "check_order", "refuse_order"]
+
+
+@attrs.frozen
+class Arrangement:
+    """The slices to show, in order.
+
+    Parameters
+    ----------
+    slices : Slices
+        These slices, and the rest.
+    remark : str
+        A sentence below the table: the order, and what is left out.
+    entries : dict
+        The same in JSON.
+    """
+
+    slices: Slices
+    remark: str = ""
+    entries: dict[str, Any] = attrs.field(factory=dict)
+
+    def of_windows(self, windows: Windows) -> Windows:
+        """Show the same slices of every window, in the same order."""
+        every = (
+            attrs.evolve(one, slices=None if one.slices is None else self._of(one.slices))
+            for one in windows.every
+        )
+        return attrs.evolve(windows, every=tuple(every))
+
+    def _of(self, slices: Slices) -> Slices:
+        held = slices.by_value
+        by_value = {value: held[value] for value in self.slices.by_value if value in held}
+        return attrs.evolve(slices, by_value=by_value)
+
+
+def refuse_order(reporting: Reporting, why: str) -> None:
+    """Raise UsageError if an option about the order of slices was given."""
+    for option in ("sort", "worst", "min_n"):
+        if getattr(reporting, option) is not None:
+            raise UsageError(f"--{option.replace('_', '-')} {why}")
+
+
+def check_order(result: Result, reporting: Reporting) -> None:
+    """Raise an error if slices cannot be sorted, even before there are any."""
+    if reporting.sort is not None:
+        result.check(reporting.sort)
+    if reporting.worst is not None and not better_of(result, _key(result, reporting)):
+        raise UsageError("--worst needs a metric with a better direction; name it with --sort.")
+
+
+def arranged(result: Result, slices: Slices, reporting: Reporting) -> Arrangement:
+    """Choose the slices to show, and their order."""
+    if reporting.sort is None and reporting.worst is None and reporting.min_n is None:
+        return Arrangement(slices)
+    check_order(result, reporting)
+    metric = _key(result, reporting)
+    search = Search.of(slices.by_value, metric, reporting.min_n or 0, result)
+    said, entries = [], dict[str, Any](n_slices=len(slices.by_value))
+    if reporting.worst is not None:
+        found = search.worst(reporting.worst)
+        order = [value for value, _ in found]
+        said.append(f"the worst {len(found):,} of {len(slices.by_value):,} slices by {metric}")
+    elif reporting.sort is not None:
+        order = [*(value for value, _ in search.worst()), *search.undefined]
+        said.append(f"by {metric}, the {'worst' if search.better else 'lowest'} first")
+    else:
+        order = [*search.results]
+    if reporting.worst is not None or reporting.sort is not None:
+        entries["sorted_by"] = str(metric)
+    if reporting.worst is not None and search.undefined:
+        said.append(f"undefined in {slice_names(slices, search.undefined)}")
+    if search.small:
+        said.append(f"left out by --min-n: {slice_names(slices, search.small)}")
+    if reporting.min_n is not None:
+        entries["small"] = list(search.small)
+    by_value = {value: slices.by_value[value] for value in order}
+    return Arrangement(attrs.evolve(slices, by_value=by_value), "; ".join(said), entries)
+
+
+def _key(result: Result, reporting: Reporting) -> MetricName:
+    """Choose the metric of the order: that of --sort, or the first one shown that has a worst."""
+    if reporting.sort is not None:
+        return reporting.sort
+    chosen = reporting.chosen(result)
+    return next((metric for metric in chosen if better_of(result, metric)), chosen[0])
