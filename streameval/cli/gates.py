@@ -15,6 +15,11 @@ from streameval.results.inequality import SIGN, Inequality, read_number
 from streameval.results.names import METRIC, MetricName, parse_metric
 from streameval.results.slice_search import GAPS, Comparison
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from streameval.metrics.table import Interval, Reading
+
 _GATE = re.compile(rf"\s*({METRIC})\s*({SIGN})\s*(\S+)\s*")
 _OVER_SLICES = re.compile(rf"\s*(worst|gap)\((.*)\)\s*({SIGN})\s*(\S+)\s*", re.DOTALL)
 _KIND = re.compile(r"(.+),\s*(\w+)\s*", re.DOTALL)  # not of a metric, which would end in a bracket

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from streameval.results.slice_search import Comparison
     from streameval.runs.slices import Slices
 
-__all__ = ["check_gates", "judged"]
-
 
 def check_gates(gates: Iterable[Gate], result: Result, *, has_slices: bool) -> None:
     """Raise an error for an unknown metric, and for a gate over slices that cannot be decided."""

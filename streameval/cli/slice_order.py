@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
-__all__ = ["Arrangement", "arranged", "check_order", "refuse_order"]
-
 
 @attrs.frozen
 class Arrangement:

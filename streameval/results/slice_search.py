@@ -18,8 +18,6 @@ from streameval.results.collection import CollectionResult
 from streameval.results.names import MetricName
 from streameval.results.result import Result
 
-__all__ = ["GAPS", "Comparison", "Gap", "Search", "better_of"]
-
 Gap = Literal["difference", "ratio"]
 Comparison = Literal["worst", "difference", "ratio"]
 
