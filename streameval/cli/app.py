@@ -97,7 +97,7 @@ def _evaluated(command: str, reporting: Reporting, **arguments: Any) -> Outcome:
         return show(arguments["states"], reporting)
     from streameval.cli.eval import evaluate
 
-    by = By.every(arguments.pop("by"))
+    by = By.every(arguments.pop("by"), each=arguments.pop("each"))
     return evaluate(Options(reporting=reporting, by=by, **arguments))
 
 

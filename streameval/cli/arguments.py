@@ -457,7 +457,14 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     _add_choice(parser, files, tuple(TASKS))
     columns = parser.add_argument_group("columns")
     _add_columns(columns, "its most frequent values (with --time, of up to 100 chosen by a hash)")
-    _add(columns, ("--top", values.positive, "N", "how many values --by shows, default 20"))
+    _add(
+        columns,
+        (
+            *("--each", bool, None),
+            "show the worst slices of each --by column; --by '*' does it for every column",
+        ),
+        ("--top", values.positive, "N", "how many values --by shows, default 20"),
+    )
     _add_windows(parser.add_argument_group("windows of time"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))

@@ -12,15 +12,17 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.evidence_text import evidence_of
-from streameval.cli.options import option_text, option_words
+from streameval.cli.options import EVERY, option_text, option_words
 from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.progress import Progress
 from streameval.cli.slice_gates import check_gates
 from streameval.cli.slice_order import check_order, refuse_order
 from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
+from streameval.cli.states.phrases import listed
 from streameval.cli.tasks import COMPARE_RUNS, plan_of, task_asked_for
 from streameval.cli.tasks.columns import check_columns
+from streameval.cli.tasks.every_column import every_column
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live
 from streameval.cli.window_text import split_up
@@ -40,6 +42,7 @@ from streameval.io.recognition import is_of_run
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
 from streameval.results.result import owners_of
+from streameval.runs.each_column import RowsByColumn, rows_by_column
 from streameval.runs.files import files_of
 from streameval.runs.gathered import Gathered
 from streameval.runs.processes import Team
@@ -49,9 +52,9 @@ from streameval.runs.totals import Tally
 from streameval.runs.workers import count_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from streameval.cli.options import Options, Reporting
+    from streameval.cli.options import By, Options, Reporting
     from streameval.cli.window_text import Windows
     from streameval.io import Block
     from streameval.runs.counting import Plan
@@ -126,7 +129,8 @@ def _evaluated(task: str, source: Source, options: Options, team: Team) -> Outco
             tally.bad.refuse_all()
             raise _no_rows(options, source.left())
         total, slices = _separated(held, options)
-        remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
+        remarks = (*counting.notes, *_columns_left(held), *source.left(), *source.remarks())
+        missing = source.missing()
         for accumulator in (total, *(slices or ())):
             for text in counting.finish(accumulator, missing):
                 spool.write(text)
@@ -169,6 +173,11 @@ def _check_by(options: Options) -> None:
             raise UsageError("--top needs --by.")
         refuse_order(options.reporting, "needs --by.")
         return
+    if by.is_each:
+        if options.top is not None:
+            raise UsageError(f"--top cannot be used with {_words_of_each(by)}.")
+        if options.task == "ranking":
+            raise UsageError(f"{_words_of_each(by)} cannot be used with --task ranking.")
     if by.values is not None and options.top is not None:
         raise UsageError("--top cannot be used with --by COLUMN=A,B,C, which names the values.")
     for name in ("qrels", "per_query", "trec"):
@@ -283,8 +292,9 @@ def _check_metrics(plan: Plan, task: str, options: Options) -> None:
             if not advice:
                 raise
             raise UsageError(f"{error.told(option_words)} {advice}") from None
-    check_gates(reporting.gates, result, has_slices=options.by is not None)
-    check_order(result, reporting)
+    is_each = options.by is not None and options.by.is_each
+    check_gates(reporting.gates, result, has_slices=options.by is not None, is_each=is_each)
+    check_order(result, reporting, is_each=is_each)
 
 
 def _measure_to_add(name: str, options: Options) -> str:
@@ -315,7 +325,12 @@ def _split(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     by = options.by
     if by is None:
         return plan
+    if by.columns == (EVERY,):
+        columns, left_out = every_column(plan, options, rows)
+        return rows_by_column(plan, columns, left_out, finds_columns=True)
     check_columns(by.columns, rows)
+    if by.is_each:
+        return rows_by_column(plan, by.columns, {}, finds_columns=False)
     return _by_value(plan, options, None if by.values is None else by.canonical())
 
 
@@ -336,6 +351,11 @@ def _limit(options: Options) -> SizeLimit | None:
 def _of_most_frequent(plan: Plan, options: Options, source: Source, team: Team) -> Plan:
     """Find the most frequent values in a separate pass, and plan to count them."""
     by: Any = options.by
+    if by.is_each:
+        raise UsageError(
+            f"the states of all values take more than {_MAX_BYTES // 10**6:,} MB; name fewer "
+            "columns with --by and --each."
+        )
     _check_can_be_read_twice(options.files)
     counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=_PARTIAL)
     tally = _tallied(source.blocks(), counting, options, team)
@@ -376,9 +396,32 @@ def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:
     by = options.by
     if by is None or options.time is not None:
         return held, None
+    if by.is_each:
+        slices = held.slices()
+        if not slices.by_value:
+            raise UsageError(f"--by finds no column with slices: {_why(held.left_out())}.")
+        return held.total(), slices
     if held.is_open:
         held.keep_most_frequent(options.top or _TOP)
     return held.total(), held.slices()
+
+
+def _words_of_each(by: By) -> str:
+    return "--by '*'" if by.columns == (EVERY,) else "--each"
+
+
+def _columns_left(held: Any) -> list[str]:
+    """Say which columns were left out where each is compared by itself."""
+    left = held.left_out() if isinstance(held, RowsByColumn) else {}
+    return [f"no slices by {_why(left)}."] if left else []
+
+
+def _why(left_out: Mapping[str, str]) -> str:
+    """List the columns that were left out by their reasons."""
+    by_reason: dict[str, list[str]] = {}
+    for column, why in left_out.items():
+        by_reason.setdefault(why, []).append(column)
+    return "; ".join(f"{listed(columns)} ({why})" for why, columns in by_reason.items())
 
 
 def _computed(

@@ -42,6 +42,9 @@ class NamedTexts(tuple[str, ...]):
         return made
 
 
+EVERY = "*"
+"""Stands for every column in `--by`."""
+
 # The number of classes, their labels as they were typed, or "auto" for the observed labels.
 Classes = int | tuple[str, ...] | Literal["auto"]
 
@@ -56,10 +59,14 @@ class By:
         Its name, or their names.
     values : tuple of str or of tuple of str, optional
         The values, tuples for several columns; None if the rows decide which.
+    is_each : bool
+        Whether the columns are compared one at a time, instead of their combinations; "*" stands
+        for every column then.
     """
 
     column: str | tuple[str, ...]
     values: tuple[Any, ...] | None = None
+    is_each: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -74,25 +81,40 @@ class By:
         return tuple(tuple(texts.from_text(value)) for value in values)
 
     @classmethod
-    def every(cls, parts: Sequence[By]) -> By | None:
+    def every(cls, parts: Sequence[By], *, each: bool | None = None) -> By | None:
         """Combine the columns: every value of one with every value of the others.
+
+        With `each`, or if "*" stands for every column, they stay apart.
 
         Raises
         ------
         UsageError
-            If a column comes twice, or some columns have values and others none.
+            If a column comes twice, or some columns have values and others none; or if columns that
+            stay apart have values.
         """
-        if len(parts) < 2:
-            return next(iter(parts), None)
         columns = tuple(column for part in parts for column in part.columns)
         if len(set(columns)) < len(columns):
             raise UsageError("--by was given twice for one column.")
+        if each or EVERY in columns:
+            return cls._each(parts, columns)
+        if len(parts) < 2:
+            return next(iter(parts), None)
         lists = [part.values for part in parts if part.values is not None]
         if len(lists) not in (0, len(parts)):
             raise UsageError(
                 "--by names values of every column or of none; --where COLUMN=A,B,C picks rows."
             )
         return cls(columns, tuple(product(*lists)) if lists else None)
+
+    @classmethod
+    def _each(cls, parts: Sequence[By], columns: tuple[str, ...]) -> By:
+        if not parts:
+            raise UsageError("--each needs --by.")
+        if any(part.values is not None for part in parts):
+            raise UsageError("--by cannot name values where columns are compared one at a time.")
+        if len(columns) > 1 and EVERY in columns:
+            raise UsageError("--by '*' is every column; it cannot be used with another --by.")
+        return cls(columns, is_each=True)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ from streameval.cli.gates import judge, verdict, within, without_interval
 from streameval.cli.slice_text import slice_name, slice_names
 from streameval.cli.terminal import Note
 from streameval.render.text import plural, significant
-from streameval.results.slice_search import Search, better_of
+from streameval.results.slice_search import GAPS, Search, better_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from streameval.runs.slices import Slices
 
 
-def check_gates(gates: Iterable[Gate], result: Result, *, has_slices: bool) -> None:
+def check_gates(
+    gates: Iterable[Gate], result: Result, *, has_slices: bool, is_each: bool = False
+) -> None:
     """Raise an error for an unknown metric, and for a gate over slices that cannot be decided."""
     for gate in gates:
         if gate.over and not has_slices:
             raise UsageError(
                 f"{gate.text!r} is a gate over slices, and there are none; eval --by makes them."
             )
+        if is_each and gate.over in GAPS:
+            raise UsageError(f"{gate.text!r} needs slices of one column, not of each of several.")
         result.check(gate.metric)
         if gate.over == "worst" and not better_of(result, gate.metric):
             raise UsageError(
@@ -40,7 +44,8 @@ def check_gates(gates: Iterable[Gate], result: Result, *, has_slices: bool) -> N
 
 def judged(result: Result, slices: Slices | None, reporting: Reporting) -> list[Note]:
     """Decide every gate; those that pass for all rows say that they did not look at slices."""
-    check_gates(reporting.gates, result, has_slices=slices is not None)
+    is_each = slices is not None and slices.is_each
+    check_gates(reporting.gates, result, has_slices=slices is not None, is_each=is_each)
     return [_judged(gate, result, slices, reporting) for gate in reporting.gates]
 
 

@@ -11,6 +11,8 @@ from streameval.cli.slice_text import slice_names
 from streameval.results.slice_search import Search, better_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streameval.cli.options import Reporting
     from streameval.cli.window_text import Windows
     from streameval.results.names import MetricName
@@ -57,34 +59,38 @@ def refuse_order(reporting: Reporting, why: str) -> None:
             raise UsageError(f"--{option.replace('_', '-')} {why}")
 
 
-def check_order(result: Result, reporting: Reporting) -> None:
+def check_order(result: Result, reporting: Reporting, *, is_each: bool = False) -> None:
     """Raise an error if slices cannot be sorted, even before there are any."""
     if reporting.sort is not None:
         result.check(reporting.sort)
-    if reporting.worst is not None and not better_of(result, _key(result, reporting)):
+    if (is_each or reporting.worst is not None) and not better_of(result, _key(result, reporting)):
         raise UsageError("--worst needs a metric with a better direction; name it with --sort.")
 
 
 def arranged(result: Result, slices: Slices, reporting: Reporting) -> Arrangement:
     """Choose the slices to show, and their order."""
-    if reporting.sort is None and reporting.worst is None and reporting.min_n is None:
+    is_each, sort, worst = slices.is_each, reporting.sort, reporting.worst
+    if not is_each and (sort, worst, reporting.min_n) == (None, None, None):
         return Arrangement(slices)
-    check_order(result, reporting)
-    metric = _key(result, reporting)
+    check_order(result, reporting, is_each=is_each)
+    metric, n = _key(result, reporting), len(slices.by_value)
     search = Search.of(slices.by_value, metric, reporting.min_n or 0, result)
-    said, entries = [], dict[str, Any](n_slices=len(slices.by_value))
-    if reporting.worst is not None:
-        found = search.worst(reporting.worst)
-        order = [value for value, _ in found]
-        said.append(f"the worst {len(found):,} of {len(slices.by_value):,} slices by {metric}")
-    elif reporting.sort is not None:
-        order = [*(value for value, _ in search.worst()), *search.undefined]
+    in_order = [value for value, _ in search.worst()]
+    said, entries = [], dict[str, Any](n_slices=n)
+    if is_each:
+        order = _worst_of_each(in_order, worst or _WORST_OF_EACH)
+        said.append(f"the worst of each column by {metric}, {len(order):,} of {n:,} slices")
+    elif worst is not None:
+        order = in_order[:worst]
+        said.append(f"the worst {len(order):,} of {n:,} slices by {metric}")
+    elif sort is not None:
+        order = [*in_order, *search.undefined]
         said.append(f"by {metric}, the {'worst' if search.better else 'lowest'} first")
     else:
         order = [*search.results]
-    if reporting.worst is not None or reporting.sort is not None:
+    if is_each or worst is not None or sort is not None:
         entries["sorted_by"] = str(metric)
-    if reporting.worst is not None and search.undefined:
+    if (is_each or worst is not None) and search.undefined:
         said.append(f"undefined in {slice_names(slices, search.undefined)}")
     if search.small:
         said.append(f"left out by --min-n: {slice_names(slices, search.small)}")
@@ -92,6 +98,14 @@ def arranged(result: Result, slices: Slices, reporting: Reporting) -> Arrangemen
         entries["small"] = list(search.small)
     by_value = {value: slices.by_value[value] for value in order}
     return Arrangement(attrs.evolve(slices, by_value=by_value), "; ".join(said), entries)
+
+
+def _worst_of_each(in_order: Sequence[tuple[str, Any]], k: int) -> list[tuple[str, Any]]:
+    """Take the first k slices of each column; the columns with the worst ones come first."""
+    by_column: dict[str, list[tuple[str, Any]]] = {}
+    for column, value in in_order:
+        by_column.setdefault(column, []).append((column, value))
+    return [value for values in by_column.values() for value in values[:k]]
 
 
 def _key(result: Result, reporting: Reporting) -> MetricName:

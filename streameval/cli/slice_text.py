@@ -36,10 +36,11 @@ def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
     reporting : Reporting
         The metrics and the level.
     """
-    names = ["(all)", *map(value_name, slices.by_value)]
-    if slices.other is not None:
-        names.append("(other)")
+    names = [value_name(value) for value in slices.by_value]
     title = slices.column if isinstance(slices.column, str) else ", ".join(slices.column)
+    if slices.is_each:
+        title, names = "slice", [slice_name(slices, value) for value in slices.by_value]
+    names = ["(all)", *names, *([] if slices.other is None else ["(other)"])]
     return line_sheet(title, names, [result, *slices], reporting)
 
 
@@ -76,9 +77,18 @@ def line_sheet(
 
 def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """Return the entries of the JSON object: the values in order, then the rest."""
-    values = [{"value": value, **describe(held)} for value, held in slices.by_value.items()]
+    values = [
+        {**_named(slices, value), **describe(held)} for value, held in slices.by_value.items()
+    ]
     entries: dict[str, Any] = {"by": slices.column, "slices": values}
     return entries if slices.other is None else entries | {"other": describe(slices.other)}
+
+
+def _named(slices: Slices, value: Any) -> dict[str, Any]:
+    if slices.is_each:
+        column, item = value
+        return {"column": column, "value": item}
+    return {"value": value}
 
 
 def slice_reading(result: Result, metric: MetricName, level: float) -> Reading:
@@ -112,12 +122,7 @@ def value_name(value: Any) -> str:
 
 def slice_name(slices: Slices, value: Any) -> str:
     """Write a slice in a sentence, such as ``country=DE`` or ``country=DE,device=ios``."""
-    columns, items = (
-        ((slices.column,), (value,)) if isinstance(slices.column, str) else (slices.column, value)
-    )
-    return ",".join(
-        f"{column}={value_name(item)}" for column, item in zip(columns, items, strict=True)
-    )
+    return ",".join(f"{column}={value_name(item)}" for column, item in slices.pairs(value))
 
 
 def slice_names(slices: Slices, values: Iterable[Any]) -> str:

@@ -106,7 +106,7 @@ def save_slices(total: Any, slices: Slices, folder: str) -> list[str]:
         Notes, such as that the folder holds other states, which are not slices of this total.
     """
     named = {"all": total} | {
-        _slice_name(slices.column, value): held for value, held in slices.by_value.items()
+        _slice_name(slices.pairs(value)): held for value, held in slices.by_value.items()
     }
     if slices.other is not None:
         named["other"] = slices.other
@@ -227,9 +227,8 @@ def checked(result: Any) -> Result:
     return found
 
 
-def _slice_name(column: str | tuple[str, ...], value: Any) -> str:
+def _slice_name(pairs: Iterable[tuple[str, Any]]) -> str:
     """Name the file of a value; characters with a meaning for file systems are written in hex."""
-    pairs = [(column, value)] if isinstance(column, str) else zip(column, value, strict=True)
     whole = ",".join(starmap(_pair_name, pairs))
     if len(whole.encode()) <= _LONGEST_NAME:
         return whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -53,11 +54,23 @@ class Slices:
         columns.
     other : object
         The slice of the rows with any other value; None if there is no such row.
+    is_each : bool
+        Whether the slices are those of each of several columns; then `by_value` maps a pair of
+        column and value.
     """
 
     column: str | tuple[str, ...]
     by_value: dict[Value, Any]
     other: Any
+    is_each: bool = False
+
+    def pairs(self, value: Value) -> list[tuple[str, Value]]:
+        """List the columns of a slice, each with its value."""
+        if self.is_each:
+            return [value]
+        if isinstance(self.column, str):
+            return [(self.column, value)]
+        return list(zip(self.column, value, strict=True))
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the slices of the values, then the slice of the rest if there is one."""
@@ -67,8 +80,8 @@ class Slices:
 
     def computed(self) -> Slices:
         """Return the results of accumulators."""
-        return Slices(
-            column=self.column,
+        return attrs.evolve(
+            self,
             by_value={value: held.compute() for value, held in self.by_value.items()},
             other=None if self.other is None else self.other.compute(),
         )
@@ -100,6 +113,22 @@ class RowsByValue:
         self._sliced = Sliced(make(), self._arguments, values=values or (), max_values=limit)
         self._n_rows: Counter[Value] = Counter()
         self._number: int | None = None
+
+    @property
+    def n_values(self) -> int:
+        """How many values have been counted."""
+        return len(self._n_rows)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows have been counted."""
+        return self._n_rows.total()
+
+    def fork(self) -> RowsByValue:
+        """Try an update on a copy; afterwards, only one of the two may be updated."""
+        made = copy(self)
+        made._sliced, made._n_rows = self._sliced._fork(), self._n_rows.copy()
+        return made
 
     def update(self, batch: Mapping[str, Any]) -> None:
         """Count each row in the slice of its value, all or nothing."""

@@ -47,6 +47,8 @@ def check_windows(options: Options) -> None:
             raise UsageError(
                 f"{option_text(name)} cannot be used with --time, which counts complete queries."
             )
+    if options.by is not None and options.by.is_each:
+        raise UsageError("--time needs --by with the names of columns, without --each.")
     if options.top is not None:
         raise UsageError(
             "--top cannot be used with --time; name the values, as in --by COLUMN=A,B."
