@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
+_WORST_OF_EACH = 3
+
 
 @attrs.frozen
 class Arrangement:

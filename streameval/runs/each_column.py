@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from streameval.runs.counting import Plan
 
-__all__ = ["MAX_VALUES", "RowsByColumn", "rows_by_column"]
-
 MAX_VALUES = 100
 """How many values a column may have; those of more are left out."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from streameval.runs.counting import Plan
     from streameval.runs.sources import Row
 
-__all__ = ["every_column"]
-
 _USUAL = {
     *("y_true", "y_pred", "y_score", "y_prob", "sample_weight"),
     *("label", "target", "truth", "pred", "prediction", "score", "prob", "probability", "weight"),
