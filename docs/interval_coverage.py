@@ -1,12 +1,24 @@
-"""Simulate how often the 95% intervals cover the population's value; print the docs' table."""
+"""Simulate how often the 95% intervals cover the population's value; print the docs' tables.
+
+Run ``python docs/interval_coverage.py --write`` to put them into the page, on two cores in two
+minutes.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 
 import streameval as se
+
+PAGE = Path(__file__).parent / "explanation" / "intervals.md"
 
 SAMPLES = 1000
 METRICS = {
@@ -62,13 +74,121 @@ def coverage(shares: np.ndarray, n: int) -> list[float]:
     return (covered / defined).tolist()
 
 
-def table() -> str:
-    """Lay out the coverage of every metric in every population."""
-    lines = [f"| population | {' | '.join(METRICS)} |", "|---" * (len(METRICS) + 1) + "|"]
-    for name, (shares, n) in POPULATIONS.items():
-        lines.append(f"| {name} | {' | '.join(f'{c:.2f}' for c in coverage(shares, n))} |")
-    return "\n".join(lines)
+def of_decisions() -> str:
+    """Lay out the coverage of every metric of decisions in every population."""
+    found = {name: coverage(*population) for name, population in POPULATIONS.items()}
+    rows = [[name, *(f"{share:.2f}" for share in shares)] for name, shares in found.items()]
+    return laid_out(["population", *METRICS], rows)
+
+
+TIMES = 1500
+AREAS = (0.6, 0.86, 0.96, 0.99)
+SAMPLED = [
+    (prevalence, rows)
+    for prevalence, rows in itertools.product((0.01, 0.02, 0.3), (200, 500, 1000, 5000))
+    if prevalence * rows >= 5
+]
+STEP = 0.8  # of tied scores, which have about ten values
+
+Draw = tuple[str, float, float, int]
+
+
+def distance(area: float) -> float:
+    """Give the distance of two normal distributions with this area."""
+    return NormalDist().inv_cdf(area) * math.sqrt(2)
+
+
+def scores_of(
+    shape: str, labels: np.ndarray, area: float, random: np.random.Generator
+) -> np.ndarray:
+    """Draw scores: normal, exponential for both classes ("skewed"), or normal in steps ("tied")."""
+    if shape == "skewed":
+        return random.exponential(np.where(labels, area / (1 - area), 1.0))
+    scores = random.normal(labels * distance(area))
+    return scores if shape == "normal" else np.floor(scores / STEP)
+
+
+def true_area(shape: str, area: float) -> float:
+    """Give the area in the population, which ties change."""
+    if shape != "tied":
+        return area
+    edges = STEP * np.arange(-20, 30)
+    pos, neg = (
+        np.diff([NormalDist(mean).cdf(edge) for edge in edges]) for mean in (distance(area), 0.0)
+    )
+    return float((pos * (neg.cumsum() - neg / 2)).sum())
+
+
+def covers(
+    truth: float, sample: Callable[[np.random.Generator], tuple[float, float]], times: int = TIMES
+) -> str:
+    """Write how often the intervals of samples cover the truth, and how wide they are."""
+    random = np.random.default_rng(0)
+    ends = np.array([sample(random) for _ in range(times)])
+    share = np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
+    return f"{share:.3f}, {np.mean(ends[:, 1] - ends[:, 0]):.3f}"
+
+
+def labels_of(prevalence: float, rows: int, random: np.random.Generator) -> np.ndarray:
+    """Draw labels, again if a class is absent: then there is no area."""
+    while True:
+        labels = random.random(rows) < prevalence
+        if 0 < labels.sum() < rows:
+            return labels
+
+
+def area_covers(draw: Draw) -> str:
+    """Simulate the interval of ROC AUC."""
+    shape, area, prevalence, rows = draw
+
+    def sample(random: np.random.Generator) -> tuple[float, float]:
+        labels = labels_of(prevalence, rows, random)
+        acc = se.PRCurveSketch(scores="real")
+        acc.update(labels, scores_of(shape, labels, area, random))
+        return acc.compute().confidence("roc_auc")
+
+    return covers(true_area(shape, area), sample)
+
+
+def of_areas() -> str:
+    """Lay out the coverage and the mean width of the interval of ROC AUC."""
+    keys = list(itertools.product(("normal", "skewed", "tied"), SAMPLED))
+    draws = [(shape, area, *sampled) for shape, sampled in keys for area in AREAS]
+    cells = iter(simulated(area_covers, draws))
+    rows = [
+        [shape, f"{rows:,}", f"{prevalence:g}", *itertools.islice(cells, len(AREAS))]
+        for shape, (prevalence, rows) in keys
+    ]
+    return laid_out(["scores", "rows", "prevalence", *(f"AUC {area}" for area in AREAS)], rows)
+
+
+def simulated(simulate: Callable[[Draw], str], draws: Iterable[Draw]) -> list[str]:
+    """Simulate on all cores, in order."""
+    with ProcessPoolExecutor() as pool:
+        return list(pool.map(simulate, draws))
+
+
+def laid_out(head: list[str], rows: list[list[str]]) -> str:
+    """Lay out a table for the page."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace(" --- ", "---")
+
+
+TABLES = {"decisions": of_decisions, "areas": of_areas}
+
+
+def main() -> None:
+    """Print the tables, or put them into the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, make in TABLES.items():
+        found = make()
+        print(found, end="\n\n")
+        before, start, rest = text.partition(f"<!-- coverage of {name} -->\n")
+        _, end, after = rest.partition(f"\n<!-- end of coverage of {name} -->")
+        text = f"{before}{start}{found}{end}{after}"
+    if sys.argv[1:] == ["--write"]:
+        PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    print(table())
+    main()

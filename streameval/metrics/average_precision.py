@@ -20,7 +20,7 @@ from streameval.exact.log import log1p
 from streameval.metrics import curves
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.curves import best_from
-from streameval.metrics.intervals import UNDEFINED, hull, on_logit_scale
+from streameval.metrics.intervals import hull, wilson
 from streameval.metrics.points import CellTable
 
 Floats = npt.NDArray[np.float64]
@@ -83,23 +83,15 @@ def average_precision(table: CellTable) -> Bounded:
 
 
 def average_precision_confidence(table: CellTable, z: float) -> tuple[float, float]:
-    """Compute the interval of `z` deviations on the logit scale.
+    """Compute the interval of `z` deviations; nan without a positive.
 
-    Boyd, Eng and Page, Area under the precision-recall curve: point estimates and confidence
-    intervals (2013): the deviation of the logit is 1 / sqrt(n_pos v (1 - v)). nan for 0 and 1, and
-    with fewer than two positives. If cells hold several scores, it covers the intervals of both
-    bounds.
+    As if the value were a proportion of the positives (Boyd, Eng and Page, Area under the
+    precision-recall curve: point estimates and confidence intervals, 2013), with Wilson's interval,
+    which exists at 0 and 1. It counts two positives less, since the value of few positives is too
+    high on average. If cells hold several scores, it covers the intervals of both bounds.
     """
     value, n_pos = average_precision(table), table.estimate.n_pos
-    if n_pos < 2:
-        return UNDEFINED
-    return hull([_logit_interval(end, n_pos, z) for end in (value.low, value.high)])
-
-
-def _logit_interval(value: float, draws: float, z: float) -> tuple[float, float]:
-    if not 0.0 < value < 1.0:
-        return UNDEFINED
-    return on_logit_scale(value, 1.0 / math.sqrt(draws * value * (1.0 - value)), z)
+    return hull([wilson(end, max(n_pos - 2.0, 1.0), z) for end in (value.low, value.high)])
 
 
 def pr_auc(table: CellTable) -> Bounded:

@@ -67,7 +67,8 @@ class Change:
         The latter is the method of variance estimates recovery: each end combines the distances
         to the relevant ends of both intervals (Newcombe, "Interval estimation for the
         difference between independent proportions", 1998; Zou and Donner, "Construction of
-        confidence limits about effect measures", 2008). None if either has no interval.
+        confidence limits about effect measures", 2008). It starts at the certified bounds of the
+        difference, which no sample moves. None if either has no interval.
         """
         a, b = self.before, self.after
         if self.samples == "paired":
@@ -75,6 +76,8 @@ class Change:
         if a.sampling is None or b.sampling is None:
             return None
         (a_low, a_high), (b_low, b_high) = a.sampling, b.sampling
-        down = math.hypot(b.value - b_low, a_high - a.value)
-        up = math.hypot(b_high - b.value, a.value - a_low)
-        return self.difference - down, self.difference + up
+        (a_first, a_last), (b_first, b_last) = a.certified, b.certified
+        low, high = self.bounds
+        down = math.hypot(b_first - b_low, a_high - a_last)
+        up = math.hypot(b_high - b_last, a_first - a_low)
+        return low - down, high + up

@@ -103,13 +103,6 @@ def hull(intervals: Sequence[Interval]) -> Interval:
     return UNDEFINED if any(map(math.isnan, lows)) else (min(lows), max(highs))
 
 
-def on_logit_scale(value: float, deviation: float, z: float) -> Interval:
-    """Compute an interval of `z` deviations of the logit of a number above 0 and below 1."""
-    middle, reach = math.log(value / (1.0 - value)), z * deviation
-    low, high = (0.5 + 0.5 * math.tanh(end / 2.0) for end in (middle - reach, middle + reach))
-    return min(low, value), max(high, value)
-
-
 def combined(distances: Floats, *, independent: bool) -> float:
     """Combine the distances to the limits of several terms into the distance for their sum.
 

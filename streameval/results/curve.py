@@ -617,8 +617,8 @@ class Curve(CalledMetrics):
         Parameters
         ----------
         name : str
-            ``"roc_auc"`` (DeLong's variance on the logit scale), ``"average_precision"`` (Boyd,
-            on the logit scale), ``"precision_at"`` or ``"recall_at"`` (Wilson).
+            ``"roc_auc"`` (Wilson's, with DeLong's variance and more with few examples of a class),
+            ``"average_precision"``, ``"precision_at"`` or ``"recall_at"`` (Wilson's).
         *args
             The arguments of the metric, as in ``confidence("recall_at", 0.5)``.
         level : float
@@ -627,8 +627,7 @@ class Curve(CalledMetrics):
         Returns
         -------
         (low, high)
-            nan if the interval does not exist: for an AUC of 0 or 1, or with fewer than two
-            examples of a class.
+            nan where the metric is undefined, or no example scores at least the threshold.
 
         Raises
         ------

@@ -20,8 +20,8 @@ from streameval.results.curve_arguments import threshold_value
 if TYPE_CHECKING:
     from streameval.results.curve import Curve
 
-_NO_INTERVAL = "an AUC of 0 or 1, a class of fewer than two and fractional weights have none"
-_NO_AREA_INTERVAL = "an area of 0 or 1, fewer than two positives and fractional weights have none"
+_NO_INTERVAL = "fractional weights have none"
+_NO_PRECISION = "a threshold that none reach and fractional weights have none"
 
 
 def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
@@ -129,7 +129,7 @@ CURVE_METRICS = Table(
         help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
         formula=r"\sum_i (R_i - R_{i-1}) P_i",
         sampling=average_precision_confidence,
-        why_none=_NO_AREA_INTERVAL,
+        why_none=_NO_INTERVAL,
         oracle="scikit-learn, average_precision_score",
         headline=2,
     ),
@@ -266,7 +266,7 @@ CURVE_METRICS = Table(
         arguments=("threshold",),
         sampling=_precision_confidence,
         evidence=_draws_of_precision,
-        why_none=_NO_INTERVAL,
+        why_none=_NO_PRECISION,
         oracle="the definition, at the threshold",
     ),
     _metric(

@@ -230,11 +230,11 @@ def test_diff_gives_the_numbers_of_python(call, save):
         other.roc_auc.high - one.roc_auc.low,
     ]
     (la, ua), (lb, ub) = (result.confidence("roc_auc", level=0.9) for result in (one, other))
-    down = math.sqrt((other.roc_auc - lb) ** 2 + (ua - one.roc_auc) ** 2)
-    up = math.sqrt((ub - other.roc_auc) ** 2 + (one.roc_auc - la) ** 2)
-    assert entry["interval"] == pytest.approx(
-        [entry["difference"] - down, entry["difference"] + up], rel=1e-12
-    )
+    down = math.sqrt((other.roc_auc.low - lb) ** 2 + (ua - one.roc_auc.high) ** 2)
+    up = math.sqrt((ub - other.roc_auc.high) ** 2 + (one.roc_auc.low - la) ** 2)
+    low, high = entry["bounds"]
+    assert low < high
+    assert entry["interval"] == pytest.approx([low - down, high + up], rel=1e-12)
     assert "interval" not in done["metrics"]["ks"]
 
 

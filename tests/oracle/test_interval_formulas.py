@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import rankdata
 
 import streameval as se
 
@@ -162,3 +164,30 @@ def test_intervals_of_a_thousand_classes_take_no_cubic_time() -> None:
     result = se.ConfusionAccumulator(1000).update(labels, labels).compute()
     low, high = result.confidence("recall", average=None)
     assert low.shape == high.shape == (1000,)
+
+
+def area_and_variance(truth: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
+    """Give the area and DeLong's variance from mid-ranks (Sun and Xu, 2014)."""
+    n_pos, n_neg = truth.sum(), (~truth).sum()
+    ranks = rankdata(scores)
+    above = (ranks[truth] - rankdata(scores[truth])) / n_neg
+    below = 1 - (ranks[~truth] - rankdata(scores[~truth])) / n_pos
+    return above.mean(), above.var(ddof=1) / n_pos + below.var(ddof=1) / n_neg
+
+
+@pytest.mark.parametrize(("n_pos", "n_neg"), [(2, 3), (5, 200), (10, 990), (60, 40), (900, 800)])
+@pytest.mark.parametrize("digits", [0, 1, 12])
+def test_limits_of_an_area_solve_the_score_equation(n_pos: int, n_neg: int, digits: int) -> None:
+    truth = np.arange(n_pos + n_neg) < n_pos
+    scores = np.random.default_rng(n_pos).normal(1.5 * truth).round(digits)
+    area, delong = area_and_variance(truth, scores)
+    random_ranks = (n_pos + n_neg + 1) / 12 / n_pos / n_neg
+    spread = area * (1 - area)
+    added = random_ranks * 4 * spread / (1 + 2 * min(n_pos, n_neg) * spread)
+
+    def score(limit: float) -> float:
+        return (limit - area) ** 2 - Z**2 * (delong + added) * limit * (1 - limit) / spread
+
+    result = se.PRCurveSketch(scores="real").update(truth, scores).compute()
+    limits = brentq(score, 0, area, xtol=1e-14), brentq(score, area, 1, xtol=1e-14)
+    assert result.confidence("roc_auc") == pytest.approx(limits, rel=1e-9, abs=1e-12)

@@ -128,7 +128,7 @@ def test_report_shows_the_sampling_interval(level: float, text: str) -> None:
     assert first.split() == ["roc_auc", "0.750000", f"[{low:.6f},", f"{high:.6f}]"]
 
 
-@pytest.mark.parametrize("name", ["weighted_curve", "named_curve", "empty_curve"])
+@pytest.mark.parametrize("name", ["weighted_curve", "empty_curve"])
 def test_report_has_no_sampling_interval_where_there_is_none(name: str) -> None:
     assert "%" not in EVERY[name]().compute().report()
 

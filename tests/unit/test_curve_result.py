@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -418,9 +419,19 @@ def raw_variance(truth: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
     )
 
 
-def logit_interval(auc: float, variance: float, z: float) -> tuple[float, float]:
-    middle, reach = math.log(auc / (1 - auc)), z * math.sqrt(variance) / (auc * (1 - auc))
-    return 1 / (1 + math.exp(reach - middle)), 1 / (1 + math.exp(-reach - middle))
+def area_interval(truth: np.ndarray, scores: np.ndarray, z: float) -> tuple[float, float]:
+    """Find the areas whose distance is `z` deviations, for the variance of as many draws."""
+    auc, variance = raw_variance(truth, scores)
+    n_pos, n_neg = np.count_nonzero(truth == 1), np.count_nonzero(truth == 0)
+    at_random = (n_pos + n_neg + 1) / (12 * n_pos * n_neg)
+    spread = auc * (1 - auc)
+    share = 4 * at_random / (1 + 2 * min(n_pos, n_neg) * spread)
+    if spread:
+        share += variance / spread
+    # (t - auc)**2 = z**2 share t (1 - t)
+    ends = np.roots([1 + z**2 * share, -2 * auc - z**2 * share, auc**2])
+    low, high = sorted(ends.real.tolist())
+    return low, high
 
 
 @pytest.mark.parametrize(("level", "z"), [(0.95, 1.959963984540054), (0.5, 0.6744897501960817)])
@@ -432,12 +443,8 @@ def test_interval_of_roc_auc_is_that_of_all_pairs(values: int, level: float, z: 
         truth = random.integers(0, 2, size)
         truth[:4] = [0, 0, 1, 1]
         scores = np.clip(random.integers(0, values, size) + truth * values // 4, 0, None) / values
-        auc, variance = raw_variance(truth, scores)
-        low, high = curve(truth, scores, scores="real").confidence("roc_auc", level=level)
-        if 0 < auc < 1:
-            assert (low, high) == pytest.approx(logit_interval(auc, variance, z), rel=1e-9)
-        else:
-            assert math.isnan(low)
+        found = curve(truth, scores, scores="real").confidence("roc_auc", level=level)
+        assert found == pytest.approx(area_interval(truth, scores, z), rel=1e-9, abs=1e-9)
 
 
 def test_interval_takes_whole_weights_as_repeats() -> None:
@@ -451,20 +458,35 @@ def test_interval_takes_whole_weights_as_repeats() -> None:
 
 @pytest.mark.parametrize(
     ("truth", "scores"),
-    [
-        ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]),
-        ([1, 1, 0, 0], [0.1, 0.2, 0.8, 0.9]),
-        ([0, 1, 1], [0.1, 0.05, 0.9]),
-        ([0, 0, 1], [0.1, 0.2, 0.15]),
-        ([0, 0], [0.1, 0.2]),
-        ([], []),
-    ],
-    ids=["1", "0", "one negative", "one positive", "one class", "nothing"],
+    [([0, 0], [0.1, 0.2]), ([], [])],
+    ids=["one class", "nothing"],
 )
 def test_interval_of_roc_auc_is_nan_when_it_is(truth: list[int], scores: list[float]) -> None:
     low, high = curve(truth, scores).confidence("roc_auc")
     assert math.isnan(low)
     assert math.isnan(high)
+
+
+@pytest.mark.parametrize("n_pos", [2, 10, 1000])
+def test_interval_of_a_perfect_order_reaches_as_far_as_few_examples_allow(n_pos: int) -> None:
+    truth = np.repeat([0, 1], [500, n_pos])
+    low, high = curve(truth, truth.astype(float)).confidence("roc_auc")
+    share = 1.959963984540054**2 * (500 + n_pos + 1) / (3 * 500 * n_pos)
+    assert (low, high) == (pytest.approx(1 / (1 + share), rel=1e-9), 1.0)
+    reverse = curve(truth, 1.0 - truth).confidence("roc_auc")
+    assert reverse == (0.0, pytest.approx(1 - low, rel=1e-9))
+
+
+@pytest.mark.parametrize(
+    ("truth", "scores"),
+    [([0, 1, 1], [0.1, 0.05, 0.9]), ([0, 0, 1], [0.1, 0.2, 0.15]), ([0, 1], [0.1, 0.2])],
+    ids=["one negative", "one positive", "one of each"],
+)
+def test_interval_of_one_example_of_a_class_is_that_of_one_draw(
+    truth: list[int], scores: list[float]
+) -> None:
+    found = curve(truth, scores)
+    assert found.confidence("roc_auc") == pytest.approx(wilson(found.roc_auc, 1), rel=1e-12)
 
 
 def test_area_is_computed_once_for_the_value_and_its_interval(
@@ -483,9 +505,15 @@ def test_area_is_computed_once_for_the_value_and_its_interval(
     assert len(asked) == 1
 
 
-def test_interval_of_a_sure_score_has_no_width() -> None:
-    found = curve([0, 0, 1, 1], [0.5] * 4)
-    assert found.confidence("roc_auc") == (0.5, 0.5)
+def test_interval_of_a_constant_score_narrows_with_the_examples() -> None:
+    widths = []
+    for size in (2, 10, 1000):
+        low, high = curve([0, 1] * size, [0.5] * 2 * size).confidence("roc_auc")
+        assert low == pytest.approx(1 - high)
+        widths.append(high - low)
+    assert widths[0] > 0.6
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] < 0.01
 
 
 @pytest.mark.parametrize("call", [("roc_auc",), ("precision_at", 0.5), ("recall_at", 0.5)])
@@ -543,21 +571,23 @@ def test_interval_of_a_coarse_curve_is_that_of_its_extreme_data() -> None:
     for worst in (True, False):
         moved = [0.75 if (label == 0) == worst else 0.5 for label in truth[3:]]
         at = np.array([*scores[:3], *moved])
-        ends.append(logit_interval(*raw_variance(np.array(truth), at), 1.959963984540054))
+        ends.append(area_interval(np.array(truth), at, 1.959963984540054))
     expected = min(low for low, _ in ends), max(high for _, high in ends)
     assert found.confidence("roc_auc") == pytest.approx(expected, rel=1e-12)
 
 
-def test_interval_of_a_coarse_curve_is_nan_when_an_end_has_none() -> None:
+def test_interval_of_a_coarse_curve_covers_a_perfect_and_a_reverse_order() -> None:
     found = curve([0, 0, 1, 1], [0.5, 0.625, 0.5625, 0.6875], budget=1)
     assert (found.roc_auc.low, found.roc_auc.high) == (0, 1)
-    assert all(map(math.isnan, found.confidence("roc_auc")))
+    assert found.confidence("roc_auc") == (0, 1)
 
 
-def test_interval_of_a_coarse_curve_is_nan_when_only_its_upper_end_has_none() -> None:
+def test_interval_of_a_coarse_curve_covers_a_perfect_order() -> None:
     found = curve([0, 0, 1, 1], [0.125, 0.5, 0.625, 0.75], budget=2)
     assert (found.roc_auc.low, found.roc_auc.high) == pytest.approx((0.5, 1), rel=1e-11)
-    assert all(map(math.isnan, found.confidence("roc_auc")))
+    low, high = found.confidence("roc_auc")
+    assert 0 < low < 0.2
+    assert high == 1
 
 
 def test_interval_of_roc_auc_covers_the_truth_as_often_as_it_says() -> None:
@@ -569,6 +599,51 @@ def test_interval_of_roc_auc_covers_the_truth_as_often_as_it_says() -> None:
         low, high = curve(labels, scores, scores="real").confidence("roc_auc", level=0.9)
         covered += low <= truth_auc <= high
     assert 0.86 <= covered / times <= 0.94
+
+
+@pytest.mark.parametrize(
+    ("n_pos", "n_neg", "auc", "is_skewed"),
+    [
+        (10, 990, 0.961, False),
+        (10, 490, 0.856, False),
+        (60, 140, 0.993, False),
+        (10, 490, 0.96, True),
+    ],
+    ids=["0.961 of 10", "0.856 of 10", "0.993 of 60", "skewed"],
+)
+def test_interval_of_roc_auc_covers_the_truth_with_few_positives(
+    n_pos: int, n_neg: int, auc: float, is_skewed: bool
+) -> None:
+    random, covered, times = np.random.default_rng(6), 0, 300
+    labels = np.repeat([0, 1], [n_neg, n_pos])
+    for _ in range(times):
+        if is_skewed:
+            scores = random.exponential(np.where(labels, auc / (1 - auc), 1.0))
+        else:
+            scores = random.normal(labels * NormalDist().inv_cdf(auc) * math.sqrt(2))
+        low, high = curve(labels, scores, scores="real").confidence("roc_auc")
+        covered += low <= auc <= high
+    assert covered / times >= 0.93
+
+
+@given(
+    truth=st.lists(st.booleans(), min_size=1, max_size=40).filter(lambda rows: len({*rows}) == 2),
+    data=st.data(),
+)
+def test_interval_of_roc_auc_is_within_0_and_1_and_holds_the_bounds_at_every_level(
+    truth: list[bool], data: st.DataObject
+) -> None:
+    size = len(truth)
+    scores = data.draw(
+        st.lists(st.sampled_from(np.linspace(0, 1, 17)), min_size=size, max_size=size)
+    )
+    found = curve(truth, scores, budget=data.draw(st.sampled_from([1, 3, 64])))
+    ends = [found.confidence("roc_auc", level=level) for level in (0, 0.5, 0.95, 0.999)]
+    lows, highs = zip(*ends, strict=True)
+    assert [*lows] == sorted(lows, reverse=True)
+    assert [*highs] == sorted(highs)
+    assert 0 <= lows[-1] <= lows[0] <= found.roc_auc.low + 1e-12
+    assert found.roc_auc.high - 1e-12 <= highs[0] <= highs[-1] <= 1
 
 
 def test_repr_is_one_line() -> None:

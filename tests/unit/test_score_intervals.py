@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit
 
 import streameval as se
 
@@ -57,19 +57,24 @@ def coverage(population: str, samples: int) -> dict[str, float]:
 def test_interval_of_average_precision_is_that_of_its_source() -> None:
     truth, score, _ = drawn("even", 100, np.random.default_rng(1))
     curve = average_precision((truth, score))
-    value, n_pos = curve.average_precision, truth.sum()
-    deviation = 1 / math.sqrt(n_pos * value * (1 - value))
-    expected = expit(logit(value) + np.array([-1, 1]) * 1.6448536269514722 * deviation)
+    value, draws = curve.average_precision, truth.sum() - 2
+    # (t - value)**2 = z**2 t (1 - t) / draws
+    share = 1.6448536269514722**2 / draws
+    expected = sorted(np.roots([1 + share, -2 * value - share, value**2]))
     found = curve.confidence("average_precision", level=0.9)
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert found == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "truth", [[0, 0], [0, 1, 0], [0, 0, 1, 1]], ids=["no positive", "one positive", "perfect"]
-)
-def test_average_precision_without_a_variance_has_no_interval(truth: list[int]) -> None:
-    curve = average_precision((truth, np.linspace(0.1, 0.9, len(truth))))
+def test_average_precision_without_a_positive_has_no_interval() -> None:
+    curve = average_precision(([0, 0], [0.1, 0.9]))
     assert all(map(math.isnan, curve.confidence("average_precision")))
+
+
+@pytest.mark.parametrize(("truth", "draws"), [([0, 1], 1), ([0, 0, 1, 1], 1), ([0] + [1] * 9, 7)])
+def test_perfect_average_precision_has_an_interval(truth: list[int], draws: int) -> None:
+    curve = average_precision((truth, np.linspace(0.1, 0.9, len(truth))))
+    low, high = curve.confidence("average_precision")
+    assert (low, high) == (pytest.approx(1 / (1 + 1.959963984540054**2 / draws)), 1.0)
 
 
 def test_interval_of_average_precision_covers_those_of_both_bounds() -> None:
