@@ -75,6 +75,10 @@ def test_width_of_pooled_counts_is_that_of_the_derivatives(name: str, unseen: in
     padded = np.pad(MATRIX, (0, unseen))
     variance = (MATRIX * gradient(of_matrix, MATRIX, name, average="micro") ** 2).sum()
     width = half_width(of_matrix(padded), name, average="micro")
+    if name == "selection_rate":  # each row selects one class: a constant, which rounding widens
+        assert variance == pytest.approx(0.0, abs=1e-20)
+        assert width < 1e-4
+        return
     assert width == pytest.approx(Z * np.sqrt(variance), rel=1e-3)
 
 
