@@ -263,8 +263,8 @@ def metric(text: str) -> MetricName:
 def by(text: str) -> By:
     """Read a column, optionally with some of its values.
 
-    >>> by("country"), by("country=DE,FR")
-    (By(column='country', values=None), By(column='country', values=('DE', 'FR')))
+    >>> by("country").values, by("country=DE,FR").values
+    (None, ('DE', 'FR'))
     """
     column, sign, values = text.partition("=")
     if not sign:
