@@ -20,6 +20,9 @@ for name, examples in EXAMPLES.items():
     )
 settings.load_profile("dev")
 
+TESTS = Path(__file__).parent
+UNCOVERED = ("docs", "oracle")
+
 MEMORY = Path("/dev/shm")
 is_usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK | os.X_OK)
 if is_usable and shutil.disk_usage(MEMORY).free >= 4 * 2**30:
@@ -40,6 +43,14 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_collection() -> None:
     """Do not search for garbage: there is hardly any, and it takes a third of the time."""
     gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are deselected by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark documents and the parity with other libraries: neither has to cover a branch."""
+    for item in items:
+        if TESTS not in item.path.parents or item.path.relative_to(TESTS).parts[0] in UNCOVERED:
+            item.add_marker(pytest.mark.uncovered)
 
 
 def pytest_collection_finish() -> None:

@@ -562,6 +562,7 @@ def test_note_says_that_the_top_values_may_be_others(call, write, small_buffers,
     assert "`id` has so many values that others may be more frequent than those shown" in done.err
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_buffers")
 def test_memory_does_not_grow_with_the_file_or_the_number_of_values(folder):

@@ -130,6 +130,7 @@ def test_help_of_every_command_has_examples(command: str) -> None:
     assert any(re.search(rf"\b{command}\b", line) for line in shown), "add an example"
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_example_of_help_works(example: str, tmp_path: Path) -> None:

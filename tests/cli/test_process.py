@@ -340,6 +340,7 @@ def test_script_ends_at_once_on_a_second_signal():
     assert subprocess.run([sys.executable, "-c", body], check=False).returncode == -signal.SIGTERM
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_buffers")
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.jsonl.gz"])

@@ -375,6 +375,7 @@ def test_ranking_states_of_other_measures_are_not_merged(call, lists):
 MANY = ",".join(f"P_{k}" for k in range(1, 61))
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_buffers")
 def test_memory_does_not_grow_with_the_run(folder):
@@ -392,6 +393,7 @@ def test_memory_does_not_grow_with_the_run(folder):
     assert peaks[1] - peaks[0] < 400_000
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_buffers")
 def test_memory_does_not_grow_with_the_values_of_queries(folder, monkeypatch):

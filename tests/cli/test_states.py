@@ -34,6 +34,7 @@ def test_merge_adds_every_state(call, save):
     assert se.load("sum.state") == se.ConfusionAccumulator().update([1] * 5, [0, 1, 0, 1, 0])
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 def test_merge_of_many_files_takes_the_memory_of_a_few(folder):
     random = np.random.default_rng(0)

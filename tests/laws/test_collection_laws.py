@@ -121,6 +121,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("read", READERS)
 def test_a_reader_never_sees_members_out_of_step(read: str) -> None:
     names = ["cm", "curve", "gauc", "cal", "fit"]

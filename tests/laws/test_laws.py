@@ -213,6 +213,7 @@ def test_merge_names_the_field_when_one_field_differs(name: str, field: str) -> 
     assert one != other
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(LARGE))
 @pytest.mark.usefixtures("long_blocks")

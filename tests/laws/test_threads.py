@@ -31,6 +31,7 @@ def test_one_accumulator_per_thread_merges_to_one_answer(name: str) -> None:
     assert se.merge(parts).to_bytes() == case.of().to_bytes()
 
 
+@pytest.mark.uncovered
 @every
 @pytest.mark.usefixtures("long_blocks")
 def test_a_reader_never_sees_a_torn_state(name: str) -> None:

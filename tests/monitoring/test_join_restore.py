@@ -101,6 +101,7 @@ def test_restore_refuses_another_dtype() -> None:
         Join.restore(np.dtype([("score", "f8")]), OPTIONS, *written())
 
 
+@pytest.mark.uncovered
 def test_every_flipped_bit_and_every_cut_of_a_blob_is_refused() -> None:
     state, runs, dead = written()
     for blobs in (runs, dead):

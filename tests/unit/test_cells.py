@@ -39,18 +39,24 @@ def slow_level(rows: list[Row], budget: int) -> int:
     return next(level for level in range(65) if len(slow_cells(rows, level)) <= budget)
 
 
+def groups_of(cells: Cells) -> Any:
+    return np.zeros(len(cells), dtype=int) if cells.group is None else cells.group
+
+
 def listed(cells: Cells) -> list[tuple[int, int, int, Fraction, Fraction]]:
-    group = np.zeros(len(cells), dtype=int) if cells.group is None else cells.group
+    group = groups_of(cells).tolist()
     pos, neg = (
         [Fraction(units) * part.unit for units in part.units()] for part in (cells.pos, cells.neg)
     )
-    return list(zip(group.tolist(), cells.lo.tolist(), cells.hi.tolist(), pos, neg, strict=True))
+    return list(zip(group, cells.lo.tolist(), cells.hi.tolist(), pos, neg, strict=True))
 
 
 def is_same(one: Cells, other: Cells) -> bool:
     """Tell whether cells are equal to the bit, fractions or none included."""
     assert one.lo.dtype == other.lo.dtype == one.hi.dtype == other.hi.dtype == np.uint64
-    return listed(one) == listed(other) and one.pos == other.pos and one.neg == other.neg
+    keys = (groups_of, lambda cells: cells.lo, lambda cells: cells.hi)
+    has_same_keys = all(np.array_equal(key(one), key(other)) for key in keys)
+    return has_same_keys and one.pos == other.pos and one.neg == other.neg
 
 
 def columns(rows: list[Row]) -> tuple[Any, Any, FixedPoint]:

@@ -143,6 +143,7 @@ def test_label_of_surrogates_is_refused_because_json_would_join_them(label: str)
         se.ConfusionAccumulator("auto").update([label], [label])
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @every_state
 @readers
@@ -473,6 +474,7 @@ def test_a_description_of_the_other_version_is_refused(name: str) -> None:
             se.from_bytes(mixed)
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @every_state
 def test_a_flipped_bit_with_a_right_checksum_is_refused_or_another_state(name: str) -> None:

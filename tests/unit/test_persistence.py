@@ -326,6 +326,7 @@ for _ in range(kills):
 """Saves that end at a call or a return, drawn from those of two saves, or at a byte of a file."""
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 def test_killed_saves_leave_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     path, random = tmp_path / "state.se", np.random.default_rng(0)

@@ -249,6 +249,7 @@ def test_an_accumulator_loads_no_other_one(name: str) -> None:
     assert loaded < own(everything())
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 def test_each_public_name_is_there_after_an_import_alone() -> None:
     """Each is asked for in a process that has loaded nothing of the package but its root."""
