@@ -301,6 +301,7 @@ def test_flood_of_clients_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
 REQUEST = b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent", [b"", b"GET /", REQUEST % b"/large"], ids=["nothing", "a part", "all, reading nothing"]
 )
