@@ -11,8 +11,6 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
-import attrs
-
 from streameval.cli.arguments import argument_parser
 from streameval.cli.errors import (
     BAD_DATA,
@@ -23,7 +21,7 @@ from streameval.cli.errors import (
     Terminated,
     exit_code,
 )
-from streameval.cli.options import By, Options, Reporting, option_words
+from streameval.cli.options import Options, Reporting, option_words, taken
 from streameval.cli.outcome import Outcome
 from streameval.cli.terminal import Note, line_of, put
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
@@ -79,10 +77,8 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
 
         return watch(quiet=quiet, **arguments)
     if command in ("eval", "show"):
-        names = {field.name for field in attrs.fields(Reporting)} & arguments.keys()
-        given = {name: arguments.pop(name) for name in names}
         has_measures = bool(arguments.get("measures"))
-        reporting = Reporting(quiet=quiet, has_measures=has_measures, **given)
+        reporting = Reporting(quiet=quiet, has_measures=has_measures, **taken(arguments, Reporting))
         outcome = _evaluated(command, reporting, **arguments)
     else:
         outcome = _command(command)(**arguments)
@@ -97,8 +93,7 @@ def _evaluated(command: str, reporting: Reporting, **arguments: Any) -> Outcome:
         return show(arguments["states"], reporting)
     from streameval.cli.eval import evaluate
 
-    by = By.every(arguments.pop("by"), each=arguments.pop("each"))
-    return evaluate(Options(reporting=reporting, by=by, **arguments))
+    return evaluate(Options.of(reporting, **arguments))
 
 
 def _command(name: str) -> Callable[..., Outcome]:

@@ -7,25 +7,121 @@ import math
 import re
 from argparse import ArgumentTypeError
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import attrs
 
 from streameval.cli.errors import UsageError
-from streameval.cli.options import By, NamedTexts
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.durations import duration_text, read_duration, read_offset
-from streameval.io import Condition, integer_or_text
+from streameval.io import Condition, Texts, integer_or_text
 from streameval.io.row_filters import RELATIONS
 from streameval.results.names import MetricName, parse_metric
 from streameval.runs.counting import Share
 
 if TYPE_CHECKING:
-    from streameval.cli.options import Classes
+    from collections.abc import Iterable, Sequence
 
 # The first relation separates the column from the value.
 _CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re.DOTALL)
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,30})?)%")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+")
 _COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # not inside brackets
+
+
+class NamedTexts(tuple[str, ...]):
+    """Labels as they were typed, each with its display name.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names.
+    """
+
+    names: tuple[str, ...]
+
+    def __new__(cls, pairs: Iterable[tuple[str, str]]) -> Self:
+        """Split the pairs into labels and names."""
+        labels, names = zip(*pairs, strict=True)
+        made = super().__new__(cls, labels)
+        made.names = names
+        return made
+
+
+EVERY = "*"
+"""Stands for every column in `--by`."""
+
+# The number of classes, their labels as they were typed, or "auto" for the observed labels.
+Classes = int | tuple[str, ...] | Literal["auto"]
+
+
+@attrs.frozen
+class By:
+    """The column, or columns, whose values are evaluated one by one.
+
+    Parameters
+    ----------
+    column : str or tuple of str
+        Its name, or their names.
+    values : tuple of str or of tuple of str, optional
+        The values, tuples for several columns; None if the rows decide which.
+    is_each : bool
+        Whether the columns are compared one at a time, instead of their combinations; "*" stands
+        for every column then.
+    """
+
+    column: str | tuple[str, ...]
+    values: tuple[Any, ...] | None = None
+    is_each: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns as a tuple, even of one column."""
+        return (self.column,) if isinstance(self.column, str) else self.column
+
+    def canonical(self) -> tuple[Any, ...]:
+        """Write the named values in the form that values of files have."""
+        values, texts = self.values or (), Texts()
+        if isinstance(self.column, str):
+            return tuple(texts.from_text(values))
+        return tuple(tuple(texts.from_text(value)) for value in values)
+
+    @classmethod
+    def every(cls, parts: Sequence[By], *, each: bool | None = None) -> By | None:
+        """Combine the columns: every value of one with every value of the others.
+
+        With `each`, or if "*" stands for every column, they stay apart.
+
+        Raises
+        ------
+        UsageError
+            If a column comes twice, or some columns have values and others none; or if columns that
+            stay apart have values.
+        """
+        columns = tuple(column for part in parts for column in part.columns)
+        if len(set(columns)) < len(columns):
+            raise UsageError("--by was given twice for one column.")
+        if each or EVERY in columns:
+            return cls._each(parts, columns)
+        if len(parts) < 2:
+            return next(iter(parts), None)
+        lists = [part.values for part in parts if part.values is not None]
+        if len(lists) not in (0, len(parts)):
+            raise UsageError(
+                "--by names values of every column or of none; --where COLUMN=A,B,C picks rows."
+            )
+        return cls(columns, tuple(product(*lists)) if lists else None)
+
+    @classmethod
+    def _each(cls, parts: Sequence[By], columns: tuple[str, ...]) -> By:
+        if not parts:
+            raise UsageError("--each needs --by.")
+        if any(part.values is not None for part in parts):
+            raise UsageError("--by cannot name values where columns are compared one at a time.")
+        if len(columns) > 1 and EVERY in columns:
+            raise UsageError("--by '*' is every column; it cannot be used with another --by.")
+        return cls(columns, is_each=True)
 
 
 def width(text: str) -> str | int:

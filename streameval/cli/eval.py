@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
 
+from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import UsageError
 from streameval.cli.evidence_text import evidence_of
-from streameval.cli.options import EVERY, option_text, option_words
+from streameval.cli.options import option_text, option_words
 from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.progress import Progress
 from streameval.cli.slice_gates import check_gates
@@ -54,7 +55,8 @@ from streameval.runs.workers import count_all
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from streameval.cli.options import By, Options, Reporting
+    from streameval.cli.argument_values import By
+    from streameval.cli.options import Options, Reporting
     from streameval.cli.window_text import Windows
     from streameval.io import Block
     from streameval.runs.counting import Plan

@@ -1,20 +1,28 @@
-"""The options of `streameval eval`, as values."""
+"""The options of `streameval eval`, `watch` and `show`, each declared once.
+
+The parser, `--help`, the checks of tasks and the names in messages read these declarations.
+"""
 
 from __future__ import annotations
 
 import shlex
-from itertools import product
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import attrs
+from attrs.converters import optional
 
-from streameval.cli.errors import UsageError
-from streameval.io import RowFilter, Texts
+from streameval.cli import argument_values as values
+from streameval.cli.argument_values import By
+from streameval.cli.gates import parse_gate, parse_limit
+from streameval.io import FORMATS, RowFilter
+from streameval.monitoring.addresses import ADDRESS
 from streameval.results.names import parse_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from streameval.cli.argument_values import Classes
     from streameval.cli.gates import Gate
     from streameval.errors import Named
     from streameval.io import Condition
@@ -22,117 +30,189 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
     from streameval.runs.counting import Share
 
-
-class NamedTexts(tuple[str, ...]):
-    """Labels as they were typed, each with its display name.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The names.
-    """
-
-    names: tuple[str, ...]
-
-    def __new__(cls, pairs: Iterable[tuple[str, str]]) -> Self:
-        """Split the pairs into labels and names."""
-        labels, names = zip(*pairs, strict=True)
-        made = super().__new__(cls, labels)
-        made.names = names
-        return made
+TASKS = (
+    *("classification", "paired", "regression", "binary", "grouped", "calibration", "catalog"),
+    "ranking",
+)
+"""What can be evaluated; the first is the default."""
 
 
-EVERY = "*"
-"""Stands for every column in `--by`."""
-
-# The number of classes, their labels as they were typed, or "auto" for the observed labels.
-Classes = int | tuple[str, ...] | Literal["auto"]
+def tasks_text(tasks: Sequence[str]) -> str:
+    """List tasks, the default one first."""
+    return f"{tasks[0]} (default), {', '.join(tasks[1:])}"
 
 
-@attrs.frozen
-class By:
-    """The column, or columns, whose values are evaluated one by one.
+@attrs.frozen(kw_only=True)
+class Option:
+    """How an option is typed, and what the help says of it.
 
     Parameters
     ----------
-    column : str or tuple of str
-        Its name, or their names.
-    values : tuple of str or of tuple of str, optional
-        The values, tuples for several columns; None if the rows decide which.
-    is_each : bool
-        Whether the columns are compared one at a time, instead of their combinations; "*" stands
-        for every column then.
+    names : tuple of str
+        Its spellings, as in ``("-o", "--output")``; by default, that of its field.
+    help : str
+        What it does.
+    group : str
+        The heading in the help.
+    commands : sequence of str
+        The commands that take it.
+    tasks : sequence of str
+        The tasks that take it, where others would ignore it.
+    rivals : str
+        A name that it shares with the options that it excludes.
+    settings : mapping
+        What else `argparse` needs to know.
     """
 
-    column: str | tuple[str, ...]
-    values: tuple[Any, ...] | None = None
-    is_each: bool = False
+    names: tuple[str, ...]
+    help: str
+    group: str
+    commands: Sequence[str]
+    tasks: Sequence[str]
+    rivals: str
+    settings: Mapping[str, Any]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns as a tuple, even of one column."""
-        return (self.column,) if isinstance(self.column, str) else self.column
 
-    def canonical(self) -> tuple[Any, ...]:
-        """Write the named values in the form that values of files have."""
-        values, texts = self.values or (), Texts()
-        if isinstance(self.column, str):
-            return tuple(texts.from_text(values))
-        return tuple(tuple(texts.from_text(value)) for value in values)
+_METAVARS = {
+    None: "COLUMN",
+    values.columns: "COLUMN",
+    values.path: "FILE",
+    values.positive: "N",
+    values.span: "SPAN",
+    values.width: "WIDTH",
+}
+"""What the help writes for a value, unless the option says otherwise."""
 
-    @classmethod
-    def every(cls, parts: Sequence[By], *, each: bool | None = None) -> By | None:
-        """Combine the columns: every value of one with every value of the others.
 
-        With `each`, or if "*" stands for every column, they stay apart.
+def _option(
+    text: str,
+    read: Any = None,
+    metavar: str | None = None,
+    *,
+    group: str,
+    default: Any = None,
+    names: tuple[str, ...] = (),
+    commands: str = "eval watch",
+    tasks: str = "",
+    rivals: str = "",
+    is_repeated: bool = False,
+    **settings: Any,
+) -> Any:
+    """Declare an option as a field; `read` reads its value, lists the choices, or is bool."""
+    if read is bool:
+        settings.setdefault("action", "store_true")
+    elif isinstance(read, tuple):
+        settings |= {"choices": read, "metavar": metavar}
+    else:
+        settings |= {"type": read, "metavar": metavar or _METAVARS.get(read)}
+    if is_repeated:
+        settings["action"] = "append"
+    made = Option(
+        names=names,
+        help=text,
+        group=group,
+        commands=commands.split(),
+        tasks=tasks.split(),
+        rivals=rivals,
+        settings=settings,
+    )
+    return attrs.field(
+        default=() if is_repeated else default,
+        converter=optional(tuple) if is_repeated or settings.get("nargs") == "+" else None,
+        metadata={"option": made},
+    )
 
-        Raises
-        ------
-        UsageError
-            If a column comes twice, or some columns have values and others none; or if columns that
-            stay apart have values.
-        """
-        columns = tuple(column for part in parts for column in part.columns)
-        if len(set(columns)) < len(columns):
-            raise UsageError("--by was given twice for one column.")
-        if each or EVERY in columns:
-            return cls._each(parts, columns)
-        if len(parts) < 2:
-            return next(iter(parts), None)
-        lists = [part.values for part in parts if part.values is not None]
-        if len(lists) not in (0, len(parts)):
-            raise UsageError(
-                "--by names values of every column or of none; --where COLUMN=A,B,C picks rows."
-            )
-        return cls(columns, tuple(product(*lists)) if lists else None)
 
-    @classmethod
-    def _each(cls, parts: Sequence[By], columns: tuple[str, ...]) -> By:
-        if not parts:
-            raise UsageError("--each needs --by.")
-        if any(part.values is not None for part in parts):
-            raise UsageError("--by cannot name values where columns are compared one at a time.")
-        if len(columns) > 1 and EVERY in columns:
-            raise UsageError("--by '*' is every column; it cannot be used with another --by.")
-        return cls(columns, is_each=True)
+GROUPS = (
+    *("input", "labels that arrive later", "columns", "windows of time", "classes and decisions"),
+    *("curves, groups and calibration", "recommendations", "rankings", "state", "alerts"),
+    *("live page", "output"),
+)
+"""The headings of the help, in order."""
+
+_input = partial(_option, group="input")
+_label = partial(_option, group="labels that arrive later", commands="watch")
+_column = partial(_option, group="columns")
+_window = partial(_option, group="windows of time")
+_decision = partial(_option, group="classes and decisions")
+_curve = partial(_option, group="curves, groups and calibration")
+_item = partial(_option, group="recommendations", tasks="catalog")
+_ranking = partial(_option, group="rankings", commands="eval", tasks="ranking")
+_state = partial(_option, group="state", commands="watch")
+_alert = partial(_option, group="alerts", commands="watch")
+_page = partial(_option, group="live page", commands="watch")
+_output = partial(_option, group="output", commands="eval show")
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Reporting:
     """How a result is reported."""
 
-    json: bool = False
-    markdown: bool = False
-    bounds: bool = False
-    gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
-    metrics: tuple[MetricName, ...] = attrs.field(default=(), converter=tuple)
-    level: float = 0.95
-    sort: MetricName | None = None
-    worst: int | None = None
-    min_n: int | None = None
-    limits: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
-    false_alarms: str | float | None = None
-    quiet: bool = False
+    json: bool = _output(
+        "print one JSON object instead of the report",
+        bool,
+        default=False,
+        commands="eval show diff",
+        rivals="layout",
+    )
+    markdown: bool = _output(
+        "print tables in Markdown", bool, default=False, commands="eval show diff", rivals="layout"
+    )
+    metrics: tuple[MetricName, ...] = _output(
+        "show only these metrics, such as 'accuracy,recall[macro]', with the names that --json "
+        "uses",
+        values.metrics,
+        "A,B,C",
+        default=(),
+        commands="eval show watch diff report",
+        action="extend",
+    )
+    level: float = _output(
+        "the probability of the intervals, default 0.95",
+        values.level,
+        default=0.95,
+        commands="eval show watch diff plot report",
+    )
+    quiet: bool = _output(
+        "print only errors, gates that did not pass, and formats that you ask for",
+        bool,
+        default=False,
+        commands="eval show watch diff merge plot report",
+    )
+    bounds: bool = _output(
+        "with --json, add certified intervals also where all are exact", bool, default=False
+    )
+    sort: MetricName | None = _output(
+        "slices by this metric, the worst first", values.metric, "METRIC"
+    )
+    worst: int | None = _output(
+        "only the K worst slices, by --sort or the first metric shown", values.positive, "K"
+    )
+    min_n: int | None = _output(
+        "leave out slices with fewer examples, also from gates over slices", values.positive
+    )
+    gates: tuple[Gate, ...] = _output(
+        "exit 1 unless the gate passes, such as 'accuracy>=0.9' or 'rmse<=60', or over slices "
+        "'worst(recall)>=0.7' or 'gap(recall)<=0.1'; repeatable",
+        parse_gate,
+        "GATE",
+        names=("--require", "--fail-under"),
+        is_repeated=True,
+    )
+    limits: tuple[Gate, ...] = _output(
+        "for panes of time: exit 1 if there is evidence against the limit, such as "
+        "'recall[1]>=0.8'; repeatable",
+        parse_limit,
+        "LIMIT",
+        names=("--evidence",),
+        is_repeated=True,
+    )
+    false_alarms: str | float | None = _output(
+        "the rate of false alarms for all limits together, default '1 per 30d'; or the mean "
+        "number of panes between two alarms",
+        values.promise,
+        "PROMISE",
+    )
     has_measures: bool = False
 
     def chosen(self, result: Result) -> tuple[MetricName, ...]:
@@ -145,74 +225,292 @@ class Reporting:
 class Options:
     """The options of input and counting; None if the user did not set one."""
 
-    files: tuple[str, ...] = attrs.field(converter=tuple)
-    task: str = "classification"
-    format: str | None = None
-    delimiter: str | None = None
-    header: tuple[str, ...] | None = None
-    decimal: str | None = None
-    jobs: int = 1
-    output: str | None = None
-    max_bad: int | Share = 0
-    where: tuple[Condition, ...] = attrs.field(default=(), converter=tuple)
-    partial_last_line: str | None = None
-    reporting: Reporting = Reporting()
-    by: By | None = None
-    top: int | None = None
-    time: str | None = None
-    pane: str | int | None = None
-    keep: str | int | None = None
-    rollup: tuple[tuple[Any, Any], ...] = attrs.field(default=(), converter=tuple)
-    time_unit: str | None = None
-    label: tuple[str, ...] | None = None
-    weight: str | None = None
-    pred: tuple[str, ...] | None = None
-    score: tuple[str, ...] | None = None
-    versus: tuple[str, ...] | None = None
-    classes: Classes | None = None
-    multilabel: bool | None = None
-    threshold: float | None = None
-    pos_label: str | None = None
-    top_k: int | None = None
-    ignore_label: str | None = None
-    budget: int | Literal["none"] | None = None
-    scores: str | None = None
-    nan: str | None = None
-    group: str | None = None
-    group_weight: str | None = None
-    max_groups: int | None = None
-    outputs: tuple[str, ...] | None = None
-    item: str | None = None
-    rank: str | None = None
-    popularity: str | None = None
-    n_items: int | None = None
-    bins: int | None = None
-    intervals: bool | None = None
-    qrels: str | None = None
-    count_missing: bool | None = None
-    max_docs: int | None = None
-    query: str | None = None
-    relevance: str | None = None
-    doc: str | None = None
-    retrieved: str | None = None
-    num_relevant: str | None = None
-    like: str | None = None
-    measures: tuple[str, ...] | None = attrs.field(
-        default=None, converter=attrs.converters.optional(tuple)
+    files: tuple[str, ...] = _input(
+        'JSON lines, CSV, TSV or Parquet; a folder, pattern or URL; "-" is stdin',
+        None,
+        "FILE",
+        default=attrs.NOTHING,
+        names=("files",),
+        nargs="+",
     )
-    relevance_level: float | None = None
-    gain: str | dict[float, float] | None = None
-    ties: str | None = None
-    ap_norm: str | None = None
-    unjudged: str | None = None
-    negative: str | None = None
-    empty: str | dict[str, str] | None = None
-    missing: str | dict[str, str] | None = None
-    track_queries: bool | None = None
-    rows_per_query: int | None = None
-    max_open_queries: int | None = None
-    per_query: bool | None = None
-    trec: bool | None = None
+    task: str = _input(tasks_text(TASKS), TASKS, "TASK", default=TASKS[0])
+    where: tuple[Condition, ...] = _input(
+        "only rows that match, such as 'country=DE,FR', 'age>=30' or 'split!='; repeatable",
+        values.condition,
+        "CONDITION",
+        is_repeated=True,
+    )
+    max_bad: int | Share = _input(
+        "leave out up to this many bad rows, or this share of all rows; default 0",
+        values.count_or_share,
+        "N|P%",
+        default=0,
+    )
+    jobs: int = _input(
+        "how many processes to use, default 1", values.positive, default=1, commands="eval"
+    )
+    format: str | None = _input("default: by name or content", FORMATS)
+    delimiter: str | None = _input(
+        "the delimiter of CSV, default a comma; tab for a tab", values.delimiter, "CHARACTER"
+    )
+    header: tuple[str, ...] | None = _input(
+        "for CSV without a header: its column names, or none to number them 1, 2, 3",
+        values.header,
+        "A,B,C|none",
+    )
+    decimal: str | None = _input(
+        "the decimal separator of CSV, default a point", (",", "."), "CHARACTER"
+    )
+    partial_last_line: str | None = _input(
+        "count a last line without a newline (default), or skip it for now",
+        ("count", "skip"),
+        commands="eval",
+    )
+    label: tuple[str, ...] | None = _column(
+        "the truth, default y_true",
+        values.columns,
+        tasks="classification paired regression binary grouped calibration",
+    )
+    pred: tuple[str, ...] | None = _column(
+        "the predicted label or number, default y_pred",
+        values.columns,
+        tasks="classification paired regression",
+        rivals="predictions",
+    )
+    score: tuple[str, ...] | None = _column(
+        "a score, or one for each class: a list in their order, or columns A,B,C",
+        values.columns,
+        tasks="classification paired binary grouped calibration ranking",
+        rivals="predictions",
+    )
+    versus: tuple[str, ...] | None = _column(
+        "the column of another model, B; --pred or --score is that of A; differences are A - B",
+        values.columns,
+        tasks="classification paired regression",
+    )
+    weight: str | None = _column(
+        "the weight of the row, or of its query; with --qrels, a file of queries and weights"
+    )
+    by: By | None = _column(
+        "one result for each of its most frequent values (with --time, of up to 100 chosen by a "
+        "hash), or of the named values, and one for the rest; repeatable, for combinations of "
+        "several columns",
+        values.by,
+        "COLUMN[=A,B]",
+        action="append",
+    )
+    each: bool | None = _column(
+        "show the worst slices of each --by column; --by '*' does it for every column",
+        bool,
+        commands="eval",
+    )
+    top: int | None = _column(
+        "how many values --by shows, default 20", values.positive, commands="eval"
+    )
+    time: str | None = _window("one result for each pane of this time; needs --pane")
+    pane: str | int | None = _window(
+        "the pane width: 30s, 5m, 1h, 7d, or a number of steps", values.width
+    )
+    keep: str | int | None = _window("how long panes are kept, default forever", values.width)
+    time_unit: str | None = _window("the unit of numeric times", ("s", "ms", "us", "ns"), "UNIT")
+    rollup: tuple[tuple[Any, Any], ...] = _window(
+        "wider panes for data older than --keep, and how long to keep them; repeatable",
+        values.rollup,
+        "WIDTH:KEEP",
+        is_repeated=True,
+    )
+    classes: Classes | None = _decision(
+        "the number, the labels, or labels with names, 0=neg,1=pos; default: from the rows",
+        values.classes,
+        "K|A,B,C|auto",
+        tasks="classification paired binary calibration",
+    )
+    threshold: float | None = _decision(
+        "a score of at least T is positive, default 0.5",
+        values.number,
+        "T",
+        tasks="classification paired",
+    )
+    pos_label: str | None = _decision(
+        "the positive one of two listed classes, default the second",
+        None,
+        "LABEL",
+        tasks="classification paired binary",
+    )
+    top_k: int | None = _decision(
+        "report top-k accuracy; for catalog, how many ranks count, default 10",
+        values.positive,
+        "K",
+        tasks="classification catalog",
+    )
+    ignore_label: str | None = _decision(
+        "leave out rows with this true label", None, "LABEL", tasks="classification paired binary"
+    )
+    outputs: tuple[str, ...] | None = _decision(
+        "the names of the outputs if each row predicts several numbers",
+        values.columns,
+        "A,B",
+        tasks="regression",
+    )
+    multilabel: bool | None = _decision(
+        "labels are lists of 0 and 1, one for each class",
+        bool,
+        tasks="classification paired binary",
+    )
+    budget: int | Literal["none"] | None = _curve(
+        "cells to keep, default 65536 per curve or quantile, 4194304 for groups, or none",
+        values.budget,
+        "N|none",
+        tasks="paired regression binary grouped ranking",
+    )
+    scores: str | None = _curve(
+        "probabilities (default), or any numbers, such as logits",
+        ("probability", "real"),
+        tasks="classification paired binary grouped",
+    )
+    nan: str | None = _curve(
+        "a NaN score is an error (default), left out of curves, or ranked last",
+        ("raise", "skip", "last"),
+        tasks="binary ranking",
+    )
+    group: str | None = _curve(
+        "average the AUC within groups, such as users", tasks="binary grouped"
+    )
+    group_weight: str | None = _curve(
+        "the weight of a group: its number of examples (default), one, or its positives",
+        ("impressions", "uniform", "positives"),
+        tasks="grouped",
+    )
+    max_groups: int | None = _curve(
+        "refuse more groups than this", values.positive, tasks="grouped"
+    )
+    bins: int | None = _curve(
+        "the number of bins for probabilities, default 15", values.positive, tasks="calibration"
+    )
+    intervals: bool | None = _curve(
+        "add sampling intervals for losses, RMSE, MAE, R2 and bias",
+        bool,
+        tasks="regression calibration",
+    )
+    item: str | None = _item("the recommended item, default item")
+    rank: str | None = _item(
+        "its rank in the list, from 1, default rank; ranks beyond --top-k do not count"
+    )
+    popularity: str | None = _item("add novelty, from the popularity of the item in (0, 1]")
+    n_items: int | None = _item("the number of items in the catalog", values.positive)
+    qrels: str | None = _ranking(
+        "TREC judgements; the files are parts of one TREC run, read again and held in memory if "
+        "the rows of a query are not together",
+        None,
+        "FILE",
+    )
+    count_missing: bool | None = _ranking(
+        "judged queries that the run lacks are in another part, and do not count as missing",
+        bool,
+        names=("--no-count-missing",),
+        action="store_false",
+    )
+    max_docs: int | None = _ranking(
+        "with --qrels: how many documents per query count as retrieved, default all",
+        values.positive,
+    )
+    measures: tuple[str, ...] | None = _ranking(
+        "for rankings, such as map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and sets "
+        "official and all_trec; for regression, additional metrics such as mape,huber(delta=2); "
+        "for classification, samples or top_k; for curves of classes, one_vs_one; with --versus, "
+        "what else to compare, such as roc_auc,log_loss,recall; repeatable",
+        values.measures,
+        "A,B,C",
+        tasks="classification paired regression binary ranking",
+        action="extend",
+    )
+    like: str | None = _ranking(
+        "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
+        ("trec_eval", "sklearn", "recsys", "ltr"),
+        "WHAT",
+    )
+    ties: str | None = _ranking(
+        "how tied documents count: expected (default), docid_desc, pessimistic or optimistic",
+        ("expected", "docid_desc", "pessimistic", "optimistic"),
+        "WHAT",
+    )
+    ap_norm: str | None = _ranking(
+        "map@k divides by R, the number of relevant documents (default), or by min(R, k)",
+        ("R", "min"),
+        "WHAT",
+    )
+    unjudged: str | None = _ranking(
+        "unjudged documents: nonrelevant (default), or drop to leave them out",
+        ("nonrelevant", "drop"),
+        "WHAT",
+    )
+    negative: str | None = _ranking(
+        "a negative relevance: raise an error (default), or zero to count it as not judged",
+        ("raise", "zero"),
+        "WHAT",
+    )
+    relevance_level: float | None = _ranking(
+        "the lowest relevance of a relevant document, default 1", values.number, "R"
+    )
+    gain: str | dict[float, float] | None = _ranking(
+        "linear (default), exp2, or a gain per relevance, 1=1,2=3", values.gain, "GAIN"
+    )
+    empty: str | dict[str, str] | None = _ranking(
+        "queries with nothing to find: zero (default), skip, one or nan; or by measure, map=skip",
+        values.policy,
+        "WHAT",
+    )
+    missing: str | dict[str, str] | None = _ranking(
+        "judged queries that the run lacks: zero (default) or skip; or by measure, map=skip",
+        values.policy,
+        "WHAT",
+    )
+    track_queries: bool | None = _ranking(
+        "keep the query ids in the state, so that a merge refuses duplicates", bool
+    )
+    rows_per_query: int | None = _ranking(
+        "with one row per document: rows kept per query for uncut measures, default 1000",
+        values.positive,
+    )
+    max_open_queries: int | None = _ranking(
+        "with one row per document: refuse more queries than this", values.positive
+    )
+    query: str | None = _ranking("the query of the row, default query")
+    relevance: str | None = _ranking(
+        "the relevance, default relevance; empty or null means not judged"
+    )
+    doc: str | None = _ranking("the document, default doc if present")
+    retrieved: str | None = _ranking(
+        "false for a judged document that was not returned, default retrieved if present"
+    )
+    num_relevant: str | None = _ranking(
+        "how many relevant documents the query has, default num_relevant"
+    )
+    per_query: bool | None = _output(
+        "add the values of each query, in the layout of trec_eval, or with --json as lines",
+        bool,
+        commands="eval",
+        tasks="ranking",
+    )
+    trec: bool | None = _output(
+        "print the layout of trec_eval instead of the report",
+        bool,
+        commands="eval",
+        tasks="ranking",
+    )
+    output: str | None = _output(
+        "save the state to this file",
+        values.path,
+        "STATE",
+        names=("-o", "--output"),
+        commands="eval",
+    )
+    reporting: Reporting = Reporting()
+
+    @classmethod
+    def of(cls, reporting: Reporting, *, by: Sequence[By] = (), **given: Any) -> Self:
+        """Combine the columns of --by, and leave defaults to options that are not given."""
+        return cls(reporting=reporting, by=By.every(by, each=given.get("each")), **given)
 
     @property
     def row_filter(self) -> RowFilter | None:
@@ -227,30 +525,89 @@ class Options:
 class Watching:
     """The options of `streameval watch` beside those of input and counting."""
 
-    checkpoint: str
-    once: bool | None = None
-    labels: list[str] | None = None
-    join: str | None = None
-    wait: str | int | None = None
-    unlabelled: str | None = None
-    settle: str | int | None = None
-    shard: str | None = None
-    label_time: str | None = None
-    out_of_order: str | int | None = None
-    allowed_lateness: str | int | None = None
-    max_ahead: str | int | None = None
-    max_pending: int | None = None
-    idle_after: str | int | None = None
-    label_idle_after: str | int | None = None
-    kafka_config: str | None = None
-    commit_bytes: int | None = None
-    window: tuple[str | int, ...] = attrs.field(default=(), converter=tuple)
-    alert: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    false_alarms: str | None = None
-    on_alert: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    out: str | None = None
-    serve: str | None = None
-    allow_host: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    max_ahead: str | int | None = _input(
+        "rows further in the future are bad, default 1h", values.span, commands="watch"
+    )
+    out_of_order: str | int | None = _input(
+        "how far back in time a row may be, default 0s", values.span, commands="watch"
+    )
+    allowed_lateness: str | int | None = _input(
+        "how long a pane stays open after its end, default 0s", values.span, commands="watch"
+    )
+    idle_after: str | int | None = _input(
+        "when a silent file no longer holds the others back, default 5m",
+        values.span,
+        commands="watch",
+    )
+    kafka_config: str | None = _input(
+        "NAME=VALUE lines for the Kafka client", values.path, commands="watch"
+    )
+    labels: tuple[str, ...] | None = _label("the files with the labels", None, "FILE", nargs="+")
+    join: str | None = _label("the id of a prediction and its label")
+    wait: str | int | None = _label("how long a prediction waits for its label", values.span)
+    unlabelled: str | None = _label(
+        "how a prediction without a label counts: drop, as unlabelled (default), or this label",
+        None,
+        "drop|LABEL",
+    )
+    settle: str | int | None = _label(
+        "how long a label can be corrected; the last one counts", values.span
+    )
+    shard: str | None = _label(
+        "join one of N parts of all ids, such as 1/4, each with its own checkpoint", None, "I/N"
+    )
+    label_time: str | None = _label("the time of a label, default that of --time")
+    label_idle_after: str | int | None = _label(
+        "when a silent file of labels no longer holds the others back, default never", values.span
+    )
+    max_pending: int | None = _label(
+        "stop reading while this many predictions are pending, default 10000000", values.positive
+    )
+    window: tuple[str | int, ...] = _window(
+        "a window to show beside the newest pane; repeatable",
+        values.width,
+        commands="watch",
+        is_repeated=True,
+    )
+    checkpoint: str = _state(
+        "an SQLite file, created if it does not exist",
+        values.path,
+        default=attrs.NOTHING,
+        required=True,
+    )
+    once: bool | None = _state("read what exists, and exit", bool)
+    commit_bytes: int | None = _state("read at most this many bytes per commit", values.positive)
+    alert: tuple[str, ...] = _alert(
+        "alert on a rule such as 'recall[1] < 0.8'; repeatable", None, "RULE", is_repeated=True
+    )
+    false_alarms: str | None = _alert(
+        "the false alarms of all alerts together, default '1 per 30d'", None, "RATE"
+    )
+    on_alert: tuple[str, ...] = _alert(
+        "run a command, or post to a URL; repeatable", None, "CMD|URL", is_repeated=True
+    )
+    serve: str | None = _page(
+        f"serve a live page, and /metrics for Prometheus; default {ADDRESS}",
+        None,
+        "ADDR",
+        nargs="?",
+        const=ADDRESS,
+    )
+    allow_host: tuple[str, ...] = _page(
+        "another host name for the page, an IP address or a network; repeatable",
+        None,
+        "HOST",
+        is_repeated=True,
+    )
+    out: str | None = _output(
+        "append a JSON line for each closed pane", values.path, commands="watch"
+    )
+
+
+def taken(arguments: dict[str, Any], declared: type) -> dict[str, Any]:
+    """Take the arguments out that a class declares."""
+    names = {field.name for field in attrs.fields(declared)} & arguments.keys()
+    return {name: arguments.pop(name) for name in names}
 
 
 def option_text(name: str) -> str:
@@ -275,6 +632,13 @@ def option_words(named: Named) -> str | None:
         return option
     return f"{option} {shlex.quote(named.value.strip(_QUOTES))}"
 
+
+OPTIONS_OF_TASKS = {
+    field.name: field.metadata["option"].tasks
+    for field in attrs.fields(Options)
+    if "option" in field.metadata and field.metadata["option"].tasks
+}
+"""The options that some tasks take and others do not, with the tasks that do."""
 
 _FIELDS = (*attrs.fields(Options), *attrs.fields(Watching))
 _OPTIONS = {field.name: option_text(field.name) for field in _FIELDS}

@@ -12,13 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import BAD_DATA, GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.json_text import json_line
-from streameval.cli.options import By, Options, Reporting, Watching, option_words
+from streameval.cli.options import Options, Reporting, Watching, option_words, taken
 from streameval.cli.outcome import Outcome, described, laid_out
 from streameval.cli.slice_text import slice_reading
 from streameval.cli.tasks import plan_of, task_asked_for
@@ -65,13 +63,9 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
     StreamevalError
         For the reasons that `exit_code` distinguishes.
     """
-    names = {field.name for field in attrs.fields(Watching)}
-    watching = Watching(**{name: arguments.pop(name) for name in names & arguments.keys()})
-    metrics, level = arguments.pop("metrics"), arguments.pop("level")
-    has_measures = bool(arguments.get("measures"))
-    reporting = Reporting(quiet=quiet, metrics=metrics, level=level, has_measures=has_measures)
-    by = By.every(arguments.pop("by"))
-    options = Options(reporting=reporting, by=by, **arguments)
+    watching = Watching(**taken(arguments, Watching))
+    reporting = Reporting(quiet=quiet, **taken(arguments, Reporting))
+    options = Options.of(reporting, **arguments)
     screen = _Screen(options, watching)
     _check_page(watching)
     if watching.on_alert and not watching.alert:

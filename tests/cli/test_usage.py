@@ -402,7 +402,10 @@ def test_words_after_two_dashes_are_no_options(call):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], *([name, "--help"] for name in COMMANDS)],
+    [
+        *(["--help"], ["eval", "--help-all"], ["watch", "--help-all"]),
+        *([name, "--help"] for name in COMMANDS),
+    ],
     ids=" ".join,
 )
 def test_help_fits_80_columns(arguments, call, monkeypatch):
@@ -410,6 +413,21 @@ def test_help_fits_80_columns(arguments, call, monkeypatch):
     done = call(*arguments)
     assert done.code == 0
     assert max(map(len, done.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", ["eval", "watch"])
+def test_help_shows_what_people_use_and_help_all_the_rest(command, call):
+    every = {action.option_strings[0] for action in visible(COMMANDS[command])}
+    shown, rest = (
+        {word.rstrip(",") for line in text.splitlines() for word in line.split()[:1]} & every
+        for text in (call(command, "--help").out, call(command, "--help-all").out)
+    )
+    assert rest == every
+    assert 18 <= len(shown) <= 24 < len(every) / 2
+
+
+def visible(parser):
+    return [one for one in parser._actions if one.option_strings and one.help != argparse.SUPPRESS]
 
 
 def test_help_explains_the_exit_codes(call):

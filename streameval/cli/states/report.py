@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 def report(
     states: Sequence[str],
     output: str,
-    title: str | None,
-    level: float,
-    confusions: Confusions,
-    metrics: Sequence[MetricName],
+    *,
+    title: str | None = None,
+    level: float = 0.95,
+    confusions: Confusions = "count",
+    metrics: Sequence[MetricName] = (),
 ) -> Outcome:
     """Lay out what states hold, side by side.
 

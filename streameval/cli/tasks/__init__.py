@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streameval.cli.errors import UsageError
-from streameval.cli.options import option_text
-from streameval.cli.tasks.ranking_options import OPTIONS as RANKING_OPTIONS
+from streameval.cli.options import OPTIONS_OF_TASKS, TASKS, option_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,35 +16,6 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.counting import Plan
     from streameval.runs.sources import Row
-
-__all__ = ["COMPARE_RUNS", "TASKS", "plan_of", "task_asked_for"]
-
-
-TASKS = {
-    "classification": (
-        *("label", "weight", "pred", "score", "classes", "multilabel"),
-        *("threshold", "scores", "pos_label", "top_k", "ignore_label", "measures", "versus"),
-    ),
-    "paired": (
-        *("label", "weight", "pred", "score", "versus", "classes", "multilabel"),
-        *("threshold", "scores", "pos_label", "ignore_label", "measures", "budget"),
-    ),
-    "regression": (
-        *("label", "weight", "pred", "measures", "budget", "intervals", "versus", "outputs"),
-    ),
-    "binary": (
-        *("label", "weight", "score", "classes", "multilabel", "pos_label"),
-        *("budget", "scores", "nan", "ignore_label", "measures", "group"),
-    ),
-    "grouped": (
-        *("label", "weight", "score", "budget", "scores"),
-        *("group", "group_weight", "max_groups"),
-    ),
-    "calibration": ("label", "weight", "score", "classes", "bins", "intervals"),
-    "catalog": ("item", "rank", "popularity", "n_items", "top_k", "weight"),
-    "ranking": RANKING_OPTIONS,
-}
-"""The options that each task takes and some other task does not."""
 
 COMPARE_RUNS = " To compare two runs query by query, use `se.compare` in Python."
 
@@ -100,9 +70,9 @@ def task_asked_for(options: Options) -> str:
     in_groups = options.task == "binary" and options.group is not None
     of_two = options.task in ("classification", "regression") and options.versus is not None
     asked = "grouped" if in_groups else "paired" if of_two else options.task
-    for name in dict.fromkeys(option for taken in TASKS.values() for option in taken):
-        if name not in TASKS[asked] and getattr(options, name) is not None:
-            others = ", ".join(task for task, taken in TASKS.items() if name in taken)
+    for name, tasks in OPTIONS_OF_TASKS.items():
+        if asked not in tasks and getattr(options, name) is not None:
+            others = ", ".join(task for task in TASKS if task in tasks)
             advice = _ADVICE.get((name, asked), "")
             raise UsageError(
                 f"{option_text(name)} cannot be used with --task {asked}; "

@@ -12,6 +12,7 @@ from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
     check_positive,
+    configured,
     given,
     has_column,
     is_integer_text,
@@ -27,6 +28,7 @@ from streameval.cli.tasks.columns import (
     weight_columns,
     with_names,
 )
+from streameval.configs.confusion import ConfusionConfig
 from streameval.io import Column, Numbers
 from streameval.runs.columns import has_integer_labels, says_truth
 from streameval.runs.counting import Plan
@@ -50,7 +52,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     """
     prediction, of_scores = predictions(options, rows)
     layout = lay_out(options, rows, prediction, of_scores=of_scores)
-    make, classes, positive = choose(ConfusionAccumulator, options, layout)
+    make, classes, positive = choose(ConfusionAccumulator, ConfusionConfig, options, layout)
     columns = (
         Column("y_true", layout.label, label_type(layout, layout.label, classes)),
         prediction_column(layout, classes, positive, "y_pred"),
@@ -62,7 +64,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
 
 
 def choose(
-    cls: Callable[..., Any], options: Options, *layouts: Layout
+    cls: Callable[..., Any], config: type, options: Options, *layouts: Layout
 ) -> tuple[Callable[[], Any], Any, int]:
     """Choose the classes and the configuration, for predictions in one or more layouts.
 
@@ -81,8 +83,8 @@ def choose(
     if classes == "auto":
         for layout in layouts:
             _refuse_fractions(layout)
-    configuration = _configuration(options, classes, first)
-    make = partial(cls, with_names(options, classes), **configuration)
+    configuration = configured(options, config) | _labels(options, classes, first)
+    make = partial(cls, **configuration | {"classes": with_names(options, classes)})
     make()  # report mistakes in the options before any row is read
     positive = _positive_index(classes, configuration)
     for layout in layouts:
@@ -155,22 +157,14 @@ def _classes(options: Options, layout: Layout) -> Any:
     return layout.named_classes(layout.prediction) or layout.width(layout.prediction) or 2
 
 
-def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
-    """Return the chosen options of the accumulator; the others keep their defaults.
-
-    This includes `from_scores`, so that the state merges with states made by a program.
-    """
+def _labels(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
+    """Read the options that are labels."""
     integers = layout.multilabel or has_integer_labels(classes, layout.first_label)
     _check_positive(options, layout, classes, integers=integers)
     return given(
-        multilabel=options.multilabel,
-        threshold=options.threshold,
-        scores=options.scores,
         pos_label=read_label(
             typed_label(options, options.pos_label), "--pos-label", integers=integers
         ),
-        top_k=options.top_k,
-        measures=options.measures,
         ignore_label=read_label(
             typed_label(options, options.ignore_label), "--ignore-label", integers=integers
         ),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
+from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
-from streameval.cli.options import NamedTexts, option_text
+from streameval.cli.options import option_text
 from streameval.configs.names import nearest
 from streameval.io import (
     Column,
@@ -291,6 +292,13 @@ def check_one_column(options: Options, *names: str, unless: str = "") -> None:
 def given(**options: Any) -> dict[str, Any]:
     """Leave out unset options, so that the accumulator's defaults apply."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def configured(options: Options, config: type) -> dict[str, Any]:
+    """Return the options that the user set, of those that a configuration has."""
+    names = [field.name for field in attrs.fields(config)]
+    chosen = given(**{name: getattr(options, name, None) for name in names})
+    return chosen | ({"budget": None} if chosen.get("budget") == "none" else {})
 
 
 def weight_columns(options: Options) -> list[Column]:

@@ -10,13 +10,13 @@ import attrs
 from streameval.accumulators.calibration import CalibrationAccumulator
 from streameval.accumulators.curve import PRCurveSketch
 from streameval.accumulators.grouped import GroupedAUC
+from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
-from streameval.cli.options import NamedTexts
 from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
     check_positive,
-    given,
+    configured,
     has_column,
     label_type,
     lay_out,
@@ -31,6 +31,9 @@ from streameval.cli.tasks.columns import (
     weight_columns,
     with_names,
 )
+from streameval.configs.calibration import CalibrationConfig
+from streameval.configs.curve import CurveConfig
+from streameval.configs.grouped import GroupedConfig
 from streameval.io import Column, FieldType, Labels, Numbers
 from streameval.runs.columns import has_integer_labels, id_type
 from streameval.runs.counting import Plan
@@ -89,8 +92,7 @@ def _plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
         raise UsageError("--budget none is for curves; groups share a number of cells.")
     check_one_column(options, "label", "score")
     layout = lay_out(options, rows, options.score or ("y_score",), of_scores=True)
-    of_groups = given(group_weight=options.group_weight, max_groups=options.max_groups)
-    make = partial(GroupedAUC, **of_groups, **_sketch_options(options))
+    make = partial(GroupedAUC, **configured(options, GroupedConfig))
     make()  # mistakes in the options are reported before any row is read
     groups = [row[options.group] for row in rows if row.get(options.group) is not None]
     group = id_type(groups, " as the first groups are", longest=256)
@@ -118,10 +120,8 @@ def _plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     usual = ("y_score",) if has_only_scores else ("y_prob",)
     layout = lay_out(options, rows, options.score or usual, of_scores=True)
     classes = score_classes(options, layout)
-    chosen = given(
-        bins=options.bins, classes=with_names(options, classes), intervals=options.intervals
-    )
-    make = partial(CalibrationAccumulator, **chosen)
+    chosen = configured(options, CalibrationConfig)
+    make = partial(CalibrationAccumulator, **chosen | {"classes": with_names(options, classes)})
     make()  # mistakes in the options are reported before any row is read
     names = layout.prediction
     if classes is None:
@@ -137,12 +137,6 @@ def _plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     )
     notes = note_of_classes(options, classes, names)
     return Plan(make, columns, options.max_bad, notes, is_bounded=True)
-
-
-def _sketch_options(options: Options) -> dict[str, Any]:
-    """Return the chosen options that every sketch of scores takes."""
-    chosen = given(scores=options.scores, nan=options.nan, budget=options.budget)
-    return chosen | {"budget": None} if options.budget == "none" else chosen
 
 
 def _plan_of_two(options: Options, layout: Layout) -> Plan:
@@ -218,14 +212,8 @@ def _plan(
         "--ignore-label",
         integers=getattr(truth, "integers", True),
     )
-    of_classes = given(
-        classes=classes,
-        multilabel=options.multilabel,
-        pos_label=pos_label,
-        ignore_label=ignored,
-        measures=options.measures,
-    )
-    make = partial(PRCurveSketch, **of_classes, **_sketch_options(options))
+    read = {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
+    make = partial(PRCurveSketch, **configured(options, CurveConfig) | read)
     make()  # mistakes in the options are reported before any row is read
     columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
     is_bounded = options.budget != "none"

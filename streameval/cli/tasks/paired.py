@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.accumulators.paired import Paired
+from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
-from streameval.cli.options import NamedTexts, option_text
+from streameval.cli.options import option_text
 from streameval.cli.tasks.classification import choose, prediction_column, predictions
 from streameval.cli.tasks.columns import (
     check_one_column,
@@ -21,6 +22,7 @@ from streameval.cli.tasks.columns import (
     refuse_order,
     weight_columns,
 )
+from streameval.configs.paired import PairedConfig
 from streameval.io import Column, Numbers
 from streameval.runs.counting import Plan
 
@@ -53,9 +55,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     if a.prediction != names:
         refuse_order(names, a.prediction, "--versus")
     b = attrs.evolve(a, prediction=options.versus, has_class_columns=False)
-    chosen = given(measures=options.measures, budget=options.budget)
-    asked = partial(Paired, **chosen | ({"budget": None} if options.budget == "none" else {}))
-    make, classes, positive = choose(asked, options, a, b)
+    make, classes, positive = choose(Paired, PairedConfig, options, a, b)
     columns = (
         Column("y_true", a.label, label_type(a, a.label, classes)),
         prediction_column(a, classes, positive, "y_pred_a"),
@@ -93,8 +93,7 @@ def _plan_of_numbers(options: Options, rows: Sequence[Row], versus: tuple[str, .
     if versus == pred:
         raise UsageError("--versus is the column of --pred itself.")
     layout = lay_out(options, rows, pred, of_scores=False, also=versus)
-    chosen = given(measures=options.measures, budget=options.budget)
-    make = partial(Paired, None, **chosen)
+    make = partial(Paired, None, **given(measures=options.measures, budget=options.budget))
     make()  # report mistakes in the options before any row is read
     columns = (
         Column("y_true", layout.label, Numbers()),

@@ -13,9 +13,15 @@ import numpy.typing as npt
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
 from streameval.cli.ranking_text import json_lines, trec_lines, trec_totals
-from streameval.cli.tasks.columns import check_columns, check_one_column, given, has_column
-from streameval.cli.tasks.ranking_options import CONFIGURATION
+from streameval.cli.tasks.columns import (
+    check_columns,
+    check_one_column,
+    configured,
+    given,
+    has_column,
+)
 from streameval.configs.measures import NAMED_BY_RESULT, TREC_SETS
+from streameval.configs.ranking import RankingConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.io import Column, FieldType, Flags, Labels, Lists, Numbers
 from streameval.io.query_weights import QueryWeights, read_query_weights
@@ -103,9 +109,10 @@ def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
 
 def _maker(options: Options) -> Callable[[], RankingAccumulator]:
     make = RankingAccumulator if options.like is None else RankingAccumulator.like
-    chosen = {name: getattr(options, name) for name in CONFIGURATION}
-    asked = given(name=options.like, **chosen | {"measures": _measures(options)})
-    return partial(make, **asked | ({"budget": None} if options.budget == "none" else {}))
+    asked = configured(options, RankingConfig)
+    asked |= given(name=options.like, measures=_measures(options))
+    asked.pop("per_query", None)  # prints the values, without keeping them
+    return partial(make, **asked)
 
 
 def _measures(options: Options) -> tuple[str, ...] | None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from streameval.accumulators.regression import RegressionAccumulator
 from streameval.cli.errors import UsageError
-from streameval.cli.tasks.columns import Layout, given, lay_out, weight_columns
+from streameval.cli.tasks.columns import Layout, configured, lay_out, weight_columns
+from streameval.configs.regression import RegressionConfig
 from streameval.io import Column, FieldType, Numbers, Vectors
 from streameval.render.text import plural
 from streameval.runs.counting import Plan
@@ -30,9 +31,9 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    chosen = given(measures=options.measures, budget=options.budget, intervals=options.intervals)
-    is_bounded = options.budget != "none"
-    make = partial(RegressionAccumulator, **chosen | ({} if is_bounded else {"budget": None}))
+    chosen = configured(options, RegressionConfig)
+    chosen.pop("outputs", None)  # compared with the rows first
+    make = partial(RegressionAccumulator, **chosen)
     make()  # report mistakes in the options before any row is read
     layout = lay_out(options, rows, options.pred or ("y_pred",), of_scores=False)
     outputs = _number_of_outputs(layout)
@@ -49,7 +50,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         Column("y_pred", layout.prediction, _numbers(layout.prediction, outputs)),
         *weight_columns(options),
     )
-    return Plan(make, columns, options.max_bad, is_bounded=is_bounded)
+    return Plan(make, columns, options.max_bad, is_bounded=options.budget != "none")
 
 
 def _number_of_outputs(layout: Layout) -> int | None:

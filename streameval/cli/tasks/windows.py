@@ -22,7 +22,8 @@ from streameval.runs.sources import typical_row
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from streameval.cli.options import By, Options
+    from streameval.cli.argument_values import By
+    from streameval.cli.options import Options
     from streameval.runs.sources import Row
 
 _OF_WINDOWS = ("pane", "keep", "rollup", "time_unit")
