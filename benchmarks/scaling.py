@@ -127,7 +127,7 @@ def files(size: int, n_rounds: int) -> list[dict[str, Any]]:
 def commands(path: Path) -> dict[str, list[str]]:
     """Write the commands that take turns."""
     evaluate = [sys.executable, "-P", "-m", "streameval", "eval", str(path), "--task", "binary"]
-    evaluate += ["--label", "y_true", "--score", "y_score", "--json", "--quiet"]
+    evaluate += ["--y-true", "y_true", "--y-score", "y_score", "--json", "--quiet"]
     polars = POLARS.format(READ["".join(path.suffixes)].format(str(path)))
     return {
         "`streameval eval`": evaluate,

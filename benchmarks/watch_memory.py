@@ -92,8 +92,8 @@ class Logs:
         """Follow them in another process, whose number is yielded."""
         command = [
             *(sys.executable, "-m", "streameval", "watch", "predictions.jsonl", "--quiet"),
-            *("--labels", "labels.jsonl", "--join", "id", "--wait", f"{WAIT}s"),
-            *("--time", "ts", "--time-unit", "s", "--pane", "1m", "--keep", "12h"),
+            *("--labels", "labels.jsonl", "--key", "id", "--wait", f"{WAIT}s"),
+            *("--time", "ts", "--unit", "s", "--pane", "1m", "--keep", "12h"),
             *("--task", "binary", "--by", "country=DE,FR", "--checkpoint", str(self.checkpoint)),
         ]
         process = subprocess.Popen(command, cwd=self.folder)

@@ -45,10 +45,10 @@ IDLE = 0.02
 PANE = 60
 METRICS = ("roc_auc",)
 OPTIONS = (
-    *("--task", "binary", "--time", "ts", "--time-unit", "s", "--pane", "1m", "--keep", "3h"),
+    *("--task", "binary", "--time", "ts", "--unit", "s", "--pane", "1m", "--keep", "3h"),
     *("--by", f"country={','.join(f'c{value}' for value in range(VALUES))}"),
 )
-JOIN = ("--join", "id", "--wait", "30s", "--out-of-order", "1s")
+JOIN = ("--key", "id", "--wait", "30s", "--out-of-order", "1s")
 
 _READERS = """
 import socket, sys, threading

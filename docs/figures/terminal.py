@@ -160,9 +160,9 @@ RECORDINGS = {
     "watch": Recording(
         "watch two logs as they grow",
         "streameval watch prints a line for each three hours; an alert fires, and is resolved",
-        "streameval watch predictions.jsonl --labels labels.jsonl --join id --wait 2h \\\n"
-        "    --time ts --time-unit s --pane 3h --checkpoint digits.db \\\n"
-        "    --alert 'accuracy < 0.94 for 1 panes' 2>&1 | tee watch.log",
+        "streameval watch predictions.jsonl --labels labels.jsonl --key id --wait 2h \\\n"
+        "    --time ts --unit s --pane 3h --checkpoint digits.db \\\n"
+        "    --alerts 'accuracy < 0.94 for 1 panes' 2>&1 | tee watch.log",
         0.4,
         run_while_logs_grow,
     ),

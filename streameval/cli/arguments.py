@@ -35,7 +35,7 @@ _DESCRIPTION = "Evaluate prediction logs of any size, in parts and with many pro
 _EPILOG = """\
 examples:
   streameval eval predictions.jsonl.gz
-  streameval eval part-*.csv --label truth --pred guess --jobs 4 -o all.state
+  streameval eval part-*.csv --y-true truth --y-pred guess --jobs 4 -o all.state
   streameval merge monday.state tuesday.state -o week.state
   streameval show week.state --require 'recall[macro]>=0.8'
   streameval diff monday.state tuesday.state --fail-on 'accuracy drops 0.01'
@@ -52,14 +52,14 @@ exit codes:
 _EVAL_EPILOG = """\
 examples:
   streameval eval predictions.jsonl.gz
-  streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
+  streameval eval log.csv --y-score p_cat,p_dog,p_owl --classes cat,dog,owl
   streameval eval log.jsonl --json --require 'accuracy>=0.9'
-  streameval eval both.csv --pred new --versus old
-  zcat log.gz | streameval eval - --score probability --threshold 0.8
-  streameval eval prices.csv --task regression --pred guess --require 'rmse<=60'
+  streameval eval both.csv --y-pred new --versus old
+  zcat log.gz | streameval eval - --y-score probability --threshold 0.8
+  streameval eval prices.csv --task regression --y-pred guess --require 'mae<=9'
   streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'
   streameval eval clicks.csv --task binary --group user --json
-  streameval eval clicks.csv --task calibration --score p_click -o clicks.state
+  streameval eval clicks.csv --task calibration --y-score p_click -o p.state
   streameval eval bm25.run --task ranking --qrels test.qrels --like trec_eval
   streameval eval bm25.run --task ranking --qrels test.qrels --per-query
   streameval eval searches.jsonl --task ranking --measures 'ndcg@10,rbp(p=0.8)'
@@ -134,8 +134,8 @@ example:
 _PLOT_EPILOG = """\
 examples:
   streameval plot all.state -o all.png
-  streameval plot all.state --curve matrix -o matrix.svg
-  streameval plot days.state --metric accuracy --window 1d -o accuracy.png
+  streameval plot all.state --kind matrix -o matrix.svg
+  streameval plot days.state --metrics accuracy --window 1d -o accuracy.png
 """
 _COMPLETION_EPILOG = """\
 examples:
@@ -151,14 +151,14 @@ file streameval.fish into ~/.config/fish/completions.
 """
 _COMMON = {
     "eval": (
-        *("files", "task", "where", "max_bad", "jobs", "label", "pred", "score", "versus", "by"),
-        *("time", "pane", "classes", "threshold", "pos_label", "group", "qrels", "measures"),
-        *("output", "json", "metrics", "gates"),
+        *("files", "task", "where", "max_bad", "jobs", "y_true", "y_pred", "y_score", "versus"),
+        *("by", "time", "pane", "classes", "threshold", "pos_label", "group", "qrels"),
+        *("measures", "output", "json", "metrics", "gates"),
     ),
     "watch": (
-        *("files", "task", "where", "labels", "join", "wait", "label", "pred", "score", "by"),
+        *("files", "task", "where", "labels", "key", "wait", "y_true", "y_pred", "y_score", "by"),
         *("time", "pane", "keep", "classes", "threshold", "checkpoint", "once"),
-        *("alert", "on_alert", "serve", "out", "metrics"),
+        *("alerts", "on_alert", "serve", "output", "metrics"),
     ),
 }
 """What `--help` shows of commands with many options; `--help-all` shows the rest."""
@@ -291,12 +291,18 @@ class _Parser(argparse.ArgumentParser):
         ]
         ours = f"--{our_name(name.removeprefix('--')).replace('_', '-')}"
         is_known = not others and ours in self._option_string_actions
-        close = [ours] if is_known else closest(name, self._option_string_actions)
+        close = ours if is_known else next(iter(closest(name, self._option_string_actions)), "")
+        hint = f"did you mean {self._shown(close)}?" if close else ""
         if others:
             elsewhere = f"no option {name} here: it is for {', '.join(others)}"
-            is_form = bool(close) and close[0].rstrip("s") == name.rstrip("s")
-            return f"{elsewhere}; did you mean {close[0]}?" if is_form else elsewhere
-        return f"no option {name}: did you mean {close[0]}?" if close else f"no option {name}"
+            return f"{elsewhere}; {hint}" if close.rstrip("s") == name.rstrip("s") else elsewhere
+        return f"no option {name}: {hint}" if hint else f"no option {name}"
+
+    def _shown(self, name: str) -> str:
+        """Return the spelling of an option that the help shows."""
+        dest = self._option_string_actions[name].dest
+        shown = (one for one in self._actions if one.dest == dest and one.help != argparse.SUPPRESS)
+        return next(shown).option_strings[-1]
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Suggest a similar choice for a name that does not exist, such as that of a command."""
@@ -354,8 +360,16 @@ def _add(group: Any, field: Any, **changes: Any) -> None:
     settings = {"default": argparse.SUPPRESS, "help": option.help, **option.settings, **changes}
     if option.names == (field.name,):
         group.add_argument(field.name, **settings)
-    else:
-        group.add_argument(*option.names or [option_text(field.name)], dest=field.name, **settings)
+        return
+    group.add_argument(*option.names or [option_text(field.name)], dest=field.name, **settings)
+    for alias in option.aliases:
+        _add_alias(group, alias, dest=field.name, **settings)
+
+
+def _add_alias(group: Any, alias: str, **settings: Any) -> None:
+    """Add a former spelling of an option, which the help does not show."""
+    unset = argparse.SUPPRESS
+    group.add_argument(alias, **{**settings, "default": unset, "help": unset})
 
 
 def _add_all_help(parser: argparse.ArgumentParser, usage: str, *classes: type) -> None:
@@ -488,23 +502,24 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
     pictures_by_task = "; ".join(
         f"{', '.join(pictures)} ({task})" for task, pictures in PICTURES_BY_TASK.items()
     )
+    kind: dict[str, Any] = {"dest": "kind", "metavar": "KIND"}
     parser.add_argument(
-        "--curve", metavar="CURVE", help=f"{pictures_by_task}; default: the first of the task"
+        "--kind", help=f"{pictures_by_task}; default: the first of the task", **kind
     )
+    _add_alias(parser, "--curve", **kind)
     parser.add_argument("--member", metavar="NAME", help="for a collection: the member to draw")
-    parser.add_argument(
-        "--metric",
-        type=values.metric,
-        metavar="NAME",
-        help="the metric to draw over panes of time, default the first of the task",
-    )
     parser.add_argument(
         "--window",
         type=values.width,
         metavar="WIDTH",
         help="draw windows that slide by one pane, default panes",
     )
-    _add_output(parser, "FILE", "the file, ending in .png, .svg or .pdf")
+    metrics: dict[str, Any] = {
+        "metavar": "NAME",
+        "help": "the metric to draw over panes of time, default the first of the task",
+    }
+    _add_output(parser, "FILE", "the file, ending in .png, .svg or .pdf", metrics=metrics)
+    _add_alias(parser, "--metric", dest="metrics", action="extend", type=values.metrics)
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:

@@ -37,7 +37,7 @@ def completion(shell: str) -> Outcome:
     for action in _actions(parser):
         if action.metavar in _OF_FILES:
             vars(action)["complete"] = shtab.FILE
-        if action.dest == "curve":
+        if action.dest == "kind":
             pictures = chain.from_iterable(PICTURES_BY_TASK.values())
             action.choices = list(dict.fromkeys(pictures))
     return Outcome(shtab.complete(parser, shell))

@@ -69,7 +69,7 @@ _SWAPPED = " Are the run and --qrels swapped?"
 _MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
 _OF_FORMATS = ("format", "delimiter", "header", "decimal")
-_OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
+_OF_COLUMNS = ("query", "relevance", "y_score", "doc", "retrieved", "num_relevant")
 
 
 def evaluate(options: Options) -> Outcome:
@@ -220,7 +220,7 @@ def _source(options: Options) -> Source:
     if options.max_bad:
         raise UsageError("--max-bad cannot be used with --qrels: every row of a run must be valid.")
     read: list[tuple[str, str | None]] = [("the run", name) for name in options.files]
-    read += [("its --qrels", qrels), ("its --weight", options.weight)]
+    read += [("its --qrels", qrels), ("its --sample-weight", options.sample_weight)]
     once = [what for what, name in read if name == STANDARD_INPUT]
     if len({*once}) > 1:
         raise UsageError(f"standard input cannot be {' and '.join(dict.fromkeys(once))}.")

@@ -50,6 +50,8 @@ class Option:
     ----------
     names : tuple of str
         Its spellings, as in ``("-o", "--output")``; by default, that of its field.
+    aliases : tuple of str
+        Former spellings, which work, and which the help does not show.
     help : str
         What it does.
     group : str
@@ -65,6 +67,7 @@ class Option:
     """
 
     names: tuple[str, ...]
+    aliases: tuple[str, ...]
     help: str
     group: str
     commands: Sequence[str]
@@ -92,6 +95,7 @@ def _option(
     group: str,
     default: Any = None,
     names: tuple[str, ...] = (),
+    aliases: tuple[str, ...] = (),
     commands: str = "eval watch",
     tasks: str = "",
     rivals: str = "",
@@ -109,6 +113,7 @@ def _option(
         settings["action"] = "append"
     made = Option(
         names=names,
+        aliases=aliases,
         help=text,
         group=group,
         commands=commands.split(),
@@ -164,7 +169,7 @@ class Reporting:
         values.metrics,
         "A,B,C",
         default=(),
-        commands="eval show watch diff report",
+        commands="eval show watch diff plot report",
         action="extend",
     )
     level: float = _output(
@@ -196,7 +201,8 @@ class Reporting:
         "'worst(recall)>=0.7' or 'gap(recall)<=0.1'; repeatable",
         parse_gate,
         "GATE",
-        names=("--require", "--fail-under"),
+        names=("--require",),
+        aliases=("--fail-under",),
         is_repeated=True,
     )
     limits: tuple[Gate, ...] = _output(
@@ -266,30 +272,34 @@ class Options:
         ("count", "skip"),
         commands="eval",
     )
-    label: tuple[str, ...] | None = _column(
+    y_true: tuple[str, ...] | None = _column(
         "the truth, default y_true",
         values.columns,
         tasks="classification paired regression binary grouped calibration",
+        aliases=("--label",),
     )
-    pred: tuple[str, ...] | None = _column(
+    y_pred: tuple[str, ...] | None = _column(
         "the predicted label or number, default y_pred",
         values.columns,
         tasks="classification paired regression",
         rivals="predictions",
+        aliases=("--pred",),
     )
-    score: tuple[str, ...] | None = _column(
+    y_score: tuple[str, ...] | None = _column(
         "a score, or one for each class: a list in their order, or columns A,B,C",
         values.columns,
         tasks="classification paired binary grouped calibration ranking",
         rivals="predictions",
+        aliases=("--score", "--y-prob"),
     )
     versus: tuple[str, ...] | None = _column(
-        "the column of another model, B; --pred or --score is that of A; differences are A - B",
+        "the column of another model, B; --y-pred or --y-score is that of A; differences are A - B",
         values.columns,
         tasks="classification paired regression",
     )
-    weight: str | None = _column(
-        "the weight of the row, or of its query; with --qrels, a file of queries and weights"
+    sample_weight: str | None = _column(
+        "the weight of the row, or of its query; with --qrels, a file of queries and weights",
+        aliases=("--weight",),
     )
     by: By | None = _column(
         "one result for each of its most frequent values (with --time, of up to 100 chosen by a "
@@ -312,12 +322,15 @@ class Options:
         "the pane width: 30s, 5m, 1h, 7d, or a number of steps", values.width
     )
     keep: str | int | None = _window("how long panes are kept, default forever", values.width)
-    time_unit: str | None = _window("the unit of numeric times", ("s", "ms", "us", "ns"), "UNIT")
-    rollup: tuple[tuple[Any, Any], ...] = _window(
+    unit: str | None = _window(
+        "the unit of numeric times", ("s", "ms", "us", "ns"), "UNIT", aliases=("--time-unit",)
+    )
+    rollups: tuple[tuple[Any, Any], ...] = _window(
         "wider panes for data older than --keep, and how long to keep them; repeatable",
         values.rollup,
         "WIDTH:KEEP",
         is_repeated=True,
+        aliases=("--rollup",),
     )
     classes: Classes | None = _decision(
         "the number, the labels, or labels with names, 0=neg,1=pos; default: from the rows",
@@ -543,7 +556,7 @@ class Watching:
         "NAME=VALUE lines for the Kafka client", values.path, commands="watch"
     )
     labels: tuple[str, ...] | None = _label("the files with the labels", None, "FILE", nargs="+")
-    join: str | None = _label("the id of a prediction and its label")
+    key: str | None = _label("the id of a prediction and its label", aliases=("--join",))
     wait: str | int | None = _label("how long a prediction waits for its label", values.span)
     unlabelled: str | None = _label(
         "how a prediction without a label counts: drop, as unlabelled (default), or this label",
@@ -563,11 +576,12 @@ class Watching:
     max_pending: int | None = _label(
         "stop reading while this many predictions are pending, default 10000000", values.positive
     )
-    window: tuple[str | int, ...] = _window(
+    windows: tuple[str | int, ...] = _window(
         "a window to show beside the newest pane; repeatable",
         values.width,
         commands="watch",
         is_repeated=True,
+        aliases=("--window",),
     )
     checkpoint: str = _state(
         "an SQLite file, created if it does not exist",
@@ -577,8 +591,12 @@ class Watching:
     )
     once: bool | None = _state("read what exists, and exit", bool)
     commit_bytes: int | None = _state("read at most this many bytes per commit", values.positive)
-    alert: tuple[str, ...] = _alert(
-        "alert on a rule such as 'recall[1] < 0.8'; repeatable", None, "RULE", is_repeated=True
+    alerts: tuple[str, ...] = _alert(
+        "alert on a rule such as 'recall[1] < 0.8'; repeatable",
+        None,
+        "RULE",
+        is_repeated=True,
+        aliases=("--alert",),
     )
     false_alarms: str | None = _alert(
         "the false alarms of all alerts together, default '1 per 30d'", None, "RATE"
@@ -599,8 +617,12 @@ class Watching:
         "HOST",
         is_repeated=True,
     )
-    out: str | None = _output(
-        "append a JSON line for each closed pane", values.path, commands="watch"
+    output: str | None = _output(
+        "append a JSON line for each closed pane",
+        values.path,
+        commands="watch",
+        names=("-o", "--output"),
+        aliases=("--out",),
     )
 
 
@@ -633,20 +655,23 @@ def option_words(named: Named) -> str | None:
     return f"{option} {shlex.quote(named.value.strip(_QUOTES))}"
 
 
+_FIELDS = attrs.fields(Options)
+
 OPTIONS_OF_TASKS = {
     field.name: field.metadata["option"].tasks
-    for field in attrs.fields(Options)
+    for field in _FIELDS
     if "option" in field.metadata and field.metadata["option"].tasks
 }
 """The options that some tasks take and others do not, with the tasks that do."""
 
-_FIELDS = (*attrs.fields(Options), *attrs.fields(Watching))
-_OPTIONS = {field.name: option_text(field.name) for field in _FIELDS}
-_OPTIONS["address"] = option_text("serve")
-_OPTIONS["key"] = option_text("join")
-_OPTIONS["alerts"] = option_text("alert")
-_OPTIONS["rollups"] = option_text("rollup")
-_OPTIONS["min_n"] = option_text("min_n")
-_OPTIONS["kind"] = option_text("curve")
-_OPTIONS |= {"at_least": "--evidence", "at_most": "--evidence", "false_alarms": "--false-alarms"}
+_OPTIONS = {
+    **{field.name: option_text(field.name) for field in (*_FIELDS, *attrs.fields(Watching))},
+    "address": "--serve",
+    "kind": "--kind",
+    "min_n": "--min-n",
+    "at_least": "--evidence",
+    "at_most": "--evidence",
+}
+"""The option that sets an argument of the library."""
+
 _QUOTES = "[\"']"

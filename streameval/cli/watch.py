@@ -16,7 +16,7 @@ from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import BAD_DATA, GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.json_text import json_line
-from streameval.cli.options import Options, Reporting, Watching, option_words, taken
+from streameval.cli.options import Options, Reporting, Watching, option_text, option_words, taken
 from streameval.cli.outcome import Outcome, described, laid_out
 from streameval.cli.slice_text import slice_reading
 from streameval.cli.tasks import plan_of, task_asked_for
@@ -68,8 +68,8 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
     options = Options.of(reporting, **arguments)
     screen = _Screen(options, watching)
     _check_page(watching)
-    if watching.on_alert and not watching.alert:
-        raise UsageError("--on-alert needs --alert, which says when there is an alert.")
+    if watching.on_alert and not watching.alerts:
+        raise UsageError("--on-alert needs --alerts, which says when there is an alert.")
     sources = _sources(options, watching)
     try:
         opened = _monitor(options, watching, sources)
@@ -120,7 +120,7 @@ def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
     server = monitor.serve(
         watching.serve,
         metrics=reporting.metrics,
-        windows=watching.window,
+        windows=watching.windows,
         level=reporting.level,
         allow_host=watching.allow_host,
     )
@@ -150,8 +150,8 @@ def _sources(options: Options, watching: Watching) -> dict[str, Source]:
     task = task_asked_for(options)
     check_windows(options)
     _check_labels(watching)
-    _check_widths(options, watching.window)
-    _check_metrics(task, options.reporting.metrics, watching.alert)
+    _check_widths(options, watching.windows)
+    _check_metrics(task, options.reporting.metrics, watching.alerts)
     named = {"labels": watching.labels, "predictions": options.files}
     return {
         name: _source(files, options, watching)
@@ -168,7 +168,7 @@ def _monitor(options: Options, watching: Watching, sources: Mapping[str, Source]
     if watching.commit_bytes is not None:
         chosen["read_bytes"] = min(watching.commit_bytes, 2**20)
     if watching.labels is not None:
-        chosen["key"] = watching.join
+        chosen["key"] = watching.key
     where = options.row_filter
 
     def plan(rows: Sequence[Row]) -> Plan:
@@ -187,9 +187,9 @@ def _monitor(options: Options, watching: Watching, sources: Mapping[str, Source]
         labels=sources.get("labels"),
         time=str(options.time),
         max_bad=options.max_bad,
-        alerts=watching.alert,
+        alerts=watching.alerts,
         on_alert=watching.on_alert,
-        output=None if watching.out is None else JsonLines(watching.out, options.reporting),
+        output=None if watching.output is None else JsonLines(watching.output, options.reporting),
         **chosen,
     )
 
@@ -212,20 +212,20 @@ def _source(files: Sequence[str], options: Options, watching: Watching) -> Sourc
 
 def _check_labels(watching: Watching) -> None:
     """Raise UsageError for options of a join without labels."""
-    needed = ("join", "wait")
+    needed = ("key", "wait")
     if watching.labels is not None:
         for name in needed:
             if getattr(watching, name) is None:
                 raise UsageError(f"--labels needs --{name}.")
         return
-    for text in watching.alert:
+    for text in watching.alerts:
         rule = parse_rule(text)
         is_of_labels = isinstance(rule, SilenceRule) and rule.of_labels
         if is_of_labels or isinstance(rule, LatenessRule):
-            raise UsageError(f"--alert {text!r} needs --labels.")
+            raise UsageError(f"--alerts {text!r} needs --labels.")
     for name in (*needed, *_OF_JOIN):
         if getattr(watching, name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')} needs --labels.")
+            raise UsageError(f"{option_text(name)} needs --labels.")
 
 
 def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[str]) -> None:
@@ -245,7 +245,7 @@ def _check_widths(options: Options, widths: Sequence[str | int]) -> None:
     if widths:
         config = Windowed(ConfusionAccumulator(), pane=options.pane)._config
         for width in widths:
-            config.length(width, name="window")
+            config.length(width, name="windows")
 
 
 @contextmanager
@@ -290,7 +290,7 @@ class _Screen:
 
     def __init__(self, options: Options, watching: Watching) -> None:
         self._reporting = options.reporting
-        self._widths = watching.window
+        self._widths = watching.windows
         self._once = bool(watching.once)
         self._is_live = is_live(sys.stdout) and not self._once
         self._n_lines = 0

@@ -396,7 +396,7 @@ class Monitor:
         """Refuse to write to files that would be read as rows."""
         own = dict.fromkeys(files_of(self._name), "checkpoint")
         if self._output is not None:
-            own[self._output.path] = "out"
+            own[self._output.path] = "output"
         for source in sources:
             for path, argument in own.items():
                 if isinstance(source, FileSource) and source.would_read(path):

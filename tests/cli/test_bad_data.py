@@ -104,11 +104,11 @@ BAD_JSON = [
     ('{"y_true": 1, "y_pred": null}', "`y_pred` is missing"),
     (
         '{"y_true": 1, "y_pred": 0.5}',
-        "`y_pred` must be an integer as the first label is (--score reads",
+        "`y_pred` must be an integer as the first label is (--y-score reads",
     ),
     (
         '{"y_true": "cat", "y_pred": 1}',
-        "`y_true` must be an integer as the first label is (--score reads",
+        "`y_true` must be an integer as the first label is (--y-score reads",
     ),
     ('{"y_true": 1, "y_pred": 1', "not JSON (expecting ',' delimiter, at character 26)"),
     ("NaN", "not an object, got nan"),
@@ -151,11 +151,15 @@ def test_eval_names_the_row_of_a_parquet_file(call, write):
     [
         ({"y_true": 5, "s": 0.5}, [], "`y_true` must hold labels 0 to 1, got 5"),
         ({"y_true": 1, "s": float("nan")}, [], "`s` must not hold NaN, got NaN"),
-        ({"y_true": 1, "s": 1, "w": -1.0}, ["--weight", "w"], "`w` must not be negative, got -1.0"),
-        ({"y_true": 1, "s": 1, "w": 1e300}, ["--weight", "w"], "`w`"),
+        (
+            {"y_true": 1, "s": 1, "w": -1.0},
+            ["--sample-weight", "w"],
+            "`w` must not be negative, got -1.0",
+        ),
+        ({"y_true": 1, "s": 1, "w": 1e300}, ["--sample-weight", "w"], "`w`"),
         (
             {"y_true": 1, "s": 1, "w": float("inf")},
-            ["--weight", "w"],
+            ["--sample-weight", "w"],
             "`w` must be finite, got inf",
         ),
     ],
@@ -163,7 +167,7 @@ def test_eval_names_the_row_of_a_parquet_file(call, write):
 def test_eval_names_the_line_that_the_accumulator_refuses(bad, options, reason, call, write):
     rows = [{"y_true": n % 2, "s": n / 100, "w": 1} for n in range(100)]
     rows[37] |= bad
-    found = error_of(call("eval", write("a.csv", rows), "--score", "s", *options))
+    found = error_of(call("eval", write("a.csv", rows), "--y-score", "s", *options))
     assert found.startswith(f"a.csv, line 39: {reason}")
     assert "position" not in found
 
@@ -171,13 +175,13 @@ def test_eval_names_the_line_that_the_accumulator_refuses(bad, options, reason, 
 def test_eval_names_the_columns_that_the_accumulator_refuses(call, write):
     rows = [{"y_true": n % 3, "a": 0.1, "b": 0.5, "c": 0.2} for n in range(9)]
     rows[3]["b"] = float("nan")
-    found = error_of(call("eval", write("a.jsonl", rows), "--score", "a,b,c"))
+    found = error_of(call("eval", write("a.jsonl", rows), "--y-score", "a,b,c"))
     assert found == "a.jsonl, line 4: `a,b,c` must not hold NaN, got NaN."
 
 
 def test_eval_refuses_lists_of_another_length(call, write):
     rows = [{"y_true": 1, "y_score": [0.1, 0.2, 0.7]}, {"y_true": 1, "y_score": [0.1, 0.9]}]
-    found = error_of(call("eval", write("a.jsonl", rows), "--score", "y_score"))
+    found = error_of(call("eval", write("a.jsonl", rows), "--y-score", "y_score"))
     assert found.endswith("line 2: `y_score` must be a list of 3 numbers, got [0.1, 0.9].")
 
 

@@ -111,7 +111,7 @@ def test_binary_json_has_the_sampling_intervals_of_areas(evaluate):
 @pytest.mark.parametrize(
     ("rows", "options"),
     [
-        ([(0, 0.2, 0.5), (1, 0.7, 1)], ["--weight", "w"]),
+        ([(0, 0.2, 0.5), (1, 0.7, 1)], ["--sample-weight", "w"]),
         ([(0, 0.2, 1), (0, 0.7, 1)], []),
     ],
     ids=["fractions", "one class"],
@@ -147,7 +147,7 @@ def test_binary_options_are_those_of_the_sketch(options, configuration, evaluate
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
 def test_binary_reads_named_columns_words_and_weights(name, call, write):
     rows = [{"label": t, "s": s, "w": w} for t, s, w in [("spam", 2.5, 2), ("ham", -1.0, 1)]]
-    options = ["--label", "label", "--score", "s", "--weight", "w", "--pos-label", "spam"]
+    options = ["--y-true", "label", "--y-score", "s", "--sample-weight", "w", "--pos-label", "spam"]
     found = state(call, write(name, rows), *options, "--scores", "real")
     expected = se.PRCurveSketch(scores="real", pos_label="spam")
     assert found == expected.update(["spam", "ham"], [2.5, -1.0], sample_weight=[2, 1])
@@ -193,14 +193,14 @@ def test_binary_takes_the_second_of_two_listed_classes_as_positive(
     named = [] if positive == "b" else ["--pos-label", positive]
     expected = se.PRCurveSketch(pos_label=positive).update(["b", "a"], scores)
     log = write("a.csv", NAMED)
-    assert state(call, log, "--score", score, "--classes", "a,b", *named) == expected
+    assert state(call, log, "--y-score", score, "--classes", "a,b", *named) == expected
 
 
 @pytest.mark.parametrize("options", [(), ("--classes", "0,1"), ("--scores", "real")])
 def test_binary_refuses_the_scores_of_two_models(options, call, write):
     rows = [{"y_true": 1, "old": 0.75, "new": 0.25}, {"y_true": 0, "old": 0.5, "new": 0.75}]
-    done = call("eval", write("a.csv", rows), *BINARY, "--score", "old,new", *options)
-    compare = "--score old --versus new --measures roc_auc"
+    done = call("eval", write("a.csv", rows), *BINARY, "--y-score", "old,new", *options)
+    compare = "--y-score old --versus new --measures roc_auc"
     assert done.code == 2
     assert done.err.endswith(f"of class 1; to compare two models use {compare} without --task.\n")
     done = call("eval", write("a.csv", rows), *compare.split(), "--metrics", "roc_auc_difference")
@@ -209,20 +209,20 @@ def test_binary_refuses_the_scores_of_two_models(options, call, write):
 
 def test_binary_finds_two_models_whose_first_scores_sum_to_one(call, write):
     rows = [{"y_true": 1, "p": 0.25, "q": 0.75}, {"y_true": 0, "p": 0.25, "q": 0.5}]
-    done = call("eval", write("a.csv", rows), *BINARY, "--score", "p,q")
+    done = call("eval", write("a.csv", rows), *BINARY, "--y-score", "p,q")
     assert (done.code, "but do not sum to 1" in done.err) == (2, True)
 
 
 def test_binary_reads_real_scores_of_two_listed_classes(call, write):
     rows = [{"y_true": 1, "p": -3, "q": 2}, {"y_true": 0, "p": 4, "q": -1}]
-    options = ("--score", "p,q", "--classes", "0,1", "--scores", "real")
+    options = ("--y-score", "p,q", "--classes", "0,1", "--scores", "real")
     done = call("eval", write("a.csv", rows), *BINARY, *options, "--json")
     assert done.json["metrics"]["roc_auc"] == 1.0
 
 
 def test_binary_takes_the_score_of_the_positive_class_by_the_name_of_its_column(call, write):
     rows = [{"y_true": "no", "yes": 0.1, "no": 0.9}, {"y_true": "yes", "yes": 0.7, "no": 0.3}]
-    log, options = write("a.csv", rows), ("--score", "yes,no", "--pos-label", "yes")
+    log, options = write("a.csv", rows), ("--y-score", "yes,no", "--pos-label", "yes")
     expected = se.PRCurveSketch(pos_label="yes").update(["no", "yes"], [0.1, 0.7])
     assert state(call, log, *options) == expected
     assert state(call, log, *options[:2], "--classes", "no,yes") == expected
@@ -233,7 +233,7 @@ def test_binary_takes_the_score_of_the_positive_class_by_the_name_of_its_column(
 
 def test_binary_reads_listed_classes_as_classification_does(call, write):
     log = write("a.csv", NAMED)
-    options = ("--score", "q", "--classes", "a,b")
+    options = ("--y-score", "q", "--classes", "a,b")
     assert call("eval", log, *options, "--json").json["metrics"]["tp"] == 1
     curve = call("eval", log, *options, *BINARY, "--json").json
     assert (curve["metrics"]["n_pos"], curve["metrics"]["roc_auc"]) == (1, 1.0)
@@ -267,7 +267,7 @@ def test_binary_refuses_a_label_that_is_not_listed(label, classes, fault, call, 
 
 
 def test_binary_refuses_a_positive_label_that_is_not_listed(call, write):
-    options = ("--score", "q", "--classes", "a,b", "--pos-label", "c")
+    options = ("--y-score", "q", "--classes", "a,b", "--pos-label", "c")
     done = call("eval", write("a.csv", NAMED), *BINARY, *options)
     message = "--pos-label must be one of the two classes ('a', 'b'), got 'c'."
     assert (done.code, done.err) == (2, f"streameval: error: {message}\n")
@@ -275,7 +275,7 @@ def test_binary_refuses_a_positive_label_that_is_not_listed(call, write):
 
 def test_binary_reads_a_column_for_each_named_class(call, write):
     rows = [row | {"r": 0.1} for row in NAMED]
-    options = ["--score", "p,q,r", "--classes", "a,b,c"]
+    options = ["--y-score", "p,q,r", "--classes", "a,b,c"]
     expected = se.PRCurveSketch(classes=["a", "b", "c"])
     expected.update(["b", "a"], [[0.25, 0.75, 0.1], [0.6, 0.4, 0.1]])
     assert state(call, write("a.csv", rows), *options) == expected
@@ -293,7 +293,7 @@ def test_binary_reads_several_labels_a_row(call, write):
 
 def test_binary_reads_columns_of_several_labels(call, write):
     rows = [{"a": 1, "b": 0, "p": 0.9, "q": 0.6}, {"a": 0, "b": 1, "p": 0.1, "q": 0.4}]
-    options = ["--multilabel", "--label", "a,b", "--score", "p,q", "--classes", "red,blue"]
+    options = ["--multilabel", "--y-true", "a,b", "--y-score", "p,q", "--classes", "red,blue"]
     expected = se.PRCurveSketch(classes=["red", "blue"], multilabel=True)
     expected.update([[1, 0], [0, 1]], [[0.9, 0.6], [0.1, 0.4]])
     assert state(call, write("a.csv", rows), *options) == expected
@@ -311,7 +311,7 @@ def test_binary_takes_the_positive_score_of_two(positive, place, call, write):
 
 def test_binary_notes_which_score_of_two_it_took(call, write):
     log = write("a.csv", [{"y_true": 1, "p": 0.1, "q": 0.9}])
-    done = call("eval", log, *BINARY, "--score", "p,q")
+    done = call("eval", log, *BINARY, "--y-score", "p,q")
     assert done.err == f"{NOTE}took the score of class 1 of the two in `p,q`.\n"
 
 
@@ -352,7 +352,7 @@ def test_binary_json_has_an_entry_for_each_class(call, three):
     ],
 )
 def test_binary_decides_a_gate(gate, options, verdict, evaluate):
-    done = evaluate("--fail-under", gate, *options)
+    done = evaluate("--require", gate, *options)
     assert done.code == (verdict != "passed")
     assert done.err.startswith(f"streameval: {verdict}: {gate}: ")
 
@@ -372,7 +372,7 @@ def test_binary_decides_a_gate(gate, options, verdict, evaluate):
     ],
 )
 def test_binary_decides_a_gate_of_classes(gate, verdict, call, three):
-    done = call("eval", three, *BINARY, "--classes", 3, "--fail-under", gate)
+    done = call("eval", three, *BINARY, "--classes", 3, "--require", gate)
     assert done.code == (verdict != "passed")
     assert done.err.startswith(f"streameval: {verdict}: {gate}: ")
 
@@ -381,26 +381,26 @@ def test_binary_decides_a_gate_of_classes(gate, verdict, call, three):
 @pytest.mark.parametrize("name", ["roc_auc", "average_precision"])
 def test_binary_compares_the_average_in_brackets(name, average, call, three):
     gate = f"{name}[{average}]>=0"
-    done = call("eval", three, *BINARY, "--classes", 3, "--json", "--fail-under", gate)
+    done = call("eval", three, *BINARY, "--classes", 3, "--json", "--require", gate)
     value = done.json["metrics"][f"{name}_{average}"]
     assert done.err == f"streameval: passed: {gate}: {value:.6g}.\n"
 
 
 def test_binary_leaves_the_auc_undecided_without_an_interval(call, write):
     rows = [{"y_true": t, "y_score": s, "w": 0.5} for t, s in [(0, 0.2), (1, 0.7), (1, 0.9)]]
-    log, options = write("a.csv", rows), ["--weight", "w"]
-    done = call("eval", log, *BINARY, "--fail-under", "roc_auc>=0.5", *options)
+    log, options = write("a.csv", rows), ["--sample-weight", "w"]
+    done = call("eval", log, *BINARY, "--require", "roc_auc>=0.5", *options)
     assert done.code == 1
     assert done.err == (
         "streameval: undecided: roc_auc>=0.5: 1, no sampling interval (fractional weights have "
         "none); --level 0 ignores sampling error.\n"
     )
-    assert call("eval", log, *BINARY, "--fail-under", "roc_auc>=0.5", "--level", 0).code == 0
+    assert call("eval", log, *BINARY, "--require", "roc_auc>=0.5", "--level", 0).code == 0
 
 
 def test_binary_leaves_a_perfect_auc_of_three_rows_undecided(call, write):
     log = write("a.csv", [{"y_true": t, "y_score": s} for t, s in [(0, 0.2), (1, 0.7), (1, 0.9)]])
-    done = call("eval", log, *BINARY, "--fail-under", "roc_auc>=0.5")
+    done = call("eval", log, *BINARY, "--require", "roc_auc>=0.5")
     assert done.code == 1
     assert done.err == "streameval: undecided: roc_auc>=0.5: 1 in [0.206549, 1].\n"
 
@@ -408,7 +408,7 @@ def test_binary_leaves_a_perfect_auc_of_three_rows_undecided(call, write):
 @pytest.mark.parametrize("kind", ["pr", "roc", "det", "reliability", "score"])
 def test_binary_states_plot_every_kind(kind, call, evaluate, folder):
     evaluate("-o", "a.state")
-    done = call("plot", "a.state", "--curve", kind, "-o", "a.svg")
+    done = call("plot", "a.state", "--kind", kind, "-o", "a.svg")
     assert (done.code, done.err) == (0, "")
     assert done.out == f"{kind} of a.state drawn in a.svg, n = 569\n"
 
@@ -420,7 +420,7 @@ def test_binary_states_plot_precision_and_recall_by_default(call, evaluate):
 
 def test_binary_states_list_their_curves(call, evaluate):
     evaluate("-o", "a.state")
-    done = call("plot", "a.state", "--curve", "prc", "-o", "a.svg")
+    done = call("plot", "a.state", "--kind", "prc", "-o", "a.svg")
     assert done.err == (
         "streameval: error: no curve 'prc' of a.state: did you mean 'pr'? "
         "Choose from pr, roc, det, reliability, score.\n"
@@ -429,7 +429,7 @@ def test_binary_states_list_their_curves(call, evaluate):
 
 def test_binary_states_of_classes_plot(call, three):
     state(call, three)
-    assert call("plot", "a.state", "--curve", "roc", "-o", "a.png").code == 0
+    assert call("plot", "a.state", "--kind", "roc", "-o", "a.png").code == 0
 
 
 def test_binary_states_merge_and_show(call, evaluate):
@@ -444,10 +444,10 @@ def test_binary_states_merge_and_show(call, evaluate):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--fail-under", "roc_uac>1"], "no metric 'roc_uac': did you mean 'roc_auc'? Choose from"),
-        (["--fail-under", "ks[1]>1"], "'ks[1]': ks has no averages and no classes."),
+        (["--require", "roc_uac>1"], "no metric 'roc_uac': did you mean 'roc_auc'? Choose from"),
+        (["--require", "ks[1]>1"], "'ks[1]': ks has no averages and no classes."),
         (
-            ["--label", "label"],
+            ["--y-true", "label"],
             "`label` holds text, 'malignant'; name the positive one of two labels with --pos-label",
         ),
         (
@@ -455,21 +455,21 @@ def test_binary_states_merge_and_show(call, evaluate):
             "--pos-label must be an integer as the labels are, got 'x'.",
         ),
         (
-            ["--pos-label", "Malignant", "--label", "label"],
+            ["--pos-label", "Malignant", "--y-true", "label"],
             "--pos-label: none of the first rows has the label 'Malignant'; did you mean 'mali",
         ),
-        (["--label", "y_true,id"], "--label takes one column, unless --multilabel is given."),
+        (["--y-true", "y_true,id"], "--y-true takes one column, unless --multilabel is given."),
         (["--classes", "3"], "`y_score` holds one value a row, but there are 3 classes."),
         (["--multilabel"], "--classes must be given with --multilabel."),
         (
-            ["--score", "y_score,id,id", "--classes", "3", "--pos-label", "1"],
+            ["--y-score", "y_score,id,id", "--classes", "3", "--pos-label", "1"],
             "--pos-label names the positive one of two labels; with --classes every class is",
         ),
         (
-            ["--score", "y_score,id", "--pos-label", "malignant", "--label", "label"],
+            ["--y-score", "y_score,id", "--pos-label", "malignant", "--y-true", "label"],
             "`y_score,id` holds 2 values a row, and it is not clear which is of 'malignant'; name",
         ),
-        (["--score", "y_scor"], "no column 'y_scor' in the first rows: did you mean 'y_score'?"),
+        (["--y-score", "y_scor"], "no column 'y_scor' in the first rows: did you mean 'y_score'?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -492,7 +492,7 @@ def test_binary_says_what_does_not_fit(options, message, evaluate):
     ],
 )
 def test_binary_names_the_gates_of_classes(gate, message, call, three):
-    done = call("eval", three, *BINARY, "--fail-under", gate)
+    done = call("eval", three, *BINARY, "--require", gate)
     assert done.code == 2
     assert done.err.startswith(f"streameval: error: {message}")
 
@@ -509,7 +509,7 @@ def test_binary_refuses_lists_of_labels_for_one_score(call, write):
         ("binary", [], 1),
         ("binary", [], 0),
         ("binary", ["--multilabel"], 0),
-        ("calibration", ["--score", "y_score"], 1),
+        ("calibration", ["--y-score", "y_score"], 1),
     ],
 )
 def test_scores_of_a_list_too_short_are_refused(task, options, length, call, write):
@@ -530,10 +530,10 @@ def test_binary_takes_a_list_of_one_label(call, write):
 
 def test_binary_states_of_real_scores_have_no_reliability(call, evaluate):
     evaluate("--scores", "real", "-o", "a.state")
-    done = call("plot", "a.state", "--curve", "reliability", "-o", "a.png")
+    done = call("plot", "a.state", "--kind", "reliability", "-o", "a.png")
     assert done.code == 2
     assert done.err == (
-        'streameval: error: --curve "reliability" needs probabilities, not --scores real.\n'
+        'streameval: error: --kind "reliability" needs probabilities, not --scores real.\n'
     )
 
 

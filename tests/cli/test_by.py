@@ -394,7 +394,7 @@ class Measured:
 
 
 @pytest.mark.parametrize(
-    "task", [[], ["--task", "binary", "--score", "y_pred", "--budget", "none"]]
+    "task", [[], ["--task", "binary", "--y-score", "y_pred", "--budget", "none"]]
 )
 @pytest.mark.parametrize("limit", [1, 700, 2**20])
 def test_slices_are_those_of_their_rows_wherever_blocks_end(
@@ -414,7 +414,7 @@ def test_slices_are_those_of_their_rows_wherever_blocks_end(
 def test_values_of_rows_without_weight_are_shown(by, call, write):
     rows = [{"y_true": 1, "y_pred": 1, "v": v, "w": v == "a"} for v in "aabc"]
     rows = [row | {"w": int(row["w"])} for row in rows]
-    done = call("eval", write("log.jsonl", rows), "--weight", "w", "--by", by, "--json").json
+    done = call("eval", write("log.jsonl", rows), "--sample-weight", "w", "--by", by, "--json").json
     shown = {part["value"]: part["n"] for part in done["slices"]}
     assert shown == ({"a": 2, "b": 0, "c": 0} if by == "v" else {"a": 2, "b": 0})
     assert done.get("other", {"n": None})["n"] == (None if by == "v" else 0)
@@ -508,7 +508,7 @@ def test_run_has_no_columns_to_go_by(call, folder):
 
 
 def test_gates_are_about_all_rows(call, write):
-    done = call("eval", write("log.jsonl", log()), "--by", "country", "--fail-under", "n>=100")
+    done = call("eval", write("log.jsonl", log()), "--by", "country", "--require", "n>=100")
     assert (done.code, done.err) == (0, "streameval: passed: n>=100: 100.\n")
 
 
@@ -765,17 +765,17 @@ def test_parts_of_workers_are_merged_by_value():
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
-        (("--task", "regression", "--pred", "p", "--measures", "mape,huber(delta=2)"),
+        (("--task", "regression", "--y-pred", "p", "--measures", "mape,huber(delta=2)"),
          ["mape", "huber(delta=2)"]),
-        (("--task", "regression", "--label", "y,z", "--pred", "p,q", "--measures", "mape"),
+        (("--task", "regression", "--y-true", "y,z", "--y-pred", "p,q", "--measures", "mape"),
          ["mape"]),
-        (("--score", "p", "--versus", "q", "--measures", "roc_auc"),
+        (("--y-score", "p", "--versus", "q", "--measures", "roc_auc"),
          ["difference", "roc_auc_difference", "roc_auc_a", "roc_auc_b"]),
-        (("--score", "p,q,r", "--measures", "top_k", "--top-k", "2"), ["top_k_precision"]),
-        (("--score", "p,q,r", "--task", "binary", "--measures", "one_vs_one"), ["roc_auc_ovo"]),
-        (("--multilabel", "--label", "y,z", "--pred", "y,z", "--measures", "samples"),
+        (("--y-score", "p,q,r", "--measures", "top_k", "--top-k", "2"), ["top_k_precision"]),
+        (("--y-score", "p,q,r", "--task", "binary", "--measures", "one_vs_one"), ["roc_auc_ovo"]),
+        (("--multilabel", "--y-true", "y,z", "--y-pred", "y,z", "--measures", "samples"),
          ["f_score[samples]"]),
-        (("--task", "ranking", "--query", "c", "--relevance", "y", "--score", "p",
+        (("--task", "ranking", "--query", "c", "--relevance", "y", "--y-score", "p",
           "--measures", "map,ndcg@2,p@1,mrr"), ["map", "ndcg@2", "p@1", "mrr"]),
     ],
 )  # fmt: skip
@@ -785,7 +785,7 @@ def test_lines_of_slices_and_windows_have_the_measures(split, options, shown, wr
         {"y": n % 2, "z": 1, "p": 0.5, "q": 0.25, "r": 0.25, "c": "ab"[n // 4], "t": n // 4}
         for n in range(8)
     ]
-    label = () if "--label" in options or "--query" in options else ("--label", "y")
+    label = () if "--y-true" in options or "--query" in options else ("--y-true", "y")
     by = ("--by", "c") if split == "--by" else ("--time", "t", "--pane", "1")
     done = call("eval", write("a.jsonl", rows), *label, *options, *by)
     assert done.code == 0, done.err

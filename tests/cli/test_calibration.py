@@ -73,7 +73,7 @@ def test_calibration_counts_bins(evaluate):
     [
         ({"y_prob": 0.25, "y_score": 0.5}, [], 0.25),
         ({"y_score": 0.5}, [], 0.5),
-        ({"y_prob": 0.25, "y_score": 0.5}, ["--score", "y_score"], 0.5),
+        ({"y_prob": 0.25, "y_score": 0.5}, ["--y-score", "y_score"], 0.5),
     ],
     ids=["y_prob", "y_score", "given"],
 )
@@ -90,7 +90,16 @@ def test_calibration_asks_for_the_usual_column(call, write):
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
 def test_calibration_reads_lists_of_probabilities_and_weights(name, call, write):
-    options = ["--label", "label", "--score", "p", "--classes", "cat,dog,owl", "--weight", "w"]
+    options = [
+        "--y-true",
+        "label",
+        "--y-score",
+        "p",
+        "--classes",
+        "cat,dog,owl",
+        "--sample-weight",
+        "w",
+    ]
     expected = se.CalibrationAccumulator(classes=["cat", "dog", "owl"])
     expected.update(["dog", "owl"], [row["p"] for row in WORDS], sample_weight=[2, 1])
     assert state(call, write(name, WORDS), *options) == expected
@@ -98,7 +107,7 @@ def test_calibration_reads_lists_of_probabilities_and_weights(name, call, write)
 
 def test_calibration_reads_a_column_for_each_class(call, write):
     rows = [{"y_true": 1, "a": 0.25, "b": 0.75}, {"y_true": 0, "a": 0.5, "b": 0.5}]
-    found = state(call, write("a.csv", rows), "--score", "a,b", "--classes", 2)
+    found = state(call, write("a.csv", rows), "--y-score", "a,b", "--classes", 2)
     expected = se.CalibrationAccumulator(classes=2)
     assert found == expected.update([1, 0], [[0.25, 0.75], [0.5, 0.5]])
 
@@ -114,7 +123,7 @@ def test_calibration_takes_the_number_of_classes_from_the_first_row(options, cal
 
 
 def test_calibration_json_has_an_entry_for_each_class(call, write):
-    options = ["--label", "label", "--score", "p", "--classes", "cat,dog,owl", "--json"]
+    options = ["--y-true", "label", "--y-score", "p", "--classes", "cat,dog,owl", "--json"]
     found = call("eval", write("a.jsonl", WORDS), *CALIBRATION, *options).json
     assert found["classes"] == ["cat", "dog", "owl"]
     assert found["per_class"]["dog"] == {"pcopc": 1.0, "mean_prediction": 0.5, "mean_label": 0.5}
@@ -124,7 +133,7 @@ def test_calibration_json_has_an_entry_for_each_class(call, write):
 def test_calibration_states_show_and_plot(call, evaluate):
     evaluate("-o", "a.state")
     assert call("show", "a.state").out.splitlines()[1:] == evaluate().out.splitlines()[1:]
-    for options in ([], ["--curve", "reliability"]):
+    for options in ([], ["--kind", "reliability"]):
         done = call("plot", "a.state", *options, "-o", "a.svg")
         assert done.out == "reliability of a.state drawn in a.svg, n = 569\n"
 
@@ -133,7 +142,7 @@ def test_calibration_states_show_and_plot(call, evaluate):
     ("gate", "code"), [("ece<0.02", 0), ("ece<0.01", 1), ("log_loss<=0.08", 0), ("pcopc>1", 1)]
 )
 def test_calibration_gate_compares_the_value_at_level_0(gate, code, evaluate):
-    assert evaluate("--fail-under", gate, "--level", 0).code == code
+    assert evaluate("--require", gate, "--level", 0).code == code
 
 
 @pytest.mark.parametrize(
@@ -145,21 +154,21 @@ def test_calibration_gate_compares_the_value_which_has_no_interval(gate, code, e
 
 @pytest.mark.parametrize(("gate", "code"), [("n>=569", 0), ("n>569", 1), ("n_clipped>=1", 0)])
 def test_calibration_count_is_its_own_interval(gate, code, evaluate):
-    assert evaluate("--fail-under", gate).code == code
+    assert evaluate("--require", gate).code == code
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (
-            ["--fail-under", "ecce<1"],
+            ["--require", "ecce<1"],
             "no metric 'ecce': did you mean 'ece'? Choose from n, log_loss",
         ),
-        (["--fail-under", "ece[1]<1"], "'ece[1]': ece has no averages and no classes."),
-        (["--label", "y_true,y_pred"], "--label takes one column."),
+        (["--require", "ece[1]<1"], "'ece[1]': ece has no averages and no classes."),
+        (["--y-true", "y_true,y_pred"], "--y-true takes one column."),
         (["--classes", "3"], "`y_score` holds one value a row, but there are 3 classes."),
         (["--bins", "70000"], "--bins must be at most 65536, got 70000."),
-        (["--label", "label"], "`label` holds text, 'malignant'; 0 and 1 are needed, or a "),
+        (["--y-true", "label"], "`label` holds text, 'malignant'; 0 and 1 are needed, or a "),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -179,7 +188,7 @@ def test_calibration_says_what_does_not_fit(options, message, evaluate):
 def test_calibration_names_the_line_that_is_bad(row, reason, call, write):
     rows = [{"y_true": n % 2, "p": [0.5, 0.5]} for n in range(40)]
     rows[20] |= row
-    done = call("eval", write("a.jsonl", rows), *CALIBRATION, "--score", "p")
+    done = call("eval", write("a.jsonl", rows), *CALIBRATION, "--y-score", "p")
     assert done.code == 3
     assert done.err.splitlines()[-1].startswith(f"streameval: error: a.jsonl, line 21: {reason}")
 

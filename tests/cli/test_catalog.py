@@ -23,7 +23,7 @@ def column(name):
 def test_catalog_json_is_that_of_a_program(call, write):
     path = write("r.jsonl", ROWS)
     done = call(
-        *("eval", path, *CATALOG, "--top-k", "2", "--popularity", "pop", "--weight", "w"),
+        *("eval", path, *CATALOG, "--top-k", "2", "--popularity", "pop", "--sample-weight", "w"),
         *("--json", "-o", "r.state"),
     )
     acc = se.CatalogAccumulator(6, k=2, popularity=True)
@@ -55,7 +55,7 @@ def test_catalog_counts_every_row_without_ranks(name, call, write):
         ),
         ((*CATALOG, "--item", "movie"), "no column 'movie' in the first rows: choose from"),
         ((*CATALOG, "--rank", "place"), "no column 'place' in the first rows: choose from"),
-        ((*CATALOG, "--label", "item"), "--label cannot be used with --task catalog"),
+        ((*CATALOG, "--y-true", "item"), "--y-true cannot be used with --task catalog"),
         (("--n-items", "3"), "--n-items cannot be used with --task classification"),
     ],
 )

@@ -10,7 +10,11 @@ LABELS = "y_true,y_pred\n1,1\n0,1\n"
 BINARY = ("--task", "binary")
 
 MISNAMED = [
-    (LABELS, ["--label", "y_treu"], "no column 'y_treu' in the first rows: did you mean 'y_true'?"),
+    (
+        LABELS,
+        ["--y-true", "y_treu"],
+        "no column 'y_treu' in the first rows: did you mean 'y_true'?",
+    ),
     (
         LABELS.upper(),
         [],
@@ -21,7 +25,7 @@ MISNAMED = [
     (
         "clicked,p\n1,1\n",
         [],
-        "no column 'y_true' in the first rows: choose from clicked, p. --label names the column.",
+        "no column 'y_true' in the first rows: choose from clicked, p. --y-true names the column.",
     ),
     (LABELS, BINARY, "no column 'y_score' in the first rows: did you mean"),
     (SCORES, ["--task", "regression"], "no column 'y_pred' in the first rows: did you mean"),
@@ -114,7 +118,7 @@ def test_eval_reads_what_spreadsheets_and_data_frames_write(data, call, folder):
 
 @pytest.mark.parametrize(
     "options",
-    [BINARY, [], ["--task", "calibration", "--score", "y_score"], [*BINARY, "--group", "g"]],
+    [BINARY, [], ["--task", "calibration", "--y-score", "y_score"], [*BINARY, "--group", "g"]],
     ids=["binary", "classification", "calibration", "grouped"],
 )
 def test_words_for_truth_are_labels_beside_scores(options, call, folder):

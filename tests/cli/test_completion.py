@@ -42,11 +42,11 @@ TYPED = {
     "eval log.csv --task ranking --qrels t": "test.qrels",
     "merge a.state b": "b.state",
     "show ''": "a.state b.state log.csv test.qrels",
-    "show a.state --fail": "--fail-under",
+    "show a.state --req": "--require",
     "diff a": "a.state",
     "diff a.state b": "b.state",
     "diff a.state b.state --fail": "--fail-on",
-    "plot a.state --curve r": "roc reliability",
+    "plot a.state --kind r": "roc reliability",
     "plot a.state -o l": "log.csv",
     "completion ''": "bash zsh fish tcsh",
 }

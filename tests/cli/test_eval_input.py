@@ -29,7 +29,7 @@ def test_eval_gives_the_state_of_the_library_from_any_format(name, jobs, call, w
 
 @pytest.mark.parametrize("name", NAMES)
 def test_eval_joins_score_columns_in_any_format(name, call, write):
-    done = call("eval", write(name, ROWS), "--score", "p0,p1,p2", "--top-k", 2, "-o", "a.state")
+    done = call("eval", write(name, ROWS), "--y-score", "p0,p1,p2", "--top-k", 2, "-o", "a.state")
     assert done.code == 0
     expected = se.ConfusionAccumulator(3, top_k=2).update(TRUTH, SCORES)
     assert se.load("a.state") == expected

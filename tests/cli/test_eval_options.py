@@ -48,7 +48,7 @@ def test_eval_takes_the_positive_score_of_two(positive, column, call, write):
 
 def test_eval_takes_the_positive_score_of_two_listed_classes(call, write):
     rows = [{"y_true": "ham", "h": 0.8, "s": 0.2}, {"y_true": "spam", "h": 0.6, "s": 0.4}]
-    options = ["--score", "h,s", "--classes", "ham,spam", "--pos-label", "ham"]
+    options = ["--y-score", "h,s", "--classes", "ham,spam", "--pos-label", "ham"]
     expected = se.ConfusionAccumulator(["ham", "spam"], pos_label="ham")
     assert state(call, write("a.csv", rows), *options) == expected.update(
         ["ham", "spam"], [0.8, 0.6]
@@ -62,18 +62,18 @@ def test_eval_takes_the_positive_score_of_two_listed_classes(call, write):
 )
 def test_eval_refuses_scores_of_two_models_for_two_classes(options, positive, name, call, write):
     log = write(name, [{"y_true": 1, "p": 0.75, "p b": 0.5}, {"y_true": 0, "p": 0.5, "p b": 0.5}])
-    done = call("eval", log, "--score", "p,p b", *options)
+    done = call("eval", log, "--y-score", "p,p b", *options)
     assert done.code == 2
     assert done.err == (
         "streameval: error: `p,p b` are two scores for two classes, but do not sum to 1. Name one "
-        f"column for the probability of class {positive}; to compare two models use --score p "
+        f"column for the probability of class {positive}; to compare two models use --y-score p "
         "--versus 'p b'.\n"
     )
 
 
 def test_eval_does_not_advise_to_compare_models_that_are_compared(call, write):
     log = write("a.csv", [{"y_true": 1, "p": 0.5, "q": 0.5, "r": 0.5, "s": 0.75}])
-    done = call("eval", log, "--score", "p,q", "--versus", "r,s")
+    done = call("eval", log, "--y-score", "p,q", "--versus", "r,s")
     assert done.code == 2
     assert done.err.endswith(" Name one column for the probability of class 1.\n")
     assert "`r,s` are two scores" in done.err
@@ -86,13 +86,13 @@ def test_eval_does_not_advise_to_compare_models_that_are_compared(call, write):
 )
 def test_eval_takes_two_named_scores_of_two_classes(scores, options, call, write):
     log = write("a.csv", [dict(zip(("y_true", "p", "q"), (1, *scores), strict=True))])
-    found = state(call, log, "--score", "p,q", *options, "--threshold", 0.5)
+    found = state(call, log, "--y-score", "p,q", *options, "--threshold", 0.5)
     assert found.compute().tp == 1
 
 
 def test_eval_names_a_row_whose_score_of_two_is_no_probability(call, write):
     log = write("a.csv", [{"y_true": 1, "p": 0.5, "q": 1.75}])
-    done = call("eval", log, "--score", "p,q")
+    done = call("eval", log, "--y-score", "p,q")
     assert (done.code, "a.csv, line 2: `p,q` must lie in [0, 1], got 1.75." in done.err) == (
         3,
         True,
@@ -105,7 +105,7 @@ def test_eval_counts_words(classes, name, call, write):
     log = write(name, WORDS)
     given = classes if classes == "auto" else classes.split(",")
     expected = se.ConfusionAccumulator(given).update(["cat", "dog", "owl"], ["cat", "cat", "owl"])
-    options = ["--label", "label", "--pred", "guess", "--classes", classes]
+    options = ["--y-true", "label", "--y-pred", "guess", "--classes", classes]
     assert state(call, log, *options) == expected
 
 
@@ -131,7 +131,7 @@ def test_eval_takes_a_number_of_classes(call, write):
 def test_eval_weighs_rows(call, write):
     rows = [{"y_true": 1, "y_pred": 1, "w": 2.5}, {"y_true": 0, "y_pred": 1, "w": 1}]
     expected = se.ConfusionAccumulator("auto").update([1, 0], [1, 1], sample_weight=[2.5, 1])
-    assert state(call, write("a.csv", rows), "--weight", "w") == expected
+    assert state(call, write("a.csv", rows), "--sample-weight", "w") == expected
 
 
 def test_eval_ignores_a_label(call, write):
@@ -155,7 +155,7 @@ def test_eval_counts_lists_of_flags(name, call, write):
 
 def test_eval_counts_columns_of_flags_against_columns_of_scores(call, write):
     rows = [{"a": 1, "b": 0, "p": 0.9, "q": 0.6}, {"a": 0, "b": 1, "p": 0.1, "q": 0.4}]
-    options = ["--multilabel", "--label", "a,b", "--score", "p,q", "--threshold", 0.5]
+    options = ["--multilabel", "--y-true", "a,b", "--y-score", "p,q", "--threshold", 0.5]
     expected = se.ConfusionAccumulator(2, multilabel=True)
     expected.update([[1, 0], [0, 1]], [[0.9, 0.6], [0.1, 0.4]])
     assert state(call, write("a.csv", rows), *options) == expected
@@ -163,7 +163,7 @@ def test_eval_counts_columns_of_flags_against_columns_of_scores(call, write):
 
 def test_eval_counts_columns_of_flags_against_columns_of_flags(call, write):
     rows = [{"a": 1, "b": 0, "p": 1, "q": 1}]
-    options = ["--multilabel", "--label", "a,b", "--pred", "p,q", "--classes", "red,blue"]
+    options = ["--multilabel", "--y-true", "a,b", "--y-pred", "p,q", "--classes", "red,blue"]
     expected = se.ConfusionAccumulator(["red", "blue"], multilabel=True)
     assert state(call, write("a.csv", rows), *options) == expected.update([[1, 0]], [[1, 1]])
 

@@ -83,7 +83,7 @@ def test_evidence_is_laid_out_as_markdown(command, call):
 
 def test_moment_of_an_alarm_is_a_time(write, call):
     rows = [row | {"step": 60 * row["step"]} for row in log()]
-    options = ["--time", "step", "--time-unit", "s", "--pane", "100m"]
+    options = ["--time", "step", "--unit", "s", "--pane", "100m"]
     done = call(
         *("eval", write("log.jsonl", rows), *options, "--evidence", "accuracy>=0.9", "--json"),
         *("--false-alarms", "2 per 1000d"),

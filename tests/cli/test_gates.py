@@ -85,14 +85,14 @@ def gate_lines(done):
     ],
 )
 def test_eval_decides_a_gate(gate, verdict, code, call, labels):
-    done = call("eval", labels, "--fail-under", gate)
+    done = call("eval", labels, "--require", gate)
     assert done.code == code
     (line,) = gate_lines(done)
     assert line.startswith(f"streameval: {verdict}: {gate}: ")
 
 
 def test_eval_gives_value_and_interval_of_a_gate(call, labels):
-    done = call("eval", labels, "--fail-under", "accuracy>=0.8")
+    done = call("eval", labels, "--require", "accuracy>=0.8")
     result = se.ConfusionAccumulator("auto").update([0] * 160 + [1] * 40, [0] * 200).compute()
     low, high = result.confidence("accuracy")
     (line,) = gate_lines(done)
@@ -100,18 +100,18 @@ def test_eval_gives_value_and_interval_of_a_gate(call, labels):
 
 
 def test_eval_compares_the_value_itself_at_level_0(call, labels):
-    done = call("eval", labels, "--fail-under", "accuracy>=0.8", "--level", 0)
+    done = call("eval", labels, "--require", "accuracy>=0.8", "--level", 0)
     assert (done.code, done.err) == (0, "streameval: passed: accuracy>=0.8: 0.8.\n")
 
 
 def test_eval_decides_more_with_a_lower_level(call, labels):
-    assert call("eval", labels, "--fail-under", "accuracy>=0.78").code == 1
-    assert call("eval", labels, "--fail-under", "accuracy>=0.78", "--level", 0.4).code == 0
+    assert call("eval", labels, "--require", "accuracy>=0.78").code == 1
+    assert call("eval", labels, "--require", "accuracy>=0.78", "--level", 0.4).code == 0
 
 
 def test_eval_prints_a_line_for_every_gate_and_fails_if_one_does(call, labels):
     gates = ["accuracy>=0.7", "accuracy>=0.99", "recall[0]>=0.5"]
-    done = call("eval", labels, *(part for gate in gates for part in ("--fail-under", gate)))
+    done = call("eval", labels, *(part for gate in gates for part in ("--require", gate)))
     assert done.code == 1
     verdicts = [line.split(": ")[1] for line in gate_lines(done)]
     assert verdicts == ["passed", "failed", "passed"]
@@ -119,7 +119,7 @@ def test_eval_prints_a_line_for_every_gate_and_fails_if_one_does(call, labels):
 
 
 def test_eval_says_only_what_did_not_pass_when_quiet(call, labels):
-    done = call("eval", labels, "--quiet", "--fail-under", "n>1", "--fail-under", "n<1")
+    done = call("eval", labels, "--quiet", "--require", "n>1", "--require", "n<1")
     assert (done.out, done.err) == ("", "streameval: failed: n<1: 200.\n")
 
 
@@ -163,7 +163,7 @@ def weighted(write):
 
 @pytest.mark.parametrize("gate", ["accuracy>=0.1", "recall[macro]>=0.1", "recall[0]>=0.1"])
 def test_eval_leaves_a_gate_undecided_when_weights_have_fractions(gate, call, weighted):
-    done = call("eval", weighted, "--weight", "w", "--fail-under", gate)
+    done = call("eval", weighted, "--sample-weight", "w", "--require", gate)
     assert done.code == 1
     assert done.err == (
         f"streameval: undecided: {gate}: 1, no sampling interval (fractional weights and "
@@ -175,29 +175,29 @@ def test_eval_leaves_a_gate_undecided_when_weights_have_fractions(gate, call, we
     "gate", ["accuracy>=0.1", "recall[macro]>=0.1", "recall[0]>=0.1", "n>=1.5"]
 )
 def test_eval_compares_values_of_fractional_weights_at_level_0(gate, call, weighted):
-    options = ["--weight", "w", "--fail-under", gate, "--level", 0]
+    options = ["--sample-weight", "w", "--require", gate, "--level", 0]
     assert call("eval", weighted, *options).code == 0
 
 
 def test_eval_leaves_a_gate_undecided_when_the_class_is_empty(call, write):
     log = write("a.csv", [{"y_true": 0, "y_pred": 0}])
-    done = call("eval", log, "--classes", 3, "--fail-under", "recall[2]<0.5")
+    done = call("eval", log, "--classes", 3, "--require", "recall[2]<0.5")
     assert done.code == 1
     assert done.err.startswith("streameval: undecided: recall[2]<0.5: 0, no sampling interval (")
 
 
 def test_show_decides_gates_too(call, labels):
     call("eval", labels, "-o", "a.state")
-    assert call("show", "a.state", "--fail-under", "accuracy>=0.7").code == 0
-    assert call("show", "a.state", "--fail-under", "accuracy>=0.9").code == 1
+    assert call("show", "a.state", "--require", "accuracy>=0.7").code == 0
+    assert call("show", "a.state", "--require", "accuracy>=0.9").code == 1
 
 
 def test_eval_saves_the_state_although_a_gate_fails(call, labels, folder):
-    assert call("eval", labels, "--fail-under", "n>1e9", "-o", "a.state").code == 1
+    assert call("eval", labels, "--require", "n>1e9", "-o", "a.state").code == 1
     assert (folder / "a.state").exists()
 
 
 def test_eval_says_undecided_gates_when_quiet(call, labels):
-    done = call("eval", labels, "--quiet", "--fail-under", "accuracy>=0.8")
+    done = call("eval", labels, "--quiet", "--require", "accuracy>=0.8")
     assert done.code == 1
     assert "undecided: accuracy>=0.8" in done.err

@@ -97,7 +97,7 @@ def test_grouped_is_a_task_of_its_own(call, log):
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
 def test_grouped_reads_integers_as_groups_and_weights(name, call, write):
     rows = [{"user": u, "y_true": t, "s": 0.5, "w": 2} for u, t in [(7, 1), (7, 0), (-1, 1)]]
-    found = state(call, write(name, rows), "--score", "s", "--weight", "w")
+    found = state(call, write(name, rows), "--y-score", "s", "--sample-weight", "w")
     expected = se.GroupedAUC().update([1, 0, 1], [0.5] * 3, [7, 7, -1], sample_weight=[2] * 3)
     assert found == expected
 
@@ -131,7 +131,7 @@ def test_grouped_states_merge_and_show(call, write):
     ],
 )
 def test_grouped_decides_a_gate_by_the_certified_interval(gate, options, verdict, call, log):
-    done = call("eval", log, *GROUPED, "--fail-under", gate, *options)
+    done = call("eval", log, *GROUPED, "--require", gate, *options)
     assert done.code == (verdict != "passed")
     assert done.err.startswith(f"streameval: {verdict}: {gate}: ")
 
@@ -140,11 +140,11 @@ def test_grouped_decides_a_gate_by_the_certified_interval(gate, options, verdict
     ("options", "message"),
     [
         (["--budget", "none"], "--budget none is for curves; groups share a number of cells."),
-        (["--score", "y_score,y_true"], "--score takes one column."),
-        (["--label", "y_score,y_true"], "--label takes one column."),
-        (["--label", "user"], "`user` holds text, 'u"),
-        (["--fail-under", "gacu>0"], "no metric 'gacu': did you mean 'gauc'? Choose from n, n_gr"),
-        (["--fail-under", "gauc[1]>0"], "'gauc[1]': gauc has no averages and no classes."),
+        (["--y-score", "y_score,y_true"], "--y-score takes one column."),
+        (["--y-true", "y_score,y_true"], "--y-true takes one column."),
+        (["--y-true", "user"], "`user` holds text, 'u"),
+        (["--require", "gacu>0"], "no metric 'gacu': did you mean 'gauc'? Choose from n, n_gr"),
+        (["--require", "gauc[1]>0"], "'gauc[1]': gauc has no averages and no classes."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -153,8 +153,8 @@ def test_every_file_of_examples_is_named_by_one(name: str) -> None:
     ("example", "names"),
     [
         ("streameval merge part-*.state -o all.state", ["part-*.state"]),
-        ("zcat log.gz | streameval eval - --score p_x", ["log.gz"]),
-        ("streameval show a.state --fail-under 'recall[macro]>=0.8' --level 0.99", ["a.state"]),
+        ("zcat log.gz | streameval eval - --y-score p_x", ["log.gz"]),
+        ("streameval show a.state --require 'recall[macro]>=0.8' --level 0.99", ["a.state"]),
         (
             "streameval eval a.run --qrels b.qrels --measures 'ndcg@10' > c.txt",
             ["a.run", "b.qrels"],

@@ -24,7 +24,9 @@ ROWS = [
 def answer(request, call, write):
     """The JSON object, and the arguments of the same metrics in scikit-learn."""
     weigh = request.param == "weighted"
-    done = call("eval", write("a.jsonl", ROWS), "--json", *(["--weight", "w"] if weigh else []))
+    done = call(
+        "eval", write("a.jsonl", ROWS), "--json", *(["--sample-weight", "w"] if weigh else [])
+    )
     assert (done.code, done.err) == (0, "")
     return done.json, (TRUTH, PREDICTION), {"sample_weight": WEIGHTS if weigh else None}
 
@@ -94,7 +96,7 @@ def test_json_counts_labels_of_multilabel_rows(call, write):
 
 def test_json_has_no_intervals_when_weights_have_fractions(call, write):
     log = write("a.csv", [{"y_true": 1, "y_pred": 1, "w": 0.5}])
-    found = call("eval", log, "--weight", "w", "--json").json
+    found = call("eval", log, "--sample-weight", "w", "--json").json
     assert (found["intervals"], found["n"]) == ({}, 0.5)
 
 

@@ -279,7 +279,7 @@ def test_metric_of_no_other_task_needs_no_second_command(typed, call, labels):
 )
 def test_name_of_another_tool_or_task_is_suggested_to_curves(typed, suggestion, call, write):
     log = write("a.csv", [{"y_true": n % 2, "y_score": n / 8} for n in range(8)])
-    done = call("eval", log, "--task", "binary", "--fail-under", f"{typed}>=0")
+    done = call("eval", log, "--task", "binary", "--require", f"{typed}>=0")
     assert done.code == 2
     assert f"no metric {typed!r}: {suggestion}" in done.err
 

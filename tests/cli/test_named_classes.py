@@ -53,7 +53,7 @@ def test_positive_and_ignored_labels_are_given_by_name_or_label(label, labels, c
     ],
 )
 def test_names_of_scored_classes_are_shown(task, make, scores, call, folder):
-    options = ("--task", task, "--score", "a,b,c", "--classes", "0=x,1=y,2=z")
+    options = ("--task", task, "--y-score", "a,b,c", "--classes", "0=x,1=y,2=z")
     assert call("eval", scores, *options, "-o", "a.state").code == 0
     rows = [[0.1, 0.8, 0.1], [0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]
     made = make(classes={0: "x", 1: "y", 2: "z"}).update([1, 0, 2], rows)
@@ -69,7 +69,7 @@ def test_names_of_scored_classes_are_shown(task, make, scores, call, folder):
         ),
         (["--classes", "0=neg,1=neg"], "--classes must be distinct, got 'neg' twice."),
         (
-            ["--classes", "0=neg,1=pos", "--task", "binary", "--score", "y_pred"],
+            ["--classes", "0=neg,1=pos", "--task", "binary", "--y-score", "y_pred"],
             f"{OF_TWO}; list 0,1.",
         ),
     ],
@@ -94,44 +94,44 @@ NUMBERED = [{name.translate(TO_DIGITS): value if name != "y_true" else "abc".ind
 def test_columns_named_as_the_classes_hold_their_scores(task, columns, name, call, write):
     metric = {"binary": "roc_auc_macro", "calibration": "log_loss"}.get(task, "accuracy")
     options = ("--task", task, "--json")
-    log, named = write(name, SCORES), ("--score", ",".join(columns))
+    log, named = write(name, SCORES), ("--y-score", ",".join(columns))
     typed = call("eval", log, *named, "--classes", "a,b,c", *options).json["metrics"]
     assert typed[metric] == pytest.approx({"log_loss": -math.log(0.7)}.get(metric, 1.0))
     assert call("eval", log, *named, *options).json["metrics"] == typed
     numbered = write(f"n{name}", NUMBERED)
-    named = ("--score", ",".join(columns).translate(TO_DIGITS))
+    named = ("--y-score", ",".join(columns).translate(TO_DIGITS))
     for classes in [(), ("--classes", "3"), ("--classes", "0=a,1=b,2=c"), ("--classes", "0,1,2")]:
         assert call("eval", numbered, *named, *classes, *options).json["metrics"] == typed
 
 
 def test_columns_named_as_the_display_names_hold_their_scores(call, write):
     rows = [{**row, "y_true": "abc".index(row["y_true"])} for row in SCORES]
-    options = ("--score", "c,a,b", "--classes", "0=a,1=b,2=c", "--json")
+    options = ("--y-score", "c,a,b", "--classes", "0=a,1=b,2=c", "--json")
     assert call("eval", write("a.csv", rows), *options).json["metrics"]["accuracy"] == 1.0
 
 
 def test_columns_named_as_classes_may_have_an_ignored_label_beside_them(call, write):
     rows = [*SCORES, {**SCORES[0], "y_true": "?"}]
-    done = call("eval", write("a.csv", rows), "--score", "c,a,b", "--ignore-label", "?", "--json")
+    done = call("eval", write("a.csv", rows), "--y-score", "c,a,b", "--ignore-label", "?", "--json")
     assert (done.json["metrics"]["accuracy"], done.json["n"]) == (1.0, 3)
 
 
 def test_numbers_of_columns_without_a_header_are_no_classes(call, folder):
     (folder / "a.csv").write_text("0.1,0.8,0.1,1\n0.8,0.1,0.1,2\n0.1,0.1,0.8,3\n")
-    options = ("--header", "none", "--label", "4", "--score", "2,1,3", "--classes", "1,2,3")
+    options = ("--header", "none", "--y-true", "4", "--y-score", "2,1,3", "--classes", "1,2,3")
     assert call("eval", "a.csv", *options, "--json").json["metrics"]["accuracy"] == 1.0
 
 
 @pytest.mark.parametrize(
     ("options", "other"),
-    [(("--versus", "x,y,z"), "--versus"), (("--multilabel", "--label", "x,y,z"), "--label")],
+    [(("--versus", "x,y,z"), "--versus"), (("--multilabel", "--y-true", "x,y,z"), "--y-true")],
 )
 def test_columns_named_as_classes_are_listed_in_their_order_beside_others(
     options, other, call, write
 ):
     rows = [{**row, "x": 1, "y": 0, "z": 1} for row in SCORES]
     log = write("a.csv", rows)
-    done = call("eval", log, "--score", "b,a,c", "--classes", "a,b,c", *options)
+    done = call("eval", log, "--y-score", "b,a,c", "--classes", "a,b,c", *options)
     assert done.code == 2
     assert done.err == (
         "streameval: error: `b,a,c` are named as the classes are, but in another order. List them "

@@ -32,7 +32,7 @@ def log(request, write):
 
 
 def test_by_takes_a_path(log, call):
-    done = call("eval", log, "--label", "truth.label", "--pred", "top.0.label", "--json",
+    done = call("eval", log, "--y-true", "truth.label", "--y-pred", "top.0.label", "--json",
                 "--by", "ctx.country")  # fmt: skip
     assert done.code == 0, done.err
     assert done.json["by"] == "ctx.country"
@@ -42,7 +42,7 @@ def test_by_takes_a_path(log, call):
 
 
 def test_score_takes_a_path_to_a_class(log, call):
-    arguments = ("--label", "truth.label", "--score", "scores.dog", "--pos-label", "dog")
+    arguments = ("--y-true", "truth.label", "--y-score", "scores.dog", "--pos-label", "dog")
     done = call("eval", log, "--task", "binary", *arguments, "--json")
     expected = se.PRCurveSketch().update(TRUTH, DOG).compute().roc_auc
     assert done.json["metrics"]["roc_auc"] == float(expected)
@@ -50,7 +50,7 @@ def test_score_takes_a_path_to_a_class(log, call):
 
 @pytest.mark.parametrize("column", ["scores", "top"])
 def test_scores_by_class_name_are_those_of_columns(column, log, call):
-    done = call("eval", log, "--label", "truth.label", "--score", column, "-o", "all.state")
+    done = call("eval", log, "--y-true", "truth.label", "--y-score", column, "-o", "all.state")
     assert done.code == 0, done.err
     assert f"took 2 classes (cat, dog) from the first `{column}`; --classes sets them." in done.err
     expected = se.ConfusionAccumulator(("cat", "dog"))
@@ -60,14 +60,14 @@ def test_scores_by_class_name_are_those_of_columns(column, log, call):
 
 @pytest.mark.parametrize("task", ["binary", "calibration"])
 def test_scores_by_class_name_make_curves(task, log, call):
-    arguments = ("--task", task, "--label", "truth.label", "--score", "top")
+    arguments = ("--task", task, "--y-true", "truth.label", "--y-score", "top")
     done = call("eval", log, *arguments, "--classes", "dog,cat", "--json")
     assert done.code == 0, done.err
     assert done.json["n"] == 30
 
 
 def test_score_of_the_positive_one_of_two_classes_by_name(log, call):
-    arguments = ("--label", "truth.label", "--score", "scores", "--pos-label", "dog", "--json")
+    arguments = ("--y-true", "truth.label", "--y-score", "scores", "--pos-label", "dog", "--json")
     done = call("eval", log, "--task", "binary", *arguments)
     assert "took the score of class dog of the two in `scores`." in done.err
     expected = se.PRCurveSketch().update(TRUTH, DOG).compute().roc_auc
@@ -77,7 +77,7 @@ def test_score_of_the_positive_one_of_two_classes_by_name(log, call):
 def test_scores_of_two_classes_by_name_need_a_positive_one(write, call):
     rows = [row | {"truth": n % 2} for n, row in enumerate(ROWS)]
     name = write("log.jsonl", rows)
-    done = call("eval", name, "--task", "binary", "--label", "truth", "--score", "scores")
+    done = call("eval", name, "--task", "binary", "--y-true", "truth", "--y-score", "scores")
     message = "`scores` holds scores of cat and dog; name the positive one with --pos-label.\n"
     assert (done.code, done.err) == (2, f"streameval: error: {message}")
 
@@ -87,7 +87,7 @@ def test_classes_are_the_names_of_scores_when_there_are_more_than_two(task, writ
     names = ["cat", "dog", "owl"]
     rows = [{"y_true": names[n % 3], "y_score": dict(zip(names, (0.5, 0.25, 0.25), strict=True))}
             for n in range(9)]  # fmt: skip
-    done = call("eval", write("log.jsonl", rows), "--task", task, "--score", "y_score", "--json")
+    done = call("eval", write("log.jsonl", rows), "--task", task, "--y-score", "y_score", "--json")
     assert done.code == 0, done.err
     assert done.json["n"] == 9
 
@@ -107,7 +107,7 @@ def test_scores_by_the_numbers_of_classes(write, call):
 )  # fmt: skip
 def test_scores_that_lack_a_class_are_a_bad_row(scores, write, call):
     name = write("log.jsonl", [*ROWS, {"truth": {"label": "cat"}, "scores": scores}])
-    done = call("eval", name, "--label", "truth.label", "--score", "scores")
+    done = call("eval", name, "--y-true", "truth.label", "--y-score", "scores")
     wanted = "must be an object with a number for each of 'cat', 'dog', got "
     assert done.code == 3
     assert f"log.jsonl, line 31: `scores` {wanted}" in done.err
@@ -115,14 +115,14 @@ def test_scores_that_lack_a_class_are_a_bad_row(scores, write, call):
 
 def test_missing_path_is_a_missing_column(write, call):
     name = write("log.jsonl", [*ROWS, {"truth": 3, "top": []}, {"truth": {"label": "cat"}}])
-    arguments = ("--label", "truth.label", "--pred", "top.0.label", "--max-bad", "2")
+    arguments = ("--y-true", "truth.label", "--y-pred", "top.0.label", "--max-bad", "2")
     done = call("eval", name, *arguments)
     assert "log.jsonl, line 31: `truth.label` is missing." in done.err
     assert "log.jsonl, line 32: `top.0.label` is missing." in done.err
 
 
 def test_path_that_no_first_row_has_suggests_the_nearest(log, call):
-    done = call("eval", log, "--label", "truth.labl", "--pred", "top.0.label")
+    done = call("eval", log, "--y-true", "truth.labl", "--y-pred", "top.0.label")
     assert done.code == 2
     message = "no column 'truth.labl' in the first rows: did you mean 'truth.label'?"
     assert message in done.err
@@ -130,7 +130,7 @@ def test_path_that_no_first_row_has_suggests_the_nearest(log, call):
 
 def test_first_row_may_lack_a_column_that_others_have(write, call):
     name = write("log.jsonl", [{"id": 1}, {"truth": None}, *ROWS])
-    arguments = ("--label", "truth.label", "--pred", "top.0.label", "--max-bad", "2", "--json")
+    arguments = ("--y-true", "truth.label", "--y-pred", "top.0.label", "--max-bad", "2", "--json")
     assert call("eval", name, *arguments).json["n"] == 30
 
 
@@ -143,7 +143,7 @@ def test_columns_of_which_no_first_row_has_all_are_told_by_each(write, call):
 def test_column_of_the_whole_name_wins_over_the_path(write, call):
     rows = [{"a.b": n, "a": {"b": 0, "c.d": n, "c": {"d": 0}}} for n in range(3)]
     for name in ("log.jsonl", "log.parquet"):
-        done = call("eval", write(name, rows), "--label", "a.b", "--pred", "a.c.d", "--json")
+        done = call("eval", write(name, rows), "--y-true", "a.b", "--y-pred", "a.c.d", "--json")
         assert (done.json["n"], done.json["metrics"]["accuracy"]) == (3, 1.0)
 
 
@@ -210,13 +210,14 @@ def test_digits_as_text_are_integers_and_scores(write, call):
     for options in (
         ["--task", "binary"],
         ["--task", "calibration"],
-        ["--task", "regression", "--pred", "y_score"],
+        ["--task", "regression", "--y-pred", "y_score"],
         ["--classes", "2"],
         ["--threshold", "0.3"],
         [],
     ):
         outs = [
-            call("eval", name, *options, "--weight", "w", "--json") for name in (texts, numbers)
+            call("eval", name, *options, "--sample-weight", "w", "--json")
+            for name in (texts, numbers)
         ]
         first, second = (done.json | {"files": None} for done in outs)
         assert [done.code for done in outs] == [0, 0], outs
@@ -246,7 +247,7 @@ UNNAMED = [
 @pytest.mark.parametrize("options", [[], ["--classes", "12"]])
 @pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
 def test_classes_without_names_have_the_numbers_that_hugging_face_gives(name, options, call, write):
-    arguments = ("--label", "label", "--score", "prediction", *options, "--json")
+    arguments = ("--y-true", "label", "--y-score", "prediction", *options, "--json")
     done = call("eval", write(name, UNNAMED), *arguments, "-o", "all.state")
     assert (done.code, done.json["metrics"]["accuracy"]) == (0, 1.0), done.err
     assert done.json["classes"] == list(range(12))

@@ -71,14 +71,14 @@ def test_plot_writes_the_format_that_the_name_tells(form, call, state, folder):
 
 
 def test_plot_draws_the_labels_and_counts_of_the_state(call, state, texts):
-    assert call("plot", state, "--curve", "matrix", "-o", "a.svg").code == 0
+    assert call("plot", state, "--kind", "matrix", "-o", "a.svg").code == 0
     assert {"cat", "dog", "owl", "truth", "prediction"} <= set(texts("a.svg"))
 
 
 @pytest.mark.parametrize("kind", STATES)
 def test_plot_draws_every_kind(kind, call, texts):
     se.save(STATES[kind](), "a.state")
-    done = call("plot", "a.state", "--curve", kind, "-o", "a.svg")
+    done = call("plot", "a.state", "--kind", kind, "-o", "a.svg")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(f"{kind} of a.state drawn in a.svg, n = ")
     assert "a.state" not in texts("a.svg")
@@ -90,7 +90,7 @@ def test_plot_draws_several_states_in_one_picture(kind, call, texts):
     for name in ("a", "b", "c"):
         se.save(STATES[kind](), f"{name}.state")
     names = ["a.state", "b.state", "c.state"]
-    done = call("plot", *names, "--curve", kind, "-o", "a.svg")
+    done = call("plot", *names, "--kind", kind, "-o", "a.svg")
     assert (done.code, done.err) == (0, "")
     assert done.out == f"{kind} of a.state, b.state, c.state drawn in a.svg\n"
     words = [word.partition(":")[0] for word in texts("a.svg")]
@@ -100,7 +100,7 @@ def test_plot_draws_several_states_in_one_picture(kind, call, texts):
 def test_plot_draws_what_each_state_holds(call, texts):
     se.save(curve(0.1, 0.4, 0.6, 0.9), "a.state")
     se.save(STATES["reliability"](), "b.state")
-    done = call("plot", "a.state", "b.state", "--curve", "reliability", "-o", "a.svg")
+    done = call("plot", "a.state", "b.state", "--kind", "reliability", "-o", "a.svg")
     assert (done.code, done.err) == (0, "")
     assert {"a.state", "b.state"} <= set(texts("a.svg"))
 
@@ -153,7 +153,7 @@ def test_plot_refuses_several_states_that_would_hide_each_other(accumulator, mes
 
 def test_plot_names_the_state_that_has_no_such_curve(call, state):
     se.save(curve(), "b.state")
-    found = error_of(call("plot", "b.state", state, "--curve", "roc", "-o", "a.png"))
+    found = error_of(call("plot", "b.state", state, "--kind", "roc", "-o", "a.png"))
     assert found == "no curve 'roc' of a.state: choose from matrix."
 
 
@@ -175,7 +175,7 @@ def test_plot_draws_a_member(member, kind, call):
 def test_plot_draws_one_member_of_several_states(call, texts):
     for name in ("a.state", "b.state"):
         se.save(two_members(), name)
-    arguments = ["--member", "curve", "--curve", "roc", "-o", "a.svg"]
+    arguments = ["--member", "curve", "--kind", "roc", "-o", "a.svg"]
     done = call("plot", "a.state", "b.state", *arguments)
     assert done.out == "roc of curve of a.state, b.state drawn in a.svg\n"
     assert {"a.state", "b.state"} <= set(texts("a.svg"))
@@ -268,7 +268,7 @@ def test_plot_never_overwrites_the_state(name, call, state, folder):
 
 
 def test_plot_lists_the_curves_that_the_state_has(call, state):
-    found = error_of(call("plot", state, "--curve", "matrx", "-o", "a.png"))
+    found = error_of(call("plot", state, "--kind", "matrx", "-o", "a.png"))
     assert found == "no curve 'matrx' of a.state: did you mean 'matrix'? Choose from matrix."
 
 

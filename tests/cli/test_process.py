@@ -73,7 +73,7 @@ def test_workers_are_ended_before_the_report(labels, call, monkeypatch):
     [("n>1", 0, ""), ("n<1", 1, "streameval: failed: n<1: 200.\n")],
 )
 def test_script_is_quiet_on_a_closed_pipe(gate, code, error, closed, labels):
-    done = run("eval", labels, "--quiet", "--fail-under", gate, stdout=closed)
+    done = run("eval", labels, "--quiet", "--require", gate, stdout=closed)
     assert (done.returncode, done.stderr) == (code, error)
 
 

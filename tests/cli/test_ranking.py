@@ -70,14 +70,14 @@ def test_ranking_weight_is_that_of_the_query(form, call, folder):
     lines = as_lists() if form == "lists" else as_rows()
     text = "".join(json.dumps({**line, "w": WEIGHTS[line["query"]]}) + "\n" for line in lines)
     (folder / "a.jsonl").write_text(text)
-    found = counted(call, "a.jsonl", "--weight", "w", "--measures", "map,ndcg@5")
+    found = counted(call, "a.jsonl", "--sample-weight", "w", "--measures", "map,ndcg@5")
     assert found == weighted()
 
 
 def test_ranking_weight_of_0_prints_no_values_of_the_query(call, folder):
     lines = [{**line, "w": WEIGHTS[line["query"]]} for line in as_lists()]
     (folder / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    options = ("--weight", "w", "--measures", "map", "--per-query", "--json")
+    options = ("--sample-weight", "w", "--measures", "map", "--per-query", "--json")
     done = call("eval", "a.jsonl", *RANKING, *options)
     assert done.code == 0, done.err
     printed = [json.loads(line) for line in done.out.splitlines()[: len(JUDGED) - 1]]
@@ -98,7 +98,7 @@ def test_ranking_quantile_is_printed_and_checked_by_name(call, run):
     done = call("eval", run, *RANKING, "--qrels", "a.qrels", *names)
     assert "map[median]" in done.out
     assert "ndcg@5[q=0.9]" in done.out
-    gate = ("--fail-under", "map[median]>=0.999", "-o", "a.state")
+    gate = ("--require", "map[median]>=0.999", "-o", "a.state")
     done = call("eval", run, *RANKING, "--qrels", "a.qrels", *names, *gate)
     assert done.code == 1, done.err
     assert "map[median]" in done.err
@@ -107,7 +107,7 @@ def test_ranking_quantile_is_printed_and_checked_by_name(call, run):
 def write_weights(text=None, name="w.txt"):
     lines = (f"{query}\t{weight:g}\n" for query, weight in RUN_WEIGHTS.items())
     Path(name).write_text("# weights\n\n" + "".join(lines) if text is None else text)
-    return "--weight", name
+    return "--sample-weight", name
 
 
 @pytest.mark.parametrize("rows", [1, 10**6])
@@ -146,13 +146,13 @@ def test_ranking_weights_that_do_not_fit_are_named(text, message, call, run):
 
 def test_ranking_weights_that_are_not_text_are_named(call, run):
     Path("w.txt").write_bytes(b"t3 1\nt\xff 1\n")
-    done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--weight", "w.txt")
+    done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--sample-weight", "w.txt")
     assert done.code == 3
     assert "w.txt, line 2: not UTF-8." in done.err
 
 
 def test_ranking_weights_that_are_missing_are_named(call, run):
-    done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--weight", "none.txt")
+    done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--sample-weight", "none.txt")
     assert done.code == 3
     assert "none.txt" in done.err
 

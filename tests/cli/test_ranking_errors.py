@@ -36,7 +36,7 @@ def error_of(done, code):
             ["--relevance", "r"],
             "--relevance cannot be used with --qrels: TREC files have no header.",
         ),
-        (["--score", "s"], "--score cannot be used with --qrels: TREC files have no header."),
+        (["--y-score", "s"], "--y-score cannot be used with --qrels: TREC files have no header."),
         (["--num-relevant", "n"], "--num-relevant cannot be used with --qrels: TREC files have no"),
         (["--format", "csv"], "--format cannot be used with --qrels: both are TREC files."),
         (
@@ -54,7 +54,7 @@ def error_of(done, code):
         (["--empty", "never"], "--empty must be "),
         (["--nan", "skip"], "--nan must be "),
         (["--gain", "log"], "--gain must be "),
-        (["--fail-under", "mpa>1"], "no metric 'mpa': did you mean 'map'?"),
+        (["--require", "mpa>1"], "no metric 'mpa': did you mean 'map'?"),
         (["-o", "a.qrels"], "-o a.qrels would overwrite an input."),
         (["-o", "a.run"], "-o a.run would overwrite an input."),
     ],
@@ -81,7 +81,7 @@ def test_ranking_of_a_run_says_what_does_not_fit(options, message, call, run):
             "no column 'dok' in the first rows: choose from query, relevance,",
         ),
         ({"relevance": 1, "score": 1}, [], "no column 'query' in the first rows: choose from"),
-        (ONE, ["--score", "a,b"], "--score takes one column."),
+        (ONE, ["--y-score", "a,b"], "--y-score takes one column."),
         (ONE, ["--no-count-missing"], "--no-count-missing needs --qrels."),
         (ONE, ["--ties", "docid_desc"], "--doc is missing: --ties docid_desc needs the documents."),
         (LIST, ["--like", "trec_eval"], "--doc is missing: --ties docid_desc needs the documents."),
@@ -100,7 +100,7 @@ def test_ranking_of_a_run_says_what_does_not_fit(options, message, call, run):
             ["--track-queries"],
             "--track-queries needs the queries: a column `query`, or the one that --query",
         ),
-        (ONE, ["--fail-under", "ndgc@10>0"], "no metric 'ndgc@10': did you mean 'ndcg@10'? Choose"),
+        (ONE, ["--require", "ndgc@10>0"], "no metric 'ndgc@10': did you mean 'ndcg@10'? Choose"),
     ],
 )
 def test_ranking_of_rows_says_what_does_not_fit(row, options, message, call, write):
@@ -136,7 +136,7 @@ def test_ranking_asks_for_the_judgements_of_a_run(name, space, call, stdin, fold
 
 def test_eval_takes_columns_of_numbered_classes_for_no_run(call, write):
     row = {"y": 0, "0": 0.5, "1": 0.25, "2": 0.125, "3": 0.125, "4": 0.0}
-    done = call("eval", write("a.csv", [row]), "--score", "0,1,2,3,4")
+    done = call("eval", write("a.csv", [row]), "--y-score", "0,1,2,3,4")
     assert "no column 'y_true'" in done.err
 
 
@@ -144,8 +144,8 @@ def test_eval_takes_columns_of_numbered_classes_for_no_run(call, write):
     ("names", "what"),
     [
         (["-", "--qrels", "-"], "the run and its --qrels"),
-        (["-", "--qrels", "q", "--weight", "-"], "the run and its --weight"),
-        (["a.run", "--qrels", "-", "--weight", "-"], "its --qrels and its --weight"),
+        (["-", "--qrels", "q", "--sample-weight", "-"], "the run and its --sample-weight"),
+        (["a.run", "--qrels", "-", "--sample-weight", "-"], "its --qrels and its --sample-weight"),
     ],
 )
 def test_ranking_reads_standard_input_once(names, what, call):

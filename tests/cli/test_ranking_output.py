@@ -296,13 +296,13 @@ def test_ranking_leaves_out_a_bad_line_and_counts_the_others(call, write):
 )
 def test_ranking_decides_a_gate_by_the_sampling_interval(gate, options, verdict, call, lists):
     measures = ("--measures", "map,ndcg@10,rbp(p=0.8,rel=2),p(rel=2)@5")
-    done = call("eval", lists, *RANKING, *measures, "--fail-under", gate, *options)
+    done = call("eval", lists, *RANKING, *measures, "--require", gate, *options)
     assert done.err.startswith(f"streameval: {verdict}: {gate}: ")
     assert done.code == (verdict != "passed")
 
 
 def test_ranking_gate_names_the_interval_that_decides(call, lists):
-    done = call("eval", lists, *RANKING, "--fail-under", "map>=0.9", "--level", 0.8)
+    done = call("eval", lists, *RANKING, "--require", "map>=0.9", "--level", 0.8)
     accumulator = se.RankingAccumulator()
     result = accumulator.update_run({query: RUN[query] for query in JUDGED}, QRELS, False).compute()
     low, high = result.confidence("map", 0.8)
@@ -311,17 +311,17 @@ def test_ranking_gate_names_the_interval_that_decides(call, lists):
 
 
 def test_ranking_gate_is_undecided_by_one_query(call, write):
-    done = call("eval", write("a.jsonl", as_lists()[:1]), *RANKING, "--fail-under", "map>=0.01")
+    done = call("eval", write("a.jsonl", as_lists()[:1]), *RANKING, "--require", "map>=0.01")
     assert done.code == 1
     assert "no sampling interval (it takes two queries); --level 0 ignores" in done.err
-    options = ("--fail-under", "map>=0.01", "--level", 0)
+    options = ("--require", "map>=0.01", "--level", 0)
     assert call("eval", "a.jsonl", *RANKING, *options).code == 0
 
 
 def test_ranking_gate_is_decided_by_the_certified_interval_at_level_0(call, write):
     log = write("a.jsonl", as_rows())
     options = ("--measures", "map", "--rows-per-query", 3, "--level", 0)
-    done = call("eval", log, *RANKING, *options, "--fail-under", "map>=0.15")
+    done = call("eval", log, *RANKING, *options, "--require", "map>=0.15")
     assert done.err.startswith("streameval: undecided: map>=0.15: 0.")
 
 
@@ -334,7 +334,7 @@ def test_ranking_gate_is_decided_by_the_certified_interval_at_level_0(call, writ
     ],
 )
 def test_ranking_gate_says_what_there_is(gate, message, call, lists):
-    done = call("eval", lists, *RANKING, "--fail-under", gate)
+    done = call("eval", lists, *RANKING, "--require", gate)
     assert done.code == 2
     assert done.err.startswith(f"streameval: error: {message}")
 
@@ -350,7 +350,7 @@ def test_ranking_states_merge_and_show(call, write, run):
     assert call("show", "sum.state").out == (
         "sum.state, n = 7\n\n" + whole.out.partition("\n\n")[2]
     )
-    shown = call("show", "sum.state", "--json", "--fail-under", "map>=0.01")
+    shown = call("show", "sum.state", "--json", "--require", "map>=0.01")
     assert (shown.code, shown.json["task"], shown.json["n"]) == (0, "ranking", 7)
 
 

@@ -63,7 +63,7 @@ def test_regression_json_says_what_was_read(evaluate):
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
 def test_regression_reads_named_columns_and_weights(name, call, write):
-    options = ["--label", "price", "--pred", "guess", "--weight", "w", "-o", "a.state"]
+    options = ["--y-true", "price", "--y-pred", "guess", "--sample-weight", "w", "-o", "a.state"]
     assert call("eval", write(name, ROWS), *REGRESSION, *options).code == 0
     expected = se.RegressionAccumulator()
     expected.update([3, -0.5, 2], [2.5, 0, 2], sample_weight=[1, 0.5, 3])
@@ -99,7 +99,7 @@ def test_regression_states_merge_and_show(call, evaluate):
     ],
 )
 def test_regression_gate_compares_the_value_at_level_0(gate, code, evaluate):
-    done = evaluate("--fail-under", gate, "--level", 0)
+    done = evaluate("--require", gate, "--level", 0)
     assert done.code == code
     assert done.err.startswith(f"streameval: {'failed' if code else 'passed'}: {gate}: ")
 
@@ -114,28 +114,28 @@ def test_regression_gate_compares_the_value_which_has_no_interval(gate, verdict,
 
 
 def test_regression_count_is_its_own_interval(evaluate):
-    assert evaluate("--fail-under", "n>=442").code == 0
-    assert evaluate("--fail-under", "n>442").code == 1
+    assert evaluate("--require", "n>=442").code == 0
+    assert evaluate("--require", "n>442").code == 1
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (
-            ["--fail-under", "rsme<1"],
+            ["--require", "rsme<1"],
             "no metric 'rsme': did you mean 'rmse'? Choose from n, rmse, mse, mae, r2, bias, ",
         ),
-        (["--fail-under", "mae[1]<1"], "'mae[1]': mae has no averages and no classes."),
+        (["--require", "mae[1]<1"], "'mae[1]': mae has no averages and no classes."),
         (
-            ["--label", "y_true,y_pred"],
+            ["--y-true", "y_true,y_pred"],
             "`y_true,y_pred` holds 2 numbers and `y_pred` holds 1 number a row",
         ),
         (
-            ["--pred", "y_true,y_pred"],
+            ["--y-pred", "y_true,y_pred"],
             "`y_true` holds 1 number and `y_true,y_pred` holds 2 numbers a row",
         ),
         (
-            ["--pred", "y_prde"],
+            ["--y-pred", "y_prde"],
             "no column 'y_prde' in the first rows: did you mean 'y_pred'? Choose from id, y_true, ",
         ),
     ],
@@ -218,7 +218,7 @@ OUTPUTS = [
 )
 def test_regression_counts_several_outputs(columns, call, write):
     label, pred = columns
-    options = ("--label", label, "--pred", pred, "--metrics", "mse,mse[1],r2[variance_weighted]")
+    options = ("--y-true", label, "--y-pred", pred, "--metrics", "mse,mse[1],r2[variance_weighted]")
     found = call("eval", write("o.jsonl", OUTPUTS), *REGRESSION, *options, "--json").json
     expected = se.RegressionAccumulator(outputs=2)
     expected.update([[1, 2], [3, 4]], [[1, 4], [2, 4]])
@@ -240,7 +240,7 @@ def test_an_empty_list_of_outputs_is_refused(call, write):
 
 def test_regression_names_its_outputs(call, write):
     path = write("o.jsonl", OUTPUTS)
-    options = ("--label", "y", "--pred", "p", "--outputs", "lat,lon", "--metrics", "mse[lon]")
+    options = ("--y-true", "y", "--y-pred", "p", "--outputs", "lat,lon", "--metrics", "mse[lon]")
     assert call("eval", path, *REGRESSION, *options, "--json").json["metrics"] == {"mse[lon]": 2.0}
 
 
@@ -249,7 +249,7 @@ def test_regression_names_its_outputs(call, write):
 )
 def test_regression_refuses_names_of_other_outputs(columns, found, call, write):
     label, pred = columns
-    options = ("--label", label, "--pred", pred, "--outputs", "lat")
+    options = ("--y-true", label, "--y-pred", pred, "--outputs", "lat")
     done = call("eval", write("o.jsonl", OUTPUTS), *REGRESSION, *options)
     assert done.code == 2
     assert done.err == f"streameval: error: --outputs names 1 output, but a row predicts {found}.\n"

@@ -167,7 +167,7 @@ def test_slice_where_the_metric_is_undefined_keeps_a_gate_from_passing(call, wri
 def test_slice_without_an_interval_keeps_a_gate_from_passing_but_not_from_failing(call, write):
     rows = rows_of("DE", 400, 380) + [row | {"w": 0.5} for row in rows_of("FR", 400, 380)]
     log = write("log.jsonl", [{"w": 1} | row for row in rows])
-    common = ["eval", log, "--classes", 2, "--weight", "w", "--by", "country", "--require"]
+    common = ["eval", log, "--classes", 2, "--sample-weight", "w", "--by", "country", "--require"]
     done = call(*common, "worst(accuracy)>=0.7")
     assert verdict(done) == (
         "undecided: worst(accuracy)>=0.7: 0.95 (country=DE, n = 400); country=FR: no sampling "

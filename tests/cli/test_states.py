@@ -267,7 +267,7 @@ def test_merge_adds_collections(call, save):
     ],
 )
 def test_show_decides_gates_of_members(gate, code, message, call, save):
-    shown = call("show", save("a.state", two_members()), "--fail-under", gate)
+    shown = call("show", save("a.state", two_members()), "--require", gate)
     assert shown.code == code
     assert message in shown.err
 
@@ -275,7 +275,7 @@ def test_show_decides_gates_of_members(gate, code, message, call, save):
 def test_gates_reach_members_of_members(call, save):
     outer = se.Collection({"all": se.Collection({"fit": se.RegressionAccumulator()})})
     name = save("a.state", outer.update([1.0, 2.0], [1.0, 3.0]))
-    shown = call("show", name, "--level", "0", "--fail-under", "all/fit/mae<=0.5")
+    shown = call("show", name, "--level", "0", "--require", "all/fit/mae<=0.5")
     assert (shown.code, shown.err) == (0, "streameval: passed: all/fit/mae<=0.5: 0.5.\n")
 
 

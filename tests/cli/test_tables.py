@@ -60,7 +60,7 @@ def test_header_names_the_columns_of_a_table_without_one(jobs, table, call, expe
 
 def test_header_none_numbers_the_columns(table, call, expected):
     name = table("log.csv", ";", names=None)
-    arguments = ("--header", "none", "--label", "2", "--pred", "3", "--delimiter", ";", "--json")
+    arguments = ("--header", "none", "--y-true", "2", "--y-pred", "3", "--delimiter", ";", "--json")
     done = call("eval", name, *arguments)
     assert done.code == 0, done.err
     assert done.json | {"files": None} == expected
@@ -68,7 +68,7 @@ def test_header_none_numbers_the_columns(table, call, expected):
 
 def test_header_none_takes_the_first_row_that_is_not_blank(folder, call):
     (folder / "log.csv").write_text("\n\ncat,cat\ndog,cat\n")
-    done = call("eval", "log.csv", "--header", "none", "--label", "1", "--pred", "2", "--json")
+    done = call("eval", "log.csv", "--header", "none", "--y-true", "1", "--y-pred", "2", "--json")
     assert done.json["rows"] == 2
 
 
@@ -90,7 +90,7 @@ def test_row_of_another_length_is_bad(header, reason, table, call, folder):
     name = table("log.csv", ",", names=None)
     with (folder / name).open("a") as file:
         file.write("5,cat\n")
-    columns = ("--label", "2", "--pred", "3") if header == "none" else ()
+    columns = ("--y-true", "2", "--y-pred", "3") if header == "none" else ()
     done = call("eval", name, "--header", header, *columns)
     assert (done.code, done.err) == (3, f"streameval: error: log.csv, line 5: {reason}.\n")
 

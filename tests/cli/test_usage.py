@@ -1,12 +1,15 @@
 """Mistakes in the command: exit code 2 and one line that helps."""
 
 import argparse
+import inspect
 
 import pytest
 
+import streameval as se
 from streameval.cli.arguments import argument_parser
 
-COMMANDS = argument_parser()._subparsers._group_actions[0].choices
+PARSER = argument_parser()
+COMMANDS = PARSER._subparsers._group_actions[0].choices
 
 LISTS = [{"y_true": [1, 0], "y_pred": [1, 0], "y_score": [0.1, 0.9]}]
 ONE = [{"y_true": 1, "y_score": 0.5}]
@@ -24,7 +27,7 @@ def error_of(done):
     return line.removeprefix("streameval: error: ")
 
 
-@pytest.mark.parametrize("option", ["--label", "--pred", "--score", "--weight"])
+@pytest.mark.parametrize("option", ["--y-true", "--y-pred", "--y-score", "--sample-weight"])
 def test_eval_names_the_nearest_column(option, call, labels):
     assert error_of(call("eval", labels, option, "y_ture")) == (
         "no column 'y_ture' in the first rows: did you mean 'y_true'? "
@@ -33,20 +36,20 @@ def test_eval_names_the_nearest_column(option, call, labels):
 
 
 def test_eval_lists_the_columns_when_none_is_near(call, labels):
-    assert error_of(call("eval", labels, "--label", "zzz")) == (
+    assert error_of(call("eval", labels, "--y-true", "zzz")) == (
         "no column 'zzz' in the first rows: choose from id, y_true, y_pred."
     )
 
 
 def test_eval_lists_some_of_many_columns(call, write):
     log = write("a.jsonl", [{f"c{n}": 1 for n in range(50)}])
-    assert error_of(call("eval", log)).endswith(" c18, c19, ... --label names the column.")
+    assert error_of(call("eval", log)).endswith(" c18, c19, ... --y-true names the column.")
 
 
 def test_eval_lists_columns_on_one_line_whatever_they_hold(call, write):
     log = write("a.jsonl", [{"\x1b[31m\nred": 1}])
     assert error_of(call("eval", log)).endswith(
-        r"choose from '\x1b[31m\nred'. --label names the column."
+        r"choose from '\x1b[31m\nred'. --y-true names the column."
     )
 
 
@@ -59,7 +62,7 @@ def test_eval_asks_for_predictions(call, write):
     [
         (
             LISTS,
-            ["--pred", "y_pred"],
+            ["--y-pred", "y_pred"],
             "`y_true` holds lists; pass --multilabel if they are 0 and 1.",
         ),
         (
@@ -81,27 +84,27 @@ def test_eval_asks_for_predictions(call, write):
         ),
         (
             ONE,
-            ["--pred", "y_true,y_score"],
-            "--pred takes one column, unless --multilabel is given.",
+            ["--y-pred", "y_true,y_score"],
+            "--y-pred takes one column, unless --multilabel is given.",
         ),
         (
             ONE,
-            ["--label", "y_true,y_score"],
-            "--label takes one column, unless --multilabel is given.",
+            ["--y-true", "y_true,y_score"],
+            "--y-true takes one column, unless --multilabel is given.",
         ),
         (
             ONE,
-            ["--pred", "y_true", "--threshold", "1"],
+            ["--y-pred", "y_true", "--threshold", "1"],
             "--threshold is for scores, and `y_true` holds labels.",
         ),
         (
             ONE,
-            ["--pred", "y_true", "--scores", "real"],
+            ["--y-pred", "y_true", "--scores", "real"],
             "--scores is for scores, and `y_true` holds labels.",
         ),
         (
             ONE,
-            ["--pred", "y_true", "--top-k", "2"],
+            ["--y-pred", "y_true", "--top-k", "2"],
             "--top-k is for scores, and `y_true` holds labels.",
         ),
         (ONE, ["--pos-label", "x"], "--pos-label must be an integer as the labels are, got 'x'."),
@@ -119,40 +122,40 @@ def test_eval_asks_for_predictions(call, write):
         (THREE, ["--top-k", "9"], "--top-k must be 1, or at most the number of three or more"),
         (
             LISTS,
-            ["--multilabel", "--classes", "auto", "--top-k", "2", "--score", "y_score"],
+            ["--multilabel", "--classes", "auto", "--top-k", "2", "--y-score", "y_score"],
             "--top-k must be 1",
         ),
         (ONE, ["-o", "a.jsonl"], "-o a.jsonl would overwrite an input."),
         (
             ONE,
-            ["--fail-under", "accuracy=0.9"],
+            ["--require", "accuracy=0.9"],
             "'accuracy=0.9' is not a gate; write one like 'accuracy>=0.9'.",
         ),
-        (ONE, ["--fail-under", ">=0.9"], "'>=0.9' is not a gate"),
+        (ONE, ["--require", ">=0.9"], "'>=0.9' is not a gate"),
         (
             ONE,
-            ["--fail-under", "accuracy>=high"],
+            ["--require", "accuracy>=high"],
             "'accuracy>=high' compares with 'high', which is not a finite",
         ),
         (
             ONE,
-            ["--fail-under", "accuracy>=nan"],
+            ["--require", "accuracy>=nan"],
             "'accuracy>=nan' compares with 'nan', which is not a finite",
         ),
         (
             ONE,
-            ["--fail-under", "acuracy>=1"],
+            ["--require", "acuracy>=1"],
             "no metric 'acuracy': did you mean 'accuracy'? Choose from n, tp,",
         ),
         (
             ONE,
-            ["--fail-under", "accuracy[1]>=1"],
+            ["--require", "accuracy[1]>=1"],
             "'accuracy[1]': accuracy has no averages and no classes.",
         ),
-        (ONE, ["--fail-under", "n[1]>=1"], "'n[1]': n has no averages and no classes."),
+        (ONE, ["--require", "n[1]>=1"], "'n[1]': n has no averages and no classes."),
         (
             ONE,
-            ["--fail-under", "recall[7]>=1"],
+            ["--require", "recall[7]>=1"],
             "no class '7': choose from 0, 1, macro, micro, weighted.",
         ),
     ],
@@ -196,9 +199,9 @@ def test_eval_speaks_of_no_positive_label_where_each_class_has_a_score(scores, c
 @pytest.mark.parametrize("task", ["classification", "binary", "calibration"])
 def test_eval_asks_whether_label_and_score_are_swapped(task, name, call, write):
     log = write(name, [{"hit": 1, "p": 0.687}, {"hit": 0, "p": 0.25}])
-    options = ("--task", task, "--label", "p", "--score", "hit")
+    options = ("--task", task, "--y-true", "p", "--y-score", "hit")
     assert error_of(call("eval", log, *options)) == (
-        "`p` holds fractions, 0.687, which are not labels; are --label and --score swapped?"
+        "`p` holds fractions, 0.687, which are not labels; are --y-true and --y-score swapped?"
     )
 
 
@@ -222,10 +225,10 @@ def test_eval_names_the_option_of_a_format_that_cannot_be_read(call, stdin):
 
 
 OPTIONS = {
-    "--label": "y_true",
-    "--weight": "w",
-    "--pred": "y_pred",
-    "--score": "y_score",
+    "--y-true": "y_true",
+    "--sample-weight": "w",
+    "--y-pred": "y_pred",
+    "--y-score": "y_score",
     "--classes": "auto",
     "--multilabel": None,
     "--threshold": "0",
@@ -278,34 +281,49 @@ ADVICE = {
 }
 TAKEN = {
     "classification": {
-        *("--label", "--weight", "--pred", "--score", "--classes", "--multilabel"),
+        *("--y-true", "--sample-weight", "--y-pred", "--y-score", "--classes", "--multilabel"),
         *("--threshold", "--scores", "--pos-label", "--top-k", "--ignore-label", "--versus"),
         "--measures",
     },
     "paired": {
-        *("--label", "--weight", "--pred", "--score", "--versus", "--classes", "--multilabel"),
+        *(
+            "--y-true",
+            "--sample-weight",
+            "--y-pred",
+            "--y-score",
+            "--versus",
+            "--classes",
+            "--multilabel",
+        ),
         *("--threshold", "--scores", "--pos-label", "--ignore-label", "--measures", "--budget"),
     },
     "regression": {
-        *("--label", "--weight", "--pred", "--measures", "--budget", "--intervals"),
+        *("--y-true", "--sample-weight", "--y-pred", "--measures", "--budget", "--intervals"),
         *("--versus", "--outputs"),
     },
     "binary": {
-        *("--label", "--weight", "--score", "--classes", "--multilabel", "--pos-label"),
+        *("--y-true", "--sample-weight", "--y-score", "--classes", "--multilabel", "--pos-label"),
         *("--budget", "--scores", "--nan", "--ignore-label", "--measures", "--group"),
     },
     "grouped": {
-        *("--label", "--weight", "--score", "--budget", "--scores"),
+        *("--y-true", "--sample-weight", "--y-score", "--budget", "--scores"),
         *("--group", "--group-weight", "--max-groups"),
     },
-    "calibration": {"--label", "--weight", "--score", "--classes", "--bins", "--intervals"},
-    "catalog": {"--item", "--rank", "--popularity", "--n-items", "--top-k", "--weight"},
+    "calibration": {
+        "--y-true",
+        "--sample-weight",
+        "--y-score",
+        "--classes",
+        "--bins",
+        "--intervals",
+    },
+    "catalog": {"--item", "--rank", "--popularity", "--n-items", "--top-k", "--sample-weight"},
     "ranking": {
         *("--qrels", "--no-count-missing", "--like", "--measures", "--relevance-level", "--gain"),
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),
         *("--track-queries", "--rows-per-query", "--max-open-queries", "--per-query", "--trec"),
-        *("--query", "--relevance", "--score", "--doc", "--retrieved", "--num-relevant"),
-        *("--weight", "--budget"),
+        *("--query", "--relevance", "--y-score", "--doc", "--retrieved", "--num-relevant"),
+        *("--sample-weight", "--budget"),
     },
 }
 
@@ -328,7 +346,7 @@ def test_eval_never_overwrites_an_input(output, call, labels, folder):
 
 
 def test_eval_names_a_class_that_was_not_met(call, labels):
-    found = error_of(call("eval", labels, "--fail-under", "recall[9]>=0.5"))
+    found = error_of(call("eval", labels, "--require", "recall[9]>=0.5"))
     assert found == "no class '9': choose from 0, 1, 2, macro, micro, weighted."
 
 
@@ -347,7 +365,7 @@ def test_eval_names_a_class_that_was_not_met(call, labels):
         (["eval", "a", "--threshold", "inf"], "--threshold: must be a number, got 'inf'"),
         (["eval", "a", "--format", "xml"], "--format: invalid choice: 'xml'"),
         (["eval", "a", "--task", "rank"], "--task: invalid choice: 'rank'"),
-        (["eval", "a", "--pred", "p", "--score", "s"], "not allowed with argument --pred"),
+        (["eval", "a", "--y-pred", "p", "--y-score", "s"], "not allowed with argument --y-pred"),
         (["eval", "a", "b", "-x"], "unrecognized arguments: -x; see streameval eval --help."),
         (["merge", "a"], "the following arguments are required: -o"),
         (["show"], "the following arguments are required: STATE"),
@@ -367,19 +385,19 @@ def test_arguments_are_refused_with_a_reason(arguments, message, call):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("eval a --labls x", "no option --labls: did you mean --label? See streameval eval "),
+        ("eval a --labls x", "no option --labls: did you mean --y-true? See streameval eval "),
         (
             "eval a --labels x",
-            "no option --labels here: it is for watch; did you mean --label? See streameval eval ",
+            "no option --labels here: it is for watch; did you mean --y-true? See streameval eval ",
         ),
         (
             "eval a --metric x",
             "no option --metric here: it is for plot; did you mean --metrics? See streameval eval ",
         ),
-        ("eval a --curve x", "no option --curve here: it is for plot; see streameval eval "),
+        ("eval a --kind x", "no option --kind here: it is for plot; see streameval eval "),
         ("evl a", "argument COMMAND: invalid choice: 'evl'; did you mean 'eval'? Choose from "),
         ("eval a --format jsn", "argument --format: invalid choice: 'jsn'; did you mean 'jsonl'?"),
-        ("eval a --fail_under=x", "no option --fail_under: did you mean --fail-under? See str"),
+        ("eval a --fail_under=x", "no option --fail_under: did you mean --require? See str"),
         ("merge a --ouput b", "no option --ouput: did you mean --output? See streameval merge "),
         ("show a --zzz", "no option --zzz; see streameval show "),
         ("--versoin", "no option --versoin: did you mean --version? See streameval "),
@@ -430,6 +448,57 @@ def visible(parser):
     return [one for one in parser._actions if one.option_strings and one.help != argparse.SUPPRESS]
 
 
+FORMER = {
+    "--label": "--y-true",
+    "--pred": "--y-pred",
+    "--score": "--y-score",
+    "--y-prob": "--y-score",
+    "--weight": "--sample-weight",
+    "--time-unit": "--unit",
+    "--rollup": "--rollups",
+    "--join": "--key",
+    "--alert": "--alerts",
+    "--window": "--windows",
+    "--out": "--output",
+    "--metric": "--metrics",
+    "--curve": "--kind",
+    "--fail-under": "--require",
+}
+REQUIRED = {"watch": ["--checkpoint", "ck.db"], "plot": ["-o", "a.png"]}
+VALUES = {"unit": "s", "rollups": "1h:7d", "windows": "1h", "metrics": "n", "gates": "n>=1"}
+
+
+def test_former_names_of_options_are_hidden_and_mean_the_same():
+    met = set()
+    for command, parser in COMMANDS.items():
+        hidden = [one for one in parser._actions if one.help == argparse.SUPPRESS]
+        for former in (name for action in hidden for name in action.option_strings):
+            dest = parser._option_string_actions[former].dest
+            given = [command, "a", *REQUIRED.get(command, []), former, VALUES.get(dest, "x")]
+            now = [FORMER[former] if word == former else word for word in given]
+            assert vars(PARSER.parse_args(given)) == vars(PARSER.parse_args(now))
+            met.add(former)
+    assert met == FORMER.keys()
+
+
+def test_arguments_of_the_library_are_options_of_the_same_name():
+    """But for those that are chosen in another way, or that only programs set."""
+    otherwise = {
+        se.ConfusionAccumulator: {"from_scores", "include_unseen"},
+        se.Paired: {"from_scores", "y_pred_a", "y_pred_b"},  # --y-pred and --versus
+        se.CatalogAccumulator: {"k"},  # --top-k
+        se.RankingAccumulator: {"query_weight", "per_query"},  # --sample-weight; printed only
+        se.Windowed: {"accumulator", "offset"},
+        se.Monitor: {"accumulator", "predictions", "columns", "read_bytes", "clock"},
+    }
+    known = COMMANDS["eval"]._option_string_actions | COMMANDS["watch"]._option_string_actions
+    classes = {*otherwise, se.PRCurveSketch, se.GroupedAUC, se.CalibrationAccumulator}
+    for cls in {*classes, se.RegressionAccumulator}:
+        arguments = {*inspect.signature(cls).parameters, *getattr(cls, "_arrays", ())}
+        options = {f"--{name.replace('_', '-')}" for name in arguments - otherwise.get(cls, set())}
+        assert options - known.keys() == set()
+
+
 def test_help_explains_the_exit_codes(call):
     assert "exit codes:" in call("--help").out
 
@@ -477,4 +546,4 @@ def test_receivers_need_alerts(call, labels, tmp_path):
             *("--checkpoint", tmp_path / "ck.db", "--on-alert", "cat"),
         )
     )
-    assert told == "--on-alert needs --alert, which says when there is an alert."
+    assert told == "--on-alert needs --alerts, which says when there is an alert."

@@ -23,7 +23,7 @@ from streameval.monitoring.monitor import Monitor
 START = 1_699_999_980
 MIDNIGHT = 1_700_006_400 - START
 LINES = Path("w.jsonl")
-PANES = ("--time", "ts", "--time-unit", "s", "--pane", "1m", "--keep", "1h")
+PANES = ("--time", "ts", "--unit", "s", "--pane", "1m", "--keep", "1h")
 
 
 def row(second, truth=1, score=0.75, **more):
@@ -54,7 +54,7 @@ def watch(call):
 
 
 def test_once_counts_what_is_there_and_shows_it(watch, log):
-    done = watch(log, "--once", "--window", "2m")
+    done = watch(log, "--once", "--windows", "2m")
     assert (done.code, done.err) == (0, "")
     assert "1m to 2023-11-14T22:15" in done.out
     assert "2m to 2023-11-14T22:15" in done.out
@@ -93,7 +93,7 @@ def test_topics_and_streams_are_watched(watch, folder, monkeypatch):
     redis.add(*({"id": one["id"], "ts": one["ts"], "y_true": 1} for one in rows))
     done = watch(
         *("kafka://broker/clicks", "--kafka-config", "client.properties"),
-        *("--labels", "redis://server/0/labels", "--join", "id", "--wait", "10s"),
+        *("--labels", "redis://server/0/labels", "--key", "id", "--wait", "10s"),
         *("--out-of-order", "5s", "--once"),
     )
     assert (done.code, done.err) == (0, "")
@@ -157,7 +157,7 @@ def test_once_refuses_a_pattern_that_matches_nothing(pattern, watch, call, log):
     assert call("eval", "--task", "binary", "none.jsonl").code == done.code
 
 
-JOIN = ("--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+JOIN = ("--labels", "l.jsonl", "--key", "id", "--wait", "1m", "--once")
 
 
 def test_once_shows_the_predictions_that_wait_for_the_first_label(watch, folder):
@@ -183,7 +183,7 @@ def test_once_shows_the_labels_that_wait_for_the_first_prediction(watch, folder)
 
 def test_alert_on_silence_fires_before_the_first_row(watch, folder):
     write(folder / "log.jsonl", [])
-    silence = ("--once", "--alert", "no data for 1s")
+    silence = ("--once", "--alerts", "no data for 1s")
     done = watch("log.jsonl", *silence)
     assert (done.code, done.err) == (0, "")
     time.sleep(1.1)
@@ -216,7 +216,7 @@ def test_committed_state_of_a_join_is_that_of_the_joined_table(watch, call, fold
     ]
     write(folder / "p.jsonl", predictions)
     write(folder / "l.jsonl", sorted(labels, key=lambda label: label["ts"]))
-    join = ("--labels", "l.jsonl", "--join", "id", "--wait", "1m")
+    join = ("--labels", "l.jsonl", "--key", "id", "--wait", "1m")
     done = watch("p.jsonl", *join, "--once", "--commit-bytes", "1000")
     assert done.code == 0
     call("merge", "ck.db", "-o", "watched.state")
@@ -232,7 +232,7 @@ def test_pending_and_unlabelled_rows_are_shown(watch, folder):
         folder / "l.jsonl",
         [{"id": 1, "ts": START + 40, "y_true": 1}, {"id": "x", "ts": START + 400, "y_true": 1}],
     )
-    done = watch("p.jsonl", "--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+    done = watch("p.jsonl", "--labels", "l.jsonl", "--key", "id", "--wait", "1m", "--once")
     assert "9 rows, 2 pending, 14.3% labelled" in done.out
 
 
@@ -245,7 +245,7 @@ def test_labels_that_meet_no_prediction_are_shown(watch, folder):
         *[{"id": f"z{at}", "ts": START + 400, "y_true": 1} for at in range(8)],
     ]
     write(folder / "l.jsonl", labels)
-    done = watch("p.jsonl", "--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+    done = watch("p.jsonl", "--labels", "l.jsonl", "--key", "id", "--wait", "1m", "--once")
     assert " ".join(done.out.split()).endswith(
         ", 1 duplicate prediction, 1 duplicate label, 1 conflicting label, "
         "2 labels without a prediction"
@@ -256,7 +256,7 @@ def test_json_of_a_checkpoint_tells_what_became_of_rows_and_labels(watch, call, 
     write(folder / "p.jsonl", [{"id": at, "ts": START + 40 * at, "y_score": 0.5} for at in (0, 1)])
     labels = [{"id": at, "ts": START + 40, "y_true": 1} for at in (0, 1, 1)]
     write(folder / "l.jsonl", labels)
-    watch("p.jsonl", "--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+    watch("p.jsonl", "--labels", "l.jsonl", "--key", "id", "--wait", "1m", "--once")
     told = json.loads(call("show", "ck.db", "--json").out)["monitor"]
     assert [told[name] for name in ("commit", "n_rows", "n_counted", "n_labelled")] == [1, 2, 2, 2]
     assert told["counters"] == {"labels": 3, "joined": 2, "duplicate_label": 1}
@@ -293,7 +293,7 @@ def test_other_commands_take_checkpoints(watch, call, log, folder):
 
 
 def test_lines_out_are_those_of_closed_panes(watch, log):
-    watch(log, "--once", "--out", "w.jsonl", "--metrics", "roc_auc")
+    watch(log, "--once", "--output", "w.jsonl", "--metrics", "roc_auc")
     lines = [json.loads(line) for line in LINES.read_text().splitlines()]
     assert [line["start"] for line in lines] == [
         "2023-11-14T22:13:00.000000Z",
@@ -311,7 +311,7 @@ def test_lines_out_have_the_rows_of_each_slice(watch, folder):
     rows = [row(0, truth, country="DE") for truth in (*truths, None)]
     rows += [row(0, truth, country=value) for value in "ABC" for truth in truths]
     path = write(folder / "log.jsonl", [*rows, row(60, country="DE")])
-    watch(path, "--once", "--out", "w.jsonl", "--by", "country=DE")
+    watch(path, "--once", "--output", "w.jsonl", "--by", "country=DE")
     (line,) = map(json.loads, LINES.read_text().splitlines())
     (of_de,) = line["slices"]
     assert (of_de["value"], of_de["rows"], of_de["labelled"]) == ("DE", 5, 2)
@@ -319,23 +319,23 @@ def test_lines_out_have_the_rows_of_each_slice(watch, folder):
 
 
 def test_lines_out_lack_the_rows_of_slices_that_an_older_release_has_counted(watch, log):
-    watch(log, "--once", "--out", "w.jsonl", "--by", "country")
+    watch(log, "--once", "--output", "w.jsonl", "--by", "country")
     with sqlite3.connect("ck.db") as base:  # as version 1 was
         base.execute("DROP TABLE unlabelled")
         base.execute("PRAGMA user_version = 1")
     write(log, [row(200, country="DE")], "a")
-    watch(log, "--once", "--out", "w.jsonl", "--by", "country")
+    watch(log, "--once", "--output", "w.jsonl", "--by", "country")
     lines = [json.loads(line) for line in LINES.read_text().splitlines()]
     has_rows = [["rows" in one for one in line["slices"]] for line in lines]
     assert has_rows == [[True, True], [True, True], [False, False]]
 
 
 def test_lines_out_that_were_not_committed_are_cut_off(watch, log):
-    watch(log, "--once", "--out", "w.jsonl")
+    watch(log, "--once", "--output", "w.jsonl")
     committed = LINES.read_text()
     LINES.write_text(committed + '{"start": "of a commit that never was"}\n{"cut')
     write(log, [row(200)], "a")
-    watch(log, "--once", "--out", "w.jsonl")
+    watch(log, "--once", "--output", "w.jsonl")
     lines = LINES.read_text()
     assert lines.startswith(committed)
     assert lines.count("\n") == 3
@@ -347,29 +347,29 @@ def test_lines_out_before_the_first_commit_are_cut_off(watch, log, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("streameval.monitoring.checkpoint.Checkpoint.commit", die)
-        assert watch(log, "--once", "--out", "w.jsonl").code == 3
+        assert watch(log, "--once", "--output", "w.jsonl").code == 3
     assert LINES.read_text()
-    watch(log, "--once", "--out", "w.jsonl")
+    watch(log, "--once", "--output", "w.jsonl")
     assert LINES.read_text().count("\n") == 2
 
 
 def test_file_out_of_something_else_is_refused(watch, log, folder):
     (folder / "w.jsonl").write_text("mine\n")
-    done = watch(log, "--once", "--out", "w.jsonl")
+    done = watch(log, "--once", "--output", "w.jsonl")
     assert done.code == 3
     assert "w.jsonl: exists and does not belong to this checkpoint" in done.err
     assert (folder / "w.jsonl").read_text() == "mine\n"
 
 
 def test_file_out_that_has_shrunk_is_refused(watch, log, folder):
-    watch(log, "--once", "--out", "w.jsonl")
+    watch(log, "--once", "--output", "w.jsonl")
     (folder / "w.jsonl").write_text("")
-    done = watch(log, "--once", "--out", "w.jsonl")
+    done = watch(log, "--once", "--output", "w.jsonl")
     assert (done.code, "w.jsonl: is shorter than what was committed" in done.err) == (3, True)
 
 
 def test_file_out_that_cannot_be_written_is_named(watch, log, folder, monkeypatch):
-    assert "absent/w.jsonl: no such file" in watch(log, "--once", "--out", "absent/w.jsonl").err
+    assert "absent/w.jsonl: no such file" in watch(log, "--once", "--output", "absent/w.jsonl").err
     restore = watch_command.JsonLines.restore
 
     def removed(self, state):
@@ -380,12 +380,12 @@ def test_file_out_that_cannot_be_written_is_named(watch, log, folder, monkeypatc
 
     monkeypatch.setattr(watch_command.JsonLines, "restore", removed)
     (folder / "ck.db").unlink()
-    assert "w.jsonl: is a directory" in watch(log, "--once", "--out", "w.jsonl").err
+    assert "w.jsonl: is a directory" in watch(log, "--once", "--output", "w.jsonl").err
 
 
 def test_stream_out_that_cannot_be_cut_is_named(watch, log):
     read_end, write_end = os.pipe()
-    done = watch(log, "--once", "--out", f"/dev/fd/{write_end}")
+    done = watch(log, "--once", "--output", f"/dev/fd/{write_end}")
     os.close(read_end)
     os.close(write_end)
     assert (done.code, done.err.endswith("not seekable.\n")) == (3, True)
@@ -396,24 +396,24 @@ def test_stream_out_that_cannot_be_cut_is_named(watch, log):
 )
 def test_once_ends_with_1_while_an_alert_fires(watch, log, rule, code):
     for told in (bool(code), False):
-        done = watch(log, "--once", "--quiet", "--alert", rule)
+        done = watch(log, "--once", "--quiet", "--alerts", rule)
         assert (done.code, done.out) == (code, "")
         assert ("streameval: alert: roc_auc < 0.9, n >= 1 is firing" in done.err) is told
 
 
 def test_alerts_that_are_raised_are_shown(watch, log):
-    rules = ("--alert", "roc_auc{country=FR} < 0.9, n >= 1", "--by", "country=FR")
+    rules = ("--alerts", "roc_auc{country=FR} < 0.9, n >= 1", "--by", "country=FR")
     done = watch(log, "--once", *rules)
     assert "firing: roc_auc{country=FR} < 0.9, n >= 1 country=FR since 2023" in done.out
 
 
 def test_silence_is_told_without_a_value(watch, log):
-    done = watch(log, "--once", "--alert", "no data for 1s")
+    done = watch(log, "--once", "--alerts", "no data for 1s")
     assert done.code == 0
 
 
 def test_events_go_to_a_command(watch, log, folder):
-    watch(log, "--once", "--alert", "roc_auc < 0.9, n >= 1", "--on-alert", "tee got.json")
+    watch(log, "--once", "--alerts", "roc_auc < 0.9, n >= 1", "--on-alert", "tee got.json")
     assert json.loads((folder / "got.json").read_text())["state"] == "firing"
 
 
@@ -430,7 +430,7 @@ def test_bad_rows_are_told_and_counted(watch, log):
 
 def test_window_that_reaches_back_too_far_is_told(watch, folder):
     write(folder / "log.jsonl", [row(at * 600) for at in range(-20, 1)])
-    done = watch("log.jsonl", "--once", "--window", "4h", "--window", "30m")
+    done = watch("log.jsonl", "--once", "--windows", "4h", "--windows", "30m")
     assert "a window of 4h reaches back before the panes that are kept" in done.out
     assert "30m to 2023" in done.out
 
@@ -465,7 +465,7 @@ def test_where_picks_rows(watch, log):
     assert watch(log, "--once", "--where", "country=FR").code == 4
 
 
-@pytest.mark.parametrize("changed", ["--rollup 5m:1d", "--out-of-order 2s"])
+@pytest.mark.parametrize("changed", ["--rollups 5m:1d", "--out-of-order 2s"])
 def test_changed_option_is_named_as_it_is_typed(watch, log, changed):
     watch(log, "--once")
     done = watch(log, "--once", *changed.split())
@@ -481,7 +481,7 @@ def test_where_that_leaves_out_all_rows_is_told(watch, log):
 def test_where_reads_columns_of_predictions_alone(watch, folder):
     write(folder / "p.jsonl", [{"id": at, "ts": START + at, "y_score": 0.5} for at in range(9)])
     write(folder / "l.jsonl", [{"id": 1, "ts": START, "y_true": 1}])
-    join = ("--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+    join = ("--labels", "l.jsonl", "--key", "id", "--wait", "1m", "--once")
     done = watch("p.jsonl", *join, "--where", "y_true=1")
     assert (done.code, "no column 'y_true'" in done.err) == (2, True)
     assert watch("p.jsonl", *join, "--where", "id=1").out.splitlines()[-1].startswith("1 row, ")
@@ -702,36 +702,36 @@ def test_output_that_cannot_be_written_ends_the_watch(
         (("--by", "country", "--top", "3"), "no option --top here: it is for eval"),
         (("--allow-host", "page.example"), "--allow-host needs --serve."),
         (("--serve",), "--serve cannot be used with --once, which ends at once."),
-        (("--join", "id"), "--join needs --labels."),
+        (("--key", "id"), "--key needs --labels."),
         (("--wait", "1h"), "--wait needs --labels."),
         (("--max-pending", "5"), "--max-pending needs --labels."),
         (("--shard", "1/2"), "--shard needs --labels."),
         (
-            ("--labels", "l", "--join", "id", "--wait", "1h", "--shard", "2"),
+            ("--labels", "l", "--key", "id", "--wait", "1h", "--shard", "2"),
             '--shard must be like "1/4"',
         ),
         (
-            ("--alert", "no data for 5m", "--alert", "labels stalled for 10m"),
-            "--alert 'labels stalled for 10m' needs --labels.",
+            ("--alerts", "no data for 5m", "--alerts", "labels stalled for 10m"),
+            "--alerts 'labels stalled for 10m' needs --labels.",
         ),
         (
-            ("--alert", "late labels > 1%"),
-            "--alert 'late labels > 1%' needs --labels.",
+            ("--alerts", "late labels > 1%"),
+            "--alerts 'late labels > 1%' needs --labels.",
         ),
-        (("--window", "2m", "--window", "90s"), "--window must be a multiple of the pane, '1m'"),
-        (("--labels", "l", "--wait", "1h"), "--labels needs --join."),
-        (("--labels", "l", "--join", "id"), "--labels needs --wait."),
+        (("--windows", "2m", "--windows", "90s"), "--windows must be a multiple of the pane, '1m'"),
+        (("--labels", "l", "--wait", "1h"), "--labels needs --key."),
+        (("--labels", "l", "--key", "id"), "--labels needs --wait."),
         (("--allowed-lateness", "soon"), "must be a duration such as"),
-        (("--alert", "roc_auc"), "'roc_auc' is not a rule"),
+        (("--alerts", "roc_auc"), "'roc_auc' is not a rule"),
         (
-            ("--alert", "no data for 5m", "--on-alert", "no-such-program-here"),
+            ("--alerts", "no data for 5m", "--on-alert", "no-such-program-here"),
             "--on-alert must begin with a program",
         ),
         (("--metrics", "nonsense"), "no metric 'nonsense'"),
         (("--metrics", "recall_at(0.5),roc_auk"), "no metric 'roc_auk': did you mean 'roc_auc'"),
-        (("--alert", "roc_auk < 0.5"), "'roc_auk < 0.5': no metric 'roc_auk'"),
-        (("--alert", "roc_auc_mikro < 0.5"), "no metric 'roc_auc_mikro'"),
-        (("--out", "log.jsonl"), "--out must not be among the files that are read"),
+        (("--alerts", "roc_auk < 0.5"), "'roc_auk < 0.5': no metric 'roc_auk'"),
+        (("--alerts", "roc_auc_mikro < 0.5"), "no metric 'roc_auc_mikro'"),
+        (("--output", "log.jsonl"), "--output must not be among the files that are read"),
         (("--where", "absent=1"), "no column 'absent'"),
         (("--max-ahead", "5"), "--max-ahead must be a duration"),
     ],
@@ -744,7 +744,7 @@ def test_wrong_usage_is_told(watch, log, arguments, message):
 
 @pytest.mark.parametrize(
     "options",
-    [("--metrics", "roc_auk"), ("--alert", "roc_auk < 0.5"), ("--alert", "roc_auc_makro < 0.5")],
+    [("--metrics", "roc_auk"), ("--alerts", "roc_auk < 0.5"), ("--alerts", "roc_auc_makro < 0.5")],
 )
 def test_metric_that_is_misspelt_is_told_before_the_first_row(watch, folder, options):
     done = watch("none-yet.jsonl", *options)
@@ -755,7 +755,7 @@ def test_metric_that_is_misspelt_is_told_before_the_first_row(watch, folder, opt
 @pytest.mark.parametrize("metric", ["roc_auc_macro", "recall_at(0.5)", "roc_auc[micro]"])
 def test_metric_that_some_classes_have_is_taken_before_the_first_row(watch, folder, metric):
     write(folder / "none-yet.jsonl", [])
-    done = watch("none-yet.jsonl", "--once", "--metrics", metric, "--alert", "coverage < 0.5")
+    done = watch("none-yet.jsonl", "--once", "--metrics", metric, "--alerts", "coverage < 0.5")
     assert (done.code, "no rows yet" in done.out) == (0, True)
 
 
@@ -775,14 +775,14 @@ def test_damaged_checkpoint_is_no_state(call, folder):
 
 def test_no_line_is_written_while_no_pane_is_mature(watch, folder):
     write(folder / "log.jsonl", [row(1)])
-    watch("log.jsonl", "--once", "--out", "w.jsonl")
+    watch("log.jsonl", "--once", "--output", "w.jsonl")
     assert LINES.read_text() == ""
 
 
 def test_predictions_that_are_not_read_for_now_are_told(watch, folder):
     write(folder / "p.jsonl", [{"id": at, "ts": START + at, "y_score": 0.5} for at in range(9)])
     write(folder / "l.jsonl", [{"id": "x", "ts": START, "y_true": 1}])
-    join = ("--labels", "l.jsonl", "--join", "id", "--wait", "1m")
+    join = ("--labels", "l.jsonl", "--key", "id", "--wait", "1m")
     done = watch("p.jsonl", *join, "--once", "--max-pending", "3", "--unlabelled", "0")
     assert "9 rows, 9 pending, 0 open panes" in done.out
     write(folder / "l.jsonl", [{"id": 0, "ts": START, "y_true": 1}], "a")

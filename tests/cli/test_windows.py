@@ -45,7 +45,7 @@ def name(write):
     return write("log.jsonl", log())
 
 
-SECONDS = ("--time", "ts", "--time-unit", "s")
+SECONDS = ("--time", "ts", "--unit", "s")
 HOURS = (*SECONDS, "--pane", "1h")
 
 
@@ -74,7 +74,7 @@ def test_times_are_the_same_in_every_format(form, call, write, folder):
         parquet.write_table(table.set_column(0, "ts", moments), folder / "log.parquet")
     else:
         write(f"log.{form}", rows)
-    unit = ["--time-unit", "s"] if form == "csv" else []
+    unit = ["--unit", "s"] if form == "csv" else []
     done = call("eval", f"log.{form}", "--time", "ts", "--pane", "1h", *unit, "-o", "a.state")
     assert (done.code, done.err) == (0, "")
     found = {str(start): part for start, _, part in se.load("a.state").panes()}
@@ -209,7 +209,7 @@ def test_panes_are_sorted_equally_often_however_many_there_are(command, call, mo
 
 
 def test_old_panes_are_rolled_up_and_then_counted_together(name, call):
-    options = [*HOURS, "--keep", "2h", "--rollup", "4h:4h", "-o", "a.state"]
+    options = [*HOURS, "--keep", "2h", "--rollups", "4h:4h", "-o", "a.state"]
     done = call("eval", name, *options, "--json").json
     expected = windowed(log(), keep="2h", rollups=[("4h", "4h")])
     assert se.load("a.state").to_bytes() == expected.to_bytes()
@@ -231,7 +231,7 @@ def test_fractional_weights_make_no_window_before_all_panes(call):
 def test_rollup_without_a_time_is_kept_for_ever(name, call):
     expected = windowed(log(), keep="2h", rollups=[("4h", None)])
     for option in ("4h", "4h:"):
-        done = call("eval", name, *HOURS, "--keep", "2h", "--rollup", option, "-o", "a.state")
+        done = call("eval", name, *HOURS, "--keep", "2h", "--rollups", option, "-o", "a.state")
         assert done.code == 0
         assert se.load("a.state").to_bytes() == expected.to_bytes()
 
@@ -341,7 +341,7 @@ def test_windows_of_collections_are_shown_and_drawn(call):
     assert done.out.splitlines()[2].split()[:3] == ["start", "rows", "cm/accuracy"]
     result = windowed(log(), members()).compute()
     assert done.out.splitlines()[3].split()[2] == f"{result['cm'].accuracy:.4f}"
-    assert call("plot", "a.state", "--metric", "fit/mae", "-o", "a.svg").code == 0
+    assert call("plot", "a.state", "--metrics", "fit/mae", "-o", "a.svg").code == 0
     entry = call("show", "a.state", "--json").json["windows"][0]
     assert entry["rows"] == 47
     assert entry["metrics"]["cm/n"] == 47
@@ -352,8 +352,8 @@ def test_windows_of_collections_are_shown_and_drawn(call):
     [
         (["--pane", "1h"], "--pane needs --time."),
         (["--keep", "1h"], "--keep needs --time."),
-        (["--rollup", "1h:"], "--rollup needs --time."),
-        (["--time-unit", "s"], "--time-unit needs --time."),
+        (["--rollups", "1h:"], "--rollups needs --time."),
+        (["--unit", "s"], "--unit needs --time."),
         (["--time", "ts"], "--time needs --pane, the width of the windows, as in --pane 1h."),
         (
             [*HOURS, "--task", "ranking", "--per-query"],
@@ -382,16 +382,16 @@ def test_windows_of_collections_are_shown_and_drawn(call):
         (
             ["--time", "ts", "--pane", "1h"],
             "`ts` holds numbers, 1700000000, whose unit is not guessed: give "  # noqa: ISC004
-            "--time-unit s, ms, us or ns, or a --pane that is a number of steps.",
+            "--unit s, ms, us or ns, or a --pane that is a number of steps.",
         ),
         (
-            ["--time", "ts", "--pane", "1h", "--time-unit", "ms"],
+            ["--time", "ts", "--pane", "1h", "--unit", "ms"],
             '`ts` holds 1700000000, which looks like a time in "s" and not in "ms"; '  # noqa: ISC004
-            "see --time-unit.",
+            "see --unit.",
         ),
         (
-            ["--time", "ts", "--pane", "60", "--time-unit", "s"],
-            "--time-unit cannot be used with a --pane that is a number of steps.",
+            ["--time", "ts", "--pane", "60", "--unit", "s"],
+            "--unit cannot be used with a --pane that is a number of steps.",
         ),
         ([*HOURS, "--keep", "30m"], '--keep must be at least one pane, "1h", got "30m".'),
     ],
@@ -441,7 +441,7 @@ def rows_of(listed):
     return rows
 
 
-RANKED = ("--task", "ranking", "--time", "ts", "--pane", "10m", "--time-unit", "s")
+RANKED = ("--task", "ranking", "--time", "ts", "--pane", "10m", "--unit", "s")
 
 
 def ranked(rows, inner=None):
@@ -542,8 +542,8 @@ def test_numbers_of_relevant_documents_have_no_panes(call, write):
     [
         ("--pane", "1 hour", "must be a duration such as 30s, 5m, 1h or 7d, or a number of steps"),
         ("--pane", "0", "must be an integer of at least 1, got '0'"),
-        ("--rollup", "x", "must be a duration such as 30s"),
-        ("--rollup", "1h:x", "must be a duration such as 30s"),
+        ("--rollups", "x", "must be a duration such as 30s"),
+        ("--rollups", "1h:x", "must be a duration such as 30s"),
     ],
 )
 def test_widths_that_are_none_are_told(option, value, message, name, call):
@@ -607,7 +607,7 @@ def test_truth_of_a_regression_may_be_missing(call, write):
 
 def test_windows_of_labels_for_each_class_need_every_label(call, write):
     rows = [{"ts": START, "a": 1, "b": 0, "p": 0, "q": 1}]
-    columns = ["--label", "a,b", "--pred", "p,q", "--classes", "2", "--multilabel"]
+    columns = ["--y-true", "a,b", "--y-pred", "p,q", "--classes", "2", "--multilabel"]
     done = call("eval", write("log.csv", rows), *HOURS, *columns, "--json").json
     assert done["windows"][0]["n"] == 1
 
@@ -701,8 +701,8 @@ def test_windows_of_a_state_without_panes_are_refused(name, call):
     assert done.err == f"streameval: error: --window is for states with panes of time, {held}\n"
     done = call("plot", "a.state", "--window", "1h", "-o", "a.png")
     assert done.err == f"streameval: error: --window is for states with panes of time, {held}\n"
-    done = call("plot", "a.state", "--metric", "accuracy", "-o", "a.png")
-    assert done.err == f"streameval: error: --metric is for states with panes of time, {held}\n"
+    done = call("plot", "a.state", "--metrics", "accuracy", "-o", "a.png")
+    assert done.err == f"streameval: error: --metrics is for states with panes of time, {held}\n"
 
 
 def test_diff_of_windows_without_rows_has_no_numbers(call):
@@ -717,7 +717,7 @@ def test_diff_of_windows_without_rows_has_no_numbers(call):
     ("arguments", "told"),
     [
         ([], "accuracy over 11 windows of a.state drawn in a.svg"),
-        (["--metric", "recall[1]"], "recall[1] over 11 windows of a.state drawn in a.svg"),
+        (["--metrics", "recall[1]"], "recall[1] over 11 windows of a.state drawn in a.svg"),
         (["--window", "3h", "--level", "0"], "accuracy over 11 windows of a.state drawn in a.svg"),
     ],
 )
@@ -761,12 +761,12 @@ def test_sliding_windows_without_rows_are_not_drawn(call):
             "a metric over time shows one state: draw each in its own figure.",
         ),
         (
-            ["a.state", "--curve", "roc"],
-            "--curve cannot be used with a state with panes of time; see --metric.",
+            ["a.state", "--kind", "roc"],
+            "--kind cannot be used with a state with panes of time; see --metrics.",
         ),
         (
             ["a.state", "--member", "x"],
-            "--member cannot be used with a state with panes of time; see --metric.",
+            "--member cannot be used with a state with panes of time; see --metrics.",
         ),
         (
             ["empty.state"],

@@ -60,32 +60,32 @@ IN_TEXT = set(TYPES) - {"half", "lists", "bytes", "durations", "nanoseconds", "t
 
 ROLES = {
     "label": (
-        ["--label", "c", "--pred", "c"],
+        ["--y-true", "c", "--y-pred", "c"],
         lambda: SourceCounter.of(
             se.ConfusionAccumulator("auto").copy, {"y_true": "c", "y_pred": "c"}
         ),
     ),
     "truth": (
-        ["--task", "binary", "--label", "c", "--score", "s"],
+        ["--task", "binary", "--y-true", "c", "--y-score", "s"],
         lambda: SourceCounter.of(se.PRCurveSketch, {"y_true": "c", "y_score": "s"}),
     ),
     "score": (
-        ["--task", "binary", "--label", "t", "--score", "c"],
+        ["--task", "binary", "--y-true", "t", "--y-score", "c"],
         lambda: SourceCounter.of(se.PRCurveSketch, {"y_true": "t", "y_score": "c"}),
     ),
     "number": (
-        ["--task", "regression", "--label", "c", "--pred", "s"],
+        ["--task", "regression", "--y-true", "c", "--y-pred", "s"],
         lambda: SourceCounter.of(se.RegressionAccumulator, {"y_true": "c", "y_pred": "s"}),
     ),
     "weight": (
-        ["--label", "t", "--pred", "t", "--weight", "c"],
+        ["--y-true", "t", "--y-pred", "t", "--sample-weight", "c"],
         lambda: SourceCounter.of(
             se.ConfusionAccumulator("auto").copy,
             {"y_true": "t", "y_pred": "t", "sample_weight": "c"},
         ),
     ),
     "group": (
-        ["--task", "binary", "--label", "t", "--score", "s", "--group", "c"],
+        ["--task", "binary", "--y-true", "t", "--y-score", "s", "--group", "c"],
         lambda: SourceCounter.of(se.GroupedAUC, {"y_true": "t", "y_score": "s", "group": "c"}),
     ),
 }
@@ -168,7 +168,7 @@ def test_slices_of_a_column_are_alike(name, form, capsys):
     path = written(TYPES[name], form)
     names = {"y_true": "t", "y_pred": "t"}
     counting = SourceCounter.of(se.ConfusionAccumulator("auto").copy, names, by="c")
-    code = main(["eval", path, "--label", "t", "--pred", "t", "--by", "c", "--json"])
+    code = main(["eval", path, "--y-true", "t", "--y-pred", "t", "--by", "c", "--json"])
     done = capsys.readouterr()
     if code:
         with pytest.raises(se.BadDataError) as caught:

@@ -46,6 +46,6 @@ def test_reading_with_pyarrow_does_not_import_pandas(name, tmp_path):
         "import sys; from streameval.cli import main; main(sys.argv[1:]); "
         "print('pyarrow' in sys.modules, 'pandas' in sys.modules)"
     )
-    command = [sys.executable, "-c", code, "eval", str(path), "--score", "y_score"]
+    command = [sys.executable, "-c", code, "eval", str(path), "--y-score", "y_score"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "True False"

@@ -17,9 +17,9 @@ __all__ = ["check", "counters", "drawn_share", "ended", "killed_often", "streame
 HANGS = 120
 COUNTING = (
     *("--task", "binary", "--budget", "16", "--by", "country=DE,FR"),
-    *("--time", "ts", "--time-unit", "s", "--pane", "1m", "--keep", "6m", "--rollup", "3m:9m"),
+    *("--time", "ts", "--unit", "s", "--pane", "1m", "--keep", "6m", "--rollups", "3m:9m"),
 )
-JOIN = ("--join", "id", "--wait", f"{WAIT}s", "--out-of-order", f"{OUT_OF_ORDER}s")
+JOIN = ("--key", "id", "--wait", f"{WAIT}s", "--out-of-order", f"{OUT_OF_ORDER}s")
 
 
 def streameval(*arguments, **options):
@@ -71,7 +71,7 @@ def killed_often(folder, sources, logs, rng, n_kills, disturb=None):
         What else happens to the logs now and then.
     """
     predictions, labels = sources
-    options = ("--checkpoint", "ck.db", "--out", "out.jsonl", "--quiet")
+    options = ("--checkpoint", "ck.db", "--output", "out.jsonl", "--quiet")
     for number in range(n_kills):
         pieces = rng.choice([300, 3000, 30_000, 10**7])
         watch = streameval(

@@ -81,11 +81,11 @@ class Watch:
         self.port = free_port()
         self.command = [
             *(sys.executable, "-m", "streameval", "watch", log.predictions, "--labels", log.labels),
-            *("--join", "id", "--wait", "2s", "--time", "ts", "--time-unit", "s"),
-            *("--task", "classification", "--score", "y_score", "--label", "y_true"),
+            *("--key", "id", "--wait", "2s", "--time", "ts", "--unit", "s"),
+            *("--task", "classification", "--y-score", "y_score", "--y-true", "y_true"),
             *("--by", "country=" + ",".join(ACCURACIES), "--pane", "1s", "--keep", "5m"),
-            *("--window", "5s", "--checkpoint", folder / "ck.db", "--quiet"),
-            *("--alert", "recall[1] < 0.8 for 1 pane", "--serve", f"127.0.0.1:{self.port}"),
+            *("--windows", "5s", "--checkpoint", folder / "ck.db", "--quiet"),
+            *("--alerts", "recall[1] < 0.8 for 1 pane", "--serve", f"127.0.0.1:{self.port}"),
         ]
 
     @property

@@ -285,9 +285,9 @@ def test_options_may_change_before_rows_are_counted(start):
 
 
 COMMAND = (
-    *("watch", "p.jsonl", "--labels", "l.jsonl", "--join", "id", "--wait", "2m"),
-    *("--task", "classification", "--time", "ts", "--time-unit", "s", "--pane", "1m"),
-    *("--quiet", "--keep", "1h", "--alert", "labels stalled for 1s"),
+    *("watch", "p.jsonl", "--labels", "l.jsonl", "--key", "id", "--wait", "2m"),
+    *("--task", "classification", "--time", "ts", "--unit", "s", "--pane", "1m"),
+    *("--quiet", "--keep", "1h", "--alerts", "labels stalled for 1s"),
 )
 
 

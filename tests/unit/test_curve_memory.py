@@ -62,7 +62,17 @@ sys.exit(status)
 def test_slices_of_a_few_weighted_rows_take_little_memory(tmp_path: Path) -> None:
     rows = (f"{n % 2},0.{n},{n % 3}.5,g{n % 500}\n" for n in range(1, 3001))
     (tmp_path / "log.csv").write_text("y_true,y_score,w,group\n" + "".join(rows))
-    options = ["--task", "binary", "--weight", "w", "--by", "group", "--top", "500", "--quiet"]
+    options = [
+        "--task",
+        "binary",
+        "--sample-weight",
+        "w",
+        "--by",
+        "group",
+        "--top",
+        "500",
+        "--quiet",
+    ]
     command = [sys.executable, "-c", EVAL, "eval", "log.csv", *options]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
     assert int(shown.stdout) < 2**28

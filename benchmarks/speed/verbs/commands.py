@@ -36,7 +36,7 @@ def command_of(arguments: Callable[[Data], Sequence[str]]) -> Callable[[Any, Dat
 
 def evaluate(held: Data, jobs: int) -> list[str]:
     """Write the command that evaluates a log in so many processes."""
-    options = ["--task", "binary", "--label", "y_true", "--score", "y_score", "--json", "--quiet"]
+    options = ["--task", "binary", "--y-score", "y_score", "--json", "--quiet"]
     return ["-m", "streameval", "eval", str(held[1]), *options, "--jobs", str(jobs)]
 
 

@@ -23,7 +23,7 @@ from speed.verbs.reading import arrow_reads, log, peer, polars_frame, write
 from streameval.cli import main
 
 ROWS = 500_000
-SCORES = ["--score", "y_score", "--classes", "2", "--quiet"]
+SCORES = ["--y-score", "y_score", "--classes", "2", "--quiet"]
 
 
 def evaluate(path: Path, options: Sequence[str]) -> None:
@@ -119,7 +119,7 @@ CONTESTS = [
     contest(
         "JSON lines, lists of 10 scores",
         lists,
-        ["--score", "y_score", "--classes", "10", "--quiet"],
+        ["--y-score", "y_score", "--classes", "10", "--quiet"],
         goal=0.22,
         why="Every list holds ten numbers to read, check and compare.",
     ),

@@ -75,7 +75,7 @@ def ours(held: Data) -> Side:
 
     def run() -> None:
         path, state = str(held[1]), str(state_of(held))
-        command = ["eval", path, "--score", "y_score", "--classes", "2", "-o", state]
+        command = ["eval", path, "--y-score", "y_score", "--classes", "2", "-o", state]
         with redirect_stdout(StringIO()):
             code = main(command)
         assert code == 0

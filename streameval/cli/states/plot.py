@@ -41,10 +41,10 @@ _LONGEST_LABEL = 40
 
 def plot(
     states: Sequence[str],
-    curve: str | None,
+    kind: str | None,
     member: str | None,
     output: str,
-    metric: MetricName | None = None,
+    metrics: Sequence[MetricName] = (),
     window: str | int | None = None,
     level: float = 0.95,
 ) -> Outcome:
@@ -53,33 +53,36 @@ def plot(
     Raises
     ------
     UsageError
-        If the curve, member or format does not exist, matplotlib is missing, or the curve can
-        show only one state.
+        If the kind, member or format does not exist, matplotlib is missing, the picture can show
+        only one state, or there are several metrics.
     """
     if Path(output).suffix.lower() not in _FORMATS:
         raise UsageError(f"-o {output}: the name must end in .png, .svg or .pdf.")
+    if len(metrics) > 1:
+        raise UsageError(f"--metrics takes one metric here, got {len(metrics)}.")
+    metric = metrics[0] if metrics else None
     check_output(output, states)
     held = load_state(states[0])
     if isinstance(held, Windowed):
-        _check_alone(states, curve, member)
+        _check_alone(states, kind, member)
         time_picture = TimePicture.of(held, metric, window, level)
         draw, subject, size = time_picture.draw, f"{time_picture} of {states[0]}", ""
     else:
         _check_timeless(states[0], type(held).__name__, metric, window)
-        picture = _Curves.of(states, curve, member)
+        picture = _Curves.of(states, kind, member)
         draw, subject, size = picture.draw, str(picture), picture.size
     data, notes = _drawn(draw, Path(output).suffix.lower())
     save_picture(data, output)
     return Outcome(printable(f"{subject} drawn in {output}{size}") + "\n", notes)
 
 
-def _check_alone(states: Sequence[str], curve: str | None, member: str | None) -> None:
+def _check_alone(states: Sequence[str], kind: str | None, member: str | None) -> None:
     """Refuse what cannot be used with a metric over time."""
     if len(states) > 1:
         raise UsageError("a metric over time shows one state: draw each in its own figure.")
-    if curve is not None or member is not None:
-        option = "--curve" if member is None else "--member"
-        raise UsageError(f"{option} cannot be used with a state with panes of time; see --metric.")
+    if kind is not None or member is not None:
+        option = "--kind" if member is None else "--member"
+        raise UsageError(f"{option} cannot be used with a state with panes of time; see --metrics.")
 
 
 def _check_timeless(
@@ -87,7 +90,7 @@ def _check_timeless(
 ) -> None:
     """Refuse options for metrics over time if a state has no panes."""
     if metric is not None or window is not None:
-        option = "--metric" if window is None else "--window"
+        option = "--metrics" if window is None else "--window"
         raise UsageError(
             f"{option} is for states with panes of time, and {path} holds a {type_name}."
         )

@@ -94,11 +94,11 @@ def choose(
 
 def predictions(options: Options, rows: Sequence[Row]) -> tuple[tuple[str, ...], bool]:
     """Choose the columns of the predictions, and tell whether they are scores."""
-    if options.score is not None:
-        return options.score, True
-    if options.pred is None and not has_column("y_pred", rows) and has_column("y_score", rows):
+    if options.y_score is not None:
+        return options.y_score, True
+    if options.y_pred is None and not has_column("y_pred", rows) and has_column("y_score", rows):
         return ("y_score",), True
-    return options.pred or ("y_pred",), False
+    return options.y_pred or ("y_pred",), False
 
 
 def _check_options(options: Options, layout: Layout) -> None:
@@ -112,7 +112,7 @@ def _check_options(options: Options, layout: Layout) -> None:
     if not layout.of_scores and option is not None:
         raise UsageError(f"{option} is for scores, and `{layout.prediction[0]}` holds labels.")
     if not layout.multilabel:
-        names = ("label", "pred") if layout.of_scores else ("label", "pred", "versus")
+        names = ("y_true", "y_pred") if layout.of_scores else ("y_true", "y_pred", "versus")
         check_one_column(options, *names, unless=", unless --multilabel is given")
 
 
@@ -123,7 +123,7 @@ def _refuse_fractions(layout: Layout) -> None:
         if isinstance(value, float) and value != value // 1:
             raise UsageError(
                 f"`{name}` holds fractions, {value!r}, which are not labels; --task regression "
-                "compares numbers, and --score names a score."
+                "compares numbers, and --y-score names a score."
             )
 
 

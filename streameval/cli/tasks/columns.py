@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 _OFF = 1e-3  # the probabilities of two classes may be rounded
 
-_NAMED_BY = {"y_true": "--label", "y_pred": "--pred", "y_score": "--score"}
+_NAMED_BY = {name: option_text(name) for name in ("y_true", "y_pred", "y_score")}
 """The options that name columns, by the default name of each column."""
 
-_AS_THE_FIRST = " as the first label is (--score reads scores, --classes lists mixed labels)"
+_AS_THE_FIRST = " as the first label is (--y-score reads scores, --classes lists mixed labels)"
 
 
 @attrs.frozen
@@ -140,8 +140,8 @@ def lay_out(
     UsageError
         If the first rows lack one.
     """
-    others = [name for name in (options.weight, options.group) if name is not None]
-    label = options.label or ("y_true",)
+    others = [name for name in (options.sample_weight, options.group) if name is not None]
+    label = options.y_true or ("y_true",)
     names = (*label, *prediction, *also, *others)
     check_columns(names, rows)
     row = typical_row(rows, names)
@@ -184,7 +184,7 @@ def _by_class(
         return None
     in_order = tuple(columns[named.index(text)] for text in order)
     if options.multilabel and in_order != columns:
-        refuse_order(columns, in_order, "--label")
+        refuse_order(columns, in_order, "--y-true")
     return in_order
 
 
@@ -246,7 +246,7 @@ def refuse_two_models(
         return  # a bad row is reported as such
     reason = "and nothing says of which" if options.scores == "real" else "but do not sum to 1"
     a, b = map(shlex.quote, names)
-    compare = f"; to compare two models use --score {a} --versus {b}{compared_by}"
+    compare = f"; to compare two models use --y-score {a} --versus {b}{compared_by}"
     raise UsageError(
         f"`{','.join(names)}` are two scores for two classes, {reason}. Name one column for the "
         f"{'score' if options.scores == 'real' else 'probability'} of class {label}"
@@ -262,8 +262,8 @@ def _refuse_swapped(name: str, label: Any, score: Any) -> None:
     """Raise UsageError for a label that is a probability, beside a score that is a label."""
     if isinstance(label, float) and 0 < label < 1 and score in (0, 1):
         raise UsageError(
-            f"`{name}` holds fractions, {label!r}, which are not labels; are --label and --score "
-            "swapped?"
+            f"`{name}` holds fractions, {label!r}, which are not labels; are --y-true and "
+            "--y-score swapped?"
         )
 
 
@@ -303,9 +303,9 @@ def configured(options: Options, config: type) -> dict[str, Any]:
 
 def weight_columns(options: Options) -> list[Column]:
     """Read the weights, if any."""
-    if options.weight is None:
+    if options.sample_weight is None:
         return []
-    return [Column("sample_weight", (options.weight,), Numbers())]
+    return [Column("sample_weight", (options.sample_weight,), Numbers())]
 
 
 def listed_classes(typed: tuple[str, ...]) -> tuple[int, ...] | tuple[str, ...]:

@@ -57,9 +57,9 @@ def _plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    layout = lay_out(options, rows, options.score or ("y_score",), of_scores=True)
+    layout = lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
     if not layout.multilabel:
-        check_one_column(options, "label", unless=", unless --multilabel is given")
+        check_one_column(options, "y_true", unless=", unless --multilabel is given")
     is_listed = options.classes not in (None, "auto")
     if not (is_listed or layout.multilabel) and layout.width(layout.prediction) == 2:
         return _plan_of_two(options, layout)
@@ -90,8 +90,8 @@ def _plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
         raise UsageError("--task grouped needs --group, the column of the group.")
     if options.budget == "none":
         raise UsageError("--budget none is for curves; groups share a number of cells.")
-    check_one_column(options, "label", "score")
-    layout = lay_out(options, rows, options.score or ("y_score",), of_scores=True)
+    check_one_column(options, "y_true", "y_score")
+    layout = lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
     make = partial(GroupedAUC, **configured(options, GroupedConfig))
     make()  # mistakes in the options are reported before any row is read
     groups = [row[options.group] for row in rows if row.get(options.group) is not None]
@@ -115,10 +115,10 @@ def _plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    check_one_column(options, "label")
+    check_one_column(options, "y_true")
     has_only_scores = has_column("y_score", rows) and not has_column("y_prob", rows)
     usual = ("y_score",) if has_only_scores else ("y_prob",)
-    layout = lay_out(options, rows, options.score or usual, of_scores=True)
+    layout = lay_out(options, rows, options.y_score or usual, of_scores=True)
     classes = score_classes(options, layout)
     chosen = configured(options, CalibrationConfig)
     make = partial(CalibrationAccumulator, **chosen | {"classes": with_names(options, classes)})

@@ -22,7 +22,17 @@ _USUAL = {
 }
 """The usual names of columns that are evaluated, perhaps not by this command."""
 _READ = (
-    *("label", "pred", "score", "versus", "weight", "group", "group_weight", "outputs", "item"),
+    *(
+        "y_true",
+        "y_pred",
+        "y_score",
+        "versus",
+        "sample_weight",
+        "group",
+        "group_weight",
+        "outputs",
+        "item",
+    ),
     *("rank", "popularity"),
 )
 """The options that name columns that are evaluated."""

@@ -50,7 +50,9 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         return _plan_of_numbers(options, rows, options.versus)
     names, of_scores = predictions(options, rows)
     if options.versus == names:
-        raise UsageError(f"--versus is the column of --{'score' if of_scores else 'pred'} itself.")
+        raise UsageError(
+            f"--versus is the column of --y-{'score' if of_scores else 'pred'} itself."
+        )
     a = lay_out(options, rows, names, of_scores=of_scores, also=options.versus)
     if a.prediction != names:
         refuse_order(names, a.prediction, "--versus")
@@ -84,14 +86,14 @@ def _note_of_positive(
 
 def _plan_of_numbers(options: Options, rows: Sequence[Row], versus: tuple[str, ...]) -> Plan:
     """Choose the columns of two models of numbers."""
-    of_classes = ("score", "classes", "multilabel", "threshold", "scores", "pos_label")
+    of_classes = ("y_score", "classes", "multilabel", "threshold", "scores", "pos_label")
     for name in (*of_classes, "ignore_label"):
         if getattr(options, name) is not None:
             raise UsageError(f"{option_text(name)} cannot be used with --task regression.")
-    check_one_column(options, "label", "pred", "versus")
-    pred = options.pred or ("y_pred",)
+    check_one_column(options, "y_true", "y_pred", "versus")
+    pred = options.y_pred or ("y_pred",)
     if versus == pred:
-        raise UsageError("--versus is the column of --pred itself.")
+        raise UsageError("--versus is the column of --y-pred itself.")
     layout = lay_out(options, rows, pred, of_scores=False, also=versus)
     make = partial(Paired, None, **given(measures=options.measures, budget=options.budget))
     make()  # report mistakes in the options before any row is read

@@ -67,7 +67,9 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     text = partial(trec_totals, headings=_headings(options)) if _is_trec(options) else None
     whole = partial(_count_lists, write=write)
     if options.qrels is not None:
-        weights = None if options.weight is None else read_query_weights(options.weight)
+        weights = (
+            None if options.sample_weight is None else read_query_weights(options.sample_weight)
+        )
         whole = partial(whole, weights=weights)
         columns = tuple(Column(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
         finish = partial(_count_missing, write=write, weights=weights)
@@ -151,10 +153,10 @@ def _writer(options: Options) -> Callable[[Mapping[str, Any]], str] | None:
 
 def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
     """Find the column of each argument: the column named by the user, or one of the same name."""
-    check_one_column(options, "score")
-    named = {name: getattr(options, name) for name in (*_REQUIRED, *_OPTIONAL)}
-    named["score"] = options.score and options.score[0]
-    weight = given(query_weight=options.weight)
+    check_one_column(options, "y_score")
+    named = {name: getattr(options, name, None) for name in (*_REQUIRED, *_OPTIONAL)}
+    named["score"] = options.y_score and options.y_score[0]
+    weight = given(query_weight=options.sample_weight)
     needed = [named[name] or name for name in _REQUIRED]
     asked = [*needed, *(name for name in named.values() if name), *weight.values()]
     check_columns(asked, rows)

@@ -35,7 +35,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     chosen.pop("outputs", None)  # compared with the rows first
     make = partial(RegressionAccumulator, **chosen)
     make()  # report mistakes in the options before any row is read
-    layout = lay_out(options, rows, options.pred or ("y_pred",), of_scores=False)
+    layout = lay_out(options, rows, options.y_pred or ("y_pred",), of_scores=False)
     outputs = _number_of_outputs(layout)
     if options.outputs is not None and len(options.outputs) != outputs:
         found = "no list of numbers" if outputs is None else plural(outputs, "number")

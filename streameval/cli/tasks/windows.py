@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
 
-_OF_WINDOWS = ("pane", "keep", "rollup", "time_unit")
+_OF_WINDOWS = ("pane", "keep", "rollups", "unit")
 
 
 def check_windows(options: Options) -> None:
@@ -34,7 +34,7 @@ def check_windows(options: Options) -> None:
     if options.time is None:
         for name in _OF_WINDOWS:
             if getattr(options, name):
-                raise UsageError(f"--{name.replace('_', '-')} needs --time.")
+                raise UsageError(f"{option_text(name)} needs --time.")
         return
     if options.pane is None:
         raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
@@ -91,8 +91,8 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
         "pane": options.pane,
         "time": time,
         "keep": options.keep,
-        "rollups": options.rollup,
-        "unit": None if isinstance(options.pane, int) else options.time_unit,
+        "rollups": options.rollups,
+        "unit": None if isinstance(options.pane, int) else options.unit,
     }
     make = partial(_make, plan.make, options.by, made)
     make()  # report mistakes in the options before any row is read
@@ -122,13 +122,13 @@ def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) ->
 def _time_type(options: Options, first: Any) -> FieldType:
     """Choose how times are read, from the pane and the first time."""
     if isinstance(options.pane, int):
-        if options.time_unit is not None:
-            raise UsageError("--time-unit cannot be used with a --pane that is a number of steps.")
+        if options.unit is not None:
+            raise UsageError("--unit cannot be used with a --pane that is a number of steps.")
         return time_type(None, is_step=True)
-    field_type = time_type(options.time_unit, is_step=False)
+    field_type = time_type(options.unit, is_step=False)
     (value,) = field_type.from_text([first]) if isinstance(first, str) else [first]
     try:
-        read_time(value, unit=options.time_unit, name="time", warns=False)
+        read_time(value, unit=options.unit, name="time", warns=False)
     except InvalidInputError as error:
         if value is not None and field_type.fault(value) and not isinstance(value, str):
             raise UsageError(_time_fault(options, value, error)) from None
@@ -137,9 +137,9 @@ def _time_type(options: Options, first: Any) -> FieldType:
 
 def _time_fault(options: Options, value: Any, error: InvalidInputError) -> str:
     """Explain why numbers cannot be read as times."""
-    if options.time_unit is None:
+    if options.unit is None:
         return (
             f"`{options.time}` holds numbers, {value!r}, whose unit is not guessed: give "
-            "--time-unit s, ms, us or ns, or a --pane that is a number of steps."
+            "--unit s, ms, us or ns, or a --pane that is a number of steps."
         )
-    return f"`{options.time}` {error.reason.rstrip(',')}; see --time-unit."
+    return f"`{options.time}` {error.reason.rstrip(',')}; see --unit."
