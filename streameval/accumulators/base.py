@@ -110,6 +110,11 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         definition.check_written(self._config)
         self.reset()
 
+    def _configure(self, arguments: dict[str, Any]) -> None:
+        """Take the arguments of a constructor, as `locals()` has them, as the options."""
+        options = {name: value for name, value in arguments.items() if name != "self"}
+        Accumulator.__init__(self, **options)
+
     @property
     def _state(self) -> StateT:
         """The state of everything counted; reading it counts the pending rows."""

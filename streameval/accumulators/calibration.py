@@ -105,7 +105,7 @@ class CalibrationAccumulator(
     def __init__(
         self, bins: int = 15, classes: int | Any = None, *, intervals: bool = False
     ) -> None:
-        super().__init__(CalibrationConfig.of(bins=bins, classes=classes, intervals=intervals))
+        self._configure(locals())
 
     def update(self, y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Self:
         """Count one batch: the truth first, as in scikit-learn; torchmetrics takes it second.

@@ -83,7 +83,7 @@ class CatalogAccumulator(
     _optional_arrays = ("rank", "popularity", "sample_weight")
 
     def __init__(self, n_items: int, k: int | None = 10, *, popularity: bool = False) -> None:
-        super().__init__(CatalogConfig.of(n_items=n_items, k=k, popularity=popularity))
+        self._configure(locals())
 
     def update(
         self,

@@ -146,20 +146,7 @@ class ConfusionAccumulator(
         include_unseen: bool = False,
         measures: Sequence[str] | str = (),
     ) -> None:
-        super().__init__(
-            ConfusionConfig.of(
-                classes=classes,
-                multilabel=multilabel,
-                threshold=threshold,
-                scores=scores,
-                pos_label=pos_label,
-                from_scores=from_scores,
-                top_k=top_k,
-                ignore_label=ignore_label,
-                include_unseen=include_unseen,
-                measures=measures,
-            )
-        )
+        self._configure(locals())
 
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
         """Count one batch: the truth first, then the prediction, as in scikit-learn.

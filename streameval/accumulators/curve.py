@@ -123,18 +123,7 @@ class PRCurveSketch(
         ignore_label: Label | None = None,
         measures: Sequence[str] | str = (),
     ) -> None:
-        super().__init__(
-            CurveConfig.of(
-                budget=budget,
-                scores=scores,
-                classes=classes,
-                multilabel=multilabel,
-                pos_label=pos_label,
-                nan=nan,
-                ignore_label=ignore_label,
-                measures=measures,
-            )
-        )
+        self._configure(locals())
 
     def update(self, y_true: Any, y_score: Any = None, *, sample_weight: Any = None) -> Self:
         """Count one batch: the truth first, as in scikit-learn; torchmetrics takes it second.

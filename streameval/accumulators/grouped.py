@@ -73,11 +73,7 @@ class GroupedAUC(
         group_weight: Literal["impressions", "uniform", "positives"] = "impressions",
         max_groups: int | None = None,
     ) -> None:
-        super().__init__(
-            GroupedConfig.of(
-                budget=budget, scores=scores, group_weight=group_weight, max_groups=max_groups
-            )
-        )
+        self._configure(locals())
 
     def update(
         self, y_true: Any, y_score: Any = None, group: Any = None, *, sample_weight: Any = None

@@ -158,19 +158,7 @@ class Paired(
         measures: Sequence[str] | str = (),
         budget: int | None = 65_536,
     ) -> None:
-        super().__init__(
-            PairedConfig.of(
-                classes=classes,
-                multilabel=multilabel,
-                threshold=threshold,
-                scores=scores,
-                pos_label=pos_label,
-                from_scores=from_scores,
-                ignore_label=ignore_label,
-                measures=measures,
-                budget=budget,
-            )
-        )
+        self._configure(locals())
 
     def update(
         self, y_true: Any, y_pred_a: Any = None, y_pred_b: Any = None, *, sample_weight: Any = None

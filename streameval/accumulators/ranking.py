@@ -169,25 +169,7 @@ class RankingAccumulator(
         per_query: bool = False,
         budget: int | None = USUAL_BUDGET,
     ) -> None:
-        super().__init__(
-            RankingConfig.of(
-                measures=measures,
-                relevance_level=relevance_level,
-                gain=gain,
-                ties=ties,
-                ap_norm=ap_norm,
-                unjudged=unjudged,
-                negative=negative,
-                nan=nan,
-                empty=empty,
-                missing=missing,
-                track_queries=track_queries,
-                rows_per_query=rows_per_query,
-                max_open_queries=max_open_queries,
-                per_query=per_query,
-                budget=budget,
-            )
-        )
+        self._configure(locals())
 
     @classmethod
     def like(

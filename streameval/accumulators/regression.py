@@ -110,10 +110,7 @@ class RegressionAccumulator(
         intervals: bool = False,
         outputs: int | Sequence[str] | None = None,
     ) -> None:
-        config = RegressionConfig.of(
-            measures=measures, budget=budget, intervals=intervals, outputs=outputs
-        )
-        super().__init__(config)
+        self._configure(locals())
 
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
         """Count one batch: the truth first, then the prediction, as in scikit-learn.

@@ -306,9 +306,7 @@ def _classes(
 @functools.cache
 def _one_curve(scale: Scale) -> CurveConfig:
     """Make the options under which a row of a group is read."""
-    return CurveConfig.of(
-        budget=None, scores=scale, classes=None, multilabel=False, pos_label=None, nan="raise"
-    )
+    return CurveConfig.of(budget=None, scores=scale)
 
 
 def _zeros_and_ones(labels: Array, hint: tuple[object, ...], ignored: Mask | None) -> Mask:

@@ -98,14 +98,9 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         values: Sequence[Any] = (),
         max_values: int = 100,
     ) -> None:
-        super().__init__(
-            SlicedConfig.of(
-                accumulator=read_inner(accumulator, outer="Sliced", depth=self._depth),
-                column=column,
-                values=values,
-                max_values=max_values,
-            )
-        )
+        given = locals()
+        given["accumulator"] = read_inner(accumulator, outer="Sliced", depth=self._depth)
+        self._configure(given)
 
     def update(self, batch: Any, *, sample_weight: Any = None, partial: bool = False) -> Self:
         """Count one batch: each row in the slice of its value.

@@ -131,17 +131,9 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         offset: Any = 0,
         unit: str | None = None,
     ) -> None:
-        super().__init__(
-            WindowedConfig.of(
-                accumulator=read_inner(accumulator, outer="Windowed", depth=self._depth),
-                pane=pane,
-                time=time,
-                keep=keep,
-                rollups=rollups,
-                offset=offset,
-                unit=unit,
-            )
-        )
+        given = locals()
+        given["accumulator"] = read_inner(accumulator, outer="Windowed", depth=self._depth)
+        self._configure(given)
 
     def update(self, batch: Any, *, sample_weight: Any = None, partial: bool = False) -> Self:
         """Count one batch: each row in the pane of its time.

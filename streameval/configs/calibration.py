@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.configs.options import flag, positive_integer
+from streameval.configs.options import Config, flag, option, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import (
     ClassSet,
@@ -23,25 +23,59 @@ _SUM_BYTES = 303  # {"exact_sum":""} and a comma around 2**63 ones in hex, in un
 _OTHER_BYTES = 2048
 
 
+def number_of_bins(value: Any, *, name: str = "bins") -> int:
+    """Accept a number of bins from 1 to 65,536."""
+    bins = positive_integer(value, name=name)
+    if bins > MAX_BINS:
+        raise InvalidInputError(f"must be at most {MAX_BINS}, got {bins}", argument=name)
+    return bins
+
+
+def _classes(value: Any, *, name: str) -> ClassSet | None:
+    if value is None:
+        return None
+    classes = value if isinstance(value, str) else canonical_classes(value, min_count=2)
+    if isinstance(classes, str):
+        raise InvalidInputError(
+            f"must be None, a number or a sequence of labels, got {classes!r}", argument=name
+        )
+    return classes
+
+
 @attrs.frozen(kw_only=True)
-class CalibrationConfig:
+class CalibrationConfig(Config):
     """Every option that changes what a calibration state sums; equal ones can merge.
 
     Made by `of`. `classes` is None for two classes of which one probability is given.
     """
 
-    bins: int
-    classes: ClassSet | None
-    intervals: bool = attrs.field(default=False, metadata={"omit_default": True})
+    SUMMARY = "Measure the quality and the calibration of probabilities, batch by batch."
+
+    bins: int = option(
+        "How many bins of equal width predictions fall into for ece and "
+        "reliability_curve: [i / bins, (i + 1) / bins), the last one closed; at most 2**16, "
+        "fewer with many classes, since bins and classes together must leave a state below "
+        "16 MiB (some 55,000).",
+        number_of_bins,
+        default=15,
+    )
+    classes: ClassSet | None = option(
+        "For K classes, each with a probability: K stands for the labels 0..K-1, a "
+        "sequence lists the labels (integers or strings) in the order of the columns",
+        _classes,
+        default=None,
+    )
+    intervals: bool = option(
+        "Whether log loss and Brier score have sampling intervals, which need three more sums.",
+        flag,
+        default=False,
+        is_omitted=True,
+    )
 
     @classmethod
-    def of(cls, *, bins: Any, classes: Any, intervals: Any = False) -> Self:
-        """Check the options, alone and together."""
-        config = cls(
-            bins=number_of_bins(bins),
-            classes=_classes(classes),
-            intervals=flag(intervals, name="intervals"),
-        )
+    def of(cls, **given: Any) -> Self:
+        """Check options, alone and together."""
+        config = super().of(**given)
         config._check_together()
         return config
 
@@ -71,22 +105,3 @@ class CalibrationConfig:
                 f"bins{also}, which may take {needed}",
                 argument="bins",
             )
-
-
-def number_of_bins(value: Any) -> int:
-    """Accept a number of bins from 1 to 65,536."""
-    bins = positive_integer(value, name="bins")
-    if bins > MAX_BINS:
-        raise InvalidInputError(f"must be at most {MAX_BINS}, got {bins}", argument="bins")
-    return bins
-
-
-def _classes(value: Any) -> ClassSet | None:
-    if value is None:
-        return None
-    classes = value if isinstance(value, str) else canonical_classes(value, min_count=2)
-    if isinstance(classes, str):
-        raise InvalidInputError(
-            f"must be None, a number or a sequence of labels, got {classes!r}", argument="classes"
-        )
-    return classes

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
 import attrs
 
-from streameval.configs.options import flag, optional_positive_integer, positive_integer
+from streameval.configs.options import (
+    Config,
+    flag,
+    option,
+    optional_positive_integer,
+    positive_integer,
+)
 
 
 @attrs.frozen(kw_only=True)
-class CatalogConfig:
+class CatalogConfig(Config):
     """The options of exposures of items; equal ones can merge. Made by `of`."""
 
-    n_items: int
-    k: int | None
-    popularity: bool
+    SUMMARY = "Count how often a recommender shows each item of a catalog, batch by batch."
 
-    @classmethod
-    def of(cls, *, n_items: Any, k: Any, popularity: Any) -> Self:
-        """Check the options."""
-        return cls(
-            n_items=positive_integer(n_items, name="n_items"),
-            k=optional_positive_integer(k, name="k"),
-            popularity=flag(popularity, name="popularity"),
-        )
+    n_items: int = option(
+        "The number of items of the catalog; more distinct ones raise an error.", positive_integer
+    )
+    k: int | None = option(
+        "How many ranks of each list count; None counts every row.",
+        optional_positive_integer,
+        default=10,
+    )
+    popularity: bool = option(
+        "Whether rows have the popularity of the item, for novelty and average_popularity.",
+        flag,
+        default=False,
+    )

@@ -88,6 +88,8 @@ class CollectionConfig:
     The members of a collection within another are listed beside the others, as ``outer/inner``.
     """
 
+    SUMMARY = "Count one batch with many accumulators, all of them or none."
+
     names: tuple[str, ...]
     members: tuple[Member, ...]
 

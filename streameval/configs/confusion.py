@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import attrs
@@ -11,10 +11,12 @@ import attrs
 from streameval.configs.cached import Cached
 from streameval.configs.names import chosen_names
 from streameval.configs.options import (
+    Config,
     finite_number,
     flag,
-    one_of,
+    option,
     optional_flag,
+    optional_scale,
     positive_integer,
 )
 from streameval.errors import InvalidInputError, Named
@@ -33,58 +35,73 @@ from streameval.inputs.labels import (
 MEASURES = ("samples", "top_k")
 """What is kept only where it is asked for."""
 
-_SCALES = ("probability", "real")
-
 
 @attrs.frozen(kw_only=True, slots=False)
-class ConfusionConfig(Cached):
+class ConfusionConfig(Config, Cached):
     """Every option that changes what a confusion state counts; equal ones can merge.
 
     Made by `of`. `pos_label` is None where there is no positive class, and `scores` where it is
     what the threshold implies.
     """
 
-    classes: Classes
-    multilabel: bool
-    threshold: float
-    scores: Scale | None = attrs.field(default=None, metadata={"omit_default": True})
-    pos_label: Label | None
-    from_scores: bool | None
-    top_k: int
-    ignore_label: Label | None
-    include_unseen: bool
-    measures: tuple[str, ...] = attrs.field(default=(), metadata={"omit_default": True})
+    SUMMARY = "Count truth against prediction, batch by batch."
+
+    classes: Classes = option(
+        "A number K stands for the labels 0..K-1; a sequence lists the labels "
+        '(integers or strings) in the order of rows, columns and scores; "auto" collects '
+        "labels from the data (at most 4096) and sorts them.",
+        default=2,
+    )
+    multilabel: bool = option(
+        "Whether each of the classes is present or absent on its own.", flag, default=False
+    )
+    threshold: float = option(
+        "A score of at least this is a positive prediction, for two classes and multilabel.",
+        finite_number,
+        default=0.5,
+    )
+    scores: Scale | None = option(
+        "Whether the scores of two classes and multilabel lie in [0, 1].",
+        optional_scale,
+        default=None,
+        is_omitted=True,
+    )
+    pos_label: Label | None = option(
+        "The positive one of two classes: by default 1, or the second of two listed.", default=None
+    )
+    from_scores: bool | None = option("Whether y_pred holds scores.", optional_flag, default=None)
+    top_k: int = option(
+        "Among how many of the best scores the true class must be for top_k_accuracy.",
+        positive_integer,
+        default=1,
+    )
+    ignore_label: Label | None = option(
+        "Rows (for multilabel, entries) whose truth is this do not count.", default=None
+    )
+    include_unseen: bool = option(
+        "Whether macro means keep classes that occur in neither truth nor prediction, as zeros.",
+        flag,
+        default=False,
+    )
+    measures: tuple[str, ...] = option(
+        'Additional counts to keep: "samples", for means over examples with '
+        'average="samples" (multilabel); "top_k", for precision, recall and F of the best '
+        "top_k scores.",
+        partial(chosen_names, known=MEASURES),
+        default=(),
+        is_omitted=True,
+    )
 
     @classmethod
-    def of(
-        cls,
-        *,
-        classes: Any,
-        multilabel: Any,
-        threshold: Any,
-        scores: Any = None,
-        pos_label: Any,
-        from_scores: Any,
-        top_k: Any,
-        ignore_label: Any,
-        include_unseen: Any,
-        measures: Any = (),
-    ) -> Self:
-        """Check the options, alone and together, and fill in what was left open."""
-        multilabel = flag(multilabel, name="multilabel")
-        classes = canonical_classes(classes, min_count=1 if multilabel else 2)
-        config = cls(
-            classes=classes,
-            multilabel=multilabel,
-            threshold=finite_number(threshold, name="threshold"),
-            scores=None if scores is None else one_of(scores, _SCALES, name="scores"),
-            pos_label=optional_label(pos_label, classes, name="pos_label"),
-            from_scores=optional_flag(from_scores, name="from_scores"),
-            top_k=positive_integer(top_k, name="top_k"),
-            ignore_label=optional_ignore_label(ignore_label, classes, multilabel=multilabel),
-            include_unseen=flag(include_unseen, name="include_unseen"),
-            measures=chosen_names(measures, MEASURES, name="measures"),
-        )
+    def of(cls, **given: Any) -> Self:
+        """Check options, alone and together, and fill in what was left open."""
+        read = cls.read(given)
+        multilabel = read["multilabel"]
+        classes = canonical_classes(read["classes"], min_count=1 if multilabel else 2)
+        pos_label = optional_label(read["pos_label"], classes, name="pos_label")
+        ignored = optional_ignore_label(read["ignore_label"], classes, multilabel=multilabel)
+        labels = {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
+        config = cls(**read | labels)
         config._check_together()
         implied = config.scores == config._implied_scale
         return attrs.evolve(
@@ -194,12 +211,12 @@ class ConfusionConfig(Cached):
                 ', got "auto"',
                 argument="classes",
             )
-        for option, is_set in (("from_scores", self.from_scores), ("top_k", self.top_k > 1)):
+        for name, is_set in (("from_scores", self.from_scores), ("top_k", self.top_k > 1)):
             if is_set:
                 raise InvalidInputError(
                     "needs the classes listed in the order of the score columns, got ",
                     Named("classes", '"auto"'),
-                    argument=option,
+                    argument=name,
                 )
 
     def _check_top_k(self) -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Self
 
 import attrs
 
 from streameval.configs.cached import Cached
 from streameval.configs.names import chosen_names
-from streameval.configs.options import flag, one_of, optional_positive_integer
+from streameval.configs.options import (
+    SCALE,
+    Config,
+    flag,
+    one_of,
+    option,
+    optional_positive_integer,
+)
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import (
@@ -32,52 +39,73 @@ MAX_PAIRED_CLASSES = 64
 _CELLS_OF_ONE, _CELLS_OF_ALL, _LEAST_CELLS = 2**16, 2**22, 2**10
 
 
+def _budget(value: Any, *, name: str) -> Any:
+    """Accept a number of cells, None, or "auto", which depends on the number of curves."""
+    if isinstance(value, str):
+        return one_of(value, ("auto",), name=name)
+    return optional_positive_integer(value, name=name)
+
+
+def _pos_label(value: Any, *, name: str) -> Label | None:
+    return None if value is None else canonical_label(value, name=name)
+
+
 @attrs.frozen(kw_only=True, slots=False, repr=False)
-class CurveConfig(Cached):
+class CurveConfig(Config, Cached):
     """Every option that changes what a score table keeps; equal ones can merge.
 
     Made by `of`. `classes` is None for one curve.
     """
 
-    budget: int | None
-    scores: Scale
-    classes: ClassSet | None
-    multilabel: bool
-    pos_label: Label | None
-    nan: Literal["raise", "skip"]
-    ignore_label: Label | None = attrs.field(default=None, metadata={"omit_default": True})
-    measures: tuple[str, ...] = attrs.field(default=(), metadata={"omit_default": True})
+    SUMMARY = "Keep a curve of scores against truth in bounded memory, batch by batch."
+
+    budget: int | None = option(
+        "The number of cells kept for each curve; None keeps every distinct score.",
+        _budget,
+        default="auto",
+    )
+    scores: Scale = option("Whether scores lie in [0, 1].", SCALE, default="probability")
+    classes: ClassSet | None = option(
+        "One curve for each class, from a score for each: an integer K means the "
+        "labels 0..K-1, a sequence lists the labels in the order of the score columns.",
+        default=None,
+    )
+    multilabel: bool = option(
+        "Whether each of the classes is present or absent independently.", flag, default=False
+    )
+    pos_label: Label | None = option(
+        "The positive one of any two labels; by default they are 0 and 1.", _pos_label, default=None
+    )
+    nan: Literal["raise", "skip"] = option(
+        "Whether a row with a score of NaN is refused, or left out and counted as skipped.",
+        partial(one_of, allowed=("raise", "skip")),
+        default="raise",
+    )
+    ignore_label: Label | None = option(
+        "Rows (for multilabel, entries) whose truth is this do not count.",
+        default=None,
+        is_omitted=True,
+    )
+    measures: tuple[str, ...] = option(
+        'Additional curves to keep: "one_vs_one", of at most 64 classes a curve of '
+        "each against each other one, for roc_auc_ovo. It takes K (K - 1) more curves, each of "
+        "the budget.",
+        partial(chosen_names, known=CURVE_MEASURES),
+        default=(),
+        is_omitted=True,
+    )
 
     @classmethod
-    def of(
-        cls,
-        *,
-        budget: Any,
-        scores: Any,
-        classes: Any,
-        multilabel: Any,
-        pos_label: Any,
-        nan: Any,
-        ignore_label: Any = None,
-        measures: Any = (),
-    ) -> Self:
-        """Check the options, alone and together."""
-        multilabel = flag(multilabel, name="multilabel")
-        classes = _classes(classes, multilabel=multilabel)
-        is_shared = isinstance(budget, str) and one_of(budget, ("auto",), name="budget") == "auto"
-        config = cls(
-            budget=None if is_shared else optional_positive_integer(budget, name="budget"),
-            scores=one_of(scores, ("probability", "real"), name="scores"),
-            classes=classes,
-            multilabel=multilabel,
-            pos_label=None if pos_label is None else canonical_label(pos_label, name="pos_label"),
-            nan=one_of(nan, ("raise", "skip"), name="nan"),
-            ignore_label=optional_ignore_label(ignore_label, classes, multilabel=multilabel),
-            measures=chosen_names(measures, CURVE_MEASURES, name="measures"),
-        )
+    def of(cls, **given: Any) -> Self:
+        """Check options, alone and together."""
+        read = cls.read(given)
+        multilabel = read["multilabel"]
+        classes = _classes(read["classes"], multilabel=multilabel)
+        ignored = optional_ignore_label(read["ignore_label"], classes, multilabel=multilabel)
+        config = cls(**read | {"classes": classes, "ignore_label": ignored})
         if config.has_pairs:
             config._check_pairs()
-        if is_shared:
+        if read["budget"] == "auto":
             config = attrs.evolve(config, budget=_shared_budget(config.n_curves))
         if config.multilabel and config.classes is None:
             raise InvalidInputError(

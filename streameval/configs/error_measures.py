@@ -361,10 +361,10 @@ class ErrorMeasure:
         return f"{self.row.heading}, {own.name} {number_text(self.parameter)}"
 
 
-def canonical_error_measures(value: Any) -> tuple[str, ...]:
+def canonical_error_measures(value: Any, *, name: str = "measures") -> tuple[str, ...]:
     """Convert names to canonical form; a single one may stand alone."""
-    names = tuple(error_measure(name).name for name in as_names(value, name="measures"))
-    check_distinct(names, name="measures")
+    names = tuple(error_measure(one).name for one in as_names(value, name=name))
+    check_distinct(names, name=name)
     return names
 
 

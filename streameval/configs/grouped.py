@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from functools import partial
+from typing import Literal
 
 import attrs
 
-from streameval.configs.options import one_of, optional_positive_integer, positive_integer
+from streameval.configs.options import (
+    SCALE,
+    Config,
+    one_of,
+    option,
+    optional_positive_integer,
+    positive_integer,
+)
 from streameval.exact.score_keys import Scale
 
 GroupWeight = Literal["impressions", "uniform", "positives"]
 
 
 @attrs.frozen(kw_only=True)
-class GroupedConfig:
+class GroupedConfig(Config):
     """The options of grouped score tables; equal ones can merge. Made by `of`."""
 
-    budget: int
-    scores: Scale
-    group_weight: GroupWeight
-    max_groups: int | None
+    SUMMARY = "Keep the scores of each group separate, and average the AUC within groups."
 
-    @classmethod
-    def of(cls, *, budget: Any, scores: Any, group_weight: Any, max_groups: Any) -> Self:
-        """Check the options."""
-        weights = ("impressions", "uniform", "positives")
-        return cls(
-            budget=positive_integer(budget, name="budget"),
-            scores=one_of(scores, ("probability", "real"), name="scores"),
-            group_weight=one_of(group_weight, weights, name="group_weight"),
-            max_groups=optional_positive_integer(max_groups, name="max_groups"),
-        )
+    budget: int = option("The number of cells over all groups.", positive_integer, default=2**22)
+    scores: Scale = option("Whether scores lie in [0, 1].", SCALE, default="probability")
+    group_weight: GroupWeight = option(
+        "The weight of a group in the mean: its examples, one, or its positives.",
+        partial(one_of, allowed=("impressions", "uniform", "positives")),
+        default="impressions",
+    )
+    max_groups: int | None = option(
+        "The max number of groups; more raise an error.", optional_positive_integer, default=None
+    )
 
     @property
     def group_limit(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from streameval.configs.collection import CollectionConfig, Member
+from streameval.configs.options import Config
 
 
 @attrs.frozen(slots=False)
@@ -78,7 +79,7 @@ class Inner:
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class OuterConfig:
+class OuterConfig(Config):
     """The options of an accumulator that splits its rows into groups."""
 
     accumulator: Inner

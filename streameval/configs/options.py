@@ -1,15 +1,75 @@
-"""Checks of single options: each gives the canonical value or names the option in an error."""
+"""Declarations of options, and checks of single ones.
+
+A check gives the canonical value, or names the option in an error.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
+from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar, Self, cast
 
+import attrs
 import numpy as np
 
 from streameval.errors import InvalidInputError
+
+
+def option(
+    text: str,
+    read: Callable[..., Any] | None = None,
+    *,
+    default: Any = attrs.NOTHING,
+    is_omitted: bool = False,
+) -> Any:
+    """Declare an option as a field of a configuration.
+
+    Parameters
+    ----------
+    text : str
+        What it means, as in the docstring of the accumulator.
+    read : callable, optional
+        Checks a value, given its name; options that depend on others are checked in `of`.
+    default : object
+        The default, as the constructor has it too.
+    is_omitted : bool
+        Whether bytes leave it out where it is the default.
+    """
+    metadata = {"text": text, "read": read, "omit_default": is_omitted}
+    return attrs.field(default=default, metadata=metadata)
+
+
+class Config:
+    """Every option of an accumulator that changes what is counted; equal ones can merge."""
+
+    __slots__ = ()
+
+    SUMMARY: ClassVar[str]
+    """What the accumulator does."""
+
+    @classmethod
+    def of(cls, **given: Any) -> Self:
+        """Check options, and put them in one canonical form."""
+        return cls(**cls.read(given))
+
+    @classmethod
+    def read(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Check each option as it is declared; those that are not given have their defaults."""
+        read, owner = dict(given), cast("Any", cls)
+        for name, check, default in _declared(owner):
+            value = given.get(name, default)
+            read[name] = value if check is None else check(value, name=name)
+        return read
+
+
+@functools.cache
+def _declared(config: Any) -> tuple[tuple[str, Callable[..., Any] | None, Any], ...]:
+    """List the options of a configuration: name, check and default."""
+    fields = attrs.fields(config)
+    return tuple((field.name, field.metadata["read"], field.default) for field in fields)
 
 
 def flag(value: Any, *, name: str) -> bool:
@@ -75,9 +135,18 @@ def optional_positive_integer(value: Any, *, name: str) -> int | None:
     return None if value is None else positive_integer(value, name=name)
 
 
+def optional_scale(value: Any, *, name: str) -> Any:
+    """Accept the range of scores, and None."""
+    return None if value is None else SCALE(value, name=name)
+
+
 def one_of(value: Any, allowed: tuple[str, ...], *, name: str) -> Any:
     """Accept one of a few words."""
     if not isinstance(value, str) or value not in allowed:
         words = " or ".join(f'"{word}"' for word in allowed)
         raise InvalidInputError(f"must be {words}, got {value!r}", argument=name)
     return allowed[allowed.index(value)]
+
+
+SCALE = functools.partial(one_of, allowed=("probability", "real"))
+"""Accept the range of scores."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import attrs
@@ -11,7 +11,7 @@ import attrs
 from streameval.configs.cached import Cached
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import chosen_names
-from streameval.configs.options import optional_positive_integer
+from streameval.configs.options import Config, option, optional_positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import Classes, Label
@@ -35,43 +35,68 @@ MAX_JOINT_CLASSES = 64
 """The max number of classes of joint counts, which are 2 MB then."""
 
 _BUDGET = 65_536
-_OMITTED = {"omit_default": True}
-_OF_CLASSES = {
-    "multilabel": False,
-    "threshold": 0.5,
-    "scores": None,
-    "pos_label": None,
-    "from_scores": None,
-    "ignore_label": None,
-}
+_OF_CLASSES = ("multilabel", "threshold", "scores", "pos_label", "from_scores", "ignore_label")
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class PairedConfig(Cached):
+class PairedConfig(Config, Cached):
     """Every option that decides what is compared; equal ones can merge. Made by `of`.
 
     Most are those of `ConfusionConfig` that decide what a prediction is. `classes` is None for
     predicted numbers.
     """
 
-    classes: Classes | None
-    multilabel: bool
-    threshold: float
-    scores: Scale | None
-    pos_label: Label | None
-    from_scores: bool | None
-    ignore_label: Label | None
-    measures: tuple[str, ...] = attrs.field(default=(), metadata=_OMITTED)
-    budget: int | None = attrs.field(default=_BUDGET, metadata=_OMITTED)
+    SUMMARY = "Count which of two models is right on the same rows, batch by batch."
+
+    classes: Classes | None = option(
+        "A number K stands for the labels 0..K-1; a sequence lists the labels "
+        '(integers or strings) in the order of scores; "auto" takes any labels. None is for '
+        "predicted numbers: a model is right where it is as close to the truth as the other, "
+        "or closer, so that McNemar's test is the sign test.",
+        default=2,
+    )
+    multilabel: bool = option(
+        "Whether each of the classes is present or absent on its own; a row is right if all are.",
+        default=False,
+    )
+    threshold: float = option(
+        "A score of at least this is a positive prediction, for two classes and multilabel.",
+        default=0.5,
+    )
+    scores: Scale | None = option(
+        "Whether the scores of two classes and multilabel lie in [0, 1].", default=None
+    )
+    pos_label: Label | None = option(
+        "The positive one of two classes: by default 1, or the second of two listed.", default=None
+    )
+    from_scores: bool | None = option("Whether predictions are scores.", default=None)
+    ignore_label: Label | None = option(
+        "Rows (for multilabel, entries) whose truth is this do not count.", default=None
+    )
+    measures: tuple[str, ...] = option(
+        "What else to compare. Of decisions between at most 64 listed classes: "
+        '"precision", "recall", "specificity", "f_score", "balanced_accuracy", '
+        '"matthews_corrcoef" and "cohen_kappa"; of the scores of two classes: "roc_auc", and '
+        'of probabilities "log_loss" and "brier". Of predicted numbers: "mse" and "mae".',
+        partial(chosen_names, known=(*PAIRED_MEASURES, *ERRORS)),
+        default=(),
+        is_omitted=True,
+    )
+    budget: int | None = option(
+        'The number of pairs of scores kept for "roc_auc", and of the cells of each '
+        "model beyond it; None keeps every pair.",
+        optional_positive_integer,
+        default=_BUDGET,
+        is_omitted=True,
+    )
 
     @classmethod
-    def of(cls, *, measures: Any = (), budget: Any = _BUDGET, **options: Any) -> Self:
-        """Check the options as those of a confusion matrix, and then the measures."""
-        config = cls(
-            **_of_numbers(options) if options["classes"] is None else _of_classes(options),
-            measures=chosen_names(measures, (*PAIRED_MEASURES, *ERRORS), name="measures"),
-            budget=optional_positive_integer(budget, name="budget"),
-        )
+    def of(cls, **given: Any) -> Self:
+        """Check options as those of a confusion matrix, and then the measures."""
+        read = cls.read(given)
+        options = {name: read[name] for name in ("classes", *_OF_CLASSES)}
+        is_of_numbers = options["classes"] is None
+        config = cls(**read | (_of_numbers(options) if is_of_numbers else _of_classes(options)))
         config._check_together()
         return config
 
@@ -167,15 +192,17 @@ class PairedConfig(Cached):
 
 def _of_classes(options: Mapping[str, Any]) -> dict[str, Any]:
     """Check the options that decide what a prediction of a class is."""
-    read = ConfusionConfig.of(**options, top_k=1, include_unseen=False)
+    read = ConfusionConfig.of(**options)
     return {name: getattr(read, name) for name in options}
 
 
 def _of_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
     """Refuse the options that are for classes alone."""
-    for name, usual in _OF_CLASSES.items():
-        if options[name] != usual:
+    fields = attrs.fields_dict(PairedConfig)
+    usual = {name: fields[name].default for name in _OF_CLASSES}
+    for name in _OF_CLASSES:
+        if options[name] != usual[name]:
             raise InvalidInputError(
                 "is for predicted classes, got ", Named("classes", "None"), argument=name
             )
-    return {"classes": None, **_OF_CLASSES}
+    return {"classes": None, **usual}

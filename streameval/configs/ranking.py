@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Self
 
 import attrs
 
 from streameval.configs.cached import Cached
 from streameval.configs.measures import (
+    DEFAULT_MEASURES,
+    MEASURES,
     Measure,
     canonical_measures,
     implied_options,
@@ -19,9 +21,11 @@ from streameval.configs.measures import (
     measure,
 )
 from streameval.configs.options import (
+    Config,
     finite_number,
     flag,
     one_of,
+    option,
     optional_positive_integer,
     positive_integer,
 )
@@ -42,32 +46,129 @@ USUAL_BUDGET = 65_536
 _IMMUTABLE = frozenset({str, bool, int, float, type(None)})
 
 
+def canonical_gain(value: Any, *, name: str = "gain") -> Gain:
+    """Check gains, and sort those of a mapping."""
+    if isinstance(value, tuple):  # as the canonical form has it
+        value = dict(value)
+    if not isinstance(value, Mapping):
+        word: Literal["linear", "exp2"] = one_of(value, ("linear", "exp2"), name=name)
+        return word
+    pairs = {
+        finite_number(level, name=name): finite_number(gain, name=name)
+        for level, gain in value.items()
+    }
+    for level, gain in pairs.items():
+        if not 0.0 <= gain <= _MAX_GAIN:
+            raise InvalidInputError(
+                f"must map to numbers of 0 to 2**400, got {gain!r} for {level!r}", argument=name
+            )
+    if not pairs:
+        raise InvalidInputError("must map at least one level", argument=name)
+    return tuple(sorted(({0.0: 0.0} | pairs).items()))
+
+
+def measures_text() -> str:
+    """List the measures: cutoff optional, cutoff required, and without a cutoff."""
+    rows = MEASURES.values()
+    optional = ", ".join(row.name for row in rows if row.cutoff == "optional")
+    required = ", ".join(f"{row.name}@k" for row in rows if row.cutoff == "required")
+    uncut = (
+        f"{row.name}({row.parameter[0]}={_default(row.parameter[1])})"
+        if row.parameter
+        else row.name
+        for row in rows
+        if row.cutoff == "none"
+    )
+    return f"{optional}, alone or cut as in map@100; {required}; {', '.join(uncut)}."
+
+
+def _default(value: float | None) -> str:
+    return "x" if value is None else f"{value:g}"
+
+
 @attrs.frozen(kw_only=True, slots=False, cache_hash=True)
-class RankingConfig(Cached):
+class RankingConfig(Config, Cached):
     """Every option that changes what a ranking state holds; equal ones can merge. Made by `of`.
 
     A policy is one word for all measures, or a word for each.
     """
 
-    measures: tuple[str, ...]
-    relevance_level: float
-    gain: Gain
-    ties: str
-    ap_norm: str
-    unjudged: str
-    negative: str
-    nan: str
-    empty: Policies
-    missing: Policies
-    track_queries: bool
-    rows_per_query: int
-    max_open_queries: int | None
-    per_query: bool
-    budget: int | None = attrs.field(default=USUAL_BUDGET, metadata={"omit_default": True})
+    SUMMARY = "Measure rankings of documents, query by query, and keep the sums."
+
+    measures: tuple[str, ...] = option(measures_text(), default=DEFAULT_MEASURES)
+    relevance_level: float = option(
+        "A document is relevant from this relevance on.", finite_number, default=1.0
+    )
+    gain: Gain = option(
+        "What a relevance is worth in NDCG and DCG: itself, 2**relevance - 1, or what "
+        "the mapping gives for it.",
+        canonical_gain,
+        default="linear",
+    )
+    ties: str = option(
+        "How documents of equal scores count: the mean over all orders; the order by "
+        "falling document id, as in trec_eval; the min or max of each measure.",
+        partial(one_of, allowed=_TIES),
+        default="expected",
+    )
+    ap_norm: str = option(
+        "Whether map@k divides by the number of relevant documents R, or by min(R, k).",
+        partial(one_of, allowed=("R", "min")),
+        default="R",
+    )
+    unjudged: str = option(
+        "Whether documents whose relevance is NaN are not relevant, or are taken out first.",
+        partial(one_of, allowed=("nonrelevant", "drop")),
+        default="nonrelevant",
+    )
+    negative: str = option(
+        "Whether a negative relevance is refused, or counts as not judged.",
+        partial(one_of, allowed=("raise", "zero")),
+        default="raise",
+    )
+    nan: str = option(
+        "Whether a score of NaN is refused, or ranks below all others.",
+        partial(one_of, allowed=("raise", "last")),
+        default="raise",
+    )
+    empty: Policies = option(
+        "What a query counts in which a measure has nothing to find.", default="zero"
+    )
+    missing: Policies = option(
+        "What a judged query counts that is absent from the run.", default="zero"
+    )
+    track_queries: bool = option(
+        "Keep the id of each query, so that one counted twice is refused, across merges too.",
+        flag,
+        default=False,
+    )
+    rows_per_query: int = option(
+        "The number of rows of an open query that are kept for measures "
+        "without a cutoff. Up to this number the measures are exact; beyond it they have "
+        "bounds.",
+        positive_integer,
+        default=1000,
+    )
+    max_open_queries: int | None = option(
+        "The max number of open queries; more raise an error.",
+        optional_positive_integer,
+        default=None,
+    )
+    per_query: bool = option(
+        "Keep the values of each query too, with its id; see Ranking.per_query.",
+        flag,
+        default=False,
+    )
+    budget: int | None = option(
+        "The number of cells kept for the quantiles of a measure; None keeps every distinct value.",
+        optional_positive_integer,
+        default=USUAL_BUDGET,
+        is_omitted=True,
+    )
 
     @classmethod
-    def of(cls, *, measures: Any, **options: Any) -> Self:
-        """Check the options; `measures` may name quantiles too.
+    def of(cls, *, measures: Any = DEFAULT_MEASURES, **options: Any) -> Self:
+        """Check options; `measures` may name quantiles too.
 
         Numbers, words and names that have been checked before give the same configuration.
         """
@@ -85,58 +186,23 @@ class RankingConfig(Cached):
         return cls._checked(measures=measures, **options)
 
     @classmethod
-    def _checked(
-        cls,
-        *,
-        measures: Any,
-        relevance_level: Any,
-        gain: Any,
-        ties: Any,
-        ap_norm: Any,
-        unjudged: Any,
-        negative: Any,
-        nan: Any,
-        empty: Any,
-        missing: Any,
-        track_queries: Any,
-        rows_per_query: Any,
-        max_open_queries: Any,
-        per_query: Any,
-        budget: Any = USUAL_BUDGET,
-    ) -> Self:
-        given = listed(measures)
-        asked = canonical_measures(given)
-        names, quantiles = _split(asked)
-        size = optional_positive_integer(budget, name="budget")
-        if size != USUAL_BUDGET and not quantiles:
+    def _checked(cls, **given: Any) -> Self:
+        read = cls.read(given)
+        asked = listed(read["measures"])
+        read["measures"] = canonical_measures(asked)
+        names, quantiles = _split(read["measures"])
+        if read["budget"] != USUAL_BUDGET and not quantiles:
             raise InvalidInputError(
                 "is for quantiles over queries, none of which is among the measures",
                 argument="budget",
             )
-        implied = options_in(given)
-        _check_ties(names, one_of(ties, _TIES, name="ties"))
-        return cls(
-            measures=asked,
-            relevance_level=finite_number(relevance_level, name="relevance_level"),
-            gain=_implied("gain", canonical_gain(gain), "linear", implied),
-            ties=ties,
-            ap_norm=one_of(ap_norm, ("R", "min"), name="ap_norm"),
-            unjudged=_implied(
-                "unjudged",
-                one_of(unjudged, ("nonrelevant", "drop"), name="unjudged"),
-                "nonrelevant",
-                implied,
-            ),
-            negative=one_of(negative, ("raise", "zero"), name="negative"),
-            nan=one_of(nan, ("raise", "last"), name="nan"),
-            empty=_brief(policies(empty, names, EMPTY, name="empty")),
-            missing=_brief(policies(missing, names, MISSING, name="missing")),
-            track_queries=flag(track_queries, name="track_queries"),
-            rows_per_query=positive_integer(rows_per_query, name="rows_per_query"),
-            max_open_queries=optional_positive_integer(max_open_queries, name="max_open_queries"),
-            per_query=flag(per_query, name="per_query"),
-            budget=size,
-        )
+        implied = options_in(asked)
+        _check_ties(names, read["ties"])
+        for name, usual in (("gain", "linear"), ("unjudged", "nonrelevant")):
+            read[name] = _implied(name, read[name], usual, implied)
+        for name, allowed in (("empty", EMPTY), ("missing", MISSING)):
+            read[name] = _brief(policies(read[name], names, allowed, name=name))
+        return cls(**read)
 
     @property
     def keeps_ids(self) -> bool:
@@ -286,24 +352,3 @@ def options_in(names: Iterable[str]) -> dict[str, Any]:
     """Read the options that names of measures ask for, in canonical form."""
     options = implied_options(names)
     return options | {key: canonical_gain(options[key]) for key in options if key == "gain"}
-
-
-def canonical_gain(value: Any) -> Gain:
-    """Check gains, and sort those of a mapping."""
-    if isinstance(value, tuple):  # as the canonical form has it
-        value = dict(value)
-    if not isinstance(value, Mapping):
-        word: Literal["linear", "exp2"] = one_of(value, ("linear", "exp2"), name="gain")
-        return word
-    pairs = {
-        finite_number(level, name="gain"): finite_number(gain, name="gain")
-        for level, gain in value.items()
-    }
-    for level, gain in pairs.items():
-        if not 0.0 <= gain <= _MAX_GAIN:
-            raise InvalidInputError(
-                f"must map to numbers of 0 to 2**400, got {gain!r} for {level!r}", argument="gain"
-            )
-    if not pairs:
-        raise InvalidInputError("must map at least one level", argument="gain")
-    return tuple(sorted(({0.0: 0.0} | pairs).items()))

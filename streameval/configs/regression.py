@@ -18,7 +18,7 @@ from streameval.configs.error_measures import (
     error_measure,
 )
 from streameval.configs.names import as_names, check_distinct
-from streameval.configs.options import flag, optional_positive_integer
+from streameval.configs.options import Config, flag, option, optional_positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import canonical_label
 
@@ -28,36 +28,67 @@ MAX_OUTPUTS = 1024
 """The max number of outputs: a batch is summed output by output, and 16 MiB hold all sums."""
 
 
+def _outputs(value: Any, *, name: str) -> int | tuple[str, ...] | None:
+    """Accept a number of outputs, or their names."""
+    if value is None or isinstance(value, (int, np.integer)) or not isinstance(value, Iterable):
+        return optional_positive_integer(value, name=name)
+    names = as_names(value, name=name)
+    for one in names:
+        if not isinstance(one, str) or not one or one.isdecimal() or one in AVERAGES:
+            raise InvalidInputError(
+                f"must be a number or names, none of them a number or an average, got {one!r}",
+                argument=name,
+            )
+        canonical_label(one, name=name)
+    if not names:
+        raise InvalidInputError("must hold at least one name", argument=name)
+    check_distinct(names, name=name)
+    return names
+
+
 @attrs.frozen(kw_only=True, slots=False)
-class RegressionConfig(Cached):
+class RegressionConfig(Config, Cached):
     """What is counted beside the sums that every regression state has. Made by `of`.
 
     Options stand in bytes only where they differ from their defaults.
     """
 
-    measures: tuple[str, ...] = attrs.field(default=(), metadata={"omit_default": True})
-    budget: int | None = attrs.field(default=USUAL_BUDGET, metadata={"omit_default": True})
-    intervals: bool = attrs.field(default=False, metadata={"omit_default": True})
-    outputs: int | tuple[str, ...] | None = attrs.field(
-        default=None, metadata={"omit_default": True}
+    SUMMARY = "Sum the errors of predicted numbers, batch by batch, exactly."
+
+    measures: tuple[str, ...] = option(
+        'Metrics that need more than the sums that are always kept, such as "mape" '
+        'or "huber(delta=1)"; Regression lists them all. With other measures accumulators do '
+        "not merge.",
+        canonical_error_measures,
+        default=(),
+        is_omitted=True,
+    )
+    budget: int | None = option(
+        "The number of cells kept for the median and quantiles of the absolute "
+        "error; None keeps every distinct error.",
+        optional_positive_integer,
+        default=USUAL_BUDGET,
+        is_omitted=True,
+    )
+    intervals: bool = option(
+        "Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes five more sums.",
+        flag,
+        default=False,
+        is_omitted=True,
+    )
+    outputs: int | tuple[str, ...] | None = option(
+        "The number of numbers that each row predicts, at most 1,024, or a name for "
+        "each: arrays have shape (n, outputs), and compute returns the errors of each output "
+        "and their averages.",
+        _outputs,
+        default=None,
+        is_omitted=True,
     )
 
     @classmethod
-    def of(
-        cls,
-        *,
-        measures: Any = (),
-        budget: Any = USUAL_BUDGET,
-        intervals: Any = False,
-        outputs: Any = None,
-    ) -> Self:
-        """Check the options, alone and together."""
-        made = cls(
-            measures=canonical_error_measures(measures),
-            budget=optional_positive_integer(budget, name="budget"),
-            intervals=flag(intervals, name="intervals"),
-            outputs=_outputs(outputs),
-        )
+    def of(cls, **given: Any) -> Self:
+        """Check options, alone and together."""
+        made = super().of(**given)
         if made.n_outputs > MAX_OUTPUTS:
             raise InvalidInputError(
                 f"must be at most {MAX_OUTPUTS}, got {made.n_outputs}", argument="outputs"
@@ -104,21 +135,3 @@ class RegressionConfig(Cached):
     def has_sketch(self) -> bool:
         """Whether one of them reads the sketch of the absolute errors."""
         return any(one.row.has_sketch for one in self.parsed)
-
-
-def _outputs(value: Any) -> int | tuple[str, ...] | None:
-    """Accept a number of outputs, or their names."""
-    if value is None or isinstance(value, (int, np.integer)) or not isinstance(value, Iterable):
-        return optional_positive_integer(value, name="outputs")
-    names = as_names(value, name="outputs")
-    for one in names:
-        if not isinstance(one, str) or not one or one.isdecimal() or one in AVERAGES:
-            raise InvalidInputError(
-                f"must be a number or names, none of them a number or an average, got {one!r}",
-                argument="outputs",
-            )
-        canonical_label(one, name="outputs")
-    if not names:
-        raise InvalidInputError("must hold at least one name", argument="outputs")
-    check_distinct(names, name="outputs")
-    return names

@@ -10,7 +10,7 @@ import attrs
 
 from streameval.configs.collection import canonical_name
 from streameval.configs.inner import Inner, OuterConfig
-from streameval.configs.options import positive_integer
+from streameval.configs.options import option, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, canonical_value, rank_of
 
@@ -31,30 +31,56 @@ def read_value(value: Any, columns: tuple[str, ...], *, name: str) -> Value:
     return tuple(canonical_value(item, name=name) for item in value)
 
 
+def _read_columns(column: Any, *, name: str) -> tuple[str, ...]:
+    given = [column] if isinstance(column, str) else column
+    if not isinstance(given, (list, tuple)):
+        raise InvalidInputError(
+            f"must be the name of a column, or several, got {column!r}", argument=name
+        )
+    columns = tuple(canonical_name(one, name=name) for one in given)
+    if not 1 <= len(columns) <= MAX_COLUMNS or len(set(columns)) < len(columns):
+        raise InvalidInputError(
+            f"must be from 1 to {MAX_COLUMNS} columns, each once, got {columns}", argument=name
+        )
+    if sum(map(len, columns)) > _MAX_CHARACTERS:
+        raise InvalidInputError("must be shorter names", argument=name)
+    return columns
+
+
+def _limit(value: Any, *, name: str) -> int:
+    """Accept a number of slices."""
+    limit = positive_integer(value, name=name)
+    if limit > MAX_SLICES:
+        raise InvalidInputError(f"must be at most {MAX_SLICES}, got {limit}", argument=name)
+    return limit
+
+
 @attrs.frozen(kw_only=True, slots=False)
 class SlicedConfig(OuterConfig):
     """The column of the values and the named values; equal ones can merge. Made by `of`."""
 
-    column: tuple[str, ...]
-    values: tuple[Value, ...]
-    max_values: int
+    SUMMARY = "Count each value of a column separately: a metric for each country, or model."
+
+    accumulator: Inner = option("What counts each slice.")
+    column: tuple[str, ...] = option("The column that holds the values.", _read_columns)
+    values: tuple[Value, ...] = option(
+        "The values that always have a slice, even without rows, in this order.", default=()
+    )
+    max_values: int = option(
+        "How many values have a slice, the named ones included.", _limit, default=100
+    )
 
     @classmethod
-    def of(cls, *, accumulator: Inner, column: Any, values: Any, max_values: Any) -> Self:
-        """Check the options."""
-        columns = _read_columns(column)
-        limit = positive_integer(max_values, name="max_values")
-        if limit > MAX_SLICES:
+    def of(cls, **given: Any) -> Self:
+        """Check options, alone and together."""
+        read = cls.read(given)
+        named = read["values"] = _read_values(read["values"], read["column"])
+        if len(named) > read["max_values"]:
             raise InvalidInputError(
-                f"must be at most {MAX_SLICES}, got {limit}", argument="max_values"
-            )
-        named = _read_values(values, columns)
-        if len(named) > limit:
-            raise InvalidInputError(
-                f"must be at most {limit}, which is `max_values`, got {len(named)}",
+                f"must be at most {read['max_values']}, which is `max_values`, got {len(named)}",
                 argument="values",
             )
-        return cls(accumulator=accumulator, column=columns, values=named, max_values=limit)
+        return cls(**read)
 
     @cached_property
     def named(self) -> frozenset[Value]:
@@ -73,22 +99,6 @@ class SlicedConfig(OuterConfig):
         if len(others) > self.max_others:
             others = sorted(others, key=rank_of)[: self.max_others]
         return named.union(others)
-
-
-def _read_columns(column: Any) -> tuple[str, ...]:
-    given = [column] if isinstance(column, str) else column
-    if not isinstance(given, (list, tuple)):
-        raise InvalidInputError(
-            f"must be the name of a column, or several, got {column!r}", argument="column"
-        )
-    columns = tuple(canonical_name(name, name="column") for name in given)
-    if not 1 <= len(columns) <= MAX_COLUMNS or len(set(columns)) < len(columns):
-        raise InvalidInputError(
-            f"must be from 1 to {MAX_COLUMNS} columns, each once, got {columns}", argument="column"
-        )
-    if sum(map(len, columns)) > _MAX_CHARACTERS:
-        raise InvalidInputError("must be shorter names", argument="column")
-    return columns
 
 
 def _read_values(values: Any, columns: tuple[str, ...]) -> tuple[Value, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.configs.collection import canonical_name
 from streameval.configs.inner import Inner, OuterConfig
-from streameval.configs.options import one_of
+from streameval.configs.options import one_of, option
 from streameval.errors import InvalidInputError
 from streameval.inputs.durations import duration_text, read_duration, read_offset
 from streameval.inputs.times import UNITS
@@ -47,48 +47,47 @@ class Tier:
         return (end - self.keep) // self.next_width * self.next_width
 
 
+def _read_pane(pane: Any, *, name: str) -> Length:
+    is_step = isinstance(pane, (int, np.integer)) and not isinstance(pane, (bool, np.timedelta64))
+    return _length(pane, is_step, name=name)
+
+
+def _read_unit(value: Any, *, name: str) -> str | None:
+    return None if value is None else one_of(value, UNITS, name=name)
+
+
 @attrs.frozen(kw_only=True, slots=False)
 class WindowedConfig(OuterConfig):
     """Panes, and how long each tier is kept; equal ones can merge. Made by `of`."""
 
-    pane: Length
-    time: str
-    keep: Length | None
-    rollups: tuple[tuple[Length, Length | None], ...]
-    offset: Length
-    unit: str | None
+    SUMMARY = "Count each pane of event time separately: a metric over time, and of any window."
+
+    accumulator: Inner = option("What counts each pane.")
+    pane: Length = option("The width of the finest panes.", _read_pane)
+    time: str = option("The column of the times.", canonical_name, default="time")
+    keep: Length | None = option("How long panes are kept.", default=None)
+    rollups: tuple[tuple[Length, Length | None], ...] = option(
+        "Wider panes for older rows, each width a multiple of the one before.", default=()
+    )
+    offset: Length = option("How far the edges of panes are shifted.", default=0)
+    unit: str | None = option(
+        "The unit of times that are numbers; it is never guessed.", _read_unit, default=None
+    )
 
     @classmethod
-    def of(
-        cls,
-        *,
-        accumulator: Inner,
-        pane: Any,
-        time: Any,
-        keep: Any,
-        rollups: Any,
-        offset: Any,
-        unit: Any,
-    ) -> Self:
-        """Check the options."""
-        width = _read_pane(pane)
-        is_step = isinstance(width, int)
-        if unit is not None:
-            if is_step:
-                raise InvalidInputError(
-                    "has no meaning: with a pane of an integer, times are integers",
-                    argument="unit",
-                )
-            unit = one_of(unit, UNITS, name="unit")
-        made = cls(
-            accumulator=accumulator,
-            pane=width,
-            time=canonical_name(time, name="time"),
-            keep=None if keep is None else _length(keep, is_step, name="keep"),
-            rollups=_read_rollups(rollups, is_step),
-            offset=_offset(offset, is_step),
-            unit=unit,
-        )
+    def of(cls, **given: Any) -> Self:
+        """Check options, alone and together."""
+        read = cls.read(given)
+        is_step = isinstance(read["pane"], int)
+        if is_step and read["unit"] is not None:
+            raise InvalidInputError(
+                "has no meaning: with a pane of an integer, times are integers", argument="unit"
+            )
+        if read["keep"] is not None:
+            read["keep"] = _length(read["keep"], is_step, name="keep")
+        read["rollups"] = _read_rollups(read["rollups"], is_step)
+        read["offset"] = _offset(read["offset"], is_step)
+        made = cls(**read)
         made._check()
         shift = made.offset_size % made.tiers[-1].width  # beyond it, panes are the same
         return attrs.evolve(made, offset=shift if is_step else duration_text(shift))
@@ -165,11 +164,6 @@ class WindowedConfig(OuterConfig):
 
 def _size(length: Length) -> int:
     return length if isinstance(length, int) else read_duration(length, name="pane")
-
-
-def _read_pane(pane: Any) -> Length:
-    is_step = isinstance(pane, (int, np.integer)) and not isinstance(pane, (bool, np.timedelta64))
-    return _length(pane, is_step, name="pane")
 
 
 def _length(value: Any, is_step: bool, *, name: str) -> Length:

@@ -163,12 +163,6 @@ class LabelCounts(Cached):
         name = str(self.class_names[position])
         config = ConfusionConfig.of(
             classes={0: f"not {name}", 1: name},
-            multilabel=False,
-            threshold=0.5,
-            pos_label=None,
-            from_scores=None,
-            top_k=1,
-            ignore_label=None,
             include_unseen=self.config.include_unseen,
         )
         one = self.outcomes.of(position)

@@ -46,14 +46,7 @@ def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoin
     every_tp, every_fp = (part[len(table.lo)] for part in table.cumulated)
     limit = float(np.finfo(np.float64).max)
     config = ConfusionConfig.of(
-        classes=2,
-        multilabel=False,
-        threshold=min(max(threshold, -limit), limit),
-        pos_label=1,
-        from_scores=True,
-        top_k=1,
-        ignore_label=None,
-        include_unseen=False,
+        threshold=min(max(threshold, -limit), limit), pos_label=1, from_scores=True
     )
     state = MatrixCounts.of_outcomes(tp, fp, every_tp - tp, every_fp - fp)
     return Confusion(LabelCounts.of(config, state))

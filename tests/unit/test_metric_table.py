@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import pytest
 
 import streameval as se
 from streameval.cli import main
-from streameval.configs.descriptions import DESCRIPTIONS
+from streameval.cli.options import OPTIONS_OF_TASKS, Options
 from streameval.configs.measures import MEASURES
+from streameval.configs.ranking import RankingConfig
 from streameval.metrics.table import Metric, Table
 from streameval.results.names import MetricName
 from streameval.results.result_types import RESULTS, WITH_TABLES
@@ -35,6 +37,11 @@ RESULT_OF: dict[str, Any] = {
     "RegressionOutputs": se.RegressionAccumulator(outputs=1).update([[1.0], [2]], [[1.5], [2.5]]),
     "PairedResult": se.Paired().update([0, 1, 1], [0, 1, 0], [0, 0, 1]),
 }
+ACCUMULATORS = [
+    *(se.ConfusionAccumulator, se.PRCurveSketch, se.GroupedAUC, se.CatalogAccumulator),
+    *(se.CalibrationAccumulator, se.RegressionAccumulator, se.RankingAccumulator, se.Paired),
+    *(se.Sliced, se.Windowed),
+]
 kinds_of_result = pytest.mark.parametrize("name", RESULT_OF)
 
 
@@ -86,25 +93,44 @@ def in_example(kind: type, row: Metric) -> bool:
     return bool({row.name, *(f"{row.name}_{average}" for average in row.averages)} & {*names})
 
 
-@pytest.mark.parametrize("name", DESCRIPTIONS)
-def test_description_of_an_accumulator_agrees_with_its_docstring(name: str) -> None:
-    kind, description = getattr(se, name), DESCRIPTIONS[name]
-    assert told(kind).startswith(description.summary.lower())
-    for option, sentence in description.options.items():
-        if (name, option) != ("RankingAccumulator", "measures"):  # made from the measures
-            assert sentence.lower() in told(kind), option
+def declared(kind: type) -> tuple[attrs.Attribute, ...]:
+    return attrs.fields(kind._definition.config)
 
 
-@pytest.mark.parametrize("name", [name for name in DESCRIPTIONS if name != "Collection"])
-def test_every_option_of_an_accumulator_is_described(name: str) -> None:
-    kind = getattr(se, name)
-    options = [field.name for field in attrs.fields(kind._definition.config)]
-    assert list(DESCRIPTIONS[name].options) == options
+def test_summary_of_an_accumulator_is_that_of_its_docstring() -> None:
+    for kind in (*ACCUMULATORS, se.Collection):
+        assert told(kind).startswith(kind._definition.config.SUMMARY.lower())
+
+
+@pytest.mark.parametrize("kind", ACCUMULATORS, ids=lambda kind: kind.__name__)
+def test_options_are_declared_as_the_constructor_and_its_docstring_have_them(kind: type) -> None:
+    texts = {one.name: one.metadata["text"].lower() for one in declared(kind)}
+    if kind is se.RankingAccumulator:
+        del texts["measures"]  # made from the measures
+    assert [name for name, text in texts.items() if text not in told(kind)] == []
+    parameters = inspect.signature(kind).parameters.values()
+    assert [(one.name, one.default) for one in parameters] == [
+        (one.name, inspect.Parameter.empty if one.default is attrs.NOTHING else one.default)
+        for one in declared(kind)
+    ]
 
 
 def test_measures_are_listed_in_the_description_of_their_option() -> None:
-    listed = DESCRIPTIONS["RankingAccumulator"].options["measures"]
+    listed = attrs.fields(RankingConfig).measures.metadata["text"]
     assert set(re.findall(r"[a-z0-9_]+(?=[@(,;.])", listed)) >= MEASURES.keys() - {"map"}
+
+
+def test_help_has_the_choices_and_defaults_that_are_declared() -> None:
+    """Of options that one accumulator has: others have several defaults."""
+    for name in OPTIONS_OF_TASKS:
+        kinds = [kind for kind in ACCUMULATORS if name in {one.name for one in declared(kind)}]
+        if len(kinds) == 1:
+            one = getattr(attrs.fields(kinds[0]._definition.config), name)
+            option = getattr(attrs.fields(Options), name).metadata["option"]
+            if isinstance(one.metadata["read"], partial) and "choices" in option.settings:
+                assert option.settings["choices"] == one.metadata["read"].keywords["allowed"]
+            if isinstance(one.default, (int, float)) and not isinstance(one.default, bool):
+                assert f"default {one.default:g}" in option.help
 
 
 @kinds_of_result

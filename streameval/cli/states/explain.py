@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
@@ -13,7 +15,6 @@ from streameval.cli.state_files import computed, load_state
 from streameval.cli.states.configurations import is_default
 from streameval.cli.states.limits import limits
 from streameval.cli.states.phrases import brief
-from streameval.configs.descriptions import description_of
 from streameval.render.text import WIDTH, interval_text, number, plural, printable
 from streameval.results.class_curves import ClassCurves
 
@@ -89,7 +90,7 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
 
 def _heading(title: str, accumulator: Any, width: int) -> list[str]:
     accumulator_type = type(accumulator)
-    summary = description_of(accumulator_type).summary
+    summary = accumulator_type._definition.config.SUMMARY
     return _wrapped(f"{title}: {accumulator_type.__name__}. {summary}", width, "  ")
 
 
@@ -111,11 +112,12 @@ def _options(accumulator: Any, width: int) -> Iterator[str]:
     """Yield a line for each option, with its meaning if it is not the default."""
     options = accumulator.options
     longest = max(map(len, options))
+    declared = attrs.fields_dict(type(accumulator)._definition.config)
     for name, value in options.items():
         by_default = is_default(accumulator, name)
         yield f"{' ' if by_default else '*'} {name:<{longest}}  {brief(value)}"
         if not by_default:
-            said = description_of(type(accumulator)).options[name]
+            said = declared[name].metadata["text"]
             yield from _wrapped(f"    {said}", width, "    ")
 
 
