@@ -97,7 +97,8 @@ class ConfusionAccumulator(
         Whether macro means keep classes that occur in neither truth nor prediction, as zeros.
     measures : sequence of str
         Additional counts to keep: ``"samples"``, for means over examples with ``average="samples"``
-        (multilabel); ``"top_k"``, for precision, recall and F of the best `top_k` scores.
+        (multilabel); ``"top_k"``, for precision, recall and F of the best `top_k` scores. The name
+        of such a metric asks for it too, as in ``"recall[samples]"``.
 
     Notes
     -----

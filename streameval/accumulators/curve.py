@@ -68,8 +68,8 @@ class PRCurveSketch(
     ignore_label : label, optional
         Rows (for multilabel, entries) whose truth is this do not count.
     measures : sequence of str
-        Additional curves to keep: ``"one_vs_one"``, of at most 64 classes a curve of each against
-        each other one, for `roc_auc_ovo`. It takes K (K - 1) more curves, each of the budget.
+        Additional curves to keep: ``"roc_auc_ovo"``, or ``"one_vs_one"``, of at most 64 classes a
+        curve of each against each other one. It takes K (K - 1) more curves, each of the budget.
 
     Notes
     -----

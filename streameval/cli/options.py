@@ -128,15 +128,16 @@ def _option(
     )
 
 
+JOIN = "labels that arrive later"
 GROUPS = (
-    *("input", "labels that arrive later", "columns", "windows of time", "classes and decisions"),
+    *("input", JOIN, "columns", "windows of time", "classes and decisions"),
     *("curves, groups and calibration", "recommendations", "rankings", "state", "alerts"),
     *("live page", "output"),
 )
 """The headings of the help, in order."""
 
 _input = partial(_option, group="input")
-_label = partial(_option, group="labels that arrive later", commands="watch")
+_label = partial(_option, group=JOIN, commands="watch")
 _column = partial(_option, group="columns")
 _window = partial(_option, group="windows of time")
 _decision = partial(_option, group="classes and decisions")
@@ -387,7 +388,7 @@ class Options:
         tasks="binary ranking",
     )
     group: str | None = _curve(
-        "average the AUC within groups, such as users", tasks="binary grouped"
+        "the mean AUC within groups, such as users (GAUC)", tasks="binary grouped"
     )
     group_weight: str | None = _curve(
         "the weight of a group: its number of examples (default), one, or its positives",
@@ -428,10 +429,9 @@ class Options:
         values.positive,
     )
     measures: tuple[str, ...] | None = _ranking(
-        "for rankings, such as map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and sets "
-        "official and all_trec; for regression, additional metrics such as mape,huber(delta=2); "
-        "for classification, samples or top_k; for curves of classes, one_vs_one; with --versus, "
-        "what else to compare, such as roc_auc,log_loss,recall; repeatable",
+        "metrics that are counted only if they are named, such as map,ndcg@10,rbp(p=0.8,rel=2) for "
+        "rankings, mape,huber(delta=2) for regression, recall[samples],top_k_precision or "
+        "roc_auc_ovo for classes, and roc_auc,log_loss with --versus; repeatable",
         values.measures,
         "A,B,C",
         tasks="classification paired regression binary ranking",

@@ -9,14 +9,25 @@ import sys
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import BAD_DATA, GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.json_text import json_line
-from streameval.cli.options import Options, Reporting, Watching, option_text, option_words, taken
+from streameval.cli.options import (
+    JOIN,
+    Options,
+    Reporting,
+    Watching,
+    option_text,
+    option_words,
+    taken,
+)
 from streameval.cli.outcome import Outcome, described, laid_out
 from streameval.cli.slice_text import slice_reading
 from streameval.cli.tasks import plan_of, task_asked_for
@@ -47,12 +58,9 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 1.0
 _WAITS_ONCE = 30
-_OF_MONITOR = (
-    *("wait", "unlabelled", "settle", "shard", "label_time", "out_of_order", "allowed_lateness"),
-    *("max_ahead", "max_pending", "idle_after", "label_idle_after", "commit_bytes"),
-    "false_alarms",
-)
-_OF_JOIN = ("unlabelled", "settle", "shard", "label_time", "label_idle_after", "max_pending")
+_FIELDS = attrs.fields(Watching)
+_OF_MONITOR = [field.name for field in _FIELDS if field.name in signature(Monitor).parameters]
+_OF_JOIN = [field.name for field in _FIELDS if field.metadata["option"].group == JOIN]
 
 
 def watch(*, quiet: bool, **arguments: Any) -> Outcome:
@@ -164,11 +172,11 @@ def _monitor(options: Options, watching: Watching, sources: Mapping[str, Source]
     """Make the monitor that the options ask for."""
     task = task_asked_for(options)
     given = {name: getattr(watching, name) for name in _OF_MONITOR}
+    given["labels"] = sources.get("labels")
+    given["output"] = watching.output and JsonLines(watching.output, options.reporting)
     chosen = {name: value for name, value in given.items() if value is not None}
     if watching.commit_bytes is not None:
         chosen["read_bytes"] = min(watching.commit_bytes, 2**20)
-    if watching.labels is not None:
-        chosen["key"] = watching.key
     where = options.row_filter
 
     def plan(rows: Sequence[Row]) -> Plan:
@@ -181,15 +189,10 @@ def _monitor(options: Options, watching: Watching, sources: Mapping[str, Source]
         return made
 
     return Monitor(
-        watching.checkpoint,
-        Planner(plan=plan, is_step=isinstance(options.pane, int), where=where),
+        accumulator=Planner(plan=plan, is_step=isinstance(options.pane, int), where=where),
         predictions=sources["predictions"],
-        labels=sources.get("labels"),
         time=str(options.time),
         max_bad=options.max_bad,
-        alerts=watching.alerts,
-        on_alert=watching.on_alert,
-        output=None if watching.output is None else JsonLines(watching.output, options.reporting),
         **chosen,
     )
 
@@ -212,18 +215,17 @@ def _source(files: Sequence[str], options: Options, watching: Watching) -> Sourc
 
 def _check_labels(watching: Watching) -> None:
     """Raise UsageError for options of a join without labels."""
-    needed = ("key", "wait")
     if watching.labels is not None:
-        for name in needed:
+        for name in ("key", "wait"):
             if getattr(watching, name) is None:
-                raise UsageError(f"--labels needs --{name}.")
+                raise UsageError(f"--labels needs {option_text(name)}.")
         return
     for text in watching.alerts:
         rule = parse_rule(text)
         is_of_labels = isinstance(rule, SilenceRule) and rule.of_labels
         if is_of_labels or isinstance(rule, LatenessRule):
             raise UsageError(f"--alerts {text!r} needs --labels.")
-    for name in (*needed, *_OF_JOIN):
+    for name in _OF_JOIN:
         if getattr(watching, name) is not None:
             raise UsageError(f"{option_text(name)} needs --labels.")
 

@@ -32,8 +32,16 @@ from streameval.inputs.labels import (
     without_names,
 )
 
-MEASURES = ("samples", "top_k")
-"""What is kept only where it is asked for."""
+_OF_EXAMPLES = (
+    *("precision", "recall", "specificity", "f_score", "jaccard", "fowlkes_mallows"),
+    *("negative_predictive_value", "false_positive_rate", "false_negative_rate"),
+    *("false_discovery_rate", "false_omission_rate", "selection_rate"),
+)
+MEASURES = {
+    "samples": tuple(f"{name}[samples]" for name in _OF_EXAMPLES),
+    "top_k": ("top_k_precision", "top_k_recall", "top_k_f_score"),
+}
+"""What is kept only where it is asked for, and the metrics that it is for."""
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -86,7 +94,7 @@ class ConfusionConfig(Config, Cached):
     measures: tuple[str, ...] = option(
         'Additional counts to keep: "samples", for means over examples with '
         'average="samples" (multilabel); "top_k", for precision, recall and F of the best '
-        "top_k scores.",
+        'top_k scores. The name of such a metric asks for it too, as in "recall[samples]".',
         partial(chosen_names, known=MEASURES),
         default=(),
         is_omitted=True,

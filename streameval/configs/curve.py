@@ -29,8 +29,8 @@ from streameval.inputs.labels import (
     optional_ignore_label,
 )
 
-CURVE_MEASURES = ("one_vs_one",)
-"""What is kept only where it is asked for."""
+CURVE_MEASURES = {"one_vs_one": ("roc_auc_ovo", "roc_auc_ovo_weighted")}
+"""What is kept only where it is asked for, and the metrics that it is for."""
 
 MAX_PAIRED_CLASSES = 64
 """The max number of classes whose pairs have curves: 4,032 of them."""
@@ -87,9 +87,8 @@ class CurveConfig(Config, Cached):
         is_omitted=True,
     )
     measures: tuple[str, ...] = option(
-        'Additional curves to keep: "one_vs_one", of at most 64 classes a curve of '
-        "each against each other one, for roc_auc_ovo. It takes K (K - 1) more curves, each of "
-        "the budget.",
+        'Additional curves to keep: "roc_auc_ovo", or "one_vs_one", of at most 64 classes a curve '
+        "of each against each other one. It takes K (K - 1) more curves, each of the budget.",
         partial(chosen_names, known=CURVE_MEASURES),
         default=(),
         is_omitted=True,

@@ -69,14 +69,17 @@ def as_names(value: Any, *, name: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def chosen_names(value: Any, known: Sequence[str], *, name: str) -> tuple[str, ...]:
-    """Accept some of the known names, each once, and list them in the order of the known ones."""
+def chosen_names(value: Any, known: Mapping[str, Sequence[str]], *, name: str) -> tuple[str, ...]:
+    """Accept some of the known names, or of the metrics that each of them is kept for.
+
+    Each is given once; they are listed in the order of the known ones.
+    """
     asked = as_names(value, name=name)
     for one in asked:
-        if one not in known:
+        if not any(one == kept or one in metrics for kept, metrics in known.items()):
             raise unknown_name(one, known, name=name)
     check_distinct(asked, name=name)
-    return tuple(one for one in known if one in asked)
+    return tuple(kept for kept, metrics in known.items() if {kept, *metrics}.intersection(asked))
 
 
 def unknown_name(given: Any, known: Iterable[str], *, name: str) -> InvalidInputError:

@@ -78,7 +78,7 @@ class PairedConfig(Config, Cached):
         '"precision", "recall", "specificity", "f_score", "balanced_accuracy", '
         '"matthews_corrcoef" and "cohen_kappa"; of the scores of two classes: "roc_auc", and '
         'of probabilities "log_loss" and "brier". Of predicted numbers: "mse" and "mae".',
-        partial(chosen_names, known=(*PAIRED_MEASURES, *ERRORS)),
+        partial(chosen_names, known=dict.fromkeys((*PAIRED_MEASURES, *ERRORS), ())),
         default=(),
         is_omitted=True,
     )

@@ -240,7 +240,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def _why_absent(self, name: str) -> tuple[object, ...]:
         if self._pairs or name not in self.TABLE or not self.TABLE[name].measured:
             return ()
-        return not_measured(name, "one_vs_one")
+        return not_measured(name)
 
     def metrics(self) -> dict[str, Bounded]:
         """Compute the averages by name; micro is nan if the pooled weights exceed 2**63 - 1."""

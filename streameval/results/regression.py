@@ -291,7 +291,7 @@ class Regression(RequestedIntervals, CalledMetrics):
             return name
 
     def _why_absent(self, name: str) -> tuple[object, ...]:
-        return not_measured(name, name) if self._is_absent(name) else ()
+        return not_measured(name) if self._is_absent(name) else ()
 
     def _names(self) -> list[str]:
         return [*super()._names(), *self._config.measures]
@@ -316,7 +316,7 @@ class Regression(RequestedIntervals, CalledMetrics):
     def _unknown(self, name: str) -> UnknownMetricError:
         family = self._own_name(name).partition("(")[0]
         if family in ERROR_MEASURES:
-            return UnknownMetricError(*not_measured(name, name))
+            return UnknownMetricError(*not_measured(name))
         return super()._unknown(name)
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:

@@ -490,11 +490,11 @@ def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[s
     return {} if names == labels else {"labels": list(labels)}
 
 
-def not_measured(name: str, measure: str) -> tuple[object, ...]:
-    """Say which of the `measures` has a metric, in pieces of a message."""
+def not_measured(name: str) -> tuple[object, ...]:
+    """Say how a metric is asked for, in pieces of a message."""
     return (
         f"{name!r} is not among the measures: count with ",
-        Named("measures", f"[{measure!r}]"),
+        Named("measures", f"[{name!r}]"),
         ".",
     )
 

@@ -605,9 +605,9 @@ def test_one_vs_one_is_asked_for_by_name(call, write):
             *((2, [0.6, 0.3, 0.1]), (2, [0.3, 0.1, 0.6])),
         ]
     ]
-    options = ("--task", "binary", "--measures", "one_vs_one", "--metrics", "roc_auc_ovo")
+    options = ("--task", "binary", "--measures", "roc_auc_ovo", "--metrics", "roc_auc_ovo")
     found = call("eval", write("a.jsonl", rows), *options, "--json").json["metrics"]
     assert found == {"roc_auc_ovo": pytest.approx(0.875, rel=1e-15)}
     usual = call("eval", "a.jsonl", "--task", "binary", "--metrics", "roc_auc_ovo")
     assert usual.code == 2
-    assert "count with --measures one_vs_one" in usual.err
+    assert "count with --measures roc_auc_ovo" in usual.err

@@ -93,7 +93,7 @@ def test_pairs_are_shown_where_they_are_kept() -> None:
 
 def test_pairs_that_were_not_asked_for_are_named() -> None:
     curves: Any = se.PRCurveSketch(classes=3).compute()
-    says = r"'roc_auc_ovo' is not among the measures: count with measures=\['one"
+    says = r"'roc_auc_ovo' is not among the measures: count with measures=\['roc_auc_ovo"
     with pytest.raises(AttributeError, match=says):
         _ = curves.roc_auc_ovo
     with pytest.raises(UnknownMetricError, match=says):

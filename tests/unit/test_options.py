@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import streameval as se
+from streameval.configs.confusion import MEASURES
+from streameval.configs.curve import CURVE_MEASURES
 
 ACCUMULATORS = [
     se.ConfusionAccumulator(["ham", "spam"], threshold=0.25),
@@ -60,3 +62,20 @@ def test_columns_of_a_collection_are_those_that_members_read_in_place_of_others(
 
 def test_columns_of_a_collection_are_none_where_all_have_their_names() -> None:
     assert se.Collection({"fit": se.RegressionAccumulator()}).columns == {}
+
+
+def test_metrics_ask_for_what_they_need_and_no_other_metric_does() -> None:
+    labels = se.ConfusionAccumulator(3, multilabel=True, measures="samples")
+    best = se.ConfusionAccumulator(3, top_k=2, measures="top_k")
+    pairs = se.PRCurveSketch(classes=3, measures="one_vs_one")
+    for whole, known in ((labels, MEASURES), (best, MEASURES), (pairs, CURVE_MEASURES)):
+        (kept,) = whole.options["measures"]
+        for name in known[kept]:
+            asked = type(whole)(**whole.options | {"measures": [name]})
+            assert asked == whole
+            assert asked.compute().read(name) is not None
+    table = labels.compute().TABLE
+    averaged = {name for name, row in table.items() if "samples" in row.averages}
+    assert {*MEASURES["samples"]} == {
+        f"{name}[samples]" for name in averaged - {*MEASURES["top_k"]}
+    }
