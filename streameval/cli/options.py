@@ -428,15 +428,6 @@ class Options:
         "with --qrels: how many documents per query count as retrieved, default all",
         values.positive,
     )
-    measures: tuple[str, ...] | None = _ranking(
-        "metrics that are counted only if they are named, such as map,ndcg@10,rbp(p=0.8,rel=2) for "
-        "rankings, mape,huber(delta=2) for regression, recall[samples],top_k_precision or "
-        "roc_auc_ovo for classes, and roc_auc,log_loss with --versus; repeatable",
-        values.measures,
-        "A,B,C",
-        tasks="classification paired regression binary ranking",
-        action="extend",
-    )
     like: str | None = _ranking(
         "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
         ("trec_eval", "sklearn", "recsys", "ltr"),
@@ -498,6 +489,16 @@ class Options:
     )
     num_relevant: str | None = _ranking(
         "how many relevant documents the query has, default num_relevant"
+    )
+    measures: tuple[str, ...] | None = _output(
+        "metrics that are counted only if they are named, such as map,ndcg@10,rbp(p=0.8,rel=2) for "
+        "rankings, mape,huber(delta=2) for regression, recall[samples],top_k_precision or "
+        "roc_auc_ovo for classes, and roc_auc,log_loss with --versus; repeatable",
+        values.measures,
+        "A,B,C",
+        tasks="classification paired regression binary ranking",
+        action="extend",
+        commands="eval",
     )
     per_query: bool | None = _output(
         "add the values of each query, in the layout of trec_eval, or with --json as lines",

@@ -337,3 +337,11 @@ def test_plot_names_a_state_that_cannot_be_read(call):
     assert error_of(call("plot", "absent.state", "-o", "a.png"), 3) == (
         "absent.state: no such file or directory."
     )
+
+
+def test_plot_draws_one_metric(call):
+    done = call("plot", "a.state", "-o", "a.png", "--metrics", "accuracy,recall")
+    assert (done.code, done.err) == (
+        2,
+        "streameval: error: --metrics takes one metric here, got 2.\n",
+    )
