@@ -42,6 +42,10 @@ ACCUMULATORS = [
     *(se.CalibrationAccumulator, se.RegressionAccumulator, se.RankingAccumulator, se.Paired),
     *(se.Sliced, se.Windowed),
 ]
+TASKS_OF_ACCUMULATORS = [
+    *("classification", "binary", "grouped", "catalog", "calibration", "regression", "ranking"),
+    "paired",
+]
 kinds_of_result = pytest.mark.parametrize("name", RESULT_OF)
 
 
@@ -118,6 +122,17 @@ def test_options_are_declared_as_the_constructor_and_its_docstring_have_them(kin
 def test_measures_are_listed_in_the_description_of_their_option() -> None:
     listed = attrs.fields(RankingConfig).measures.metadata["text"]
     assert set(re.findall(r"[a-z0-9_]+(?=[@(,;.])", listed)) >= MEASURES.keys() - {"map"}
+
+
+def test_tasks_take_the_options_of_their_accumulators() -> None:
+    takers: dict[str, set[str]] = {"top_k": {"catalog"}}  # which calls it k
+    for kind, task in zip(ACCUMULATORS, TASKS_OF_ACCUMULATORS, strict=False):
+        for one in declared(kind):
+            takers.setdefault(one.name, set()).add(task)
+    known = takers.keys() & attrs.fields_dict(Options).keys()
+    assert {name: {*OPTIONS_OF_TASKS[name]} for name in known} == {
+        name: takers[name] for name in known
+    }
 
 
 def test_help_has_the_choices_and_defaults_that_are_declared() -> None:
