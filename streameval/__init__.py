@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from streameval.results.regression_outputs import RegressionOutputs
     from streameval.results.sliced import SlicedResult
     from streameval.results.tables import table
+    from streameval.results.windowed import WindowedResult
 
     __version__: str
 
@@ -111,6 +112,7 @@ __all__ = [
     "UnknownTypeError",
     "UnsupportedVersionError",
     "Windowed",
+    "WindowedResult",
     "compare",
     "evidence",
     "from_bytes",
@@ -233,6 +235,8 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
                 import streameval.results.regression_outputs as home
             case "SlicedResult":
                 import streameval.results.sliced as home
+            case "WindowedResult":
+                import streameval.results.windowed as home
             case _:  # `table`, the last name
                 import streameval.results.tables as home
         return home

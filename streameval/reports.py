@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
@@ -11,7 +10,6 @@ from typing import Any
 import attrs
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.collection import heaviest
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import SEPARATOR
@@ -317,22 +315,17 @@ def _over_time(held: Sequence[_State], level: float, first: int) -> list[_Sectio
 
 
 def _pictures_over_time(held: Windowed, level: float) -> list[Html]:
-    counted = [
-        (start, end, rows, _whole(part))
-        for start, end, rows, part in held._counted()[1]
-        if start is not None
-    ]
-    results = [part.compute() if heaviest(part.n) else None for *_, part in counted]
+    windows = held.over_time()
     return [
         over_time(
             [
-                Pane(start, end, rows, heaviest(part.n), _reading(result, metric, level))
-                for (start, end, rows, part), result in zip(counted, results, strict=True)
+                Pane(one.start, one.end, one.n_rows, one.n_labelled, one.read(metric, level))
+                for one in windows.panes
             ],
             metric,
             level,
         )
-        for metric in _whole(held.total()).compute().headline()
+        for metric in windows.headline()
     ]
 
 
@@ -341,14 +334,6 @@ def _whole(accumulator: Any) -> Any:
     while isinstance(accumulator, (Sliced, Windowed)):
         accumulator = accumulator.total()
     return accumulator
-
-
-def _reading(result: Result | None, metric: str, level: float) -> Reading:
-    """Read a metric; it is undefined without labels, or for a class without rows."""
-    try:
-        return Reading(math.nan) if result is None else result.read(metric, level=level)
-    except UnknownMetricError:
-        return Reading(math.nan)
 
 
 def _header(title: str, held: Sequence[_State], sections: Sequence[_Section]) -> Html:

@@ -10,9 +10,9 @@ import numpy as np
 mpl.use("Agg")
 
 from matplotlib.figure import Figure
+from streameval.cli.states.plot_windows import TimePicture
 
 import streameval as se
-from streameval.cli.states.plot_windows import TimePicture
 from streameval.results.names import parse_metric
 
 FIGURES = Path(__file__).parent

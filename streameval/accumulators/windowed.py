@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self, final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, final
 
 import attrs
 import numpy as np
@@ -43,6 +44,9 @@ from streameval.states.column import Column
 from streameval.states.panes import Pane, Panes, Span, newest_end
 from streameval.states.runs import quotients
 from streameval.states.sealed import Sealed
+
+if TYPE_CHECKING:
+    from streameval.results.windowed import Counted, WindowedResult
 
 Array = npt.NDArray[Any]
 PaneKey = tuple[int, int] | None
@@ -293,16 +297,62 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         for end, _, stacks in self._sliding(state, state.spans(self._config), size, step):
             yield self._config.shown(end), stacks.merged()
 
-    def _counted_windows(self, width: Any) -> Iterator[tuple[Any, Any, int | float, Any]]:
-        """Yield start, end, `n_rows` and accumulator of each window with rows, in one pass."""
-        config = self._config
-        size = config.length(width, name="width")
-        state = self._everything(self._held)
-        spans = state.spans(config)
-        for end, inside, stacks in self._sliding(state, spans, size, config.width):
-            if inside:
-                rows = _weight_of([spans[at].pane for at in inside])
-                yield config.shown(end - size), config.shown(end), rows, stacks.merged()
+    def over_time(self, width: Any = None) -> WindowedResult:
+        """Compute a result for each pane with rows, or for each window that slides by one pane.
+
+        Parameters
+        ----------
+        width : duration or int, optional
+            The width of each window, a multiple of the pane. By default, each pane has a result.
+
+        Returns
+        -------
+        WindowedResult
+            A mapping from start to result, each computed when it is first read. With slices, panes
+            have the slices of `total`.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> w = se.Windowed(se.ConfusionAccumulator(), pane=10, time="step")
+        >>> w = w.update({"y_true": [1, 1, 0], "y_pred": [1, 0, 0], "step": [3, 8, 11]})
+        >>> {start: result.accuracy for start, result in w.over_time().items()}
+        {0: 0.5, 10: 1.0}
+        >>> [(pane.end, pane.n_rows) for pane in w.over_time(20).panes]
+        [(10, 2), (20, 3)]
+        """
+        from streameval.accumulators import pane_results  # noqa: PLC0415 (rendering)
+        from streameval.results.windowed import PaneResult, WindowedResult  # noqa: PLC0415
+
+        config, state = self._config, self._everything(self._held)
+        shown, total = config.shown, self.total()
+        kept = list(total) if isinstance(total, Sliced) else None
+
+        def read(start: Any, end: Any, pane: Pane) -> PaneResult:
+            def count() -> Counted:
+                return pane_results.counted(self._part(pane), kept)
+
+            return PaneResult(start, end, _weight_of([pane]), count)
+
+        before, spans = None, state.spans(config)
+        if width is None:
+            panes = [read(shown(span.start), shown(span.end), span.pane) for span in spans]
+            before = None if state.before is None else read(None, None, state.before)
+        else:
+            size = config.length(width, name="width")
+            panes = [
+                pane_results.pane_result(
+                    shown(end - size),
+                    shown(end),
+                    _weight_of([spans[at].pane for at in inside]),
+                    stacks.merged(),
+                    kept,
+                )
+                for end, inside, stacks in self._sliding(state, spans, size, config.width)
+                if inside
+            ]
+        whole = PaneResult(None, None, self.n_rows(), partial(pane_results.counted, total, None))
+        return WindowedResult.of(config, panes, before, whole)
 
     def _sliding(
         self, state: Panes, spans: Sequence[Span], size: int, step: int
@@ -413,35 +463,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         if pane is None or pane.part is None:
             return self._inner.empty()
         return pane.part.copy()
-
-    def _counted(
-        self, newest: int | None = None
-    ) -> tuple[int, Iterator[tuple[Any, Any, int | float, Any]]]:
-        """Return start, end, `n_rows` and a copy of the accumulator of all rows, in one pass.
-
-        The rows before all panes come first, with None for both ends. Asking `n_rows` for each
-        pane instead costs the square of the number of panes.
-
-        Parameters
-        ----------
-        newest : int, optional
-            How many to return, the newest; by default all.
-
-        Returns
-        -------
-        n_earlier : int
-            How many there are before these.
-        counted : iterator
-        """
-        state, shown = self._everything(self._held), self._config.shown
-        before = [] if state.before is None else [(None, None, state.before)]
-        spans = state.spans(self._config)
-        every = before + [(shown(one.start), shown(one.end), one.pane) for one in spans]
-        n_earlier = 0 if newest is None else max(0, len(every) - newest)
-        return n_earlier, (
-            (start, end, _weight_of([pane]), self._part(pane))
-            for start, end, pane in every[n_earlier:]
-        )
 
     def _newest_end(self, state: Panes) -> int:
         return state.end(self._config) + self._config.offset_size

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 
     from streameval.cli.argument_values import By
     from streameval.cli.options import Options, Reporting
-    from streameval.cli.window_text import Windows
     from streameval.io import Block
+    from streameval.results.windowed import WindowedResult
     from streameval.runs.counting import Plan
     from streameval.runs.slices import Slices
     from streameval.runs.sources import Row, Source
@@ -136,7 +136,7 @@ def _evaluated(task: str, source: Source, options: Options, team: Team) -> Outco
         for accumulator in (total, *(slices or ())):
             for text in counting.finish(accumulator, missing):
                 spool.write(text)
-        result, by_value, windows = _computed(total, slices, options.reporting)
+        result, by_value, windows = _computed(total, slices)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
         heading, origin, notes = _what_was_read(tally, remarks, options)
         found = Findings(
@@ -427,12 +427,12 @@ def _why(left_out: Mapping[str, str]) -> str:
 
 
 def _computed(
-    total: Any, slices: Slices | None, reporting: Reporting
-) -> tuple[Any, Slices | None, Windows | None]:
+    total: Any, slices: Slices | None
+) -> tuple[Any, Slices | None, WindowedResult | None]:
     """Compute the result of all rows, those of slices and those of windows."""
     if slices is not None:
         return total.compute(), slices.computed(), None
-    return split_up(total, reporting)
+    return split_up(total)
 
 
 def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:

@@ -12,10 +12,11 @@ from streameval.cli.evidence_text import evidence_entries, verdicts_of
 from streameval.cli.json_text import json_line
 from streameval.cli.slice_gates import judged
 from streameval.cli.slice_order import arranged
-from streameval.cli.slice_text import slice_entries, slice_reading, slice_sheet
+from streameval.cli.slice_text import slice_entries, slice_sheet
 from streameval.cli.terminal import width_of
 from streameval.cli.window_text import window_entries, window_sheet
 from streameval.render.sheets import markdown, reading_grid, sheet_text
+from streameval.results.lines import read_or_nan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
     from streameval.cli.options import Reporting
     from streameval.cli.slice_order import Arrangement
     from streameval.cli.terminal import Note
-    from streameval.cli.window_text import Windows
     from streameval.metrics.table import Reading
     from streameval.render.sheets import Sheet
     from streameval.results.evidence import Evidence
     from streameval.results.names import MetricName
     from streameval.results.result import Result
+    from streameval.results.windowed import WindowedResult
     from streameval.runs.slices import Slices
 
 # What --quiet leaves out.
@@ -83,7 +84,7 @@ class Findings:
         Lays the result and its origin out as text, instead of heading and report.
     slices : Slices, optional
         The results by the values of a column.
-    windows : Windows, optional
+    windows : WindowedResult, optional
         The results by panes of time.
     evidence : tuple of Evidence
         Whether metrics have passed limits.
@@ -97,17 +98,16 @@ class Findings:
     notes: tuple[Note, ...] = ()
     write: Callable[[Any, dict[str, Any]], str] | None = None
     slices: Slices | None = None
-    windows: Windows | None = None
+    windows: WindowedResult | None = None
     evidence: tuple[Evidence, ...] = ()
     order: Arrangement | None = None
 
     def in_order(self, reporting: Reporting) -> Findings:
-        """Arrange the slices, also those of the windows."""
+        """Arrange the slices."""
         if self.slices is None:
             return self
         order = arranged(self.result, self.slices, reporting)
-        windows = self.windows and order.of_windows(self.windows)
-        return attrs.evolve(self, slices=order.slices, windows=windows, order=order)
+        return attrs.evolve(self, slices=order.slices, order=order)
 
 
 def reported(found: Findings, reporting: Reporting) -> Outcome:
@@ -140,7 +140,7 @@ def laid_out(sheet: Sheet, *, is_markdown: bool) -> str:
 def _sheet(found: Findings, reporting: Reporting) -> Sheet:
     """Return the metrics that were chosen, or all of them."""
     if found.windows is not None:
-        return window_sheet(found.result, found.slices, found.windows, reporting)
+        return window_sheet(found.slices, found.windows, reporting)
     if found.slices is not None:
         return slice_sheet(found.result, found.slices, reporting)
     if reporting.metrics:
@@ -154,13 +154,13 @@ def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
     """Return the entries of the JSON object."""
 
     def describe(result: Result) -> dict[str, Any]:
-        return described(result, reporting, slice_reading)
+        return described(result, reporting, read_or_nan)
 
     entries = described(found.result, reporting, _reading)
     if found.slices is not None:
         entries |= slice_entries(found.slices, describe)
     if found.windows is not None:
-        entries |= window_entries(found.windows, describe)
+        entries |= window_entries(found.windows, describe, found.slices)
     if found.order is not None:
         entries |= found.order.entries
     return entries | evidence_entries(found.evidence)

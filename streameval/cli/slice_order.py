@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streameval.cli.options import Reporting
-    from streameval.cli.window_text import Windows
     from streameval.results.names import MetricName
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
@@ -39,19 +38,6 @@ class Arrangement:
     slices: Slices
     remark: str = ""
     entries: dict[str, Any] = attrs.field(factory=dict)
-
-    def of_windows(self, windows: Windows) -> Windows:
-        """Show the same slices of every window, in the same order."""
-        every = (
-            attrs.evolve(one, slices=None if one.slices is None else self._of(one.slices))
-            for one in windows.every
-        )
-        return attrs.evolve(windows, every=tuple(every))
-
-    def _of(self, slices: Slices) -> Slices:
-        held = slices.by_value
-        by_value = {value: held[value] for value in self.slices.by_value if value in held}
-        return attrs.evolve(slices, by_value=by_value)
 
 
 def refuse_order(reporting: Reporting, why: str) -> None:

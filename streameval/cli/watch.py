@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.accumulators.confusion import ConfusionAccumulator
+from streameval.accumulators.pane_results import pane_result, results_of
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import BAD_DATA, GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.json_text import json_line
@@ -29,13 +30,12 @@ from streameval.cli.options import (
     taken,
 )
 from streameval.cli.outcome import Outcome, described, laid_out
-from streameval.cli.slice_text import slice_reading
 from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
-from streameval.cli.window_text import results_of, time_texts, window_entry, window_of
+from streameval.cli.window_text import window_entry
 from streameval.errors import BadDataError, IncompatibleStateError, UnknownMetricError
 from streameval.monitoring.files import Tail
 from streameval.monitoring.kafka import read_properties
@@ -44,6 +44,7 @@ from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.rules import LatenessRule, MetricRule, SilenceRule, parse_rule
 from streameval.monitoring.sources import as_source
 from streameval.render.text import printable_lines
+from streameval.results.lines import read_or_nan, time_texts
 from streameval.results.result_types import check_metric_of_task
 
 if TYPE_CHECKING:
@@ -401,10 +402,10 @@ class JsonLines:
         return {"path": os.path.realpath(self.path), "length": self._length}
 
     def _line(self, pane: Closed) -> str:
-        window = window_of(pane.start, pane.end, pane.n_rows, pane.accumulator, pane.accumulator)
-        entry = window_entry(window, lambda one: described(one, self._reporting, slice_reading))
+        window = pane_result(pane.start, pane.end, pane.n_rows, pane.accumulator)
+        entry = window_entry(window, lambda one: described(one, self._reporting, read_or_nan))
         if window.slices is not None and pane.by_slice is not None:
-            values = window.slices.by_value
+            values = list(window.slices)
             for one, value in zip(entry["slices"], values, strict=True):
                 one.update(_counts(pane.by_slice.of(value)))
             if "other" in entry:

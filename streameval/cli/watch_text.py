@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from streameval.accumulators.pane_results import counted, pane_result, results_of
 from streameval.cli.progress import duration
-from streameval.cli.slice_text import slice_reading
-from streameval.cli.window_text import Windows, results_of, time_texts, window_of, window_sheet
+from streameval.cli.window_text import window_sheet
 from streameval.errors import InvalidInputError
 from streameval.render.text import numbers, plural
+from streameval.results.lines import DECIMALS, read_or_nan, time_texts
+from streameval.results.windowed import PaneResult, WindowedResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.status import Closed, Snapshot, Status
     from streameval.render.sheets import Sheet
 
-_DECIMALS = 4
 _COUNTERS = {
     "lost": ("lost row",),
     "duplicate_prediction": ("duplicate prediction",),
@@ -44,7 +45,8 @@ def board(
         return [*alerts, _before_counting(status)]
     if held.newest is None:
         return [_footer(held, status, now)]
-    total = held.total()
+    whole = PaneResult.of(None, None, held.n_rows(), counted(held.total(), None))
+    kept = None if whole.slices is None else list(whole.slices)
     names, found, notes = [], [], []
     end = _end(held, status)
     for width in (held._config.pane, *widths):
@@ -55,11 +57,10 @@ def board(
             notes.append(f"a window of {width} reaches back before the panes that are kept")
             continue
         names.append(f"{width} to {time_texts([start, end])[1]}")
-        found.append(window_of(start, end, rows, part, total))
-    windows = Windows(tuple(found), 0, held.n_rows(), status.n_labelled)
-    result, slices = results_of(total)
+        found.append(pane_result(start, end, rows, part, kept))
+    windows = WindowedResult.of(held._config, found, None, whole)
     return [
-        *window_sheet(result, slices, windows, reporting, names=names),
+        *window_sheet(None, windows, reporting, names),
         *notes,
         *alerts,
         _footer(held, status, now),
@@ -70,9 +71,9 @@ def pane_line(pane: Closed, reporting: Reporting) -> str:
     """Write a closed pane: its start, its size, its coverage and the chosen metrics."""
     result, _ = results_of(pane.accumulator)
     chosen = reporting.chosen(result)
-    values = [slice_reading(result, metric, 0.0).value for metric in chosen]
+    values = [read_or_nan(result, metric, 0.0).value for metric in chosen]
     metrics = [
-        f"{name} {value}" for name, value in zip(chosen, numbers(values, _DECIMALS), strict=True)
+        f"{name} {value}" for name, value in zip(chosen, numbers(values, DECIMALS), strict=True)
     ]
     revised = ["(revised)"] if pane.is_revised else []
     size = f"{pane.n_rows:,} rows"
@@ -84,7 +85,7 @@ def pane_line(pane: Closed, reporting: Reporting) -> str:
 def event_text(event: Event) -> str:
     """Describe the change of an alert in one line."""
     about = "" if event.slice is None else f" {_slice_text(event.slice)}"
-    value = "" if event.value is None else f", at {event.value:.{_DECIMALS}f}"
+    value = "" if event.value is None else f", at {event.value:.{DECIMALS}f}"
     until = "" if event.end is None else f", {event.end}"
     return f"{event.rule}{about} is {event.state}{value}{until}"
 

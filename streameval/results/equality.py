@@ -35,11 +35,11 @@ def _are_same(one: Any, other: Any) -> bool:  # noqa: PLR0911 - one for each typ
     """Compare parts of results; those without an equality of their own by their fields."""
     if one is other:
         return True
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, Mapping) and not isinstance(one, Comparable):
+    if _is_mapping(one) and _is_mapping(other):  # results of slices may be computed on demand
         items = ((one[key], other[key]) for key in one)
         return one.keys() == other.keys() and all(_are_same(*pair) for pair in items)
+    if type(one) is not type(other):
+        return False
     if isinstance(one, np.ndarray):
         return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     if isinstance(one, (tuple, list)):
@@ -47,6 +47,10 @@ def _are_same(one: Any, other: Any) -> bool:  # noqa: PLR0911 - one for each typ
     if attrs.has(type(one)) and not _defines_equality(type(one)):
         return _have_same_fields(one, other)
     return bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - nan
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping) and not isinstance(value, Comparable)
 
 
 def _defines_equality(cls: type[Any]) -> bool:

@@ -18,6 +18,7 @@ from streameval.results.regression import Regression
 from streameval.results.regression_outputs import RegressionOutputs
 from streameval.results.result import Result
 from streameval.results.sliced import SlicedResult
+from streameval.results.windowed import WindowedResult
 
 RESULTS: tuple[type[Result], ...] = (
     Confusion,
@@ -32,6 +33,7 @@ RESULTS: tuple[type[Result], ...] = (
     Catalog,
     CollectionResult,
     SlicedResult,
+    WindowedResult,
 )
 
 WITH_TABLES = tuple(result for result in RESULTS if result is not RegressionOutputs)

@@ -142,6 +142,16 @@ class SlicedResult(CollectionResult):
         """Hold the results of slices, and of the other rows."""
         return cls((), (), config, by_value, other, n_turned_away, has_other)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of the values."""
+        return self._config.column
+
+    @property
+    def rest(self) -> Any:
+        """The result of the rows whose value has no slice; None without such rows."""
+        return self.other if self.n_turned_away else None
+
     def worst(self, metric: str, k: int = 1, min_n: float = 0) -> list[tuple[Value, float]]:
         """Find the slices with the worst values of a metric.
 
@@ -265,7 +275,7 @@ class SlicedResult(CollectionResult):
         named = list(zip(slice_names(self._config, list(by_value)), by_value.values(), strict=True))
         if self._has_other:
             named.append((OTHER, self.other))
-        return dict(pair for name, result in named for pair in _flattened(name, result))
+        return dict(pair for name, result in named for pair in flattened(name, result))
 
     def __getitem__(self, value: Value) -> Any:
         """Return the result of a value's slice; with several columns, the value is a tuple."""
@@ -350,7 +360,8 @@ def _keys(columns: Sequence[str], value: Value) -> Row:
     return dict(zip(columns, items, strict=True))
 
 
-def _flattened(name: str, result: Any) -> list[tuple[str, Any]]:
+def flattened(name: str, result: Any) -> list[tuple[str, Any]]:
+    """List the results within one, by full names; the result itself if it has no members."""
     if not isinstance(result, CollectionResult):
         return [(name, result)]
     return [(f"{name}{SEPARATOR}{path}", inner) for path, inner in result.leaves().items()]

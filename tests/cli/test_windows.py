@@ -9,9 +9,9 @@ import pytest
 from pyarrow import parquet
 
 import streameval as se
+from streameval.accumulators import pane_results
 from streameval.accumulators.two_stacks import TwoStacks
-from streameval.cli import window_text
-from streameval.cli.window_text import window_of
+from streameval.results.names import parse_metric
 from streameval.states.panes import Panes
 
 START = 1_700_000_000  # 2023-11-14T22:13:20Z
@@ -163,15 +163,15 @@ def test_only_the_newest_windows_are_in_the_table(call, write):
 
 def test_earlier_windows_are_not_computed_for_the_table(write, call, monkeypatch):
     name = write("log.jsonl", log(80, 80))
-    computed = []
+    computed, usual = [], pane_results.counted
 
-    def noted(*counted):
-        computed.append(counted)
-        return window_of(*counted)
+    def noted(part, kept):
+        computed.append(part)
+        return usual(part, kept)
 
-    monkeypatch.setattr(window_text, "window_of", noted)
+    monkeypatch.setattr(pane_results, "counted", noted)
     assert call("eval", name, *SECONDS, "--pane", "1m").code == 0
-    assert len(computed) == 60
+    assert len(computed) == 61  # and all rows
     assert len(call("eval", name, *SECONDS, "--pane", "1m", "--json").json["windows"]) == 80
 
 
@@ -275,10 +275,12 @@ def test_values_that_the_total_lacks_are_other_values_in_every_window(call, else
 
 @pytest.mark.parametrize("width", [None, 20])
 def test_picture_has_a_line_for_each_value_of_the_total(elsewhere, width):
-    from streameval.cli.states.plot_windows import TimePicture
+    from matplotlib.figure import Figure
 
-    picture = TimePicture.of(elsewhere, None, width, 0.9)
-    assert [line.name for line in picture.lines] == ["(all)", *elsewhere.total()]
+    figure = Figure()
+    elsewhere.over_time(width).draw_over_time(figure, parse_metric("accuracy"), 0.9)
+    names = [line.get_label() for line in figure.axes[0].lines]
+    assert names == ["(all)", *elsewhere.total()]
 
 
 def test_slices_of_windows_have_no_column_for_others_that_there_are_not(name, call):
@@ -784,13 +786,10 @@ def test_what_cannot_be_drawn_over_time_is_told(arguments, message, name, call):
 def test_picture_of_a_metric_over_time_shows_values_intervals_and_coverage(folder):
     from matplotlib.figure import Figure
 
-    from streameval.cli.states.plot_windows import TimePicture
-    from streameval.results.names import parse_metric
-
     rows = [row | {"y_score": row["ts"] * 37 % 1001 / 1001} for row in log()]
     held = windowed(rows, se.PRCurveSketch(8))
     figure = Figure()
-    TimePicture.of(held, parse_metric("roc_auc"), None, 0.9).draw(figure)
+    held.over_time().draw_over_time(figure, parse_metric("roc_auc"), 0.9)
     above, below = figure.axes
     expected = [part.compute().read("roc_auc", level=0.9) for _, _, part in held.panes()]
     drawn = above.lines[0].get_ydata()

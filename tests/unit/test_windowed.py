@@ -59,15 +59,16 @@ def test_a_window_equals_counting_its_rows(width: int, end: int) -> None:
 @pytest.mark.parametrize("options", [{}, {"keep": 30}, {"keep": 30, "rollups": [(20, 60)]}])
 def test_one_pass_over_the_panes_equals_asking_for_each(options: dict[str, Any]) -> None:
     w = windowed(**options).update(data(400), sample_weight=np.full(400, 0.1))
-    found = list(w._counted()[1])
-    panes = [(start, end, w.n_rows(start, end), part) for start, end, part in w.panes()]
-    assert found[-len(panes) :] == panes
-    oldest = panes[0][0]
-    older = [(None, None, w.n_rows() - w.n_rows(oldest), w.before)] if options else []
-    assert [one[:2] for one in found[: -len(panes)]] == [one[:2] for one in older]
-    for one, expected in zip(found, older, strict=False):
-        assert one[2] == pytest.approx(expected[2])
-        assert one[3] == expected[3]
+    result = w.over_time()
+    found = [(one.start, one.end, one.n_rows, one.n_labelled, one.result) for one in result.panes]
+    assert found == [
+        (start, end, w.n_rows(start, end), part.n, part.compute()) for start, end, part in w.panes()
+    ]
+    assert result.whole.result == w.compute()
+    assert (result.before is not None) is bool(options)
+    if result.before is not None:
+        assert result.before.n_rows == pytest.approx(w.n_rows() - w.n_rows(found[0][0]))
+        assert result.before.result == w.before.compute()
 
 
 def test_the_total_equals_the_accumulator_alone() -> None:

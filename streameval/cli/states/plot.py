@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,12 @@ from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import check_output, computed, load_state, save_picture
-from streameval.cli.states.plot_windows import TimePicture
 from streameval.cli.states.report import short_names
 from streameval.cli.terminal import Note
 from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
-from streameval.render.text import printable, shorten
+from streameval.render.text import plural, printable, shorten
+from streameval.results.names import parse_metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,8 +66,8 @@ def plot(
     held = load_state(states[0])
     if isinstance(held, Windowed):
         _check_alone(states, kind, member)
-        time_picture = TimePicture.of(held, metric, window, level)
-        draw, subject, size = time_picture.draw, f"{time_picture} of {states[0]}", ""
+        draw, subject = _over_time(held, metric, window, level)
+        subject, size = f"{subject} of {states[0]}", ""
     else:
         _check_timeless(states[0], type(held).__name__, metric, window)
         picture = _Curves.of(states, kind, member)
@@ -74,6 +75,19 @@ def plot(
     data, notes = _drawn(draw, Path(output).suffix.lower())
     save_picture(data, output)
     return Outcome(printable(f"{subject} drawn in {output}{size}") + "\n", notes)
+
+
+def _over_time(
+    held: Windowed, metric: MetricName | None, width: str | int | None, level: float
+) -> tuple[Callable[[Figure], None], str]:
+    """Draw a metric in each pane, or in windows that slide by one pane; describe the picture."""
+    windows = held.over_time(width)
+    if not windows.panes:
+        raise UsageError("there is nothing to draw: the state has no window with rows.")
+    chosen = parse_metric(windows.headline()[0]) if metric is None else metric
+    windows.whole.result.check(chosen)
+    draw = partial(windows.draw_over_time, metric=chosen, level=level)
+    return draw, f"{chosen} over {plural(len(windows), 'window')}"
 
 
 def _check_alone(states: Sequence[str], kind: str | None, member: str | None) -> None:

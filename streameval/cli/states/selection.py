@@ -11,10 +11,10 @@ import numpy as np
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.state_files import load_state
-from streameval.cli.window_text import time_texts
 from streameval.inputs.durations import read_duration
 from streameval.inputs.times import is_naive
 from streameval.io import integer_or_text
+from streameval.results.lines import time_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,11 +11,11 @@ from streameval.accumulators.parts import Parts
 from streameval.cli.evidence_text import evidence_of
 from streameval.cli.outcome import Findings, Outcome, laid_out, reported
 from streameval.cli.slice_order import refuse_order
-from streameval.cli.slice_text import line_sheet
 from streameval.cli.state_files import checked, load_state, numbers_of_monitor
 from streameval.cli.states.report import short_names
 from streameval.cli.window_text import split_up
 from streameval.render.text import plural, printable
+from streameval.results.lines import line_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,8 @@ def show(states: Sequence[str], reporting: Reporting) -> Outcome:
     results = [one.result for one in found.values()]
     is_table = not reporting.json and len({type(result) for result in results}) == 1
     if is_table:
-        sheet = line_sheet("state", list(short_names(list(found))), results, reporting)
+        chosen, names = reporting.chosen(results[0]), list(short_names(list(found)))
+        sheet = line_sheet("state", names, results, chosen, reporting.level)
         text = laid_out(sheet, is_markdown=reporting.markdown)
     else:
         text = ("" if reporting.json else "\n").join(one.text for one in outcomes.values())
@@ -56,7 +57,7 @@ def size_text(accumulator: Any) -> str:
 
 def _findings(path: str, reporting: Reporting) -> Findings:
     accumulator = load_state(path)
-    result, slices, windows = split_up(accumulator, reporting)
+    result, slices, windows = split_up(accumulator)
     if slices is None:
         refuse_order(reporting, f"needs slices, and {path} has none.")
     return Findings(

@@ -1,0 +1,48 @@
+"""The results of an accumulator of one span of time: of all rows, and of slices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from streameval.accumulators.base import merged
+from streameval.accumulators.collection import heaviest
+from streameval.accumulators.sliced import Sliced
+from streameval.results.sliced import SlicedResult
+from streameval.results.windowed import Counted, PaneResult
+
+
+def results_of(accumulator: Any, kept: Iterable[Any] | None = None) -> tuple[Any, Any]:
+    """Compute the result of all rows, and the results of slices, or None.
+
+    Parameters
+    ----------
+    accumulator : accumulator
+        With slices or without.
+    kept : iterable of values, optional
+        The slices to show; the others are merged into that of other values.
+    """
+    if not isinstance(accumulator, Sliced):
+        return accumulator.compute(), None
+    values, slices = set(accumulator if kept is None else kept), accumulator.compute()
+    left = [accumulator[value] for value in accumulator if value not in values]
+    if left:
+        by_value = {value: slices[value] for value in slices if value in values}
+        rest = merged([accumulator.other, *left])
+        n_rest = heaviest(rest.n)
+        slices = SlicedResult.of(
+            accumulator._config, by_value, rest.compute(), n_rest, has_other=bool(n_rest)
+        )
+    return accumulator.total().compute(), slices
+
+
+def pane_result(
+    start: Any, end: Any, n_rows: int | float, part: Any, kept: Collection[Any] | None = None
+) -> PaneResult:
+    """Compute the results of a span of time, from its accumulator, with some of the slices."""
+    return PaneResult.of(start, end, n_rows, counted(part, kept))
+
+
+def counted(part: Any, kept: Collection[Any] | None) -> Counted:
+    """Return the weight of an accumulator, its result, and the results of its slices."""
+    return (heaviest(part.n), *results_of(part, kept))
