@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
@@ -31,6 +31,14 @@ _NOMINAL_NAME = 32
 
 _MARKS = re.compile(r"[\\`*\[\]<>|~#]|(?<!\w)_|_(?!\w)")
 """Characters that Markdown would interpret."""
+
+
+_LATEX = {mark: f"\\{mark}" for mark in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+_SPECIAL = re.compile(f"[{re.escape(''.join(_LATEX))}]")
 
 
 def _with_printable_heading(cells: Sequence[str]) -> Sequence[str]:
@@ -138,6 +146,32 @@ def sheet_text(sheet: Sheet, width: int | None = WIDTH) -> str:
 def markdown(sheet: Sheet) -> str:
     """Lay a sheet out as Markdown, for pull requests and wikis."""
     return "\n\n".join(_part_markdown(part) for part in sheet if part)
+
+
+def latex(grid: Grid) -> str:
+    """Lay a table out for LaTeX, with the rules of booktabs."""
+    head, *rows = zip(*(map(_in_latex, one.cells) for one in grid.held), strict=True)
+    aligned = "".join("l" if one.is_left else "r" for one in grid.held)
+    lines = [f"{' & '.join(cells)} \\\\" for cells in (head, *rows)]
+    body = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+    return "\n".join([rf"\begin{{tabular}}{{{aligned}}}", *body, r"\end{tabular}"])
+
+
+def columns_grid(columns: Mapping[str, Sequence[Any]]) -> Grid:
+    """Lay out columns of numbers and names; a gap is empty."""
+    return Grid([_column(name, values) for name, values in columns.items()])
+
+
+def _column(name: str, values: Sequence[Any]) -> Column:
+    held = [value for value in values if value is not None]
+    if not all(isinstance(value, (int, float)) for value in held):
+        return Column.of_names(name, ["" if value is None else value for value in values])
+    written = iter(numbers(held))
+    return Column([name, *("" if value is None else next(written) for value in values)])
+
+
+def _in_latex(text: str) -> str:
+    return _SPECIAL.sub(lambda match: _LATEX[match[0]], printable(text))
 
 
 def reading_grid(

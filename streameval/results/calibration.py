@@ -27,7 +27,7 @@ from streameval.render.text import numbers, shorten
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.requested_intervals import RequestedIntervals
 from streameval.results.result import labels_beside
-from streameval.results.tables import Row as TableRow
+from streameval.results.tables import Axis, named_classes, values_by_name
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
 if TYPE_CHECKING:
@@ -272,8 +272,8 @@ class Calibration(RequestedIntervals):
         axes = plots.reliability(
             self._reliability(),
             ax,
-            across=self._axes[0].lower(),
-            up=self._axes[1].lower(),
+            across=self._titles[0].lower(),
+            up=self._titles[1].lower(),
             title=f"expected calibration error {self.ece:.4f}",
             label=label,
             bars={"label": "share of the examples"},
@@ -286,7 +286,7 @@ class Calibration(RequestedIntervals):
     def described(self, level: float) -> Description:
         """Describe the result to a page: metrics, reliability, and the metrics of each class."""
         readings, rows = self.readings(level), self.TABLE.by_class
-        diagram = ReliabilityDiagram(self._reliability(), *self._axes) if self.n else None
+        diagram = ReliabilityDiagram(self._reliability(), *self._titles) if self.n else None
         columns = [getattr(self, row.name).tolist() for row in rows] if self.labels else []
         return Description(
             heading=f"Calibration of {len(self.labels):,} classes"
@@ -327,7 +327,7 @@ class Calibration(RequestedIntervals):
         return metrics.bins_of(state.prediction, state.hits, state.weight)
 
     @property
-    def _axes(self) -> tuple[str, str]:
+    def _titles(self) -> tuple[str, str]:
         if self.labels:
             return "Mean confidence", "Accuracy"
         return "Mean prediction", "Share of positives"
@@ -342,18 +342,17 @@ class Calibration(RequestedIntervals):
         details: dict[str, Any] = {"reliability": columns | {"pcopc": self.pcopc_by_bin().tolist()}}
         if not self.labels:
             return details
-        per_class = {str(name): row for name, row in self._per_class().items()}
+        per_class = values_by_name(self._classes(0.0))
         labels = labels_beside(self.class_names, self.labels)
         return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
 
-    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
-        return {"class": self._class_rows} if self.labels else {}
+    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+        return {"class": self._classes} if self.labels else {}
 
-    def _per_class(self) -> dict[Label, dict[str, float]]:
+    def _classes(self, level: float) -> Axis:  # noqa: ARG002 - they have no sampling intervals
         names = [row.name for row in self.TABLE.by_class]
-        columns = [getattr(self, name).tolist() for name in names] if self.labels else []
-        rows = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
-        return dict(zip(self.class_names, rows, strict=True))
+        readings = {name: list(map(Reading, getattr(self, name).tolist())) for name in names}
+        return Axis(named_classes(self.class_names, self.labels), readings)
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
         """List the sums of predictions and of labels, for the positive class or for each class."""

@@ -16,7 +16,7 @@ from streameval.metrics.catalog import coverage, entropy, gini, mean_of
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import ByClass, Description, Row
 from streameval.results.result import SumsResult
-from streameval.results.tables import Row as TableRow
+from streameval.results.tables import Axis
 from streameval.states.catalog import Exposures
 
 _MAX_ITEMS = 10
@@ -126,12 +126,13 @@ class Catalog(SumsResult):
             f"coverage={self.coverage:.6g}, gini={self.gini:.6g})"
         )
 
-    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
-        return {"item": self._item_rows}
+    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+        return {"item": self._items}
 
-    def _item_rows(self, bounds: bool) -> list[TableRow]:  # noqa: ARG002 - all are exact
+    def _items(self, level: float) -> Axis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_item().items()}
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        exposures = [Reading(exposure, is_count=True) for exposure in columns["exposure"]]
+        return Axis({"item": columns["item"]}, {"exposure": exposures})
 
     def _most_exposed(self) -> dict[object, list[Reading]]:
         columns = self.per_item()

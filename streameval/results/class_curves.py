@@ -26,7 +26,7 @@ from streameval.results.curve import PR, ROC, Curve
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
 from streameval.results.result import Result, labels_beside, not_measured, unknown_class
-from streameval.results.tables import Row as TableRow
+from streameval.results.tables import Axis, by_metric, named_classes
 from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
@@ -475,11 +475,13 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         labels = labels_beside(self.class_names, self.labels)
         return {"classes": list(self.class_names), **labels, "per_class": per_class}
 
-    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
-        return {"class": self._class_rows}
+    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+        return {"class": self._classes}
 
-    def _per_class(self) -> dict[Label, dict[str, Any]]:
-        return {name: curve._numbers() for name, curve in self._by_class_name().items()}
+    def _classes(self, level: float) -> Axis:
+        """Read the metrics of each curve."""
+        every = [curve.readings(level) for curve in self.values()]
+        return Axis(named_classes(self.class_names, self.labels), by_metric(every))
 
     def _average(self, name: str, average: Any = "macro") -> Any:
         if average is not None:

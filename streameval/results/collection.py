@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import html as escaping
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +17,7 @@ from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
 from streameval.results.names import MetricName
 from streameval.results.result import Number, Result
-from streameval.results.tables import Row, stacked
+from streameval.results.tables import Form, Row, no_axis, stacked
 
 _MEMBER = re.compile(rf"(.+){SEPARATOR}(.+)")  # the name of a metric has no separator
 
@@ -65,16 +64,18 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Map full names to the results of the members that are not collections."""
         return dict(zip(self._members, self._results, strict=True))
 
-    def as_dict(self, *, per_class: bool = False, bounds: bool = False) -> dict[str, int | float]:
+    def as_dict(
+        self, *, per_class: bool = False, bounds: bool = False, level: float = 0.0
+    ) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger, named ``member/metric``.
 
         If the result of a user-defined class is itself a number, it has the name of its member.
-        `per_class` and `bounds` are as for other results.
+        The arguments are as for other results.
         """
         flat: dict[str, int | float] = {}
         for name, result in self.leaves().items():
             if isinstance(result, Result):
-                numbers: Any = result.as_dict(per_class=per_class, bounds=bounds)
+                numbers: Any = result.as_dict(per_class=per_class, bounds=bounds, level=level)
             else:
                 numbers = result.as_dict() if hasattr(result, "as_dict") else result
             if isinstance(numbers, Mapping):
@@ -84,15 +85,19 @@ class CollectionResult(Result, Mapping[str, Any]):
                 flat[name] = numbers
         return flat
 
-    def rows(self, per: str | None, bounds: bool) -> list[Row]:
-        """List the rows of `table`, each after the name of its member."""
+    def laid_out(self, per: str | None, form: Form) -> list[Row]:
+        """List the rows of `table`, each after the name of its member; a wide one holds all."""
+        if per is None and form.shape == "wide":
+            return [self.as_dict(bounds=form.bounds, level=form.level)]
+        leaves = self.leaves().items()
+        held = {name: result for name, result in leaves if isinstance(result, Result)}
         if per is not None:
-            return super().rows(per, bounds)
-        rows: list[Row] = []
-        for name, result in self.leaves().items():
-            if isinstance(result, Result):
-                rows += [{"member": name, **row} for row in result.rows(None, bounds)]
-        return rows
+            owners = {name: result for name, result in held.items() if per in result._axes()}
+            if not owners:
+                axes = dict.fromkeys(axis for result in held.values() for axis in result._axes())
+                raise no_axis(per, axes)
+            held = owners
+        return stacked(held, per, "member", form)
 
     def titled(self) -> Iterator[tuple[str, Any]]:
         """Yield each result once, after the names of the members that share it."""
@@ -150,16 +155,6 @@ class CollectionResult(Result, Mapping[str, Any]):
         )
         return f"<div>{''.join(parts)}</div>"
 
-    def _parts(self) -> dict[str, Callable[[bool], list[Row]]]:
-        holders: dict[str, dict[str, Result]] = {}
-        for name, result in self.leaves().items():
-            for per in result._parts() if isinstance(result, Result) else ():
-                holders.setdefault(per, {})[name] = result
-        return {
-            per: functools.partial(_rows_of_members, results, per)
-            for per, results in holders.items()
-        }
-
     def _names(self) -> list[str]:
         return self._of_members(lambda inner: inner._names())
 
@@ -212,10 +207,6 @@ class CollectionResult(Result, Mapping[str, Any]):
         if match is None or match[1] not in leaves:
             raise self._unknown(metric.name)
         return leaves[match[1]], attrs.evolve(metric, name=match[2])
-
-
-def _rows_of_members(results: dict[str, Result], per: str, bounds: bool) -> list[Row]:
-    return stacked(results, per, key="member", bounds=bounds)
 
 
 def _sheet(result: Any, level: float) -> Sheet:

@@ -27,7 +27,7 @@ from streameval.results.metric_values import ClassAverages, FAverages, MetricVal
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
-from streameval.results.tables import Row as TableRow
+from streameval.results.tables import Axis, named_classes, values_by_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -598,22 +598,21 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
             "classes": list(self.class_names),
             **labels_beside(self.class_names, self.labels),
             "matrix": self.matrix.tolist(),
-            "per_class": {str(name): row for name, row in self._per_class().items()},
+            "per_class": values_by_name(self._classes(0.0)),
         }
 
-    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
-        return {"class": self._class_rows}
+    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+        return {"class": self._classes}
 
-    def _per_class(self) -> dict[Label, dict[str, float]]:
-        columns = {
-            row.name: row.value(self._counts, average=None).tolist() for row in self.TABLE.by_class
-        }
-        columns["support"] = self._class_weights()
-        rows = [
-            dict(zip(columns, values, strict=True))
-            for values in zip(*columns.values(), strict=True)
-        ]
-        return dict(zip(self.class_names, rows, strict=True))
+    def _classes(self, level: float) -> Axis:
+        """Read the metrics of each class, against the rest."""
+        readings: dict[str, list[Reading]] = {}
+        for row in self.TABLE.by_class:
+            values = row.value(self._counts, average=None).tolist()
+            sampling = [one.sampling for one in self._class_readings(row, level)]
+            readings[row.name] = list(map(Reading, values, sampling))
+        readings["support"] = [Reading(one, is_count=True) for one in self._class_weights()]
+        return Axis(named_classes(self.class_names, self.labels), readings)
 
     def _class_weights(self) -> list[float]:
         """List the weight of each class in the truth, even for two classes."""

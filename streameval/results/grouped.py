@@ -20,7 +20,7 @@ from streameval.render.blocks import ByClass, Description, Row, Spread
 from streameval.render.text import plural
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import SumsResult
-from streameval.results.tables import Row as TableRow
+from streameval.results.tables import Axis
 from streameval.states.grouped import GroupTables
 
 if TYPE_CHECKING:
@@ -200,17 +200,15 @@ class GroupedCurves(SumsResult):
     def _areas(self) -> GroupAreas:
         return GroupAreas.of(self._state.cells(), self._state.sizes.values)
 
-    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
-        return {"group": self._group_rows}
+    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+        return {"group": self._groups}
 
-    def _group_rows(self, bounds: bool) -> list[TableRow]:
-        ends = ("roc_auc_low", "roc_auc_high")
-        columns = {
-            name: column.tolist()
-            for name, column in self.per_group().items()
-            if bounds or name not in ends
-        }
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    def _groups(self, level: float) -> Axis:  # noqa: ARG002 - they have no sampling intervals
+        columns = {name: column.tolist() for name, column in self.per_group().items()}
+        areas = zip(*(columns[f"roc_auc{end}"] for end in ("", "_low", "_high")), strict=True)
+        readings = {name: list(map(Reading, columns[name])) for name in ("n_pos", "n_neg")}
+        readings["roc_auc"] = [Reading(Bounded(*area)) for area in areas]
+        return Axis({"group": columns["group"]}, readings)
 
     def _largest(self) -> dict[object, list[Reading]]:
         """Read the groups with most examples."""

@@ -35,7 +35,7 @@ from streameval.results.names import MetricName
 from streameval.results.on_demand import OnDemand
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result
-from streameval.results.tables import Row as TableRow
+from streameval.results.tables import Axis
 from streameval.states.cells import Cells
 from streameval.states.query_sketches import TABLES
 from streameval.states.query_weights import listed_weights, weights_of
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 Interval = tuple[float, float]
 _CREDIT = {"zero": 0, "one": 1}
 _NOTHING = Fraction(0)
+_KEYS = ("query", "query_weight")
 _WHY_NONE = "it takes two queries"
 _WHY_FRACTIONS = "weights had fractions"
 
@@ -535,12 +536,13 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Look up the mean of a measure, or a count."""
         return self._number(name)
 
-    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
-        return {"query": self._query_rows} if self.has_queries else {}
+    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+        return {"query": self._queries} if self.has_queries else {}
 
-    def _query_rows(self, bounds: bool) -> list[TableRow]:  # noqa: ARG002 - queries have none
+    def _queries(self, level: float) -> Axis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_query().items()}
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        keys = {name: columns.pop(name) for name in _KEYS if name in columns}
+        return Axis(keys, {name: list(map(Reading, column)) for name, column in columns.items()})
 
     def report(self, *, level: float = 0.95) -> str:
         """Lay the numbers out as a text table.

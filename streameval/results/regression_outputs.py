@@ -14,7 +14,6 @@ import numpy.typing as npt
 from streameval.configs.options import finite_number, one_of
 from streameval.configs.regression import AVERAGES, RegressionConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
-from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.regression import spread
@@ -27,8 +26,7 @@ from streameval.results.metric_values import MetricValue, Multioutput, OutputAve
 from streameval.results.names import MetricName
 from streameval.results.regression import Regression
 from streameval.results.result import SumsResult
-from streameval.results.tables import Row as TableRow
-from streameval.results.tables import flat
+from streameval.results.tables import Axis, by_metric
 from streameval.states.regression_outputs import OutputSums
 
 Floats = npt.NDArray[np.float64]
@@ -349,20 +347,13 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
             per_output[str(index)] = entries
         return {"per_output": per_output}
 
-    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
-        return {"output": self._output_rows}
+    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+        return {"output": self._each}
 
-    def _per_class(self) -> dict[Label, dict[str, Any]]:
-        names = self._metric_names()
-        return {index: {name: one._number(name) for name in names} for index, one in self.items()}
-
-    def _output_rows(self, bounds: bool) -> list[TableRow]:
-        rows: list[TableRow] = []
-        for index, values in self._per_class().items():
-            rows.append({"output": index})
-            for name, number in values.items():
-                rows[-1] |= flat(name, number, bounds=bounds)
-        return rows
+    def _each(self, level: float) -> Axis:
+        """Read the metrics of each output."""
+        names, every = self._metric_names(), [one.readings(level) for one in self._outputs]
+        return Axis({"output": [*self]}, by_metric([{n: one[n] for n in names} for one in every]))
 
 
 def _bounded(value: float) -> Bounded:

@@ -15,10 +15,27 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Interval, Metric, Reading, Table, average_in
 from streameval.render import notebook
-from streameval.render.sheets import Sheet, reading_grid, sheet_text
+from streameval.render.sheets import (
+    Sheet,
+    columns_grid,
+    latex,
+    markdown,
+    reading_grid,
+    sheet_text,
+)
 from streameval.results.equality import Comparable
 from streameval.results.names import MetricName, parse_metric
-from streameval.results.tables import Columns, Row, flat, in_columns
+from streameval.results.tables import (
+    Axis,
+    Columns,
+    Form,
+    Row,
+    Shape,
+    flat,
+    form_of,
+    in_columns,
+    no_axis,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +43,9 @@ if TYPE_CHECKING:
     from streameval.render.blocks import Description
 
 Number = int | float
+
+_NAMED = ("class", "output")
+"""The items whose metrics have names of their own, as in ``recall[cat]``."""
 
 
 class Result(Cached, Comparable):
@@ -50,6 +70,8 @@ class Result(Cached, Comparable):
     """The available pictures, the default first."""
     ALONE: ClassVar[str] = ""
     """Why a picture shows only one result, if it does."""
+    _SHAPE: ClassVar[Shape] = "long"
+    """The shape of a table without `per`."""
     TERMS: ClassVar[str] = ""
     """Definitions of the words in the meanings of the metrics."""
 
@@ -152,35 +174,58 @@ class Result(Cached, Comparable):
         """Explain what a metric means."""
         return self._row(name).meaning
 
-    def as_dict(self, *, per_class: bool = False, bounds: bool = False) -> dict[str, int | float]:
+    def as_dict(
+        self, *, per_class: bool = False, bounds: bool = False, level: float = 0.0
+    ) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger.
 
         Parameters
         ----------
         per_class : bool
-            Whether to add the numbers of each class, as ``recall[cat]``.
+            Whether to add the numbers of each class or output, as ``recall[cat]``.
         bounds : bool
             Whether to add the ends of certified intervals, as ``roc_auc_low`` and
             ``roc_auc_high``.
+        level : float
+            The level of the sampling intervals to add, in [0, 1), as ``recall_interval_low`` and
+            ``recall_interval_high``; 0 leaves them out.
         """
         named: dict[str, int | float] = {}
-        for name, number in self._numbers().items():
-            named |= flat(name, number, bounds=bounds)
-        for of, numbers in self._per_class().items() if per_class else ():
-            for name, number in numbers.items():
-                named |= flat(name, number, bounds=bounds, of=f"[{of}]")
+        for name, reading in self.readings(level).items():
+            named |= flat(name, reading, bounds=bounds)
+        axes = self._axes() if per_class else {}
+        for read in (axes[per] for per in _NAMED if per in axes):
+            for keys, readings in read(level).items():
+                for name, reading in readings.items():
+                    named |= flat(name, reading, bounds=bounds, of=f"[{next(iter(keys.values()))}]")
         return named
 
-    def table(self, per: str | None = None, *, bounds: bool = False) -> Columns:
+    def table(
+        self,
+        per: str | None = None,
+        *,
+        bounds: bool = False,
+        level: float = 0.0,
+        shape: Shape | None = None,
+    ) -> Columns:
         """Lay the numbers out as columns, for ``pandas.DataFrame`` or ``polars.DataFrame``.
 
         Parameters
         ----------
-        per : {"class", "group", "query"}, optional
-            What each row holds: a class; a group of `GroupedCurves`; a query of a `Ranking` with
-            ``per_query=True``. By default, a metric.
+        per : {"class", "output", "group", "item", "query"}, optional
+            What the rows are about: each class; each output; each group of `GroupedCurves`; each
+            item of a `Catalog`; each query of a `Ranking` with ``per_query=True``. By default, all
+            rows of data.
         bounds : bool
-            Whether to add the ends of certified intervals.
+            Whether to add the ends of certified intervals: `low` and `high`, or ``roc_auc_low`` and
+            ``roc_auc_high``.
+        level : float
+            The level of the sampling intervals to add, in [0, 1): `interval_low` and
+            `interval_high`, or ``roc_auc_interval_low`` and ``roc_auc_interval_high``. 0 leaves
+            them out.
+        shape : {"long", "wide"}, optional
+            A row for each metric, or a column for each metric. By default long without `per`, and
+            wide with it.
 
         Returns
         -------
@@ -188,32 +233,71 @@ class Result(Cached, Comparable):
             The columns. In a table of classes, `class` holds the display names, and `label` the
             labels if they have names.
         """
-        return in_columns(self.rows(per, bounds))
+        form = form_of(per, self._SHAPE, shape, bounds=bounds, level=level)
+        return in_columns(self.laid_out(per, form))
 
-    def to_pandas(self, per: str | None = None, *, bounds: bool = False) -> Any:
+    def to_pandas(
+        self,
+        per: str | None = None,
+        *,
+        bounds: bool = False,
+        level: float = 0.0,
+        shape: Shape | None = None,
+    ) -> Any:
         """Make a ``pandas.DataFrame`` of `table`; pandas is imported here."""
         import pandas as pd  # noqa: PLC0415 (on request)
 
-        return pd.DataFrame(self.table(per, bounds=bounds))
+        return pd.DataFrame(self.table(per, bounds=bounds, level=level, shape=shape))
 
-    def to_polars(self, per: str | None = None, *, bounds: bool = False) -> Any:
+    def to_polars(
+        self,
+        per: str | None = None,
+        *,
+        bounds: bool = False,
+        level: float = 0.0,
+        shape: Shape | None = None,
+    ) -> Any:
         """Make a ``polars.DataFrame`` of `table`; polars is imported here."""
         import polars as pl  # noqa: PLC0415 (on request)
 
-        return pl.DataFrame(self.table(per, bounds=bounds))
+        return pl.DataFrame(self.table(per, bounds=bounds, level=level, shape=shape))
+
+    def to_markdown(
+        self,
+        per: str | None = None,
+        *,
+        bounds: bool = False,
+        level: float = 0.0,
+        shape: Shape | None = None,
+    ) -> str:
+        """Write `table` as a table of Markdown."""
+        columns = self.table(per, bounds=bounds, level=level, shape=shape)
+        return markdown([columns_grid(columns)])
+
+    def to_latex(
+        self,
+        per: str | None = None,
+        *,
+        bounds: bool = False,
+        level: float = 0.0,
+        shape: Shape | None = None,
+    ) -> str:
+        """Write `table` as a ``tabular`` of LaTeX, with the rules of booktabs."""
+        columns = self.table(per, bounds=bounds, level=level, shape=shape)
+        return latex(columns_grid(columns))
 
     def rows(self, per: str | None, bounds: bool) -> list[Row]:
         """List the rows of `table`."""
+        return self.laid_out(per, form_of(per, self._SHAPE, None, bounds=bounds, level=0.0))
+
+    def laid_out(self, per: str | None, form: Form) -> list[Row]:
+        """List the rows of `table` in a form."""
         if per is None:
-            return [
-                {"metric": name, **_value(number, bounds=bounds)}
-                for name, number in self._numbers().items()
-            ]
-        parts = self._parts()
-        if per not in parts:
-            known = " or ".join(map(repr, [*parts, None]))
-            raise InvalidInputError(f"must be {known}, got {per!r}", argument="per")
-        return parts[per](bounds)
+            return form.rows({}, self.readings(form.level))
+        axes = self._axes()
+        if per not in axes:
+            raise no_axis(per, axes)
+        return axes[per](form.level).rows(form)
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """Build the JSON object of the result, with certified intervals if requested or open."""
@@ -335,25 +419,9 @@ class Result(Cached, Comparable):
             f"{row.name} = {number:,}" for row, number in numbers if number or not row.is_rare
         )
 
-    def _parts(self) -> dict[str, Callable[[bool], list[Row]]]:
-        """Map each possible `per` of a table to the function that lists its rows."""
+    def _axes(self) -> Mapping[str, Callable[[float], Axis]]:
+        """Map what the items of the result are called to the function that reads them."""
         return {}
-
-    def _per_class(self) -> Mapping[Label, Mapping[str, Any]]:
-        """List the numbers of each class by its display name."""
-        return {}
-
-    def _class_rows(self, bounds: bool) -> list[Row]:
-        """List the classes, with their labels if they have names."""
-        counted: Any = self  # only results with classes have rows for classes
-        labels = counted.labels if counted.labels != counted.class_names else None
-        rows = []
-        for position, (of, numbers) in enumerate(self._per_class().items()):
-            row = {"class": of} if labels is None else {"class": of, "label": labels[position]}
-            for name, number in numbers.items():
-                row |= flat(name, number, bounds=bounds)
-            rows.append(row)
-        return rows
 
     def _names(self) -> list[str]:
         """List the metrics that this result shows by default."""
@@ -463,12 +531,6 @@ class Result(Cached, Comparable):
         except InvalidInputError:  # weights had fractions
             return None
         return None if math.isnan(low) else (low, high)
-
-
-def _value(number: Any, *, bounds: bool) -> Row:
-    """Map the name to the number as a float, and add the ends of its interval."""
-    low, high = Reading(number).certified
-    return {"value": float(number), **({"low": float(low), "high": float(high)} if bounds else {})}
 
 
 class SumsResult(Result):

@@ -17,7 +17,7 @@ from streameval.results.collection import CollectionResult
 from streameval.results.names import parse_metric
 from streameval.results.result import Result
 from streameval.results.slice_search import GAPS, Search
-from streameval.results.tables import Row
+from streameval.results.tables import Form, Row
 
 _AT_ONCE = 64  # slices that are read at once
 
@@ -122,6 +122,7 @@ class SlicedResult(CollectionResult):
     """
 
     TASK = "sliced"
+    _SHAPE = "wide"
 
     _config: SlicedConfig
     _by_value: Mapping[Value, Any]
@@ -300,7 +301,7 @@ class SlicedResult(CollectionResult):
         """List the sheets of the slices."""
         return super().sheet(level) or ["no slices"]
 
-    def rows(self, per: str | None, bounds: bool) -> list[Row]:
+    def laid_out(self, per: str | None, form: Form) -> list[Row]:
         """List the rows of `table`: one for each slice, or one for each class or group in it."""
         slices = dict(self._complete())
         if self.n_turned_away:
@@ -309,9 +310,7 @@ class SlicedResult(CollectionResult):
             (value, row)
             for value, result in slices.items()
             if isinstance(result, Result)
-            for row in (
-                [result.as_dict(bounds=bounds)] if per is None else result.rows(per, bounds)
-            )
+            for row in result.laid_out(per, form)
         ]
         columns = _apart(self._config.column, {name for _, row in rows for name in row})
         return [{**_keys(columns, value), **row} for value, row in rows]

@@ -23,7 +23,7 @@ from streameval.results.lines import DECIMALS, line_sheet, read_or_nan, time_tex
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.sliced import SlicedResult, flattened
-from streameval.results.tables import Row
+from streameval.results.tables import Form, Row
 
 if TYPE_CHECKING:
     pass
@@ -136,6 +136,7 @@ class WindowedResult(CollectionResult):
     """
 
     TASK = "windowed"
+    _SHAPE = "wide"
     MADE_BY = "Windowed"
 
     _config: WindowedConfig
@@ -234,14 +235,12 @@ class WindowedResult(CollectionResult):
         grids = [_pivot(metric, first, every, kept, level) for metric in metrics]
         return [*grids, results[0].scope_of(metrics), note]
 
-    def rows(self, per: str | None, bounds: bool) -> list[Row]:
+    def laid_out(self, per: str | None, form: Form) -> list[Row]:
         """List the rows of `table`: one for each pane, or one for each class or group in it."""
         rows: list[Row] = []
         for pane in self.every if isinstance(self.whole.result, Result) else ():
             key = {"start": pane.start, "end": pane.end, "n_rows": pane.n_rows}
-            result = pane.result
-            numbers = [result.as_dict(bounds=bounds)] if per is None else result.rows(per, bounds)
-            rows += [{**key, **one} for one in numbers]
+            rows += [{**key, **row} for row in pane.result.laid_out(per, form)]
         return rows
 
     def line(self, metric: MetricName, level: float, value: Any = ...) -> TimeLine:
