@@ -188,7 +188,7 @@ class PRCurveSketch(
         tables, skipped = tuple(self._tables(buffered)), buffered.state.skipped
         if self._config.classes is not None:
             names = self._config.class_names
-            return ClassCurves.of(buffered.n, labels, tables, skipped, names)
+            return ClassCurves.of(buffered.n, labels, tables, skipped, names, self._config.budget)
         return Curve(tables[0], skipped)
 
     def _tables(self, buffered: Buffered) -> Iterator[CellTable]:

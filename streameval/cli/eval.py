@@ -20,7 +20,6 @@ from streameval.cli.slice_gates import check_gates
 from streameval.cli.slice_order import check_order, refuse_order
 from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
-from streameval.cli.states.phrases import listed
 from streameval.cli.tasks import COMPARE_RUNS, plan_of, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.every_column import every_column
@@ -41,7 +40,7 @@ from streameval.io import (
 from streameval.io.errors import RepeatedQueryError, ScatteredQueryError
 from streameval.io.recognition import is_of_run
 from streameval.io.streams import is_read_once
-from streameval.render.text import plural
+from streameval.render.text import listed_few, plural
 from streameval.results.result import owners_of
 from streameval.runs.each_column import RowsByColumn, rows_by_column
 from streameval.runs.files import files_of
@@ -423,7 +422,7 @@ def _why(left_out: Mapping[str, str]) -> str:
     by_reason: dict[str, list[str]] = {}
     for column, why in left_out.items():
         by_reason.setdefault(why, []).append(column)
-    return "; ".join(f"{listed(columns)} ({why})" for why, columns in by_reason.items())
+    return "; ".join(f"{listed_few(columns)} ({why})" for why, columns in by_reason.items())
 
 
 def _computed(

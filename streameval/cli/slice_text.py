@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.states.phrases import listed
+from streameval.render.text import listed_few
 from streameval.results.lines import line_sheet, value_name
 
 if TYPE_CHECKING:
@@ -60,4 +60,4 @@ def slice_name(slices: Slices, value: Any) -> str:
 
 def slice_names(slices: Slices, values: Iterable[Any]) -> str:
     """List some slices in a sentence."""
-    return listed(slice_name(slices, value) for value in values)
+    return listed_few(slice_name(slices, value) for value in values)

@@ -20,6 +20,7 @@ _CONTROLS = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _CONTROL = re.compile(f"[{_CONTROLS}]")
 _CONTROL_IN_LINES = re.compile(rf"(?![\n\t])[{_CONTROLS}]")
 
+_MAX_LISTED = 10
 _SMALLEST, _LARGEST = 1e-5, 1e12
 """Numbers outside of this range are written with an exponent."""
 
@@ -117,6 +118,17 @@ def check_count(value: object, *, name: str) -> None:
     """Refuse an invalid number of lines."""
     if not isinstance(value, int) or value < 0:
         raise InvalidInputError(f"must be an integer of at least 0, got {value!r}", argument=name)
+
+
+def listed_few(names: Iterable[str]) -> str:
+    """List the first names, and say how many more there are.
+
+    >>> listed_few(["a", "b"]), listed_few(map(str, range(12)))
+    ('a, b', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more')
+    """
+    texts = [name if name.isprintable() else repr(name) for name in names]
+    more = len(texts) - _MAX_LISTED
+    return ", ".join(texts[:_MAX_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def printable(text: str) -> str:

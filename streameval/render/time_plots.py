@@ -82,6 +82,16 @@ def over_time(
         The level of the sampling intervals; 0 draws none.
     """
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
+    draw_lines(above, metric, lines, level)
+    edges = np.repeat(np.column_stack([lines[0].starts, lines[0].ends]), 2)
+    bars = np.outer(coverage, [0, 1, 1, 0]).ravel()  # one shape: thousands take seconds to draw
+    below.fill_between(edges, bars, color="lightsteelblue", linewidth=0)
+    below.set(ylim=(0, 1), ylabel="labelled")
+    below.tick_params(axis="x", rotation=30)
+
+
+def draw_lines(above: Axes, metric: str, lines: Sequence[TimeLine], level: float) -> None:
+    """Draw lines over time on some axes; the first has intervals."""
     first, *others = lines
     (drawn,) = above.plot(first.middles, first.values, marker="o", markersize=3, label=first.name)
     _add_intervals(above, first, drawn.get_color(), level)
@@ -92,11 +102,6 @@ def over_time(
     above.set(ylabel=metric)
     if others or len(above.get_legend_handles_labels()[0]) > 1:
         above.legend()
-    edges = np.repeat(np.column_stack([first.starts, first.ends]), 2)
-    bars = np.outer(coverage, [0, 1, 1, 0]).ravel()  # one shape: thousands take seconds to draw
-    below.fill_between(edges, bars, color="lightsteelblue", linewidth=0)
-    below.set(ylim=(0, 1), ylabel="labelled")
-    below.tick_params(axis="x", rotation=30)
 
 
 def _add_intervals(ax: Axes, line: TimeLine, colour: Any, level: float) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.calibration import CalibrationConfig
+from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
@@ -24,9 +25,10 @@ from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import numbers, shorten
+from streameval.results import findings
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.requested_intervals import RequestedIntervals
-from streameval.results.result import labels_beside
+from streameval.results.result import labels_beside, refuse_arguments
 from streameval.results.tables import Axis, named_classes, values_by_name
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
 PerClass = float | npt.NDArray[np.float64]
 
-_MAX_CLASSES = 50
 _CURVE = ("mean_prediction", "mean_label", "weight")
 
 
@@ -83,6 +84,7 @@ class Calibration(RequestedIntervals):
     """
 
     TASK = "calibration"
+    _FINDINGS = staticmethod(findings.of_calibration)
     MADE_BY = "CalibrationAccumulator"
     PICTURES = PICTURES_BY_TASK["calibration"]
 
@@ -192,7 +194,7 @@ class Calibration(RequestedIntervals):
         """
         return metrics.pcopc_of(self._bins)
 
-    def confidence(self, name: str, *, level: float = 0.95) -> Interval:
+    def confidence(self, name: str, *args: Any, level: float = 0.95, **options: Any) -> Interval:
         """Compute the sampling interval of a metric, for its value in the population.
 
         It needs an accumulator made with ``intervals=True``. It is the interval of a normal mean,
@@ -202,6 +204,8 @@ class Calibration(RequestedIntervals):
         ----------
         name : str
             "log_loss" or "brier".
+        *args, **options
+            None: these metrics take no arguments.
         level : float
             The coverage probability, in [0, 1).
 
@@ -224,6 +228,7 @@ class Calibration(RequestedIntervals):
         >>> [round(end, 3) for end in result.confidence("brier")]
         [0.05, 0.262]
         """
+        refuse_arguments(name, args, options)
         z = self._deviations(name, level)
         if z is None:
             return math.nan, math.nan
@@ -235,24 +240,26 @@ class Calibration(RequestedIntervals):
             largest = 2.0 if self.labels else 1.0
         return mean_interval(total, squares, state.n, z, largest=largest)
 
-    def report(self) -> str:
-        """Lay the metrics out as a text table, with a line for each of the first 50 classes."""
-        return self.text(0.95)
-
-    def sheet(self, level: float) -> Sheet:
+    def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the metrics, and those of each class."""
-        parts = [*super().sheet(level)]
+        parts = [*super()._sheet(level, max_classes)]
         if not self.labels:
             return parts
-        shown, hidden = self.class_names[:_MAX_CLASSES], len(self.labels) - _MAX_CLASSES
+        shown, hidden = self.class_names[:max_classes], len(self.labels) - max_classes
         columns = [Column.of_names("class", [shorten(label, None) for label in shown])]
         for row in self.TABLE.by_class:
-            values = numbers(getattr(self, row.name)[:_MAX_CLASSES].tolist())
+            values = numbers(getattr(self, row.name)[:max_classes].tolist())
             columns.append(Column([row.name, *values]))
         more = f"... and {hidden:,} more" if hidden > 0 else ""
         return [*parts, Grid(columns, caption=more)]
 
-    def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: Literal["reliability"] = "reliability",
+        label: str | None = None,
+    ) -> Axes:
         """Draw a reliability diagram; needs matplotlib (``pip install streameval[plot]``).
 
         Mean label over mean prediction of each occupied bin, the diagonal of perfect
@@ -262,6 +269,8 @@ class Calibration(RequestedIntervals):
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
+        kind : {"reliability"}
+            The picture.
         label : str, optional
             The name in a legend if several results share the axes; then only the line is drawn.
 
@@ -269,6 +278,7 @@ class Calibration(RequestedIntervals):
         -------
         matplotlib Axes
         """
+        one_of(kind, self.PICTURES, name="kind")
         axes = plots.reliability(
             self._reliability(),
             ax,

@@ -15,6 +15,7 @@ from streameval.errors import Named
 from streameval.metrics.catalog import coverage, entropy, gini, mean_of
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import ByClass, Description, Row
+from streameval.results import findings
 from streameval.results.result import SumsResult
 from streameval.results.tables import Axis
 from streameval.states.catalog import Exposures
@@ -50,6 +51,7 @@ class Catalog(SumsResult):
     """
 
     TASK = "catalog"
+    _FINDINGS = staticmethod(findings.of_catalog)
     MADE_BY = "CatalogAccumulator"
 
     _state: Exposures
@@ -96,10 +98,6 @@ class Catalog(SumsResult):
         """
         state = self._state
         return {"item": state.items.values.copy(), "exposure": state.exposures.to_numbers()}
-
-    def report(self) -> str:
-        """Lay the numbers out as a text table."""
-        return self.text(0.95)
 
     def described(self, level: float) -> Description:
         """Describe the result for a page: the metrics, and the items recommended most."""

@@ -20,8 +20,9 @@ from streameval.metrics.evidence import Statistic
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
-from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
-from streameval.render.text import check_count, numbers, shorten
+from streameval.render.sheets import Column, Grid, Sheet, reading_grid
+from streameval.render.text import numbers, shorten
+from streameval.results import findings
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MAX_DRAWN = 8
-_MAX_SHOWN = 50
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -68,6 +68,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     """
 
     TASK = "binary"
+    _FINDINGS = staticmethod(findings.of_classes)
     MADE_BY = "PRCurveSketch"
     PICTURES = Curve.PICTURES
     ALONE = "curves of classes show one state"
@@ -78,6 +79,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     _skipped: FixedPoint
     _class_names: tuple[Label, ...]
     _pairs: tuple[CellTable, ...] = ()
+    _budget: int | None = None
 
     @classmethod
     def of(
@@ -87,12 +89,14 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         tables: Iterable[CellTable],
         skipped: FixedPoint,
         names: tuple[Label, ...],
+        budget: int | None = None,
     ) -> ClassCurves:
         """Read the cells of all curves; the curves of pairs of classes are last."""
         labels, every = tuple(labels), tuple(tables)
         tables, pairs = every[: len(labels)], every[len(labels) :]
         curves = (Curve(table, skipped) for table in tables)
-        return cls(n, dict(zip(labels, curves, strict=True)), tables, skipped, names, pairs)
+        by_label = dict(zip(labels, curves, strict=True))
+        return cls(n, by_label, tables, skipped, names, pairs, budget)
 
     def __getitem__(self, label: Label) -> Curve:
         """Look up the curve of a class by its label or its display name."""
@@ -262,22 +266,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def _can_pool(self) -> bool:
         return self._n.to_fraction() * len(self) <= MAX_TOTAL
 
-    def report(self, *, max_classes: int = _MAX_SHOWN) -> str:
-        """Lay the metrics of each class and their averages out as a text table.
-
-        Parameters
-        ----------
-        max_classes : int
-            How many classes have their own line; the report counts the rest.
-        """
-        check_count(max_classes, name="max_classes")
-        return sheet_text(self._sheet(max_classes))
-
-    def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
-        """Return the content of the report: the metrics of each class, and their averages."""
-        return self._sheet(_MAX_SHOWN)
-
-    def _sheet(self, max_classes: int) -> Sheet:
+    def _sheet(self, level: float, max_classes: int) -> Sheet:  # noqa: ARG002 - averages have none
         state = "exact" if self.exact else "cells of several scores"
         averages, rows = self.metrics(), [row for row in self.TABLE.values() if row.averages]
         shown = dict(list(self._by_class_name().items())[:max_classes])
@@ -304,12 +293,19 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             *([reading_grid(pairs | opened, 0.0)] if pairs | opened else []),
         ]
 
-    def explain(self) -> str:
-        """Explain in words what limits the numbers of each class."""
-        named = self._by_class_name().items()
-        return "\n\n".join(f"class {name}\n{curve.explain()}" for name, curve in named)
+    def titled(self) -> Iterator[tuple[str, Any]]:
+        """Yield the curve of each class after its name."""
+        for name, curve in self._by_class_name().items():
+            yield f"class {name}", curve
 
-    def plot(self, ax: Axes | None = None, *, kind: str = "pr", max_classes: int = 10) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: str = "pr",
+        label: str | None = None,
+        max_classes: int = 10,
+    ) -> Axes:
         """Draw the curves of the classes; needs ``pip install streameval[plot]``.
 
         Parameters
@@ -318,6 +314,8 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             Where to draw; a new figure by default.
         kind : str
             As for `Curve.plot`.
+        label : str, optional
+            A name, before those of the classes in the legend.
         max_classes : int
             How many classes are drawn: those with the most positives.
         """
@@ -327,18 +325,15 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             message = "`plot` needs a class that some examples have and some have not."
             raise InvalidInputError(message)
         axes, largest = ax, both[: positive_integer(max_classes, name="max_classes")]
-        for label, curve in largest:
+        for of, curve in largest:
             # matplotlib reads text between dollars as mathematics
-            name = shorten(label, 20).replace("$", r"\$")
+            name = shorten(of, 20).replace("$", r"\$")
+            name = name if label is None else f"{label} {name}"
             axes = curve.plot(axes, kind=kind, label=name)  # type: ignore[arg-type] # one of these
         assert axes is not None  # noqa: S101 - tells the type checker: there is a class
         hidden = len(self) - len(largest)
         axes.set_title(f"{len(largest)} of {len(self)} classes" if hidden else "")
         return axes
-
-    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
-        """Draw one type of curve."""
-        self.plot(ax, kind=kind)
 
     def meaning(self, name: str) -> str:
         """Explain a metric, and which average it is."""

@@ -99,6 +99,13 @@ class CollectionResult(Result, Mapping[str, Any]):
             held = owners
         return stacked(held, per, "member", form)
 
+    def findings(self, *, limits_only: bool = False) -> Iterator[str]:
+        """Yield the sentences of each member, after its names."""
+        for title, result in self.titled():
+            if isinstance(result, Result):
+                said = result.findings(limits_only=limits_only)
+                yield from (f"{title}: {sentence}" for sentence in said)
+
     def titled(self) -> Iterator[tuple[str, Any]]:
         """Yield each result once, after the names of the members that share it."""
         names: dict[int, list[str]] = {}
@@ -109,13 +116,11 @@ class CollectionResult(Result, Mapping[str, Any]):
         for key, shared in names.items():
             yield ", ".join(shared), distinct[key]
 
-    def report(self) -> str:
-        """Lay the reports of the members out one below the other."""
-        return self.text(0.95)
-
-    def sheet(self, level: float) -> Sheet:
+    def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the sheets of the members, each shared one once."""
-        return [Section(title, _sheet(result, level)) for title, result in self.titled()]
+        return [
+            Section(title, _sheet(result, level, max_classes)) for title, result in self.titled()
+        ]
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every metric of all members."""
@@ -181,19 +186,19 @@ class CollectionResult(Result, Mapping[str, Any]):
         return self._of_members(lambda inner: inner._meant(name))
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        inner, own = self._tabled(metric)
+        inner, own = self._owner(metric)
         return inner._find(own)
 
     def size_of(self, metric: MetricName) -> Number:
         """Return the size of the member that has the metric."""
-        inner, own = self._tabled(metric)
+        inner, own = self._owner(metric)
         return inner.size_of(own)
 
     def _statistic(self, metric: MetricName) -> Statistic:
-        inner, own = self._tabled(metric)
+        inner, own = self._owner(metric)
         return inner.statistic(own)
 
-    def _tabled(self, metric: MetricName) -> tuple[Result, MetricName]:
+    def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
         """Find the result that has a metric; it must have a table."""
         inner, own = self._found(metric)
         if not isinstance(inner, Result):  # of a user-defined class
@@ -209,9 +214,11 @@ class CollectionResult(Result, Mapping[str, Any]):
         return leaves[match[1]], attrs.evolve(metric, name=match[2])
 
 
-def _sheet(result: Any, level: float) -> Sheet:
+def _sheet(result: Any, level: float, max_classes: int) -> Sheet:
     """Return the content of a report; the result of a user-defined class may be any object."""
-    return result.sheet(level) if isinstance(result, Result) else [printable(str(result))]
+    if isinstance(result, Result):
+        return result._sheet(level, max_classes)
+    return [printable(str(result))]
 
 
 def _html(result: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.names import nearest
+from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import confusion_table as functions
@@ -21,8 +22,9 @@ from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Matrix, Row
-from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
-from streameval.render.text import check_count, shorten
+from streameval.render.sheets import Column, Grid, Sheet, reading_grid
+from streameval.render.text import shorten
+from streameval.results import findings
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from streameval.metrics.confusion import Average
 
 Counts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
-
-_MAX_SHOWN = 50
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -101,6 +101,7 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
     """
 
     TABLE = functions.TABLE
+    _FINDINGS = staticmethod(findings.of_confusion)
     TASK = "classification"
     MADE_BY = "ConfusionAccumulator"
     PICTURES = PICTURES_BY_TASK["classification"]
@@ -387,27 +388,24 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
             raise InvalidInputError("takes no arguments", argument=name)
         return row.value(self._counts, *args, **options)
 
-    def report(self, *, level: float = 0.95, max_classes: int = _MAX_SHOWN) -> str:
-        """Lay the metrics out as a text table of at most 80 columns.
-
-        Parameters
-        ----------
-        level : float
-            The probability of the intervals, in [0, 1); 0 leaves them out.
-        max_classes : int
-            How many classes have their own line; the report counts the rest.
-        """
-        normal_quantile(level)  # refuses an invalid level even if no interval is shown
-        check_count(max_classes, name="max_classes")
-        return sheet_text(self._sheet(level, max_classes))
-
-    def plot(self, ax: Axes | None = None, *, normalize: bool = True) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: Literal["matrix"] = "matrix",
+        label: str | None = None,
+        normalize: bool = True,
+    ) -> Axes:
         """Draw the matrix; needs matplotlib (``pip install streameval[plot]``).
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
+        kind : {"matrix"}
+            The picture.
+        label : str, optional
+            A name, for the title.
         normalize : bool
             Whether to color by the share of the true class; the written numbers are always counts.
 
@@ -415,20 +413,13 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
         -------
         matplotlib Axes
         """
+        one_of(kind, self.PICTURES, name="kind")
         if self.matrix.ndim == 3:
             raise InvalidInputError(
                 "draws one matrix; multilabel counts have one a label", argument="plot"
             )
-        title = f"accuracy {self.accuracy:.4f}"
+        title = f"{'' if label is None else f'{label}, '}accuracy {self.accuracy:.4f}"
         return plots.matrix(Matrix(self.class_names, self.matrix), ax, title, normalize=normalize)
-
-    def sheet(self, level: float) -> Sheet:
-        """Return the content of the report: the metrics of each class, and those of all."""
-        return self._sheet(level, _MAX_SHOWN)
-
-    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
-        """Draw the matrix."""
-        self.plot(ax)
 
     def measured(self) -> tuple[str, ...]:
         """List the metrics of the best k scores, and means over examples."""

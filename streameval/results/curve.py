@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -608,7 +607,9 @@ class Curve(CalledMetrics):
         """
         return curves.precision_recall_curve(self._table.estimate)
 
-    def confidence(self, name: str, *args: Any, level: float = 0.95) -> tuple[float, float]:
+    def confidence(
+        self, name: str, *args: Any, level: float = 0.95, **options: Any
+    ) -> tuple[float, float]:
         """Compute the sampling interval of a metric, for its value in the population.
 
         It accounts for the size of the sample, whereas `Bounded` accounts for the width of the
@@ -619,7 +620,7 @@ class Curve(CalledMetrics):
         name : str
             ``"roc_auc"`` (Wilson's, with DeLong's variance and more with few examples of a class),
             ``"average_precision"``, ``"precision_at"`` or ``"recall_at"`` (Wilson's).
-        *args
+        *args, **options
             The arguments of the metric, as in ``confidence("recall_at", 0.5)``.
         level : float
             The coverage probability, in [0, 1).
@@ -649,35 +650,18 @@ class Curve(CalledMetrics):
                 "sampling interval",
                 argument="sample_weight",
             )
-        if len(args) != len(row.arguments):
+        if len(args) + len(options) != len(row.arguments):
             raise InvalidInputError(
-                f"takes {len(row.arguments)} arguments beside its name, got {len(args)}",
+                f"takes {len(row.arguments)} arguments beside its name, got "
+                f"{len(args) + len(options)}",
                 argument=name,
             )
-        return row.sampling(self._table, z, *args)
+        return row.sampling(self._table, z, *args, **options)
 
     def metrics(self) -> dict[str, Bounded]:
         """Compute every metric that needs no argument, by name."""
         rows = (row for row in self.TABLE.listed(self) if not row.is_count)
         return {row.name: row.value(self) for row in rows}
-
-    def report(self, *, level: float = 0.95) -> str:
-        """Lay the metrics out as a text table of at most 80 columns.
-
-        Parameters
-        ----------
-        level : float
-            The probability of the sampling interval, in [0, 1); 0 leaves it out.
-        """
-        normal_quantile(level)  # refuses an invalid level even if no interval is shown
-        return self.text(level)
-
-    def explain(self) -> str:
-        """Explain in words what limits these numbers, and what would improve them."""
-        return "\n".join(
-            textwrap.fill(line, 80, initial_indent="* ", subsequent_indent="  ")
-            for line in self.findings()
-        )
 
     def findings(self, *, limits_only: bool = False) -> Iterator[str]:
         """Yield sentences on what limits these numbers: classes, ties, saturation, the budget.
@@ -736,10 +720,6 @@ class Curve(CalledMetrics):
             raise InvalidInputError("needs examples of both classes", argument="plot")
         line, look = _PLOTTED[kind](self)
         return plots.lines(line, ax, label=label, **look)
-
-    def draw(self, ax: Axes, kind: Any, label: str | None) -> None:
-        """Draw one of `PICTURES`."""
-        self.plot(ax, kind=kind, label=label)
 
     def described(self, level: float) -> Description:
         """Describe the result for a page: curves, metrics, distributions, and their limits."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.grouped import GroupedConfig
+from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc
@@ -18,6 +19,7 @@ from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Row, Spread
 from streameval.render.text import plural
+from streameval.results import findings
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import SumsResult
 from streameval.results.tables import Axis
@@ -61,6 +63,7 @@ class GroupedCurves(SumsResult):
     """
 
     TASK = "grouped"
+    _FINDINGS = staticmethod(findings.of_groups)
     MADE_BY = "GroupedAUC"
     PICTURES = PICTURES_BY_TASK["grouped"]
 
@@ -119,11 +122,13 @@ class GroupedCurves(SumsResult):
             "roc_auc_high": areas.high.copy(),
         }
 
-    def report(self) -> str:
-        """Lay the numbers out as a text table."""
-        return self.text(0.95)
-
-    def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: Literal["groups"] = "groups",
+        label: str | None = None,
+    ) -> Axes:
         """Draw how the AUCs of the groups are spread; needs ``pip install streameval[plot]``.
 
         The plot shows the share of the weight in each bin of the AUC, without groups of one class,
@@ -133,6 +138,8 @@ class GroupedCurves(SumsResult):
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
+        kind : {"groups"}
+            The picture.
         label : str, optional
             The name in a legend if several results share the axes.
 
@@ -140,6 +147,7 @@ class GroupedCurves(SumsResult):
         -------
         matplotlib Axes
         """
+        one_of(kind, self.PICTURES, name="kind")
         held = self._areas.is_defined
         if not held.any():
             raise InvalidInputError("needs a group with examples of both classes", argument="plot")

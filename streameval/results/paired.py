@@ -24,8 +24,9 @@ from streameval.metrics.paired_decisions import Decisions, share_difference
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
+from streameval.results import findings
 from streameval.results.on_demand import OnDemand
-from streameval.results.result import Number, Result
+from streameval.results.result import Number, Result, refuse_arguments
 from streameval.states.paired import PairedCounts
 from streameval.states.paired_sums import LARGEST_LOSS, PairedSums
 
@@ -124,6 +125,7 @@ class PairedResult(Result):
     """
 
     TASK = "paired"
+    _FINDINGS = staticmethod(findings.of_paired)
     IS_TASK = False
     MADE_BY = "Paired"
 
@@ -212,7 +214,7 @@ class PairedResult(Result):
             )
         return super().value(name, *args, **options)
 
-    def confidence(self, name: str, *, level: float = 0.95) -> Interval:
+    def confidence(self, name: str, *args: Any, level: float = 0.95, **options: Any) -> Interval:
         """Compute the sampling interval of a metric of a model, or of a difference.
 
         Accuracies have Wilson's interval, and their difference has Tango's, which contains 0
@@ -224,6 +226,8 @@ class PairedResult(Result):
         ----------
         name : str
             Such as "accuracy_a", "difference" or "roc_auc_difference".
+        *args, **options
+            None: these metrics take no arguments.
         level : float
             The coverage probability, in [0, 1).
 
@@ -237,6 +241,7 @@ class PairedResult(Result):
         InvalidInputError
             For another name, a level outside [0, 1), or weights with fractions.
         """
+        refuse_arguments(name, args, options)
         z = normal_quantile(level)
         row, listed = self.TABLE.get(name), self.TABLE.listed(self)
         if row not in listed or row.sampling is None:
@@ -244,10 +249,6 @@ class PairedResult(Result):
             raise InvalidInputError(f"must be one of {known}, got {name!r}", argument="name")
         refuse_fractions(self._state.outcomes.is_whole)
         return row.sampling(self, z)
-
-    def report(self) -> str:
-        """Return the numbers as a text table."""
-        return self.text(0.95)
 
     def described(self, level: float) -> Description:
         """Describe the accuracies and the tests, for a page."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import attrs
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from streameval.configs.cached import Cached
 from streameval.configs.measures import MEASURES, MeasureRow, measure
-from streameval.configs.options import finite_number
+from streameval.configs.options import finite_number, one_of
 from streameval.configs.query_quantiles import QueryQuantile, measured
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
@@ -31,6 +31,7 @@ from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import Description, Dots, Row
 from streameval.render.text import plural
+from streameval.results import findings
 from streameval.results.names import MetricName
 from streameval.results.on_demand import OnDemand
 from streameval.results.pictures import PICTURES_BY_TASK
@@ -201,6 +202,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     """
 
     TASK = "ranking"
+    _FINDINGS = staticmethod(findings.of_ranking)
     MADE_BY = "RankingAccumulator"
     SIZE = "n_queries"
     PICTURES = PICTURES_BY_TASK["ranking"]
@@ -328,7 +330,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             errors[name] = error if not tally.is_undefined else math.nan
         return errors
 
-    def confidence(self, name: str, level: float = 0.95) -> Interval:
+    def confidence(self, name: str, level: float = 0.95) -> Interval:  # type: ignore[override] # its level may come second
         """Compute the sampling interval of a mean over queries.
 
         It says how far the mean of these queries may be from the mean of their population, whereas
@@ -544,18 +546,13 @@ class Ranking(Result, Mapping[str, Bounded]):
         keys = {name: columns.pop(name) for name in _KEYS if name in columns}
         return Axis(keys, {name: list(map(Reading, column)) for name, column in columns.items()})
 
-    def report(self, *, level: float = 0.95) -> str:
-        """Lay the numbers out as a text table.
-
-        Parameters
-        ----------
-        level : float
-            The level of the sampling intervals, in [0, 1); 0 leaves them out.
-        """
-        return self.text(level)
-
     def plot(
-        self, ax: Axes | None = None, *, level: float = 0.95, label: str | None = None
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: Literal["measures"] = "measures",
+        level: float = 0.95,
+        label: str | None = None,
     ) -> Axes:
         """Draw the mean of each measure; needs ``pip install streameval[plot]``.
 
@@ -565,11 +562,14 @@ class Ranking(Result, Mapping[str, Bounded]):
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
+        kind : {"measures"}
+            The picture.
         level : float
             The level of the sampling intervals, in [0, 1).
         label : str, optional
             The name in a legend, if several results share the axes.
         """
+        one_of(kind, self.PICTURES, name="kind")
         if all(map(math.isnan, self.values())):
             raise InvalidInputError("needs a query that was counted", argument="plot")
         return plots.dots(

@@ -26,10 +26,11 @@ from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
+from streameval.results import findings
 from streameval.results.calls import CalledMetrics
 from streameval.results.names import MetricName
 from streameval.results.requested_intervals import RequestedIntervals
-from streameval.results.result import not_measured
+from streameval.results.result import not_measured, refuse_arguments
 from streameval.states.regression import ErrorSums, MeasuredSums
 
 
@@ -87,6 +88,7 @@ class Regression(RequestedIntervals, CalledMetrics):
     """
 
     TASK = "regression"
+    _FINDINGS = staticmethod(findings.of_regression)
     MADE_BY = "RegressionAccumulator"
 
     _state: ErrorSums
@@ -176,7 +178,7 @@ class Regression(RequestedIntervals, CalledMetrics):
         state = self._state
         return metrics.pinball_loss(state.absolute_error, state.error, state.n, level)
 
-    def confidence(self, name: str, *, level: float = 0.95) -> Interval:
+    def confidence(self, name: str, *args: Any, level: float = 0.95, **options: Any) -> Interval:
         """Compute the sampling interval of a metric, for its value in the population.
 
         It needs an accumulator made with ``intervals=True``. It follows from the delta method, on
@@ -188,6 +190,8 @@ class Regression(RequestedIntervals, CalledMetrics):
         ----------
         name : str
             "rmse", "mse", "mae", "r2" or "bias".
+        *args, **options
+            None: these metrics take no arguments.
         level : float
             The coverage probability, in [0, 1).
 
@@ -212,6 +216,7 @@ class Regression(RequestedIntervals, CalledMetrics):
         >>> [round(end, 3) for end in acc.compute().confidence("rmse")]
         [0.49, 0.533]
         """
+        refuse_arguments(name, args, options)
         z = self._deviations(name, level)
         if z is None:
             return math.nan, math.nan
@@ -236,10 +241,6 @@ class Regression(RequestedIntervals, CalledMetrics):
             by_truth=by_truth,
             by_squared_truth=by_squared_truth,
         )
-
-    def report(self) -> str:
-        """Lay the metrics out as a text table."""
-        return self.text(0.95)
 
     def described(self, level: float) -> Description:
         """Describe the result for a page: the errors."""

@@ -17,21 +17,20 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.regression import spread
-from streameval.metrics.table import Interval, Metric, Reading
+from streameval.metrics.table import Metric, Reading
 from streameval.render import notebook
 from streameval.render.blocks import ByClass, Description, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import intervals, numbers, plural
+from streameval.results import findings
 from streameval.results.metric_values import MetricValue, Multioutput, OutputAverages
-from streameval.results.names import MetricName
+from streameval.results.names import MetricName, parse_metric
 from streameval.results.regression import Regression
 from streameval.results.result import SumsResult
 from streameval.results.tables import Axis, by_metric
 from streameval.states.regression_outputs import OutputSums
 
 Floats = npt.NDArray[np.float64]
-
-_MAX_SHOWN = 50
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -48,6 +47,7 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
     """
 
     TASK = "regression"
+    _FINDINGS = staticmethod(findings.of_outputs)
     MADE_BY = "RegressionAccumulator"
     TABLE = Regression.TABLE
 
@@ -145,19 +145,35 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
         found: float | Floats = self.value("pinball_loss", alpha, multioutput=multioutput)
         return found
 
-    def confidence(self, name: str, *, level: float = 0.95) -> Interval:  # noqa: ARG002
-        """Refuse: no sampling interval is known for averages over outputs.
+    def confidence(
+        self, name: str, *args: Any, level: float = 0.95, **options: Any
+    ) -> tuple[Any, Any]:
+        """Compute the sampling interval of a metric of one output, such as "rmse[0]".
+
+        Parameters
+        ----------
+        name : str
+            The metric and its output.
+        *args, **options
+            None: these metrics take no arguments.
+        level : float
+            The coverage probability, in [0, 1).
 
         Raises
         ------
         InvalidInputError
-            Always; the interval of an output is in ``result[i].confidence``.
+            For an average over outputs, of which no sampling interval is known, and where the
+            output has none.
         """
-        raise InvalidInputError(
-            "is an average over outputs, of which no sampling interval is known",
-            argument=name,
-            remedy="Ask one output for its own, as in result[0].confidence.",
-        )
+        metric = parse_metric(name)
+        if metric.of is None or metric.of in AVERAGES:
+            raise InvalidInputError(
+                "is an average over outputs, of which no sampling interval is known",
+                argument=name,
+                remedy="Ask one output for its own, as in result[0].confidence.",
+            )
+        one = self._output(metric.of)
+        return one.confidence(metric.name, *args, level=level, **options)
 
     def value(
         self, name: str, *args: Any, multioutput: Multioutput = "uniform_average", **options: Any
@@ -200,20 +216,16 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
         """List the names that `read` accepts; an output or an average may follow in brackets."""
         return self._outputs[0].readable()
 
-    def report(self) -> str:
-        """Lay the metrics of each output and their averages out as a text table."""
-        return self.text(0.95)
-
-    def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
+    def _sheet(self, level: float, max_classes: int) -> Sheet:  # noqa: ARG002 - averages have none
         """Return the content of the report: the metrics of each output, and their averages."""
-        hidden = len(self) - _MAX_SHOWN
-        names = [*map(str, self)][:_MAX_SHOWN]
+        hidden = len(self) - max_classes
+        names = [*map(str, self)][:max_classes]
         more = [f"... and {hidden:,} more"] * (hidden > 0)
         columns = []
         for name in self._metric_names():
             values = self._raw(name)
             means = (self._mean(values, how) for how in AVERAGES)
-            readings = [Reading(value) for value in (*values[:_MAX_SHOWN], *means)]
+            readings = [Reading(value) for value in (*values[:max_classes], *means)]
             cells = numbers([one.value for one in readings])
             ends = intervals([one.certified if one.is_open else None for one in readings])
             for column in (cells, ends):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.configs.cached import Cached
@@ -13,6 +14,7 @@ from streameval.errors import InvalidInputError, Named, UnknownMetricError
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.evidence import Statistic
+from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Interval, Metric, Reading, Table, average_in
 from streameval.render import notebook
 from streameval.render.sheets import (
@@ -23,6 +25,7 @@ from streameval.render.sheets import (
     reading_grid,
     sheet_text,
 )
+from streameval.render.text import WIDTH, check_count
 from streameval.results.equality import Comparable
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.tables import (
@@ -44,8 +47,15 @@ if TYPE_CHECKING:
 
 Number = int | float
 
+MAX_SHOWN = 50
+"""How many classes have their own line in a report, at most."""
+
 _NAMED = ("class", "output")
 """The items whose metrics have names of their own, as in ``recall[cat]``."""
+
+
+def _no_findings(result: Any) -> Iterator[str]:  # noqa: ARG001 - of any result
+    yield from ()
 
 
 class Result(Cached, Comparable):
@@ -72,6 +82,8 @@ class Result(Cached, Comparable):
     """Why a picture shows only one result, if it does."""
     _SHAPE: ClassVar[Shape] = "long"
     """The shape of a table without `per`."""
+    _FINDINGS: ClassVar[Any] = staticmethod(_no_findings)
+    """Yields the sentences on what limits the numbers of a result."""
     TERMS: ClassVar[str] = ""
     """Definitions of the words in the meanings of the metrics."""
 
@@ -125,6 +137,40 @@ class Result(Cached, Comparable):
         size: Number = getattr(self, self.SIZE)
         return size
 
+    def confidence(
+        self, name: str, *args: Any, level: float = 0.95, **options: Any
+    ) -> tuple[Any, Any]:
+        """Compute the sampling interval of a metric, for its value in the population.
+
+        Parameters
+        ----------
+        name : str
+            A metric, named as for `read`.
+        *args, **options
+            Its arguments, if it takes some.
+        level : float
+            The coverage probability, in [0, 1); 0 gives the value itself, twice.
+
+        Returns
+        -------
+        (low, high)
+            nan where the metric is undefined.
+
+        Raises
+        ------
+        InvalidInputError
+            For an unknown metric, one without a sampling interval, or a level outside [0, 1).
+        """
+        normal_quantile(level)
+        owner, own = self._owner(parse_metric(name))
+        if owner is not self:
+            return owner.confidence(str(own), *args, level=level, **options)
+        reading = self.read(name, level=level)
+        if level and reading.sampling is None and not math.isnan(reading.value):
+            why = f": {reading.why_none}" if reading.why_none else ""
+            raise InvalidInputError(f"has no sampling interval{why}", argument=name)
+        return reading.sampling or (reading.value, reading.value)
+
     def confidence_sequence(self, metric: str, *, level: float = 0.95) -> Interval:
         """Compute the interval that covers a metric of the source at all times at once.
 
@@ -158,6 +204,10 @@ class Result(Cached, Comparable):
         [0.84, 0.993]
         """
         return self.statistic(metric).interval(level)
+
+    def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
+        """Find the result that has a metric, and its name there."""
+        return self, metric
 
     def check(self, metric: MetricName) -> None:
         """Raise UnknownMetricError for an unknown metric; new classes may still appear."""
@@ -331,7 +381,7 @@ class Result(Cached, Comparable):
         """Name the default class or average of a metric."""
         return ""
 
-    def sheet(self, level: float) -> Sheet:
+    def _sheet(self, level: float, max_classes: int) -> Sheet:  # noqa: ARG002 - for those with some
         """Return the content of the report: the size, and the metrics with their intervals."""
         readings = self.readings(level).items()
         shown = {
@@ -341,14 +391,79 @@ class Result(Cached, Comparable):
         }
         return [self._sizes, reading_grid(shown, level, caption=self._remark)]
 
+    def findings(self, *, limits_only: bool = False) -> Iterator[str]:
+        """Yield sentences on what limits these numbers: few examples, absent classes, bounds.
+
+        Parameters
+        ----------
+        limits_only : bool
+            Whether to leave out the sentence that every number is exact.
+        """
+        said: Iterator[str] = self._FINDINGS(self)
+        return (one for one in said if not (limits_only and one.startswith("Every number is")))
+
+    def titled(self) -> Iterator[tuple[str, Any]]:
+        """Yield the results of the parts after their names, or the result itself."""
+        yield "", self
+
+    def explain(self) -> str:
+        """Explain in words what limits these numbers, and what would improve them."""
+        parts = []
+        for title, one in self.titled():
+            if one is self:
+                parts += ["\n".join(map(_bullet, self.findings()))]
+            elif isinstance(one, Result):
+                parts.append(f"{title}\n{one.explain()}")
+        return "\n\n".join(parts)
+
+    def report(self, *, level: float = 0.95, max_classes: int = MAX_SHOWN) -> str:
+        """Lay the result out as a text table of at most 80 columns.
+
+        Parameters
+        ----------
+        level : float
+            The probability of the intervals, in [0, 1); 0 leaves them out.
+        max_classes : int
+            How many classes, or outputs, have their own line; the report counts the rest.
+        """
+        normal_quantile(level)  # refuses an invalid level even if no interval is shown
+        check_count(max_classes, name="max_classes")
+        return sheet_text(self._sheet(level, max_classes))
+
+    def sheet(self, level: float) -> Sheet:
+        """Return the content of the report."""
+        return self._sheet(level, MAX_SHOWN)
+
     def text(self, level: float) -> str:
         """Lay the result out as text, with intervals at a level if it has any."""
         return sheet_text(self.sheet(level))
 
-    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - often one only
+    def plot(self, ax: Axes | None = None, *, kind: Any = None, label: str | None = None) -> Axes:  # noqa: ARG002
+        """Draw the result; needs matplotlib (``pip install streameval[plot]``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        kind : str, optional
+            Which picture, if there are several.
+        label : str, optional
+            The name in a legend, if several results share the axes.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        InvalidInputError
+            If there is nothing to draw.
+        """
+        raise InvalidInputError(f"has nothing to draw in a {type(self).__name__}", argument="plot")
+
+    def draw(self, ax: Axes, kind: str, label: str | None) -> None:
         """Draw one of `PICTURES`; with a label, as one of several."""
-        picture: Any = self  # results without pictures do not have this method
-        picture.plot(ax, label=label)
+        self.plot(ax, kind=kind, label=label)
 
     def __str__(self) -> str:
         """Show the report."""
@@ -533,6 +648,10 @@ class Result(Cached, Comparable):
         return None if math.isnan(low) else (low, high)
 
 
+def _bullet(sentence: str) -> str:
+    return textwrap.fill(sentence, WIDTH, initial_indent="* ", subsequent_indent="  ")
+
+
 class SumsResult(Result):
     """The base of results that read a state of sums directly."""
 
@@ -565,6 +684,12 @@ def refuse_brackets(metric: MetricName) -> None:
     """Raise UnknownMetricError for brackets after a metric without averages and classes."""
     if metric.of is not None:
         raise UnknownMetricError(f"'{metric}': {metric.name} has no averages and no classes.")
+
+
+def refuse_arguments(name: str, args: Sequence[Any], options: Mapping[str, Any]) -> None:
+    """Raise InvalidInputError for arguments of a metric that takes none."""
+    if args or options:
+        raise InvalidInputError("takes no arguments", argument=name)
 
 
 def unknown_class(of: str, classes: Iterable[str], averages: Iterable[str]) -> UnknownMetricError:

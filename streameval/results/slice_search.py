@@ -14,7 +14,6 @@ from streameval.inputs.values import Value
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Interval, Metric, Reading
-from streameval.results.collection import CollectionResult
 from streameval.results.names import MetricName
 from streameval.results.result import Result
 
@@ -149,8 +148,7 @@ class Search:
 
 def better_of(result: Any, metric: MetricName) -> str:
     """Return the better direction of a metric of a result."""
-    if isinstance(result, CollectionResult):
-        result, metric = result._tabled(metric)
+    result, metric = result._owner(metric)
     row: Metric | None = result.TABLE.get(metric.call[0] if metric.call else metric.name)
     return (result._row(metric.name) if row is None else row).better
 

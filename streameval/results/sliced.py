@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import attrs
 
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.options import one_of, positive_integer
 from streameval.configs.sliced import SlicedConfig, read_value
+from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
+from streameval.render import plots
 from streameval.render.sheets import Sheet
 from streameval.results.collection import CollectionResult
+from streameval.results.lines import read_or_nan, value_name
 from streameval.results.names import parse_metric
 from streameval.results.result import Result
 from streameval.results.slice_search import GAPS, Search
 from streameval.results.tables import Form, Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _AT_ONCE = 64  # slices that are read at once
 
@@ -260,15 +266,53 @@ class SlicedResult(CollectionResult):
         order = [*(value for value, _ in search.worst()), *search.undefined]
         return attrs.evolve(self, by_value={value: self._by_value[value] for value in order})
 
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: str | None = None,
+        label: str | None = None,
+        level: float = 0.95,
+    ) -> Axes:
+        """Draw a metric of each slice; needs ``pip install streameval[plot]``.
+
+        Points have whiskers for the sampling intervals, and broad bars for the certified ones.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        kind : str, optional
+            The metric, named as for `worst`; by default the first of the headline.
+        label : str, optional
+            The name in a legend, if several results share the axes.
+        level : float
+            The level of the sampling intervals, in [0, 1).
+        """
+        others = self.rest or next(iter(self._complete().values()), None)
+        if not isinstance(others, Result):
+            raise InvalidInputError("needs a slice with a table of metrics", argument="plot")
+        metric = others.headline()[0] if kind is None else kind
+        results = self._complete() | ({} if self.rest is None else {OTHER: self.rest})
+        shown = {value_name(value): one for value, one in results.items()}
+        return plots.dots(
+            {name: read_or_nan(one, metric, level) for name, one in shown.items()},
+            ax,
+            across=metric,
+            title=f"{metric} by {', '.join(self.columns)}",
+            label=label,
+            is_share=lambda _: False,
+        )
+
     def _search(self, metric: str, min_n: float) -> Search:
         by_value = self._complete()
         has_others = self._has_other or not by_value
         others = self.other if has_others else next(iter(by_value.values()))
         return Search.of(by_value, parse_metric(metric), min_n, others)
 
-    def _complete(self) -> Mapping[Value, Any]:
+    def _complete(self) -> dict[Value, Any]:
         held = self._by_value
-        return held.complete() if isinstance(held, SliceResults) else held
+        return dict(held.complete() if isinstance(held, SliceResults) else held)
 
     def leaves(self) -> dict[str, Any]:
         """Map full names to the results of the slices, and of the members of each."""
@@ -297,9 +341,9 @@ class SlicedResult(CollectionResult):
         """Return the number of values that have a slice."""
         return len(self._by_value)
 
-    def sheet(self, level: float) -> Sheet:
+    def _sheet(self, level: float, max_classes: int) -> Sheet:
         """List the sheets of the slices."""
-        return super().sheet(level) or ["no slices"]
+        return super()._sheet(level, max_classes) or ["no slices"]
 
     def laid_out(self, per: str | None, form: Form) -> list[Row]:
         """List the rows of `table`: one for each slice, or one for each class or group in it."""

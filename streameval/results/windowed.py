@@ -13,10 +13,12 @@ import numpy as np
 
 from streameval.configs.cached import Cached
 from streameval.configs.windowed import WindowedConfig
+from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
+from streameval.render import plots
 from streameval.render.sheets import Column, Grid, Section, Sheet
 from streameval.render.text import numbers, plural
-from streameval.render.time_plots import TimeLine, over_time
+from streameval.render.time_plots import TimeLine, draw_lines, over_time
 from streameval.results.collection import CollectionResult
 from streameval.results.equality import Comparable
 from streameval.results.lines import DECIMALS, line_sheet, read_or_nan, time_texts, value_name
@@ -27,6 +29,9 @@ from streameval.results.tables import Form, Row
 
 if TYPE_CHECKING:
     pass
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BEFORE = "before"
 """The name of the rows that are older than all panes."""
@@ -183,10 +188,10 @@ class WindowedResult(CollectionResult):
         """Return the number of panes."""
         return len(self.panes)
 
-    def sheet(self, level: float) -> Sheet:
+    def _sheet(self, level: float, max_classes: int) -> Sheet:
         """List a line for each pane, the newest ones, with the headline metrics."""
         if not isinstance(self.whole.result, Result):  # of a user-defined class
-            return super().sheet(level)
+            return super()._sheet(level, max_classes)
         return self.lines([parse_metric(name) for name in self.headline()], level)
 
     def headline(self) -> tuple[str, ...]:
@@ -250,10 +255,45 @@ class WindowedResult(CollectionResult):
         name = "(all)" if value is ... else value_name(value)
         return TimeLine(name, np.array(starts), np.array(ends), readings)
 
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: str | None = None,
+        label: str | None = None,
+        level: float = 0.95,
+    ) -> Axes:
+        """Draw a metric over time, also of slices; needs ``pip install streameval[plot]``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        kind : str, optional
+            The metric, named as for `Result.read`; by default the first of the headline.
+        label : str, optional
+            The name of the line of all rows in a legend.
+        level : float
+            The level of the sampling intervals, in [0, 1).
+        """
+        names = self.headline() if kind is None else (kind,)
+        if not self.panes or not names:
+            raise InvalidInputError("needs a pane with rows", argument="plot")
+        lines = self._every_line(parse_metric(names[0]), level)
+        if label is not None:
+            lines[0] = attrs.evolve(lines[0], name=label)
+        axes = plots.new_axes() if ax is None else ax
+        draw_lines(axes, names[0], lines, level)
+        return axes
+
+    def _every_line(self, metric: MetricName, level: float) -> list[TimeLine]:
+        self.whole.result.check(metric)
+        values = (..., *(self.whole.slices or ()))
+        return [self.line(metric, level, value) for value in values]
+
     def draw_over_time(self, figure: Any, metric: MetricName, level: float) -> None:
         """Draw a metric of all rows and of slices, and below them the share of labelled rows."""
-        lines = [self.line(metric, level)]
-        lines += [self.line(metric, level, value) for value in self.whole.slices or ()]
+        lines = self._every_line(metric, level)
         coverage = np.array([pane.n_labelled / pane.n_rows for pane in self.panes])
         over_time(figure, str(metric), lines, coverage, level)
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.cli.states.limits import limits
-from streameval.cli.states.phrases import brief, listed
+from streameval.cli.states.explain import limits
+from streameval.cli.states.phrases import brief
 from streameval.configs.measures import DEFAULT_MEASURES
-from streameval.render.text import number
+from streameval.render.text import listed_few, number
+from streameval.results.result import Result
 
 MEASURES = [*DEFAULT_MEASURES, "dcg@3", "rprec", "lrap", "rbp", "err@5", "bpref", "judged@5"]
 MEASURES += ["set_p", "set_r", "set_f", "gm_map", "map(rel=2)"]
@@ -91,7 +92,7 @@ def explained(folder, call):
 
 def said(accumulator):
     """What limits the numbers."""
-    return list(limits(accumulator.compute(), accumulator.options))
+    return list(limits(accumulator.compute()))
 
 
 def sections(text):
@@ -479,7 +480,8 @@ def test_limits_of_rankings_name_open_missing_and_cut_queries():
 
 
 def test_limits_of_anything_else_are_none():
-    assert list(limits(object(), {})) == []
+    assert list(limits(se.Sliced(se.ConfusionAccumulator(), "c").compute())) == []
+    assert list(Result().findings()) == []
 
 
 @pytest.mark.slow
@@ -505,7 +507,7 @@ def test_brief_values_stay_short(value, text):
 
 
 def test_listed_names_that_mean_something_to_a_terminal_are_quoted():
-    assert listed(["a", "\x1b[31m"]) == r"a, '\x1b[31m'"
+    assert listed_few(["a", "\x1b[31m"]) == r"a, '\x1b[31m'"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from streameval.cli.state_files import computed
 from streameval.cli.states.changes import change_sheet
 from streameval.cli.states.conditions import Condition, decide
 from streameval.cli.states.configurations import every_option
-from streameval.cli.states.phrases import brief, listed
+from streameval.cli.states.phrases import brief
 from streameval.cli.states.samples import SamplePair
 from streameval.cli.states.selection import chosen_windows
 from streameval.cli.states.show import size_text
@@ -24,6 +24,7 @@ from streameval.cli.terminal import Note
 from streameval.errors import IncompatibleStateError, UnknownMetricError
 from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
+from streameval.render.text import listed_few
 from streameval.results.collection import CollectionResult
 from streameval.results.confusion import Confusion
 from streameval.results.names import MetricName
@@ -233,7 +234,7 @@ def _about_metrics(a: _Side, b: _Side) -> Iterator[Note]:
     for side, other in ((a, b), (b, a)):
         only = [name for name in side.every if name not in other.every]
         if only:
-            yield Note("note", f"only {side.path} has {listed(only)}.")
+            yield Note("note", f"only {side.path} has {listed_few(only)}.")
 
 
 def _about_options(a: _Side, b: _Side) -> Iterator[Note]:
@@ -245,7 +246,7 @@ def _about_options(a: _Side, b: _Side) -> Iterator[Note]:
         if name in theirs and mine[name] != theirs[name]
     ]
     if parts:
-        yield Note("note", f"counted with different options: {listed(parts)}.")
+        yield Note("note", f"counted with different options: {listed_few(parts)}.")
 
 
 def _about_classes(a: _Side, b: _Side) -> Iterator[Note]:
@@ -265,8 +266,8 @@ def _about_classes(a: _Side, b: _Side) -> Iterator[Note]:
         if labels and others and not labels & others:
             raise IncompatibleStateError(
                 f"{a.path} and {b.path} have no class{of} in common: "
-                f"{listed(map(str, mine.class_names))}, and "
-                f"{listed(map(str, theirs.class_names))}."
+                f"{listed_few(map(str, mine.class_names))}, and "
+                f"{listed_few(map(str, theirs.class_names))}."
             )
         if labels != others or mine.scope != theirs.scope:
             yield Note(

@@ -13,10 +13,11 @@ from streameval.accumulators.windowed import Windowed
 from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import computed, load_state
 from streameval.cli.states.configurations import is_default
-from streameval.cli.states.limits import limits
 from streameval.cli.states.phrases import brief
 from streameval.render.text import WIDTH, interval_text, number, plural, printable
 from streameval.results.class_curves import ClassCurves
+from streameval.results.curve import Curve
+from streameval.results.findings import of_curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -77,7 +78,7 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
     lines += _wrapped(_contents(accumulator, result, readings), width, "")
     lines += ["", _OPTIONS, *_options(accumulator, width)]
     lines += ["", "What limits the numbers"]
-    for finding in limits(result, accumulator.options):
+    for finding in limits(result):
         lines += _wrapped(f"* {finding}", width, "  ")
     lines += ["", "What the numbers mean"]
     for name, reading in readings.items():
@@ -86,6 +87,13 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
     if more:
         lines += ["", *_wrapped(f"On request, by --metrics: {', '.join(more)}.", width, "  ")]
     return lines + _key(readings.values(), result.TERMS, width)
+
+
+def limits(result: Result) -> Iterator[str]:
+    """Yield sentences on what limits the numbers, for a curve also how few examples there are."""
+    if isinstance(result, Curve):
+        yield from of_curve(result)
+    yield from result.findings()
 
 
 def _heading(title: str, accumulator: Any, width: int) -> list[str]:

@@ -1,25 +1,10 @@
-"""Names and values in sentences."""
+"""Values in sentences."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-_LISTED = 10
 _LONGEST = 50
-
-
-def listed(names: Iterable[str]) -> str:
-    """List the first names, and say how many more there are.
-
-    >>> listed(["a", "b"]), listed(map(str, range(12)))
-    ('a, b', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more')
-    """
-    texts = [name if name.isprintable() else repr(name) for name in names]
-    more = len(texts) - _LISTED
-    return ", ".join(texts[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def brief(value: Any) -> str:

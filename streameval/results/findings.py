@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from functools import singledispatch
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from streameval.cli.states.phrases import listed
-from streameval.errors import InvalidInputError
-from streameval.results.calibration import Calibration
-from streameval.results.catalog import Catalog
-from streameval.results.class_curves import ClassCurves
-from streameval.results.confusion import Confusion
-from streameval.results.curve import Curve
-from streameval.results.grouped import GroupedCurves
-from streameval.results.paired import PairedResult
-from streameval.results.ranking import Ranking
-from streameval.results.regression import Regression
-from streameval.results.regression_outputs import RegressionOutputs
-
-Options = Mapping[str, Any]
+from streameval.render.text import listed_few
 
 _FEW = 30
 _WORST = 3
@@ -33,22 +19,8 @@ _NO_DRAWS = (
 _NOTHING = "Nothing has been counted yet."
 
 
-@singledispatch
-def limits(result: Any, options: Options) -> Iterator[str]:  # noqa: ARG001 - as every function has them
-    """Yield the sentences one by one.
-
-    Parameters
-    ----------
-    result : result
-        Of any type.
-    options : mapping
-        The options of its accumulator.
-    """
-    yield from ()
-
-
-@limits.register
-def _of_confusion(result: Confusion, options: Options) -> Iterator[str]:
+def of_confusion(result: Any) -> Iterator[str]:
+    """Say which classes are absent or rare, and what has no interval."""
     if not result.n:
         yield _NOTHING
         return
@@ -62,27 +34,24 @@ def _of_confusion(result: Confusion, options: Options) -> Iterator[str]:
     yield from _never(labels, true, "in the truth", "if they are predicted, their recall is 0")
     yield from _never(labels, predicted, "as prediction", "if they are true, their precision is 0")
     yield from _small_classes(labels, true, "examples")
-    try:
-        result.confidence("accuracy")
-    except InvalidInputError:
+    if not result._counts.has_whole_weights:
         yield _NO_DRAWS
-    if options["ignore_label"] is not None:
-        yield f"Rows whose truth is {options['ignore_label']!r} were left out."
+    ignored = result._counts.config.ignore_label
+    if ignored is not None:
+        yield f"Rows whose truth is {ignored!r} were left out."
     yield _EXACT
 
 
-@limits.register
-def _of_curve(result: Curve, options: Options) -> Iterator[str]:  # noqa: ARG001
+def of_curve(result: Any) -> Iterator[str]:
+    """Say which examples were left out, and of which class there are few; a curve says the rest."""
     if result.n_skipped:
         yield f"Examples left out because their score is NaN: {result.n_skipped:,}."
     for count, noun in ((result.n_pos, "positives"), (result.n_neg, "negatives")):
-        if result.n:
-            yield from _few(count, noun)
-    yield from result.findings()
+        yield from _few(count, noun)
 
 
-@limits.register
-def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
+def of_classes(result: Any) -> Iterator[str]:
+    """Say which classes are absent or rare, and what limits the curves of the widest intervals."""
     if not result.n:
         yield _NOTHING
         return
@@ -92,19 +61,19 @@ def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
     if result.exact:
         yield "Every number is exact: each distinct score of each class has its own cell."
     else:
-        budget = options["budget"]
-        yield f"The curves have cells of several scores: each curve has budget={budget} cells."
+        held = "" if result._budget is None else f": each curve has budget={result._budget} cells"
+        yield f"The curves have cells of several scores{held}."
     widths = {label: curve.roc_auc.high - curve.roc_auc.low for label, curve in result.items()}
     seen = [label for label, curve in result.items() if curve.n_pos]
     worst = sorted(seen, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
     shown = dict(zip(result.labels, result.class_names, strict=True))
     for label in worst:
         for finding in result[label].findings(limits_only=True):
-            yield f"Class {listed([str(shown[label])])}: {finding}"
+            yield f"Class {listed_few([str(shown[label])])}: {finding}"
 
 
-@limits.register
-def _of_catalog(result: Catalog, options: Options) -> Iterator[str]:  # noqa: ARG001
+def of_catalog(result: Any) -> Iterator[str]:
+    """Say how many items were never recommended."""
     if not result.n:
         yield _NOTHING
         return
@@ -115,8 +84,8 @@ def _of_catalog(result: Catalog, options: Options) -> Iterator[str]:  # noqa: AR
     yield _EXACT
 
 
-@limits.register
-def _of_groups(result: GroupedCurves, options: Options) -> Iterator[str]:
+def of_groups(result: Any) -> Iterator[str]:
+    """Say how many groups have no AUC, and how large the others are."""
     if not result.n:
         yield _NOTHING
         return
@@ -140,13 +109,13 @@ def _of_groups(result: GroupedCurves, options: Options) -> Iterator[str]:
         value = result.gauc
         yield (
             f"The interval of GAUC is {value.high - value.low:.2g} wide: "
-            f"{result.n_groups:,} groups share budget={options['budget']} cells."
+            f"{result.n_groups:,} groups share budget={result._config.budget} cells."
         )
     yield "GAUC has no sampling interval."
 
 
-@limits.register
-def _of_calibration(result: Calibration, options: Options) -> Iterator[str]:
+def of_calibration(result: Any) -> Iterator[str]:
+    """Say which classes are absent, and what clipping and bins do."""
     if not result.n:
         yield _NOTHING
         return
@@ -170,12 +139,12 @@ def _of_calibration(result: Calibration, options: Options) -> Iterator[str]:
             f"Bins with fewer than {_FEW} examples: {few} of {len(weight)}. With few examples, "
             "ECE is too high."
         )
-    others = "log loss and Brier score have" if options["intervals"] else "no metric has"
-    yield f"ECE depends on the bins, here {options['bins']}; {others} a sampling interval."
+    others = "log loss and Brier score have" if result._config.intervals else "no metric has"
+    yield f"ECE depends on the bins, here {result._config.bins}; {others} a sampling interval."
 
 
-@limits.register
-def _of_regression(result: Regression, options: Options) -> Iterator[str]:
+def of_regression(result: Any) -> Iterator[str]:
+    """Say where R2 is undefined, and which metrics have bounds or intervals."""
     if not result.n:
         yield _NOTHING
         return
@@ -185,29 +154,28 @@ def _of_regression(result: Regression, options: Options) -> Iterator[str]:
     if not result.exact:
         yield (
             "Quantiles of the errors have bounds: there are more distinct errors than "
-            f"budget={options['budget']} cells."
+            f"budget={result._config.budget} cells."
         )
-    if not options["intervals"]:
+    if not result._config.intervals:
         yield "Only sums are kept, so no metric has a sampling interval."
         return
-    try:
-        result.confidence("rmse")
-    except InvalidInputError:
+    if not result._state.n.is_whole:
         yield _NO_DRAWS
 
 
-@limits.register
-def _of_outputs(result: RegressionOutputs, options: Options) -> Iterator[str]:
+def of_outputs(result: Any) -> Iterator[str]:
+    """Say what limits each output, and what all of them."""
     said: dict[str, list[str]] = {}
     for index, one in result.items():
-        for sentence in _of_regression(one, options):
+        for sentence in of_regression(one):
             said.setdefault(sentence, []).append(str(index))
     for sentence, outputs in said.items():
-        yield sentence if len(outputs) == len(result) else f"Output {listed(outputs)}: {sentence}"
+        of_all = len(outputs) == len(result)
+        yield sentence if of_all else f"Output {listed_few(outputs)}: {sentence}"
 
 
-@limits.register
-def _of_paired(result: PairedResult, options: Options) -> Iterator[str]:  # noqa: ARG001
+def of_paired(result: Any) -> Iterator[str]:
+    """Say how many examples decide, and whether pairs of scores were merged."""
     if not result.n:
         yield _NOTHING
         return
@@ -223,8 +191,8 @@ def _of_paired(result: PairedResult, options: Options) -> Iterator[str]:  # noqa
     )
 
 
-@limits.register
-def _of_ranking(result: Ranking, options: Options) -> Iterator[str]:
+def of_ranking(result: Any) -> Iterator[str]:
+    """Say which queries do not count, or count by convention, and which measures have bounds."""
     if result.n_open:
         yield f"Queries that are open, and count only once they are closed: {result.n_open:,}."
     if not result.n_queries:
@@ -236,7 +204,7 @@ def _of_ranking(result: Ranking, options: Options) -> Iterator[str]:
         (result.n_missing, "that were judged but are missing from the run", "missing"),
     ):
         if count:
-            words = options[policy]
+            words = getattr(result._config, policy)
             chosen = words if isinstance(words, str) else ", ".join(words)
             yield f"Queries {what}: {count:,}. They count as {policy}={chosen} says."
     opened = {name: value.high - value.low for name, value in result.items() if not value.exact}
@@ -244,7 +212,7 @@ def _of_ranking(result: Ranking, options: Options) -> Iterator[str]:
         widest = max(opened, key=lambda name: opened[name])
         yield (
             "Measures with an interval, because queries have more rows than rows_per_query="
-            f"{options['rows_per_query']}: {listed(opened)}. The widest, of {widest}, is "
+            f"{result._config.rows_per_query}: {listed_few(opened)}. The widest, of {widest}, is "
             f"{opened[widest]:.2g} wide."
         )
     else:
@@ -264,7 +232,7 @@ def _never(
     never = [str(label) for label, count in every.items() if not count]
     if never:
         share = f"{len(never):,} of {len(every):,}"
-        yield f"Classes that never occur {where}, {share}: {listed(never)}; {therefore}."
+        yield f"Classes that never occur {where}, {share}: {listed_few(never)}; {therefore}."
 
 
 def _small_classes(labels: Iterable[Any], counts: Iterable[Any], noun: str) -> Iterator[str]:
@@ -273,7 +241,7 @@ def _small_classes(labels: Iterable[Any], counts: Iterable[Any], noun: str) -> I
         (count, str(label)) for label, count in zip(labels, counts, strict=True) if 0 < count < _FEW
     ]
     if rare:
-        names = listed(f"{label} ({count:,})" for count, label in sorted(rare))
+        names = listed_few(f"{label} ({count:,})" for count, label in sorted(rare))
         yield f"Classes with few {noun}, whose numbers say little: {names}."
 
 

@@ -1,0 +1,191 @@
+"""What users call is on every result, with the same parameters, and says the same as `read`."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from small_states import EVERY
+
+import streameval as se
+from streameval.results.result import Result
+from streameval.results.result_types import RESULTS
+
+mpl.use("Agg")
+
+SURFACE = {
+    "as_dict": {"per_class", "bounds", "level"},
+    "confidence": {"name", "level"},
+    "explain": set[str](),
+    "findings": {"limits_only"},
+    "plot": {"ax", "kind", "label"},
+    "report": {"level", "max_classes"},
+    "table": {"per", "bounds", "level", "shape"},
+    "to_pandas": {"per", "bounds", "level", "shape"},
+    "to_polars": {"per", "bounds", "level", "shape"},
+    "to_markdown": {"per", "bounds", "level", "shape"},
+    "to_latex": {"per", "bounds", "level", "shape"},
+}
+AXES = ("class", "output", "group", "item", "query")
+
+
+def results() -> Iterator[tuple[str, Any]]:
+    """The result of every small state, also over time."""
+    for name, make in EVERY.items():
+        accumulator = make()
+        yield name, accumulator.compute()
+        if isinstance(accumulator, se.Windowed):
+            yield f"{name} over time", accumulator.over_time()
+
+
+def test_every_result_has_the_whole_surface() -> None:
+    lacking = [
+        f"{cls.__name__}.{name}: {sorted(parameters - {*signature.parameters})}"
+        for cls in RESULTS
+        for name, parameters in SURFACE.items()
+        for signature in [inspect.signature(getattr(cls, name))]
+        if not parameters <= {*signature.parameters}
+    ]
+    assert lacking == []
+
+
+def test_reports_and_explanations_of_every_result_are_made_of_its_findings() -> None:
+    for name, result in results():
+        said = list(result.findings())
+        text = " ".join(result.explain().split())
+        parts = list(result.titled())
+        alone = parts[0][1] is result if parts else True
+        assert [line for line in said if alone and " ".join(line.split()) not in text] == [], name
+        assert bool(text) is any(
+            not isinstance(one, Result) or one is not result or bool(said) for _, one in parts
+        )
+        assert result.report() == str(result), name
+        assert "95% interval" not in result.report(level=0), name
+        limits = list(result.findings(limits_only=True))
+        assert [line for line in limits if line.startswith("Every number is")] == [], name
+
+
+@pytest.mark.parametrize("per", [None, *AXES])
+def test_long_and_wide_tables_hold_the_same_numbers(per: str | None) -> None:
+    for name, result in results():
+        if not has_axis(result, per):
+            continue
+        options: dict[str, Any] = {"bounds": True, "level": 0.9}
+        long, wide = (rows(result.table(per, shape=one, **options)) for one in ("long", "wide"))
+        n_of_wide = sum(
+            value is not None and not key.endswith(("_low", "_high"))
+            for row in wide
+            for key, value in row.items()
+            if key not in {*(long or [{}])[0]}
+        )
+        assert isinstance(result, se.CollectionResult) or n_of_wide == len(long), name
+        for row in long:
+            metric = row["metric"] if "member" not in row else f"{row['member']}/{row['metric']}"
+            same = [other for other in wide if agrees(row, other, metric)]
+            assert same, (name, row)
+
+
+def has_axis(result: Any, per: str | None) -> bool:
+    try:
+        result.table(per)
+    except se.InvalidInputError:
+        return False
+    return True
+
+
+def rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def agrees(row: dict[str, Any], wide: dict[str, Any], metric: str) -> bool:
+    own = metric if metric in wide else row["metric"]
+    pairs = [("", "value"), ("_interval_low", "interval_low"), ("_interval_high", "interval_high")]
+    if f"{own}_low" in wide:
+        pairs += [("_low", "low"), ("_high", "high")]
+    return own in wide and all(
+        same(wide.get(f"{own}{end}"), row.get(column)) for end, column in pairs
+    )
+
+
+def same(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is other
+    return bool(float(one) == float(other) or (math.isnan(one) and math.isnan(other)))
+
+
+def test_intervals_are_those_that_are_read() -> None:
+    for name, result in results():
+        for metric in result.readable():
+            asked = metric.replace("(x)", "(0.5)")
+            try:
+                found = result.confidence(asked, level=0.9)
+            except (se.InvalidInputError, KeyError):
+                continue
+            reading = result.read(asked, level=0.9)
+            expected = reading.sampling or (math.nan, math.nan)
+            assert all(map(same, found, expected)), (name, asked)
+
+
+def test_markdown_and_latex_have_a_line_for_each_row() -> None:
+    for name, result in results():
+        columns = result.table(bounds=True, level=0.9)
+        n = len(next(iter(columns.values()), []))
+        if n:
+            assert len(result.to_markdown(bounds=True, level=0.9).splitlines()) == n + 2, name
+            assert result.to_latex(bounds=True, level=0.9).count(r"\\") == n + 1, name
+    acc = se.ConfusionAccumulator(["a_b&c", "\\~^"]).update(["a_b&c"], ["a_b&c"])
+    assert r"a\_b\&c &" in acc.compute().to_latex("class")
+    assert r"\textbackslash{}\textasciitilde{}\textasciicircum{}" in acc.compute().to_latex("class")
+
+
+def test_pictures_are_drawn_or_refused_with_the_reason() -> None:
+    from matplotlib import pyplot
+
+    drawn = set()
+    for _, result in results():
+        try:
+            result.plot(label="a")
+        except se.InvalidInputError:
+            continue
+        finally:
+            pyplot.close("all")
+        drawn.add(type(result).__name__)
+    assert drawn >= {
+        *("Confusion", "Curve", "ClassCurves", "GroupedCurves", "Calibration", "Ranking"),
+        *("SlicedResult", "WindowedResult"),
+    }
+
+
+@pytest.mark.parametrize("option", [{"shape": "tall"}, {"level": 1.0}, {"per": "bogus"}])
+def test_options_of_tables_are_checked(option: dict[str, Any]) -> None:
+    with pytest.raises(se.InvalidInputError, match=next(iter(option))):
+        se.ConfusionAccumulator().compute().table(**option)
+
+
+def test_metrics_without_arguments_refuse_them() -> None:
+    for name, metric in (
+        *(
+            ("regression", "rmse"),
+            ("calibration_moments", "brier"),
+            ("paired_errors", "difference"),
+        ),
+    ):
+        with pytest.raises(se.InvalidInputError, match="takes no arguments"):
+            EVERY[name]().compute().confidence(metric, 1)
+
+
+def test_intervals_of_outputs_classes_and_members_are_named() -> None:
+    acc = se.RegressionAccumulator(outputs=2, intervals=True)
+    fit = acc.update([[1, 2], [3, 4], [5, 7]], [[1, 3], [2, 4], [7, 7]]).compute()
+    assert fit.confidence("rmse[1]") == fit[1].confidence("rmse")
+    curves = EVERY["class_curves"]().compute()
+    assert curves.confidence("roc_auc[x]") == curves["x"].confidence("roc_auc")
+    assert curves.confidence("n", level=0) == (4, 4)
+    held = EVERY["collection"]().compute()
+    assert held.confidence("cm/accuracy") == held["cm"].confidence("accuracy")
+    with pytest.raises(se.InvalidInputError, match="`coverage` has no sampling interval"):
+        EVERY["catalog"]().compute().confidence("coverage")
