@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from streameval.render.blocks import Matrix
-from streameval.render.sheets import Grid, Part, Sheet
+from streameval.render.sheets import Grid, Part, Section, Sheet
 from streameval.render.text import shorten
 
 _MAX_CELLS = 20
@@ -33,10 +33,12 @@ def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), caption: s
 
 def sheet(parts: Sheet) -> str:
     """Lay out the tables and sentences of a sheet."""
-    return f"<div>{''.join(map(_part, parts))}</div>"
+    return f"<div>{''.join(_part(one) for one in parts if one)}</div>"
 
 
 def _part(part: Part) -> str:
+    if isinstance(part, Section):
+        return f"<h4>{html.escape(part.title)}</h4>{sheet(part.parts)}"
     if not isinstance(part, Grid):
         return f"<p>{html.escape(str(part))}</p>"
     head, *rows = zip(*(column.cells for column in part.held), strict=True)

@@ -21,7 +21,7 @@ from streameval.metrics.calibration import Bin, ReliabilityCurve
 from streameval.metrics.paired import mean_interval
 from streameval.metrics.regression import mean
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table, count_row
-from streameval.render import notebook, plots
+from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import numbers, shorten
@@ -326,9 +326,6 @@ class Calibration(RequestedIntervals):
         names = [row.name for row in rows if not (row.is_count or row.by_class)]
         numbers = ", ".join(f"{name}={self.value(name):.6g}" for name in names)
         return f"Calibration(n={self.n}, {classes}{numbers})"
-
-    def _repr_html_(self) -> str:
-        return notebook.sheet(self.sheet(0.95))
 
     @property
     def _bins(self) -> list[Bin]:

@@ -21,7 +21,7 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.many_areas import note_areas
 from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import ThresholdRates, rates_at
-from streameval.render import notebook, plots
+from streameval.render import plots
 from streameval.render.blocks import (
     BandedLine,
     Curves,
@@ -772,9 +772,6 @@ class Curve(CalledMetrics):
             f"Curve(n={self.n}, {state}, roc_auc={self.roc_auc:.6g}, "
             f"average_precision={self.average_precision:.6g})"
         )
-
-    def _repr_html_(self) -> str:
-        return notebook.sheet(self.sheet(0.95))
 
     @property
     def _sizes(self) -> str:

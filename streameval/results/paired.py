@@ -22,7 +22,6 @@ from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.paired import Areas, Means
 from streameval.metrics.paired_decisions import Decisions, share_difference
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
-from streameval.render import notebook
 from streameval.render.blocks import Description, Row
 from streameval.results import findings
 from streameval.results.on_demand import OnDemand
@@ -264,9 +263,6 @@ class PairedResult(Result):
             f"PairedResult(n={self.n}, difference={self.difference:+.6g}, "
             f"mcnemar_pvalue={self.mcnemar_pvalue:.3g}, anytime_pvalue={self.anytime_pvalue:.3g})"
         )
-
-    def _repr_html_(self) -> str:
-        return notebook.sheet(self.sheet(0.95))
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in self.TABLE or hasattr(self, name)]

@@ -24,7 +24,6 @@ from streameval.metrics import regression as metrics
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table
-from streameval.render import notebook
 from streameval.render.blocks import Description, Row
 from streameval.results import findings
 from streameval.results.calls import CalledMetrics
@@ -337,9 +336,6 @@ class Regression(RequestedIntervals, CalledMetrics):
     def __repr__(self) -> str:
         numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
         return f"Regression({', '.join(numbers)})"
-
-    def _repr_html_(self) -> str:
-        return notebook.sheet(self.sheet(0.95))
 
 
 def _explained_variance(result: Regression) -> float:

@@ -18,7 +18,6 @@ from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.regression import spread
 from streameval.metrics.table import Metric, Reading
-from streameval.render import notebook
 from streameval.render.blocks import ByClass, Description, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import intervals, numbers, plural
@@ -262,9 +261,6 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
     def __repr__(self) -> str:
         means = (f"{name}={self._number(name):.6g}" for name in self._metric_names())
         return f"RegressionOutputs(n={self.n}, outputs={len(self)}, {', '.join(means)})"
-
-    def _repr_html_(self) -> str:
-        return notebook.sheet(self.sheet(0.95))
 
     def _why_absent(self, name: str) -> tuple[object, ...]:
         return self._outputs[0]._why_absent(name)

@@ -470,7 +470,7 @@ class Result(Cached, Comparable):
         return self.text(0.95)
 
     def _repr_html_(self) -> str:
-        return notebook.preformatted(str(self))
+        return notebook.sheet(self.sheet(0.95))
 
     if TYPE_CHECKING:
 

@@ -11,7 +11,7 @@ import streameval as se
 from streameval.accumulators.sealed import _read_text
 from streameval.cli.states.explain import _about
 from streameval.io.streams import is_read_once
-from streameval.reports import _reading
+from streameval.results.lines import read_or_nan
 
 
 def sliced() -> se.Sliced:
@@ -31,7 +31,7 @@ def test_file_that_is_absent_is_not_read_once(tmp_path: Path) -> None:
 
 def test_metric_of_a_class_that_a_pane_has_not_observed_is_undefined() -> None:
     result = se.ConfusionAccumulator("auto").update(["a", "b", "c"], ["a", "b", "b"]).compute()
-    assert math.isnan(_reading(result, "recall[absent]", 0.95).value)
+    assert math.isnan(read_or_nan(result, "recall[absent]", 0.95).value)
 
 
 def test_share_of_a_class_before_any_label_is_empty() -> None:

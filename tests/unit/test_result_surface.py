@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
@@ -115,6 +116,14 @@ def same(one: Any, other: Any) -> bool:
     if one is None or other is None:
         return one is other
     return bool(float(one) == float(other) or (math.isnan(one) and math.isnan(other)))
+
+
+def test_html_of_every_result_is_well_formed_and_has_its_numbers() -> None:
+    for name, result in results():
+        shown = " ".join(ElementTree.fromstring(result._repr_html_()).itertext()).split()
+        if not isinstance(result, (se.Confusion, se.CollectionResult)):
+            said = {word for word in result.report().split() if word[0].isdigit()}
+            assert said - {*shown} == set(), name
 
 
 def test_intervals_are_those_that_are_read() -> None:
