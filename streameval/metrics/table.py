@@ -141,6 +141,8 @@ class Metric:
         Whether results show it only if it is requested by name.
     measured : bool
         Whether accumulators count it only if their `measures` name it.
+    absent : tuple
+        Why results to which it does not apply lack it, in pieces of a message.
     by_class : bool
         Whether tables of classes have a column for it.
     headline : int
@@ -171,6 +173,7 @@ class Metric:
     is_rare: bool = False
     on_request: bool = False
     measured: bool = False
+    absent: tuple[object, ...] = ()
     by_class: bool = False
     headline: int = 0
 

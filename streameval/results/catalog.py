@@ -143,22 +143,17 @@ class Catalog(SumsResult):
             for index in first
         }
 
-    def _why_absent(self, name: str) -> tuple[object, ...]:
-        row = self.TABLE.get(name)
-        if row is None or row.listed(self):
-            return ()
-        return (
-            f"{name!r} needs the popularity of items: count with ",
-            Named("popularity", "True"),
-            ".",
-        )
-
 
 _NO_TEST = "it depends on all recommendations together"
 
 
 def _has_popularity(result: Catalog) -> bool:
     return result._config.popularity
+
+
+def _without_popularity(name: str) -> tuple[object, ...]:
+    needed = Named("popularity", "True")
+    return f"{name!r} needs the popularity of items: count with ", needed, "."
 
 
 def _novelty(result: Catalog) -> float:
@@ -224,6 +219,7 @@ Catalog.TABLE = Table(
         better="higher",
         why_no_evidence="the spread of its terms is not kept",
         oracle="the definition, row by row",
+        absent=_without_popularity("novelty"),
         listed=_has_popularity,
         measured=True,
     ),
@@ -237,6 +233,7 @@ Catalog.TABLE = Table(
         better="lower",
         why_no_evidence="the spread of its terms is not kept",
         oracle="the definition, row by row; RecBole, AveragePopularity",
+        absent=_without_popularity("average_popularity"),
         listed=_has_popularity,
         measured=True,
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetr
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics.bounded import Bounded, mean_of
-from streameval.metrics.evidence import Statistic
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 _MAX_DRAWN = 8
 
 
-@attrs.frozen(repr=False, eq=False)
+@attrs.frozen(repr=False, eq=False, slots=False)
 class ClassCurves(Result, Mapping[Label, Curve]):
     """One curve for each class against the rest, and their averages.
 
@@ -155,6 +154,10 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             pooled = pooled.joined(table.cells, level)
         return Curve(CellTable(pooled, self._tables[0].scale), self._skipped)
 
+    @cached_property
+    def _pooled(self) -> Curve:
+        return self.micro
+
     @property
     def roc_auc(self) -> MetricValue[CurveAverages]:
         """The area under the ROC curves, each class against the rest.
@@ -241,26 +244,14 @@ class ClassCurves(Result, Mapping[Label, Curve]):
                 'must hold "one_vs_one" when the accumulator is made', argument="measures"
             )
 
-    def _why_absent(self, name: str) -> tuple[object, ...]:
-        if self._pairs or name not in self.TABLE or not self.TABLE[name].measured:
-            return ()
-        return not_measured(name)
-
     def metrics(self) -> dict[str, Bounded]:
         """Compute the averages by name; micro is nan if the pooled weights exceed 2**63 - 1."""
-        pooled = self.micro if self._can_pool else None
-        found = {}
-        for name, average in self._averages():
-            if average == "micro":
-                value = Bounded(math.nan) if pooled is None else getattr(pooled, name)
-            else:
-                value = self._average(name, average)
-            found[f"{name}_{average}"] = value
-        return found | {row.name: row.value(self) for row in self._of_pairs()}
+        rows = self._rows.listed(self)
+        return {row.name: row.value(self) for row in rows if not row.is_count}
 
     def _of_pairs(self) -> list[Metric]:
         """List the metrics of pairs of classes, if they are kept."""
-        return [row for row in self.TABLE.values() if row.measured and row.listed(self)]
+        return [row for row in self._rows.listed(self) if row.measured]
 
     @property
     def _can_pool(self) -> bool:
@@ -335,13 +326,6 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         axes.set_title(f"{len(largest)} of {len(self)} classes" if hidden else "")
         return axes
 
-    def meaning(self, name: str) -> str:
-        """Explain a metric, and which average it is."""
-        row, average = self._row(name), name.rpartition("_")[2]
-        if not row.averages:
-            return row.meaning
-        return f"{row.meaning} {average.capitalize()}: {row.averages[average]}."
-
     def described(self, level: float) -> Description:  # noqa: ARG002 - averages have no intervals
         """Describe the result for a page: averages, classes, and curves of the largest classes."""
         numbers, rows, named = self._numbers(), {}, self._by_class_name()
@@ -401,61 +385,24 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         lines = {label: (trace(curve), getattr(curve, area)) for label, curve in largest}
         return Lines(curves, lines, of=len(self))
 
-    def headline(self) -> tuple[str, ...]:
-        """Choose the means over the classes."""
-        return tuple(f"{row.name}_macro" for row in self.TABLE.headline)
+    @property
+    def _rows(self) -> Table:
+        return _ROWS
 
-    def _names(self) -> list[str]:
-        counts = [row.name for row in self.TABLE.values() if row.is_count]
-        averaged = [f"{name}_{average}" for name, average in self._averages()]
-        return [*counts, *averaged, *(row.name for row in self._of_pairs())]
-
-    def _averages(self) -> Iterator[tuple[str, str]]:
-        """List the averages as `metrics` does."""
-        rows = [row for row in self.TABLE.values() if row.averages]
-        for chosen in (("macro", "weighted"), ("micro",)):
-            yield from ((row.name, average) for row in rows for average in chosen)
-
-    def _row(self, name: str) -> Metric:
-        return self.TABLE[name if name in self.TABLE else name.rpartition("_")[0]]
-
-    def _number(self, name: str) -> Any:
-        if name in self.TABLE:
-            return super()._number(name)
-        metric, _, average = name.rpartition("_")
-        if average == "micro" and not self._can_pool:
-            return Bounded(math.nan)
-        return self._average(metric, average)
-
-    def _numbers(self) -> dict[str, Any]:
-        """Compute all numbers, pooling once."""
-        counts = {row.name: getattr(self, row.name) for row in self.TABLE.values() if row.is_count}
-        return counts | self.metrics()
-
-    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find the function that reads an average, or a metric of one class."""
+    def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
+        """Find the curve of a class, or the row of an average."""
         name, of = metric.name, metric.of
         if of is None:
-            return super()._find(metric)
-        averages = next(row.averages for row in self.TABLE.values() if row.averages)
-        if of in averages:
+            return self, metric
+        if of in _AVERAGES:
             averaged = [row.name for row in self.TABLE.values() if row.averages]
             if name not in averaged:
                 raise UnknownMetricError(f"no metric {name!r}: {nearest(name, averaged)}")
-            return super()._find(MetricName(f"{name}_{of}"))
+            return self, MetricName(f"{name}_{of}")
         position = class_position(of, self.class_names, self.labels)
         if position is None:
-            raise unknown_class(of, map(str, self.class_names), averages)
-        return self[self.labels[position]]._find(MetricName(name))
-
-    def _statistic(self, metric: MetricName) -> Statistic:
-        """Return the statistic that a test of one class reads."""
-        self._find(metric)
-        of = metric.of
-        position = None if of is None else class_position(of, self.class_names, self.labels)
-        if position is None:
-            return self._row(metric.name).statistic(self)
-        return self[self.labels[position]].statistic(metric.name)
+            raise unknown_class(of, map(str, self.class_names), _AVERAGES)
+        return self[self.labels[position]], MetricName(name)
 
     def _by_class_name(self) -> dict[Label, Curve]:
         """Map the display names of classes to their curves."""
@@ -482,7 +429,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         if average is not None:
             one_of(average, ("macro", "micro", "weighted"), name="average")
         if average == "micro":
-            return getattr(self.micro, name)
+            return getattr(self._pooled, name)
         values = [getattr(curve, name) for curve in self._curves.values()]
         if average is None:
             return tuple(values)
@@ -519,6 +466,7 @@ def _of_pairs(name: str, *, weighted: bool, **row: Any) -> Metric:
         certified=True,
         oracle='scikit-learn, roc_auc_score with multi_class="ovo"',
         listed=lambda curves: bool(curves._pairs),
+        absent=not_measured(name),
         measured=True,
         why_no_evidence="an average over pairs of classes has no variance that is known",
         **row,
@@ -586,3 +534,46 @@ ClassCurves.TABLE = Table(
         why_no_evidence="it is not a proportion of examples, and no variance is known of it",
     ),
 )
+
+
+def _rows_of_averages() -> Iterator[Metric]:
+    """Make a row for each average of each metric, the pooled ones last."""
+    rows = [row for row in ClassCurves.TABLE.values() if row.averages]
+    for chosen in (("macro", "weighted"), ("micro",)):
+        for row in rows:
+            for average in chosen:
+                yield attrs.evolve(
+                    row,
+                    name=f"{row.name}_{average}",
+                    notes=f"{average.capitalize()}: {row.averages[average]}.",
+                    value=partial(_average_of, name=row.name, average=average),
+                    averages={},
+                    listed=_always,
+                    headline=row.headline if average == "macro" else 0,
+                )
+
+
+def _average_of(curves: ClassCurves, name: str, average: str) -> Any:
+    if average == "micro" and not curves._can_pool:
+        return Bounded(math.nan)
+    return curves._average(name, average)
+
+
+def _always(curves: ClassCurves) -> bool:  # noqa: ARG001 - of any result
+    return True
+
+
+def _own_rows() -> Iterator[Metric]:
+    rows = ClassCurves.TABLE.values()
+    yield from (row for row in rows if row.is_count)
+    yield from _rows_of_averages()
+    yield from (attrs.evolve(row, listed=_never) for row in rows if row.averages)
+    yield from (row for row in rows if not (row.is_count or row.averages))
+
+
+def _never(curves: ClassCurves) -> bool:  # noqa: ARG001 - of any result
+    return False
+
+
+_ROWS = Table(*_own_rows())
+"""The rows of a result: those of averages have their own names."""

@@ -11,7 +11,6 @@ import attrs
 
 from streameval.configs.collection import SEPARATOR
 from streameval.errors import InvalidInputError
-from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
@@ -145,11 +144,6 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Return nothing: each member has its own size."""
         return {}
 
-    def value(self, name: str, *args: Any, **options: Any) -> Any:
-        """Compute a metric of a member, named ``member/metric``."""
-        inner, own = self._found(MetricName(name))
-        return inner.value(own.name, *args, **options)
-
     def __repr__(self) -> str:
         """Show the result of each member on one line."""
         return f"CollectionResult({dict(self.items())})"
@@ -185,18 +179,10 @@ class CollectionResult(Result, Mapping[str, Any]):
     def _meant(self, name: str) -> list[str]:
         return self._of_members(lambda inner: inner._meant(name))
 
-    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        inner, own = self._owner(metric)
-        return inner._find(own)
-
     def size_of(self, metric: MetricName) -> Number:
         """Return the size of the member that has the metric."""
         inner, own = self._owner(metric)
         return inner.size_of(own)
-
-    def _statistic(self, metric: MetricName) -> Statistic:
-        inner, own = self._owner(metric)
-        return inner.statistic(own)
 
     def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
         """Find the result that has a metric; it must have a table."""

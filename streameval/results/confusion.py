@@ -379,15 +379,6 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
         """The scalar metrics that are defined for these labels, in the order of the report."""
         return tuple(row.name for row in self._metrics)
 
-    def value(self, name: str, *args: Any, **options: Any) -> Any:
-        """Compute a metric by name, with the arguments of the method of that name."""
-        row = self.TABLE.get(name)
-        if row is None:
-            raise self._unknown(name)
-        if (args or options) and not (row.arguments or row.averages):
-            raise InvalidInputError("takes no arguments", argument=name)
-        return row.value(self._counts, *args, **options)
-
     def plot(
         self,
         ax: Axes | None = None,
@@ -481,10 +472,6 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
         ]
         return f"<div><p><b>Confusion</b> of {size}</p>{shown}{notebook.table(rows)}</div>"
 
-    def _attribute(self, name: str) -> Any:
-        row = self.TABLE[name]
-        return self._averaged(name) if row.averages else super()._attribute(name)
-
     def _scalar(self, name: str) -> float:
         return float(self.value(name))
 
@@ -511,8 +498,7 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find the function that reads a metric, or an average or class of it."""
-        self._check_name(metric)
-        row, of = self.TABLE[metric.name], metric.of
+        row, of = self._checked_row(metric), metric.of
         if of is None:
             return self._mean(row)
         if not row.averages:
@@ -536,7 +522,9 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
 
     def _mean(self, row: Metric, **options: Any) -> Callable[[float], Reading]:
         """Make the function that averages a metric over all classes, or over the named ones."""
-        return lambda level: self._reading(row, self._number(row.name, **options), level, **options)
+        return lambda level: self._reading(
+            row, row.value(self._counts, **options), level, **options
+        )
 
     def _statistic(self, metric: MetricName) -> Statistic:
         """Return the statistic that a test reads; a metric with averages needs a class."""
@@ -556,9 +544,6 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
         if position is None:  # none has been observed yet
             return Share.of(0.0, 0.0)
         return row.statistic(self._counts, position)
-
-    def _number(self, name: str, **options: Any) -> Any:
-        return self.TABLE[name].value(self._counts, **options)
 
     def _class_readings(
         self, row: Metric, level: float, *, zero_division: float = math.nan

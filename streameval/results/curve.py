@@ -33,7 +33,6 @@ from streameval.render.blocks import (
 )
 from streameval.render.text import plural
 from streameval.results import curve_confusion, curve_findings, curve_lines
-from streameval.results.calls import CalledMetrics
 from streameval.results.confusion import Confusion
 from streameval.results.curve_arguments import (
     beta_value,
@@ -48,6 +47,7 @@ from streameval.results.curve_metrics import CURVE_METRICS
 from streameval.results.metric_values import with_options
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
+from streameval.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ ROC = Curves(
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Curve(CalledMetrics):
+class Curve(Result):
     """Outcomes at every threshold, and the metrics computed from them.
 
     Made by `PRCurveSketch.compute`. Metrics are `Bounded`: floats with an interval that contains

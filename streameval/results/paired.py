@@ -10,7 +10,7 @@ from typing import Any, Literal
 import attrs
 
 from streameval.configs.paired import DECISIONS, PairedConfig
-from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.errors import InvalidInputError
 from streameval.metrics.confusion_table import TABLE as CONFUSION
 from streameval.metrics.evidence import (
     Share,
@@ -204,15 +204,6 @@ class PairedResult(Result):
         pairs = self._state.pairs if isinstance(self._state, PairedSums) else None
         return pairs is None or not pairs.level
 
-    def value(self, name: str, *args: Any, **options: Any) -> Any:
-        """Compute a metric by name; refuse one that was not requested."""
-        if name in self.TABLE and not self.TABLE[name].listed(self):
-            measure = name.rpartition("_")[0]
-            raise UnknownMetricError(
-                f"{name} is counted only where it is asked for: Paired(measures=[{measure!r}])."
-            )
-        return super().value(name, *args, **options)
-
     def confidence(self, name: str, *args: Any, level: float = 0.95, **options: Any) -> Interval:
         """Compute the sampling interval of a metric of a model, or of a difference.
 
@@ -264,9 +255,6 @@ class PairedResult(Result):
             f"mcnemar_pvalue={self.mcnemar_pvalue:.3g}, anytime_pvalue={self.anytime_pvalue:.3g})"
         )
 
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in self.TABLE or hasattr(self, name)]
-
     def measured(self) -> tuple[str, ...]:
         """List the difference and both values of each requested measure."""
         parts = ("difference", "a", "b")
@@ -288,12 +276,6 @@ class PairedResult(Result):
             return Means(sums[name], state.n, largest)
         assert state.pairs is not None  # noqa: S101 - for areas they are kept
         return Areas.of(state.pairs, config.scale)
-
-    def _attribute(self, name: str) -> Any:
-        try:
-            return super()._attribute(name)
-        except UnknownMetricError as error:
-            raise AttributeError(str(error)) from None
 
     def _n_rows(self, a: int, b: int) -> Number:
         number: Number = self._state.outcomes.to_numbers()[a, b].item()
@@ -383,9 +365,15 @@ def _rows_of(
         "why_no_evidence": _NO_TEST,
         "listed": lambda result: measure in result._config.measures,
     }
+
+    def absent(part: str) -> tuple[object, ...]:
+        asked = f"Paired(measures=[{measure!r}])"
+        return (f"{measure}_{part} is counted only where it is asked for: {asked}.",)
+
     of_models = [
         Metric(
             name=f"{measure}_{model}",
+            absent=absent(model),
             heading=f"{heading} of {model.upper()}",
             help=what.format(model.upper()),
             value=_number(measure, model),
@@ -402,6 +390,7 @@ def _rows_of(
         *of_models,
         Metric(
             name=f"{measure}_difference",
+            absent=absent("difference"),
             heading=f"{heading}, A minus B",
             subtracts=_SUBTRACTS,
             help=f"{measure}_a minus {measure}_b.",
@@ -415,6 +404,7 @@ def _rows_of(
         ),
         Metric(
             name=f"{measure}_pvalue",
+            absent=absent("pvalue"),
             heading=f"{heading}, p-value",
             help=f"The two-sided p-value of {measure}_difference, for one look at a fixed n.",
             notes=test,

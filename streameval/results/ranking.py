@@ -536,7 +536,7 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:  # noqa: ARG002 - as all have them
         """Look up the mean of a measure, or a count."""
-        return self._number(name)
+        return getattr(self, name) if name in self._count_names() else self[name]
 
     def _axes(self) -> dict[str, Callable[[float], Axis]]:
         return {"query": self._queries} if self.has_queries else {}
@@ -614,30 +614,27 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _count_names(self) -> list[str]:
         return [row.name for row in self.TABLE.values() if row.is_count]
 
-    def _names(self) -> list[str]:
-        return [*self, *self._count_names()]
+    @cached_property
+    def _rows(self) -> Table:
+        """The rows of the measures, of the quantiles, and of the counts."""
+        rows = [self._row_of(name) for name in self]
+        return Table(*rows, *(row for row in self.TABLE.values() if row.is_count))
 
-    def measured(self) -> tuple[str, ...]:
-        """List all measures."""
-        return tuple(self)
-
-    def _number(self, name: str) -> Any:
-        return getattr(self, name) if name in self._count_names() else self[name]
-
-    def _row(self, name: str) -> Metric:
-        """Return the row of a measure, under its own name, or of a count."""
-        if name in self._count_names():
-            return self.TABLE[name]
+    def _row_of(self, name: str) -> Metric:
+        """Make the row of a measure or quantile, under its own name."""
+        own: dict[str, Any] = {
+            "name": name,
+            "value": lambda ranking: ranking[name],
+            "arguments": (),
+            "measured": True,
+            "on_request": False,
+        }
         if measured(name) != name:
-            return attrs.evolve(self.TABLE["quantile"], name=name)
-        row = attrs.evolve(self.TABLE[measure(name).family], name=name)
-        return row if self._is_whole else attrs.evolve(row, why_none=_WHY_FRACTIONS)
-
-    def _sampling(self, row: Metric, level: float, *_: Any, **__: Any) -> Interval | None:
-        if row.sampling is None or not self._is_whole:
-            return None
-        low, high = self.confidence(row.name, level)
-        return None if math.isnan(low) else (low, high)
+            return attrs.evolve(self.TABLE["quantile"], **own)
+        row, index = self.TABLE[measure(name).family], self._index(name)
+        if row.evidence is not None:
+            own["evidence"] = lambda ranking: _draws(ranking, index)
+        return attrs.evolve(row, **own, why_none=_WHY_NONE if self._is_whole else _WHY_FRACTIONS)
 
     @property
     def _is_whole(self) -> bool:
@@ -655,7 +652,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Find a measure by any of its names, or a count."""
         asked = self._quantile_of(str(metric)) if str(metric) in self else None
         if asked is not None:
-            row, number = self._row(str(metric)), self._quantile(asked)
+            row, number = self._row_of(str(metric)), self._quantile(asked)
             return lambda level: self._reading(row, number, level)
         if metric.name in self:
             metric = attrs.evolve(metric, name=measure(metric.name).name)
@@ -673,10 +670,10 @@ class Ranking(Result, Mapping[str, Bounded]):
         return ", ".join(counts)
 
     def _statistic(self, metric: MetricName) -> Statistic:
-        self.check(metric)
-        row = self._row(str(metric))
-        is_mean = not row.is_count and row.evidence is not None
-        return row.statistic(self, *([self._index(metric.name)] if is_mean else []))
+        if metric.of is not None:
+            self.check(metric)
+            return self._row_of(str(metric)).statistic(self)
+        return super()._statistic(metric)
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """List the entries of the JSON object, with the counts first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 import attrs
@@ -22,11 +22,9 @@ from streameval.configs.regression import RegressionConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
 from streameval.metrics.bounded import Bounded
-from streameval.metrics.evidence import Statistic
-from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table
+from streameval.metrics.table import EXAMPLES, Interval, Metric, Table
 from streameval.render.blocks import Description, Row
 from streameval.results import findings
-from streameval.results.calls import CalledMetrics
 from streameval.results.names import MetricName
 from streameval.results.requested_intervals import RequestedIntervals
 from streameval.results.result import not_measured, refuse_arguments
@@ -34,7 +32,7 @@ from streameval.states.regression import ErrorSums, MeasuredSums
 
 
 @attrs.frozen(repr=False, eq=False)
-class Regression(RequestedIntervals, CalledMetrics):
+class Regression(RequestedIntervals):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -249,24 +247,14 @@ class Regression(RequestedIntervals, CalledMetrics):
         }
         return Description(heading="Regression", title="Errors", rows=rows)
 
-    def value(self, name: str, *args: Any, **options: Any) -> Any:
-        """Compute a metric by name, with the arguments of the method of that name."""
-        own = self._own_name(name)
-        if own in self._config.measures and not (args or options):
-            return self._number(own)
-        return super().value(name, *args, **options)
-
-    def readable(self) -> list[str]:
-        """List the names that `read` accepts."""
-        return [name for name in super().readable() if not self._is_absent(name)]
-
-    def _applicable(self) -> list[str]:
-        """List the metrics that need no argument, and what the sketch of another measure gives."""
-        names = super()._applicable()
+    @cached_property
+    def _rows(self) -> Table:
+        """The rows of the class, and of the requested measures, under their own names."""
+        names = self._config.measures
+        usual = (row for name, row in self.TABLE.items() if name not in names)
         if self._config.has_sketch:
-            rows = ERROR_MEASURES.values()
-            names += [row.name for row in rows if row.has_sketch and row.parameter is None]
-        return [*dict.fromkeys(names)]
+            usual = (_from_sketch(row) if row.certified else row for row in usual)
+        return Table(*usual, *map(_requested, map(parsed, names)))
 
     @property
     def _measured(self) -> MeasuredSums:
@@ -293,49 +281,41 @@ class Regression(RequestedIntervals, CalledMetrics):
     def _why_absent(self, name: str) -> tuple[object, ...]:
         return not_measured(name) if self._is_absent(name) else ()
 
-    def _names(self) -> list[str]:
-        return [*super()._names(), *self._config.measures]
-
-    def measured(self) -> tuple[str, ...]:
-        """List the requested measures."""
-        return tuple(self._config.measures)
-
-    def _row(self, name: str) -> Metric:
-        """Return the row of a metric, or of a measure under its own name."""
-        if name not in self._config.measures:
-            return super()._row(name)
-        one = parsed(name)
-        return attrs.evolve(self.TABLE[one.row.name], name=name, heading=one.title)
-
-    def _number(self, name: str) -> Any:
-        if name not in self._config.measures:
-            return super()._number(name)
-        one = parsed(name)
-        return _READERS.get(one.row.name, _mean_of_term)(self, one)
-
     def _unknown(self, name: str) -> UnknownMetricError:
         family = self._own_name(name).partition("(")[0]
         if family in ERROR_MEASURES:
             return UnknownMetricError(*not_measured(name))
         return super()._unknown(name)
 
-    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        return super()._find(self._canonical(metric))
-
-    def _statistic(self, metric: MetricName) -> Statistic:
-        return super()._statistic(self._canonical(metric))
-
     def _canonical(self, metric: MetricName) -> MetricName:
         """Find a measure by any of its names."""
         own = self._own_name(metric.name)
         return attrs.evolve(metric, name=own) if own in self._config.measures else metric
 
-    def _call(self, metric: MetricName) -> tuple[Metric, float] | None:
-        return None if metric.name in self._config.measures else super()._call(metric)
-
     def __repr__(self) -> str:
         numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
         return f"Regression({', '.join(numbers)})"
+
+
+def _requested(one: ErrorMeasure) -> Metric:
+    """Make the row of a requested measure, under its own name."""
+    return attrs.evolve(
+        Regression.TABLE[one.row.name],
+        name=one.name,
+        heading=one.title,
+        value=lambda result: _READERS.get(one.row.name, _mean_of_term)(result, one),
+        arguments=(),
+        listed=_always,
+    )
+
+
+def _from_sketch(row: Metric) -> Metric:
+    """Offer a measure on request where the sketch of another one gives it."""
+    return row if row.needs_argument else attrs.evolve(row, listed=_always, on_request=True)
+
+
+def _always(result: Regression) -> bool:  # noqa: ARG001 - of any result
+    return True
 
 
 def _explained_variance(result: Regression) -> float:

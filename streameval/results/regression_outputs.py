@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -17,7 +18,7 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.regression import spread
-from streameval.metrics.table import Metric, Reading
+from streameval.metrics.table import Metric, Reading, Table
 from streameval.render.blocks import ByClass, Description, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import intervals, numbers, plural
@@ -211,10 +212,6 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
         scale = -math.frexp(max(weights))[1]  # so that products with the largest numbers are finite
         return [math.ldexp(weight, scale) for weight in weights]
 
-    def readable(self) -> list[str]:
-        """List the names that `read` accepts; an output or an average may follow in brackets."""
-        return self._outputs[0].readable()
-
     def _sheet(self, level: float, max_classes: int) -> Sheet:  # noqa: ARG002 - averages have none
         """Return the content of the report: the metrics of each output, and their averages."""
         hidden = len(self) - max_classes
@@ -276,35 +273,17 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
 
         return MetricValue(mean)
 
-    def _names(self) -> list[str]:
-        return self._outputs[0]._names()
-
-    def measured(self) -> tuple[str, ...]:
-        """List the requested measures."""
-        return self._outputs[0].measured()
+    @cached_property
+    def _rows(self) -> Table:
+        """The rows of one output, as means; averages have no sampling intervals."""
+        return Table(*map(_averaged_row, self._outputs[0]._rows.values()))
 
     def _metric_names(self) -> list[str]:
         return [name for name in self._names() if not self._row(name).is_count]
 
-    def _row(self, name: str) -> Metric:
-        return self._outputs[0]._row(name)
-
     def _raw(self, name: str) -> list[Any]:
         """Compute a metric of each output."""
         return [one._number(name) for one in self._outputs]
-
-    def _number(self, name: str) -> Any:
-        return self.n if self._row(name).is_count else self._mean(self._raw(name))
-
-    def _reading(
-        self,
-        row: Metric,
-        number: Any,
-        level: float,  # noqa: ARG002 - averages have no sampling intervals
-        *args: Any,  # noqa: ARG002
-        **options: Any,  # noqa: ARG002
-    ) -> Reading:
-        return Reading(number, is_count=row.is_count)
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find the function that reads an average, or a metric of one output."""
@@ -362,6 +341,17 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
         """Read the metrics of each output."""
         names, every = self._metric_names(), [one.readings(level) for one in self._outputs]
         return Axis({"output": [*self]}, by_metric([{n: one[n] for n in names} for one in every]))
+
+
+def _averaged_row(row: Metric) -> Metric:
+    """Make the row of a mean over outputs."""
+
+    def value(result: RegressionOutputs, *args: Any) -> Any:
+        if row.is_count:
+            return result.n
+        return result._mean([row.value(one, *args) for one in result._outputs])
+
+    return attrs.evolve(row, value=value, sampling=None, why_none="")
 
 
 def _bounded(value: float) -> Bounded:

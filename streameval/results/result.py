@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.configs.cached import Cached
@@ -27,6 +28,7 @@ from streameval.render.sheets import (
 )
 from streameval.render.text import WIDTH, check_count
 from streameval.results.equality import Comparable
+from streameval.results.metric_values import MetricValue
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.tables import (
     Axis,
@@ -92,11 +94,37 @@ class Result(Cached, Comparable):
         """The object that the functions of the table read."""
         return self
 
+    @property
+    def _rows(self) -> Table:
+        """The rows of this result: those of its class, and of what was requested."""
+        return self.TABLE
+
     def value(self, name: str, *args: Any, **options: Any) -> Any:
-        """Compute a metric by name, with the arguments of the method of that name."""
-        if name not in self.TABLE or self._why_absent(name):
+        """Compute a metric by name, with arguments behind or within it: ``recall_at(0.5)``."""
+        row = self._rows.get(name) if isinstance(name, str) else None
+        if row is None:
+            return self._value_of(name, *args, **options)
+        if self._why_absent(name):
             raise self._unknown(name)
-        return self.TABLE[name].value(self._source, *args, **options)
+        if (args or options) and not (row.arguments or row.averages):
+            raise InvalidInputError("takes no arguments", argument=name)
+        return row.value(self._source, *args, **options)
+
+    def _value_of(self, name: Any, *args: Any, **options: Any) -> Any:
+        """Compute a metric of a part, by another of its names, or with an argument within it."""
+        if not isinstance(name, str):
+            raise self._unknown(name)
+        owner, own = self._owner(MetricName(name))
+        if owner is not self:
+            return owner.value(own.name, *args, **options)
+        own = self._canonical(own)
+        call = None if args or options else self._call(own)
+        if call is not None:
+            row, argument = call
+            return row.value(self._source, argument)
+        if own.name == name:
+            raise self._unknown(name)
+        return self.value(own.name, *args, **options)
 
     def read(self, metric: str | MetricName, *, level: float = 0.95) -> Reading:
         """Read a metric, or a class or an average of it: the value and its uncertainty.
@@ -206,8 +234,33 @@ class Result(Cached, Comparable):
         return self.statistic(metric).interval(level)
 
     def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
-        """Find the result that has a metric, and its name there."""
+        """Find the result that has a metric, a part or this one, and its name there."""
         return self, metric
+
+    def _canonical(self, metric: MetricName) -> MetricName:
+        """Find a requested measure by any of its names."""
+        return metric
+
+    def _call(self, metric: MetricName) -> tuple[Metric, float] | None:
+        """Split a metric into row and argument; None if it takes no argument."""
+        call = None if metric.name in self._rows else metric.call
+        row = None if call is None else self._rows.get(call[0])
+        if call is None or row is None or not row.needs_argument:
+            return None
+        refuse_brackets(metric)
+        try:
+            argument = float(call[1])
+        except ValueError:
+            raise UnknownMetricError(f"{metric.name!r}: {call[1]!r} is not a number.") from None
+        return row, argument
+
+    def _called(self, row: Metric, argument: float, level: float) -> Reading:
+        """Read a metric that takes an argument."""
+        try:
+            value = row.value(self._source, argument)
+        except InvalidInputError as error:  # raised by the metric itself
+            raise UnknownMetricError(f"{row.name}({argument:g}): {error}") from None
+        return self._reading(row, value, level, argument)
 
     def check(self, metric: MetricName) -> None:
         """Raise UnknownMetricError for an unknown metric; new classes may still appear."""
@@ -370,7 +423,7 @@ class Result(Cached, Comparable):
     def headline(self) -> tuple[str, ...]:
         """Choose the headline metrics."""
         names = self._names()
-        chosen = (row.name for row in self.TABLE.headline)
+        chosen = (row.name for row in self._rows.headline)
         return tuple(name for name in chosen if name in names) or tuple(names[:2])
 
     def measured(self) -> tuple[str, ...]:
@@ -501,9 +554,10 @@ class Result(Cached, Comparable):
         table = (name for name in self.TABLE if not self._why_absent(name))
         return sorted({*super().__dir__(), *table})
 
-    def _why_absent(self, name: str) -> tuple[object, ...]:  # noqa: ARG002 - of few results
+    def _why_absent(self, name: str) -> tuple[object, ...]:
         """Explain why a metric was not asked for, in pieces of a message; none for others."""
-        return ()
+        row = self.TABLE.get(name)
+        return () if row is None or not row.absent or row.listed(self._source) else row.absent
 
     def _attribute(self, name: str) -> Any:
         """Make an attribute: a method if the metric takes arguments, else its value."""
@@ -511,7 +565,9 @@ class Result(Cached, Comparable):
         if why:
             raise AttributeError("".join(map(str, why)))
         row = self.TABLE[name]
-        if not (row.arguments or row.averages):
+        if row.averages:
+            return MetricValue(partial(self.value, name))
+        if not row.arguments:
             return self.value(name)
 
         def method(*args: Any, **options: Any) -> Any:
@@ -528,7 +584,7 @@ class Result(Cached, Comparable):
     @property
     def _sizes(self) -> str:
         """Say how much was counted."""
-        counts = (row for row in self.TABLE.listed(self._source) if row.is_count)
+        counts = (row for row in self._rows.listed(self._source) if row.is_count)
         numbers = ((row, self._number(row.name)) for row in counts)
         return ", ".join(
             f"{row.name} = {number:,}" for row, number in numbers if number or not row.is_rare
@@ -540,16 +596,16 @@ class Result(Cached, Comparable):
 
     def _names(self) -> list[str]:
         """List the metrics that this result shows by default."""
-        return [row.name for row in self.TABLE.listed(self._source)]
+        return [row.name for row in self._rows.listed(self._source)]
 
     def _applicable(self) -> list[str]:
         """List the metrics that apply to this result and need no argument."""
-        more = self.TABLE.listed(self._source, on_request=True)
+        more = self._rows.listed(self._source, on_request=True)
         return [*self._names(), *(row.name for row in more)]
 
     def _number(self, name: str) -> Any:
         """Compute one of these metrics."""
-        return self.TABLE[name].value(self._source)
+        return self._rows[name].value(self._source)
 
     def _numbers(self) -> dict[str, Any]:
         """Compute all of these metrics."""
@@ -557,7 +613,7 @@ class Result(Cached, Comparable):
 
     def _row(self, name: str) -> Metric:
         """Look up the row of one of these metrics."""
-        return self.TABLE[name]
+        return self._rows[name]
 
     def _certainty(self, readings: dict[str, Reading], *, bounds: bool) -> dict[str, Any]:
         """Build the JSON entries that say whether metrics are exact, with bounds if requested."""
@@ -577,26 +633,43 @@ class Result(Cached, Comparable):
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find the function that reads a metric at a level."""
-        self._check_name(metric)
-        refuse_brackets(metric)
-        row = self._row(metric.name)
-        return lambda level: self._reading(row, self._number(metric.name), level)
+        owner, own = self._owner(metric)
+        if owner is not self:
+            return owner._find(own)
+        own = self._canonical(own)
+        call = self._call(own)
+        if call is not None:
+            return partial(self._called, *call)
+        row = self._checked_row(own)
+        refuse_brackets(own)
+        return lambda level: self._reading(row, row.value(self._source), level)
 
     def _statistic(self, metric: MetricName) -> Statistic:
-        self.check(metric)
-        return self._row(metric.name).statistic(self._source)
+        owner, own = self._owner(metric)
+        if owner is not self:
+            return owner._statistic(own)
+        own = self._canonical(own)
+        call = self._call(own)
+        if call is not None:
+            return call[0].statistic(self._source, call[1])
+        row = self._checked_row(own)
+        refuse_brackets(own)
+        return row.statistic(self._source)
 
     def readable(self) -> list[str]:
         """List the names that `read` accepts: metrics shown, on request, and with arguments.
 
         With classes, a class or an average may follow in brackets.
         """
-        return self._applicable()
+        rows = (row for row in self._rows.values() if row.needs_argument)
+        return [*self._applicable(), *(row.typed for row in rows if not self._why_absent(row.name))]
 
-    def _check_name(self, metric: MetricName) -> None:
-        """Raise UnknownMetricError if a metric is not known."""
-        if metric.name not in self._applicable():
+    def _checked_row(self, metric: MetricName) -> Metric:
+        """Look up the row of a metric that needs no argument; refuse an unknown metric."""
+        row = self._rows.get(metric.name)
+        if row is None or row.needs_argument or not row.listed(self._source):
             raise self._unknown(metric.name)
+        return row
 
     def _unknown(self, name: Any) -> UnknownMetricError:
         """Make the error about an unknown metric: suggest its name, or the result that has it.
