@@ -614,8 +614,12 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _count_names(self) -> list[str]:
         return [row.name for row in self.TABLE.values() if row.is_count]
 
-    @cached_property
+    @property
     def _rows(self) -> Table:
+        return self._own_rows
+
+    @cached_property
+    def _own_rows(self) -> Table:
         """The rows of the measures, of the quantiles, and of the counts."""
         rows = [self._row_of(name) for name in self]
         return Table(*rows, *(row for row in self.TABLE.values() if row.is_count))

@@ -31,7 +31,7 @@ from streameval.results.result import not_measured, refuse_arguments
 from streameval.states.regression import ErrorSums, MeasuredSums
 
 
-@attrs.frozen(repr=False, eq=False)
+@attrs.frozen(repr=False, eq=False, slots=False)
 class Regression(RequestedIntervals):
     """Errors of predicted numbers.
 
@@ -247,8 +247,12 @@ class Regression(RequestedIntervals):
         }
         return Description(heading="Regression", title="Errors", rows=rows)
 
-    @cached_property
+    @property
     def _rows(self) -> Table:
+        return self._own_rows
+
+    @cached_property
+    def _own_rows(self) -> Table:
         """The rows of the class, and of the requested measures, under their own names."""
         names = self._config.measures
         usual = (row for name, row in self.TABLE.items() if name not in names)

@@ -33,7 +33,7 @@ from streameval.states.regression_outputs import OutputSums
 Floats = npt.NDArray[np.float64]
 
 
-@attrs.frozen(repr=False, eq=False)
+@attrs.frozen(repr=False, eq=False, slots=False)
 class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
     """Errors of rows that predict several numbers, and their averages.
 
@@ -273,8 +273,12 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
 
         return MetricValue(mean)
 
-    @cached_property
+    @property
     def _rows(self) -> Table:
+        return self._own_rows
+
+    @cached_property
+    def _own_rows(self) -> Table:
         """The rows of one output, as means; averages have no sampling intervals."""
         return Table(*map(_averaged_row, self._outputs[0]._rows.values()))
 
