@@ -551,8 +551,10 @@ class Result(Cached, Comparable):
             raise AttributeError(f"{message}. Did you mean {meant}?" if meant else message)
 
     def __dir__(self) -> list[str]:
-        table = (name for name in self.TABLE if not self._why_absent(name))
-        return sorted({*super().__dir__(), *table})
+        metrics = (name for name in self.TABLE if not self._why_absent(name))
+        held = (name for name in super().__dir__() if name not in _HIDDEN)
+        shown = (name for name in held if not name.startswith("_") or name.endswith("__"))
+        return sorted({*shown, *metrics})
 
     def _why_absent(self, name: str) -> tuple[object, ...]:
         """Explain why a metric was not asked for, in pieces of a message; none for others."""
@@ -719,6 +721,19 @@ class Result(Cached, Comparable):
         except InvalidInputError:  # weights had fractions
             return None
         return None if math.isnan(low) else (low, high)
+
+
+_SHOWN = {
+    *("read", "value", "readings", "readable", "confidence", "confidence_sequence"),
+    *("as_dict", "table", "to_pandas", "to_polars", "to_markdown", "to_latex"),
+    *("report", "findings", "explain", "plot"),
+}
+_OF_SOME = {
+    *("described", "of", "leaves", "line", "lines", "every", "draw_over_time"),
+    *("pr_line", "roc_line", "det_line"),
+}
+_HIDDEN = {name for name in vars(Result) if not name.startswith("_")} - _SHOWN | _OF_SOME
+"""What the rest of the library reads of results, which `dir` leaves out."""
 
 
 def _bullet(sentence: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 from collections.abc import Iterator
@@ -198,3 +199,14 @@ def test_intervals_of_outputs_classes_and_members_are_named() -> None:
     assert held.confidence("cm/accuracy") == held["cm"].confidence("accuracy")
     with pytest.raises(se.InvalidInputError, match="`coverage` has no sampling interval"):
         EVERY["catalog"]().compute().confidence("coverage")
+
+
+def test_dir_shows_what_users_call_and_nothing_else() -> None:
+    machinery = {"TABLE", "TERMS", "TASK", "sheet", "headline", "why_none", "entries", "of", "draw"}
+    for name, result in results():
+        shown = {one for one in dir(result) if not one.startswith("__")}
+        assert shown & machinery == set(), name
+        assert [one for one in shown if one.startswith("_")] == [], name
+        assert shown >= SURFACE.keys() | {"read", "value"}, name
+        with contextlib.suppress(se.InvalidInputError):  # what was not counted says so
+            assert all(hasattr(result, one) for one in shown), name
