@@ -106,6 +106,25 @@ def entropy(weights: Sequence[Fraction]) -> float:
     return -math.fsum(share * math.log(share) for share in shares) if shares else math.nan
 
 
+def gini_impurity(weights: Sequence[Fraction]) -> Fraction:
+    """Compute the Brier score of always predicting the share of each of these classes.
+
+    ``1 - sum(share**2)``, of the sum over classes; 0 without examples.
+    """
+    total = sum(weights)
+    squares = [(weight / total) ** 2 for weight in weights] if total else [Fraction(1)]
+    return 1 - sum(squares, Fraction(0))
+
+
+def d2(loss: Fraction | float, null: Fraction | float) -> float:
+    """Compute the share of the loss of a constant prediction that is avoided.
+
+    ``1 - loss / null``, at most 1; 0 is as good as always predicting the shares of the classes. nan
+    where these leave nothing to predict, because all examples are of one class.
+    """
+    return float(1 - loss / null) if null > 0 else math.nan
+
+
 def pcopc_of(bins: Sequence[Bin]) -> Floats:
     """Divide the predictions of each bin by its labels; nan without any."""
     return np.array([float(one.prediction / one.label) if one.label else math.nan for one in bins])

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise
 
 import attrs
@@ -33,6 +34,7 @@ import numpy.typing as npt
 
 from streameval.exact.log import log, log1p
 from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.calibration import d2, entropy, gini_impurity
 from streameval.metrics.points import CellTable
 from streameval.states.calibration import bin_indices
 
@@ -60,6 +62,28 @@ def log_loss(table: CellTable) -> Bounded:
         lambda score: -log1p(-np.clip(score, _EPSILON, 1.0 - _EPSILON)),
         max_value=_MAX_LOG_LOSS,
     )
+
+
+def d2_log_loss_score(table: CellTable) -> Bounded:
+    """Bound 1 - the log loss over that of always predicting the share of positives."""
+    return _d2(log_loss(table), entropy(_class_weights(table)))
+
+
+def d2_brier_score(table: CellTable) -> Bounded:
+    """Bound 1 - the Brier score over that of always predicting the share of positives."""
+    return _d2(brier(table), gini_impurity(_class_weights(table)) / 2)  # of one class, not of both
+
+
+def _class_weights(table: CellTable) -> list[Fraction]:
+    return [table.pos.sum().to_fraction(), table.neg.sum().to_fraction()]
+
+
+def _d2(loss: Bounded, null: Fraction | float) -> Bounded:
+    """Bound a score that falls with a loss; the loss of the constant prediction is exact."""
+    low, value, high = (d2(end, float(null)) for end in (loss.high, loss, loss.low))
+    if loss.exact:
+        return Bounded(value)
+    return outward(low, value, high, min_value=-math.inf)
 
 
 def _mean_loss(

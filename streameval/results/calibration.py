@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -26,6 +27,7 @@ from streameval.render.blocks import ByClass, Description, Reliability, Reliabil
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
+from streameval.results.members import CalibrationMembers, add_members
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.requested_intervals import RequestedIntervals
 from streameval.results.result import labels_beside, refuse_arguments
@@ -41,7 +43,7 @@ _CURVE = ("mean_prediction", "mean_label", "weight")
 
 
 @attrs.frozen(repr=False, eq=False)
-class Calibration(RequestedIntervals):
+class Calibration(CalibrationMembers, RequestedIntervals):
     """How good probabilities are, and how well calibrated.
 
     Made by `CalibrationAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -76,6 +78,8 @@ class Calibration(RequestedIntervals):
     mean_label                0.6000
     n_clipped                 0.0000
     normalized_entropy        0.7132
+    d2_log_loss_score         0.2868
+    d2_brier_score            0.2979
     max_calibration_error     0.6500
     rms_calibration_error     0.4093
     brier_reliability         0.1675
@@ -110,23 +114,6 @@ class Calibration(RequestedIntervals):
         """
         number: int | float = self._state.clipped.to_numbers().item()
         return number
-
-    @property
-    def log_loss(self) -> float:
-        """The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].
-
-        Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.
-        """
-        return mean(self._state.log_loss, self._state.n)
-
-    @property
-    def brier(self) -> float:
-        """The mean squared error of the probabilities (Brier, 1950).
-
-        For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of
-        (p_k - [y = k])**2, in [0, 2].
-        """
-        return mean(self._state.brier, self._state.n)
 
     @property
     def ece(self) -> float:
@@ -404,14 +391,27 @@ def _of_two(name: str, function: Callable[[Sequence[Bin]], float], **row: Any) -
 
 
 def _normalized_entropy(result: Calibration) -> float:
+    entropy = metrics.entropy(_class_weights(result))
+    return float(result.log_loss) / entropy if entropy else math.nan
+
+
+def _d2_log_loss_score(result: Calibration) -> float:
+    return metrics.d2(result.log_loss, metrics.entropy(_class_weights(result)))
+
+
+def _d2_brier_score(result: Calibration) -> float:
+    state, impurity = result._state, metrics.gini_impurity(_class_weights(result))
+    null = impurity if result.labels else impurity / 2  # of one class, not of both
+    return metrics.d2(state.brier.to_fraction(), null * state.n.to_fraction())
+
+
+def _class_weights(result: Calibration) -> list[Fraction]:
+    """List the weight of each class in the truth."""
     state = result._state
     if result.labels:
-        weights = [state.class_weight[k].to_fraction() for k in range(len(result.labels))]
-    else:
-        positive = state.hits.total().to_fraction()
-        weights = [positive, state.n.to_fraction() - positive]
-    entropy = metrics.entropy(weights)
-    return float(result.log_loss) / entropy if entropy else math.nan
+        return [state.class_weight[k].to_fraction() for k in range(len(result.labels))]
+    positive = state.hits.total().to_fraction()
+    return [positive, state.n.to_fraction() - positive]
 
 
 _SAMPLED: dict[str, Any] = {
@@ -423,6 +423,7 @@ Calibration.TABLE = Table(
     EXAMPLES,
     _metric(
         "log_loss",
+        value=lambda result: mean(result._state.log_loss, result._state.n),
         aliases=(
             *("logloss", "cross_entropy", "nll", "crossentropy"),
             *("categorical_crossentropy", "binary_crossentropy"),
@@ -438,6 +439,7 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "brier",
+        value=lambda result: mean(result._state.brier, result._state.n),
         aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
         help="The mean squared error of the probabilities (Brier, 1950).",
@@ -517,6 +519,32 @@ Calibration.TABLE = Table(
         on_request=True,
     ),
     _metric(
+        "d2_log_loss_score",
+        aliases=("d2_log_loss", "log_loss_skill_score", "mcfadden_r2"),
+        heading="D² of the log loss",
+        help="1 - the log loss over that of always predicting the shares of the classes, at most "
+        "1.",
+        notes="0 is no better than that. nan if the truth is always one class.",
+        formula=r"1 - \frac{\text{log loss}}{-\sum_k \bar y_k \log \bar y_k}",
+        better="higher",
+        value=_d2_log_loss_score,
+        oracle="scikit-learn, d2_log_loss_score",
+        on_request=True,
+    ),
+    _metric(
+        "d2_brier_score",
+        aliases=("d2_brier", "brier_skill_score", "bss"),
+        heading="D² of the Brier score",
+        help="1 - the Brier score over that of always predicting the shares of the classes, at "
+        "most 1.",
+        notes="0 is no better than that. nan if the truth is always one class.",
+        formula=r"1 - \frac{\text{Brier}}{\sum_k \bar y_k (1 - \bar y_k)}",
+        better="higher",
+        value=_d2_brier_score,
+        oracle="scikit-learn, d2_brier_score",
+        on_request=True,
+    ),
+    _metric(
         "max_calibration_error",
         aliases=("mce", "maximum_calibration_error", "calibration_error_max"),
         heading="Largest calibration error of a bin",
@@ -568,3 +596,5 @@ Calibration.TABLE = Table(
         better="",
     ),
 )
+
+add_members(Calibration)

@@ -16,6 +16,7 @@ from streameval.metrics.catalog import coverage, entropy, gini, mean_of
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import ByClass, Description, Row
 from streameval.results import findings
+from streameval.results.members import CatalogMembers, add_members
 from streameval.results.result import SumsResult
 from streameval.results.tables import Axis
 from streameval.states.catalog import Exposures
@@ -24,7 +25,7 @@ _MAX_ITEMS = 10
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Catalog(SumsResult):
+class Catalog(CatalogMembers, SumsResult):
     """How evenly recommendations expose the items of a catalog, and how novel the items are.
 
     Made by `CatalogAccumulator.compute`. An exposure is a recommendation of an item within the
@@ -66,27 +67,6 @@ class Catalog(SumsResult):
     def n_items(self) -> int:
         """The number of items of the catalog."""
         return self._config.n_items
-
-    @property
-    def coverage(self) -> float:
-        """The share of the items of the catalog that were recommended, in [0, 1]."""
-        return coverage(self.n_recommended, self.n_items)
-
-    @property
-    def gini(self) -> float:
-        """The Gini coefficient of the exposures of all items, in [0, 1); nan without examples.
-
-        0 if all items have the same exposure, nearly 1 if one item has all of it.
-        """
-        return gini(self._state.exposures, self.n_items)
-
-    @property
-    def entropy(self) -> float:
-        """The entropy of the exposures in bits, in [0, log2(n_items)]; nan without examples.
-
-        2 to its power is the number of items that, exposed equally, would have this entropy.
-        """
-        return entropy(self._state.exposures)
 
     def per_item(self) -> dict[str, npt.NDArray[Any]]:
         """List the items that were recommended in order, as columns that a data frame takes.
@@ -174,6 +154,7 @@ Catalog.TABLE = Table(
     ),
     Metric(
         name="coverage",
+        value=lambda result: coverage(result.n_recommended, result.n_items),
         aliases=("catalog_coverage", "catalog_coverage", "item_coverage", "itemcoverage"),
         heading="Coverage of the catalog",
         help="The share of the items of the catalog that were recommended, in [0, 1].",
@@ -185,6 +166,7 @@ Catalog.TABLE = Table(
     ),
     Metric(
         name="gini",
+        value=lambda result: gini(result._state.exposures, result.n_items),
         aliases=("gini_index", "giniindex", "exposure_gini", "gini_coefficient"),
         heading="Gini of the exposures",
         help="The Gini coefficient of the exposures of all items, in [0, 1); nan without examples.",
@@ -197,6 +179,7 @@ Catalog.TABLE = Table(
     ),
     Metric(
         name="entropy",
+        value=lambda result: entropy(result._state.exposures),
         aliases=("distributional_coverage", "shannon_entropy", "exposure_entropy"),
         heading="Entropy of the exposures",
         help="The entropy of the exposures in bits, in [0, log2(n_items)]; nan without examples.",
@@ -238,3 +221,5 @@ Catalog.TABLE = Table(
         measured=True,
     ),
 )
+
+add_members(Catalog)

@@ -23,6 +23,7 @@ from streameval.render.sheets import Column, Grid, Sheet, reading_grid
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
 from streameval.results.curve import PR, ROC, Curve
+from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
 from streameval.results.result import Result, labels_beside, not_measured, unknown_class
@@ -36,7 +37,7 @@ _MAX_DRAWN = 8
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class ClassCurves(Result, Mapping[Label, Curve]):
+class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
     """One curve for each class against the rest, and their averages.
 
     Made by `PRCurveSketch.compute`. A mapping from the label of a class to its `Curve`, in the
@@ -577,3 +578,5 @@ def _never(curves: ClassCurves) -> bool:  # noqa: ARG001 - of any result
 
 _ROWS = Table(*_own_rows())
 """The rows of a result: those of averages have their own names."""
+
+add_members(ClassCurves)

@@ -25,6 +25,7 @@ from streameval.render.blocks import ByClass, Description, Matrix, Row
 from streameval.render.sheets import Column, Grid, Sheet, reading_grid
 from streameval.render.text import shorten
 from streameval.results import findings
+from streameval.results.members import ConfusionMembers, add_members
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
@@ -40,7 +41,7 @@ Counts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @attrs.frozen(repr=False, eq=False)
-class Confusion(Result, Mapping[Label, "Confusion"]):
+class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
     """Counts of truth against prediction, and every metric computed from them.
 
     Made by `ConfusionAccumulator.compute`. The counts are sums of weights: int64 while all weights
@@ -220,24 +221,6 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
         return self._counts.n_averaged
 
     @property
-    def accuracy(self) -> float:
-        """The share of examples predicted right, in [0, 1]; nan without examples.
-
-        For multilabel, the share with every label right (subset accuracy).
-        """
-        return self._scalar("accuracy")
-
-    @property
-    def hamming_loss(self) -> float:
-        """The share of wrong labels, in [0, 1]; for one label an example, 1 - accuracy."""
-        return self._scalar("hamming_loss")
-
-    @property
-    def balanced_accuracy(self) -> float:
-        """The mean recall of the classes that occur in the truth; nan without examples."""
-        return self._scalar("balanced_accuracy")
-
-    @property
     def matthews_corrcoef(self) -> float:
         """The correlation of truth and prediction, in [-1, 1].
 
@@ -245,11 +228,6 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
         either is one class throughout.
         """
         return self._scalar("matthews_corrcoef")
-
-    @property
-    def cohen_kappa(self) -> float:
-        """The agreement beyond chance, at most 1; nan when both are one and the same class."""
-        return self._scalar("cohen_kappa")
 
     @property
     def top_k_accuracy(self) -> float:
@@ -276,39 +254,6 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
         ([0.0, 1.0, 0.0], 0.0)
         """
         return self._averaged("top_k_precision")
-
-    @property
-    def top_k_recall(self) -> MetricValue[ClassAverages]:
-        """The share of a class that is among the `top_k` best scores.
-
-        Tied classes come in the order of the columns.
-        """
-        return self._averaged("top_k_recall")
-
-    @property
-    def top_k_f_score(self) -> MetricValue[FAverages]:
-        """F of `top_k_precision` and `top_k_recall`."""
-        return self._averaged("top_k_f_score")
-
-    @property
-    def precision(self) -> MetricValue[ClassAverages]:
-        """TP / (TP + FP), the share of the predicted positives that are positive."""
-        return self._averaged("precision")
-
-    @property
-    def recall(self) -> MetricValue[ClassAverages]:
-        """TP / (TP + FN), the share of the positives that were found."""
-        return self._averaged("recall")
-
-    @property
-    def specificity(self) -> MetricValue[ClassAverages]:
-        """TN / (TN + FP), the share of the negatives that were predicted negative."""
-        return self._averaged("specificity")
-
-    @property
-    def jaccard(self) -> MetricValue[ClassAverages]:
-        """TP / (TP + FP + FN), the intersection over the union."""
-        return self._averaged("jaccard")
 
     @property
     def f_score(self) -> MetricValue[FAverages]:
@@ -649,3 +594,6 @@ class Confusion(Result, Mapping[Label, "Confusion"]):
 def _decimals(value: float) -> str:
     """Write a metric with four decimals."""
     return f"{value:.4f}"
+
+
+add_members(Confusion)

@@ -44,6 +44,7 @@ from streameval.results.curve_arguments import (
     threshold_values,
 )
 from streameval.results.curve_metrics import CURVE_METRICS
+from streameval.results.members import CurveMembers, add_members
 from streameval.results.metric_values import with_options
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
@@ -73,7 +74,7 @@ ROC = Curves(
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Curve(Result):
+class Curve(CurveMembers, Result):
     """Outcomes at every threshold, and the metrics computed from them.
 
     Made by `PRCurveSketch.compute`. Metrics are `Bounded`: floats with an interval that contains
@@ -108,6 +109,8 @@ class Curve(Result):
     ece                                 0.3300
     pr_auc_davis_goadrich               0.9041
     adaptive_ece                        0.3300
+    d2_log_loss_score                   0.2868
+    d2_brier_score                      0.2979
     equal_error_rate                    0.3333
     equal_error_rate_threshold          0.6000
     youden_j                            0.6667
@@ -194,29 +197,6 @@ class Curve(Result):
         return envelope.roc_auc(self._table)
 
     @property
-    def average_precision(self) -> Bounded:
-        """Precision summed over the steps of recall, in [0, 1]; nan without a positive."""
-        return areas.average_precision(self._table)
-
-    @property
-    def average_precision_interpolated(self) -> Bounded:
-        """Average precision, with the highest precision at each recall or above."""
-        return areas.average_precision_interpolated(self._table)
-
-    @property
-    def average_precision_11pt(self) -> Bounded:
-        """The mean over recalls 0, 0.1, ..., 1 of the highest precision there or above."""
-        return areas.average_precision_11pt(self._table)
-
-    @property
-    def pr_auc(self) -> Bounded:
-        """The area of the trapezoids under the precision-recall points; nan without a positive.
-
-        It interpolates linearly where `average_precision` steps.
-        """
-        return areas.pr_auc(self._table)
-
-    @property
     def pr_auc_davis_goadrich(self) -> Bounded:
         """The area under the precision-recall points, joined as those of the ROC curve.
 
@@ -232,24 +212,6 @@ class Curve(Result):
         (0.7973, 0.7917)
         """
         return areas.pr_auc_davis_goadrich(self._table)
-
-    @property
-    def ks(self) -> Bounded:
-        """The Kolmogorov-Smirnov statistic, the max of ``|tpr - fpr|``, in [0, 1]."""
-        return envelope.ks(self._table)
-
-    @property
-    def brier(self) -> Bounded:
-        """The mean of ``(score - label)**2``, in [0, 1]; for probabilities."""
-        return loss_bounds.brier(self._probabilities("brier"))
-
-    @property
-    def log_loss(self) -> Bounded:
-        """The mean of minus the log of the probability of the truth; for probabilities.
-
-        Probabilities are clipped at float64's eps, so it is at most 36.05.
-        """
-        return loss_bounds.log_loss(self._probabilities("log_loss"))
 
     @with_options
     def ece(self, bins: int = 15) -> Bounded:
@@ -449,27 +411,6 @@ class Curve(Result):
         classes occur.
         """
         return operating_points.equal_error_rate(self._table)
-
-    @property
-    def equal_error_rate_threshold(self) -> Bounded:
-        """The highest threshold at which the FPR is at least the false negative rate."""
-        return operating_points.equal_error_rate_threshold(self._table)
-
-    @property
-    def youden_j(self) -> Bounded:
-        """The max over thresholds of TPR - FPR, in [0, 1]; nan unless both classes occur."""
-        return operating_points.youden_j(self._table)
-
-    @property
-    def youden_j_threshold(self) -> Bounded:
-        """The threshold of the max of TPR - FPR, the highest of several."""
-        return operating_points.youden_j_threshold(self._table)
-
-    @property
-    def gini(self) -> Bounded:
-        """The Gini coefficient, 2 ROC AUC - 1, in [-1, 1]; nan unless both classes occur."""
-        area = self.roc_auc
-        return Bounded(*(2.0 * end - 1.0 for end in (area, area.low, area.high)))
 
     def precision_at_top(self, share: float) -> Bounded:
         """Compute the share of positives among the highest `share` of the examples, in (0, 1].
@@ -811,3 +752,5 @@ def _plot_det(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
 
 _PLOTTED = {"pr": _plot_pr, "roc": _plot_roc, "det": _plot_det}
 """The line of a picture, and how it is drawn."""
+
+add_members(Curve)

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from streameval.metrics import curves
+from streameval.metrics import average_precision as areas
+from streameval.metrics import curves, envelope, loss_bounds, operating_points
 from streameval.metrics.average_precision import average_precision_confidence
+from streameval.metrics.bounded import Bounded
 from streameval.metrics.delong import auc_confidence, auc_variance
 from streameval.metrics.evidence import Area, Share, refuse_fractions
 from streameval.metrics.intervals import hull, wilson
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 
 _NO_INTERVAL = "fractional weights have none"
 _NO_PRECISION = "a threshold that none reach and fractional weights have none"
+
+
+def _gini(curve: Curve) -> Bounded:
+    area = curve.roc_auc
+    return Bounded(*(2.0 * end - 1.0 for end in (area, area.low, area.high)))
 
 
 def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
@@ -124,6 +131,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "average_precision",
+        value=lambda curve: areas.average_precision(curve._table),
         aliases=("ap", "auprc", "aupr", "average_precision_score"),
         heading="Average precision",
         help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
@@ -135,6 +143,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "average_precision_interpolated",
+        value=lambda curve: areas.average_precision_interpolated(curve._table),
         heading="Average precision, interpolated",
         help="Average precision, with the highest precision at each recall or above.",
         formula=r"\sum_i (R_i - R_{i-1}) \max_{j \ge i} P_j",
@@ -142,6 +151,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "average_precision_11pt",
+        value=lambda curve: areas.average_precision_11pt(curve._table),
         heading="Average precision, 11 points",
         help="The mean over recalls 0, 0.1, ..., 1 of the highest precision there or above.",
         formula=r"\frac1{11} \sum_{r \in \{0, 0.1, \dots, 1\}} \max_{R_i \ge r} P_i",
@@ -149,6 +159,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "pr_auc",
+        value=lambda curve: areas.pr_auc(curve._table),
         aliases=("auc_pr", "prauc"),
         heading="PR AUC, trapezoids",
         help="The area of the trapezoids under the precision-recall points; nan without a "
@@ -172,6 +183,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "ks",
+        value=lambda curve: envelope.ks(curve._table),
         aliases=("ks_statistic", "kolmogorov_smirnov"),
         heading="KS statistic",
         help="The Kolmogorov-Smirnov statistic, the max of |tpr - fpr|, in [0, 1].",
@@ -200,6 +212,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "log_loss",
+        value=lambda curve: loss_bounds.log_loss(curve._probabilities("log_loss")),
         aliases=(
             *("logloss", "cross_entropy", "nll", "crossentropy"),
             *("categorical_crossentropy", "binary_crossentropy"),
@@ -214,6 +227,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "brier",
+        value=lambda curve: loss_bounds.brier(curve._probabilities("brier")),
         aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
         help="The mean of (score - label)**2, in [0, 1]; for probabilities.",
@@ -247,6 +261,33 @@ CURVE_METRICS = Table(
         better="lower",
         arguments=("bins=15",),
         oracle="the definition, bin by bin",
+        listed=_has_probabilities,
+        on_request=True,
+    ),
+    _metric(
+        "d2_log_loss_score",
+        aliases=("d2_log_loss", "log_loss_skill_score", "mcfadden_r2"),
+        heading="D² of the log loss",
+        help="1 - the log loss over that of always predicting the share of positives, at most 1.",
+        notes="0 is no better than that; for probabilities. nan unless both classes occur.",
+        formula=r"1 - \frac{\text{log loss}}{-\bar y \log \bar y - (1 - \bar y) \log (1 - \bar y)}",
+        value=lambda curve: loss_bounds.d2_log_loss_score(
+            curve._probabilities("d2_log_loss_score")
+        ),
+        oracle="scikit-learn, d2_log_loss_score",
+        listed=_has_probabilities,
+        on_request=True,
+    ),
+    _metric(
+        "d2_brier_score",
+        aliases=("d2_brier", "brier_skill_score", "bss"),
+        heading="D² of the Brier score",
+        help="1 - the Brier score over that of always predicting the share of positives, at most "
+        "1.",
+        notes="0 is no better than that; for probabilities. nan unless both classes occur.",
+        formula=r"1 - \frac{\text{Brier}}{\bar y (1 - \bar y)}",
+        value=lambda curve: loss_bounds.d2_brier_score(curve._probabilities("d2_brier_score")),
+        oracle="scikit-learn, d2_brier_score",
         listed=_has_probabilities,
         on_request=True,
     ),
@@ -374,6 +415,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "equal_error_rate_threshold",
+        value=lambda curve: operating_points.equal_error_rate_threshold(curve._table),
         aliases=("eer_threshold", "equal_error_threshold"),
         heading="Threshold of the equal error rate",
         help="The highest threshold at which the FPR is at least the false negative rate.",
@@ -383,6 +425,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "youden_j",
+        value=lambda curve: operating_points.youden_j(curve._table),
         aliases=("youden", "youdens_j", "informedness", "bookmaker_informedness"),
         heading="Youden's J",
         help="The max over thresholds of TPR - FPR, in [0, 1]; nan unless both classes occur.",
@@ -391,6 +434,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "youden_j_threshold",
+        value=lambda curve: operating_points.youden_j_threshold(curve._table),
         aliases=("youden_threshold",),
         heading="Threshold of Youden's J",
         help="The threshold of the max of TPR - FPR, the highest of several.",
@@ -400,6 +444,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "gini",
+        value=_gini,
         aliases=("gini_coefficient", "somers_d"),
         heading="Gini",
         help="The Gini coefficient, 2 ROC AUC - 1, in [-1, 1]; nan unless both classes occur.",

@@ -24,6 +24,7 @@ from streameval.metrics.paired_decisions import Decisions, share_difference
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.render.blocks import Description, Row
 from streameval.results import findings
+from streameval.results.members import PairedResultMembers, add_members
 from streameval.results.on_demand import OnDemand
 from streameval.results.result import Number, Result, refuse_arguments
 from streameval.states.paired import PairedCounts
@@ -36,7 +37,7 @@ _NO_TEST = "its test is for one look; accuracy has one that may be looked at any
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class PairedResult(Result):
+class PairedResult(PairedResultMembers, Result):
     """Two models on the same rows: both accuracies, and whether they differ.
 
     Made by `Paired.compute`. The tests read the rows that exactly one model gets right, and are nan
@@ -539,3 +540,5 @@ PairedResult.TABLE = Table(
         of_test="the definition, with the deviation of NumPy",
     ),
 )
+
+add_members(PairedResult)

@@ -25,6 +25,7 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table
 from streameval.render.blocks import Description, Row
 from streameval.results import findings
+from streameval.results.members import RegressionMembers, add_members
 from streameval.results.names import MetricName
 from streameval.results.requested_intervals import RequestedIntervals
 from streameval.results.result import not_measured, refuse_arguments
@@ -32,7 +33,7 @@ from streameval.states.regression import ErrorSums, MeasuredSums
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Regression(RequestedIntervals):
+class Regression(RegressionMembers, RequestedIntervals):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -98,35 +99,6 @@ class Regression(RequestedIntervals):
             return True
         cells = self._measured.cells
         return bool((cells.lo == cells.hi).all())
-
-    @property
-    def mse(self) -> float:
-        """The mean squared error, at least 0."""
-        return metrics.mean(self._state.squared_error, self._state.n)
-
-    @property
-    def rmse(self) -> float:
-        """The square root of the mean squared error, at least 0."""
-        return math.sqrt(self.mse)
-
-    @property
-    def mae(self) -> float:
-        """The mean absolute error, at least 0."""
-        return metrics.mean(self._state.absolute_error, self._state.n)
-
-    @property
-    def r2(self) -> float:
-        """1 - SSE / SST, at most 1; nan when the truth is constant.
-
-        1 is perfect, 0 is as good as always predicting the mean, and less is worse.
-        """
-        state = self._state
-        return metrics.r2(state.squared_error, state.truth, state.squared_truth, state.n)
-
-    @property
-    def bias(self) -> float:
-        """The mean of prediction - truth; above 0, the model predicts too much."""
-        return metrics.mean(self._state.error, self._state.n)
 
     def adjusted_r2(self, n_features: int) -> float:
         """Compute R2 with a penalty for the number of features of the model.
@@ -322,6 +294,15 @@ def _always(result: Regression) -> bool:  # noqa: ARG001 - of any result
     return True
 
 
+def _mse(result: Regression) -> float:
+    return metrics.mean(result._state.squared_error, result._state.n)
+
+
+def _r2(result: Regression) -> float:
+    state = result._state
+    return metrics.r2(state.squared_error, state.truth, state.squared_truth, state.n)
+
+
 def _explained_variance(result: Regression) -> float:
     state = result._state
     rest = metrics.spread(state.error, state.squared_error, state.n)
@@ -463,6 +444,7 @@ Regression.TABLE = Table(
     EXAMPLES,
     _metric(
         "rmse",
+        value=lambda result: math.sqrt(_mse(result)),
         aliases=("root_mean_squared_error",),
         heading="Root mean squared error",
         help="The square root of the mean squared error, at least 0.",
@@ -473,6 +455,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "mse",
+        value=_mse,
         aliases=("mean_squared_error",),
         heading="Mean squared error",
         help="The mean squared error, at least 0.",
@@ -482,6 +465,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "mae",
+        value=lambda result: metrics.mean(result._state.absolute_error, result._state.n),
         aliases=("mean_absolute_error",),
         heading="Mean absolute error",
         help="The mean absolute error, at least 0.",
@@ -492,6 +476,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "r2",
+        value=_r2,
         aliases=("r2_score", "r_squared", "rsquared"),
         heading="R²",
         help="1 - SSE / SST, at most 1; nan when the truth is constant.",
@@ -503,6 +488,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "bias",
+        value=lambda result: metrics.mean(result._state.error, result._state.n),
         aliases=("mean_error",),
         heading="Bias, prediction over truth",
         help="The mean of prediction - truth; above 0, the model predicts too much.",
@@ -579,3 +565,5 @@ Regression.TABLE = Table(
     ),
     *map(_of_measure, ERROR_MEASURES.values()),
 )
+
+add_members(Regression)

@@ -23,6 +23,7 @@ from streameval.render.blocks import ByClass, Description, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import intervals, numbers, plural
 from streameval.results import findings
+from streameval.results.members import RegressionOutputsMembers, add_members
 from streameval.results.metric_values import MetricValue, Multioutput, OutputAverages
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.regression import Regression
@@ -34,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
+class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str, Regression]):
     """Errors of rows that predict several numbers, and their averages.
 
     Made by `RegressionAccumulator.compute` with ``outputs=d``. A mapping from the name of an
@@ -81,34 +82,6 @@ class RegressionOutputs(SumsResult, Mapping[int | str, Regression]):
     def exact(self) -> bool:
         """Whether no value has bounds."""
         return all(one.exact for one in self._outputs)
-
-    @property
-    def rmse(self) -> MetricValue[OutputAverages]:
-        """The square root of the mean squared error, at least 0."""
-        return self._averaged("rmse")
-
-    @property
-    def mse(self) -> MetricValue[OutputAverages]:
-        """The mean squared error, at least 0."""
-        return self._averaged("mse")
-
-    @property
-    def mae(self) -> MetricValue[OutputAverages]:
-        """The mean absolute error, at least 0."""
-        return self._averaged("mae")
-
-    @property
-    def r2(self) -> MetricValue[OutputAverages]:
-        """1 - SSE / SST, at most 1; nan when the truth is constant.
-
-        1 is perfect, 0 is as good as always predicting the mean, and less is worse.
-        """
-        return self._averaged("r2")
-
-    @property
-    def bias(self) -> MetricValue[OutputAverages]:
-        """The mean of prediction - truth; above 0, the model predicts too much."""
-        return self._averaged("bias")
 
     def adjusted_r2(
         self, n_features: int, *, multioutput: Multioutput = "uniform_average"
@@ -360,3 +333,6 @@ def _averaged_row(row: Metric) -> Metric:
 
 def _bounded(value: float) -> Bounded:
     return value if isinstance(value, Bounded) else Bounded(value)
+
+
+add_members(RegressionOutputs)

@@ -551,10 +551,10 @@ class Result(Cached, Comparable):
             raise AttributeError(f"{message}. Did you mean {meant}?" if meant else message)
 
     def __dir__(self) -> list[str]:
-        metrics = (name for name in self.TABLE if not self._why_absent(name))
-        held = (name for name in super().__dir__() if name not in _HIDDEN)
+        absent = {name for name in self.TABLE if self._why_absent(name)}
+        held = {*super().__dir__(), *self.TABLE} - _HIDDEN - absent
         shown = (name for name in held if not name.startswith("_") or name.endswith("__"))
-        return sorted({*shown, *metrics})
+        return sorted(shown)
 
     def _why_absent(self, name: str) -> tuple[object, ...]:
         """Explain why a metric was not asked for, in pieces of a message; none for others."""

@@ -425,6 +425,29 @@ def log_loss(table: Table) -> Value:
     return total(terms) / n if n else UNDEFINED
 
 
+def d2_log_loss_score(table: Table) -> Value:
+    """Share of the log loss of always predicting the share of positives that is avoided."""
+    if not (table.n_pos and table.n_neg):
+        return UNDEFINED
+    n = table.n_pos + table.n_neg
+    with localcontext() as context:
+        context.prec = 120
+        shares = [Decimal(count) / Decimal(n) for count in (table.n_pos, table.n_neg)]
+        null = Fraction(-sum(share * share.ln() for share in shares))
+    loss = log_loss(table)
+    assert isinstance(loss, Fraction)
+    return 1 - loss / null
+
+
+def d2_brier_score(table: Table) -> Value:
+    """Share of the squared error of always predicting the share of positives that is avoided."""
+    if not (table.n_pos and table.n_neg):
+        return UNDEFINED
+    score, share = brier(table), Fraction(table.n_pos, table.n_pos + table.n_neg)
+    assert isinstance(score, Fraction)
+    return 1 - score / (share * (1 - share))
+
+
 def adaptive_ece(table: Table, bins: int) -> Value:
     """Distance of mean label and mean score in each of equal shares of the mass, averaged."""
     n = table.n_pos + table.n_neg
@@ -581,6 +604,8 @@ SCORE_METRICS: dict[str, Metric] = {
 PROBABILITY_METRICS: dict[str, Metric] = {
     "brier": _named("brier", brier),
     "log_loss": _named("log_loss", log_loss),
+    "d2_log_loss_score": _named("d2_log_loss_score", d2_log_loss_score),
+    "d2_brier_score": _named("d2_brier_score", d2_brier_score),
     "ece()": Metric(lambda table: ece(table, 15), lambda curve: curve.ece()),
     "adaptive_ece()": Metric(
         lambda table: adaptive_ece(table, 15), lambda curve: curve.adaptive_ece()

@@ -20,9 +20,10 @@ from streameval.states.calibration import bin_indices
 
 CASES = range(quick_cases(200))
 OF_BINS = {"max_calibration_error", "rms_calibration_error"}
+D2 = {"d2_log_loss_score", "d2_brier_score"}
 PARTS_OF_BRIER = {"brier_reliability", "brier_resolution", "brier_uncertainty"}
 COMPARED = {"log_loss", "brier", "ece", "pcopc", "mean_prediction", "mean_label"}
-COMPARED |= {"normalized_entropy", *OF_BINS, *PARTS_OF_BRIER}
+COMPARED |= {"normalized_entropy", *D2, *OF_BINS, *PARTS_OF_BRIER}
 EPSILON = 2.0**-52
 DIGITS = Context(prec=40)
 
@@ -97,6 +98,22 @@ def test_normalized_entropy_equals_the_quotient_of_scikit_learns_losses(
         assert ours == pytest.approx(loss / base, rel=1e-12), f"seed {seed}"
 
 
+@KINDS
+@pytest.mark.parametrize("name", sorted(D2))
+def test_d2_scores_equal_scikit_learn(name: str, make: Callable[[int], Rows]) -> None:
+    for seed in CASES:
+        truth, probability, weights = make(seed)
+        ours = computed((truth, probability, weights)).value(name)
+        kept = np.ones(len(truth), dtype=bool) if weights is None else weights > 0
+        if len(np.unique(truth[kept])) < 2:
+            assert math.isnan(ours)
+            continue
+        labels = list(range(probability.shape[1] if probability.ndim == 2 else 2))
+        function = getattr(sk, name)
+        expected = function(truth, y_proba=probability, sample_weight=weights, labels=labels)
+        assert ours == pytest.approx(expected, rel=1e-11, abs=1e-11), f"seed {seed}"
+
+
 def test_parts_of_brier_add_up_to_it_where_each_bin_holds_one_prediction() -> None:
     truth, probability = [0, 1, 1, 0, 1, 1, 0], [0.1, 0.1, 0.1, 0.5, 0.5, 0.9, 0.9]
     result = computed((np.array(truth), np.array(probability), None))
@@ -113,7 +130,7 @@ def test_parts_of_brier_are_refused_for_several_classes(name: str) -> None:
         result.value(name)
 
 
-@pytest.mark.parametrize("name", sorted(OF_BINS | PARTS_OF_BRIER | {"normalized_entropy"}))
+@pytest.mark.parametrize("name", sorted(OF_BINS | PARTS_OF_BRIER | D2 | {"normalized_entropy"}))
 def test_metric_on_request_of_nothing_is_nan(name: str) -> None:
     assert math.isnan(se.CalibrationAccumulator().compute().value(name))
 

@@ -28,6 +28,8 @@ from oracle.curve_oracles import (
     average_precision,
     best_f,
     brier,
+    d2_brier_score,
+    d2_log_loss_score,
     log_loss,
     metrics_at,
     partial_roc_auc,
@@ -237,6 +239,11 @@ def test_the_oracles_equal_scikit_learn() -> None:
                 assert_close(float(brier(table)), expected, one)
                 expected = scikit_learn(metrics.log_loss, one)
                 assert float(log_loss(table)) == pytest.approx(expected, rel=1e-9, abs=1e-13), one
+                for oracle in (d2_log_loss_score, d2_brier_score):
+                    scores, _ = one.finite_scores
+                    d2 = getattr(metrics, oracle.__name__)
+                    expected = quietly(d2, one.y, y_proba=scores, sample_weight=one.weights)
+                    assert float(oracle(table)) == pytest.approx(expected, rel=1e-9, abs=1e-9), one
 
 
 def test_the_oracles_equal_a_search_over_scikit_learns_curve() -> None:

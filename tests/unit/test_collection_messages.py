@@ -217,6 +217,11 @@ OF_MAPPINGS = [
         "no metric 'recall': .*cm/recall",
         UnknownMetricError,
     ),
+    Case(
+        "table",
+        lambda: se.Collection(CURVES).compute().table("group"),
+        "`per` must be 'class' or None, got 'group'",
+    ),
 ]
 """What mappings raise by custom."""
 

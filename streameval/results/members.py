@@ -1,0 +1,45 @@
+"""Members of results that follow from the rows of their tables.
+
+A row is all of a metric: its value, its docstring, and the attribute that reads it. Type checkers
+read `members.pyi`, which is generated from the rows; a test compares them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streameval.metrics.table import Metric
+
+
+class RowMembers:
+    """The base of classes with such members."""
+
+    __slots__ = ()
+
+
+CalibrationMembers = CatalogMembers = ClassCurvesMembers = ConfusionMembers = RowMembers
+CurveMembers = PairedResultMembers = RegressionMembers = RegressionOutputsMembers = RowMembers
+
+
+def rows_of_members(cls: type[Any]) -> list[Metric]:
+    """List the rows without a member that is written by hand."""
+    return [row for row in cls.TABLE.values() if not _is_by_hand(cls, row.name)]
+
+
+def add_members(cls: type[Any]) -> None:
+    """Make an attribute of each of these rows."""
+    for row in rows_of_members(cls):
+        setattr(cls, row.name, RowMember(row))
+
+
+class RowMember(property):
+    """An attribute that reads a metric, or the method of a metric with arguments."""
+
+    def __init__(self, row: Metric) -> None:
+        super().__init__(lambda result: result._attribute(row.name))
+        self.__doc__ = row.meaning
+
+
+def _is_by_hand(cls: type[Any], name: str) -> bool:
+    held = [vars(base)[name] for base in cls.__mro__ if name in vars(base)]
+    return bool(held) and not isinstance(held[0], RowMember)

@@ -1,0 +1,580 @@
+"""Generated from the rows of the tables of metrics by `tests/unit/test_members.py`."""
+
+from typing import Any
+
+from streameval.metrics.bounded import Bounded
+from streameval.metrics.table import Metric
+from streameval.results.metric_values import ClassAverages, FAverages, MetricValue, OutputAverages
+
+class RowMembers: ...
+class RowMember(property): ...
+
+def rows_of_members(cls: type[Any]) -> list[Metric]: ...
+def add_members(cls: type[Any]) -> None: ...
+
+class CalibrationMembers(RowMembers):
+    @property
+    def log_loss(self) -> float:
+        """The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].
+        Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype."""
+    @property
+    def brier(self) -> float:
+        """The mean squared error of the probabilities (Brier, 1950). For two classes of (p - y)**2,
+        in [0, 1]; for K classes of the sum over k of (p_k - [y = k])**2, in [0, 2]."""
+    @property
+    def normalized_entropy(self) -> float:
+        """The log loss, divided by that of always predicting the mean label; below 1 is better. He
+        et al., Practical lessons from predicting clicks on ads (2014). nan if the truth is always
+        one class."""
+    @property
+    def d2_log_loss_score(self) -> float:
+        """1 - the log loss over that of always predicting the shares of the classes, at most 1. 0
+        is no better than that. nan if the truth is always one class."""
+    @property
+    def d2_brier_score(self) -> float:
+        """1 - the Brier score over that of always predicting the shares of the classes, at most 1.
+        0 is no better than that. nan if the truth is always one class."""
+    @property
+    def max_calibration_error(self) -> float:
+        """The largest |mean label - mean prediction| of a bin, in [0, 1]. Naeini et al. (2015)."""
+    @property
+    def rms_calibration_error(self) -> float:
+        """The root of the mean squared |mean label - mean prediction| of the bins, in [0, 1].
+        Weighted by their examples, as ece (Kumar, Liang and Ma, Verified uncertainty calibration,
+        2019)."""
+    @property
+    def brier_reliability(self) -> float:
+        """The mean squared |mean label - mean prediction| of the bins; of two classes. Reliability
+        - resolution + uncertainty is the Brier score where each bin holds one prediction, and near
+        it otherwise (Murphy, 1973)."""
+    @property
+    def brier_resolution(self) -> float:
+        """The mean squared distance of the bins' mean labels from that of all; of two classes."""
+    @property
+    def brier_uncertainty(self) -> float:
+        """The variance of the labels, whatever the predictions; of two classes."""
+
+class CatalogMembers(RowMembers):
+    @property
+    def coverage(self) -> float:
+        """The share of the items of the catalog that were recommended, in [0, 1]."""
+    @property
+    def gini(self) -> float:
+        """The Gini coefficient of the exposures of all items, in [0, 1); nan without examples. 0 if
+        all items have the same exposure, nearly 1 if one item has all of it."""
+    @property
+    def entropy(self) -> float:
+        """The entropy of the exposures in bits, in [0, log2(n_items)]; nan without examples. 2 to
+        its power is the number of items that, exposed equally, would have this entropy."""
+    @property
+    def novelty(self) -> float:
+        """The mean of -log2(popularity) over the recommendations, at least 0; nan without any. In
+        bits: an item that half of the users know has 1."""
+    @property
+    def average_popularity(self) -> float:
+        """The mean popularity of the recommendations, in (0, 1]; nan without any."""
+
+class ClassCurvesMembers(RowMembers):
+    @property
+    def roc_auc_ovo(self) -> Bounded:
+        """The mean area under the ROC curves of each class against each other one. Hand and Till's
+        M (A simple generalisation of the area under the ROC curve, 2001): A(i|j) is the area of
+        class i against j by the scores of i. Over the pairs of classes that both occur."""
+    @property
+    def roc_auc_ovo_weighted(self) -> Bounded:
+        """The mean area under the ROC curves of each class against each other one, weighted by the
+        examples of both."""
+
+class ConfusionMembers(RowMembers):
+    @property
+    def accuracy(self) -> float:
+        """The share of examples predicted right, in [0, 1]; nan without examples. For multilabel,
+        the share with every label right (subset accuracy)."""
+    @property
+    def top_k_recall(self) -> MetricValue[ClassAverages]:
+        """The share of a class that is among the top_k best scores. Tied classes come in the order
+        of the columns."""
+    @property
+    def top_k_f_score(self) -> MetricValue[FAverages]:
+        """F of top_k_precision and top_k_recall."""
+    @property
+    def hamming_loss(self) -> float:
+        """The share of wrong labels, in [0, 1]; for one label an example, 1 - accuracy."""
+    @property
+    def balanced_accuracy(self) -> float:
+        """The mean recall of the classes that occur in the truth; nan without examples."""
+    @property
+    def precision(self) -> MetricValue[ClassAverages]:
+        """TP / (TP + FP), the share of the predicted positives that are positive."""
+    @property
+    def recall(self) -> MetricValue[ClassAverages]:
+        """TP / (TP + FN), the share of the positives that were found."""
+    @property
+    def specificity(self) -> MetricValue[ClassAverages]:
+        """TN / (TN + FP), the share of the negatives that were predicted negative."""
+    @property
+    def jaccard(self) -> MetricValue[ClassAverages]:
+        """TP / (TP + FP + FN), the intersection over the union."""
+    @property
+    def fowlkes_mallows(self) -> MetricValue[ClassAverages]:
+        """sqrt(PPV * TPR), the geometric mean of precision and recall. Of the examples of a class,
+        not of the pairs of two clusterings."""
+    @property
+    def cohen_kappa(self) -> float:
+        """The agreement beyond chance, at most 1; nan when both are one and the same class."""
+    @property
+    def zero_one_loss(self) -> float:
+        """The share of examples with any label wrong, in [0, 1]; 1 - accuracy."""
+    @property
+    def geometric_mean(self) -> float:
+        """The K-th root of the product of the recalls of the K classes in the truth. Of two
+        classes, sqrt(TPR * TNR). 0 if one is never found; nan without examples."""
+    @property
+    def cohen_kappa_linear(self) -> float:
+        """Kappa of ordered classes: an error counts by its distance, abs(i - j). At most 1; nan
+        when both are one and the same class."""
+    @property
+    def cohen_kappa_quadratic(self) -> float:
+        """Kappa of ordered classes: an error counts by its squared distance, (i - j)^2. At most 1;
+        nan when both are one and the same class."""
+    @property
+    def mean_class_distance(self) -> float:
+        """The mean of abs(i - j) over examples of class i predicted as j, of ordered classes. In
+        [0, K - 1]; nan without examples."""
+    @property
+    def negative_predictive_value(self) -> MetricValue[ClassAverages]:
+        """TN / (TN + FN), the share of the predicted negatives that are negative."""
+    @property
+    def false_positive_rate(self) -> MetricValue[ClassAverages]:
+        """FP / (FP + TN), the share of the negatives that were predicted positive."""
+    @property
+    def false_negative_rate(self) -> MetricValue[ClassAverages]:
+        """FN / (FN + TP), the share of the positives that were missed."""
+    @property
+    def false_discovery_rate(self) -> MetricValue[ClassAverages]:
+        """FP / (FP + TP), the share of the predicted positives that are negative."""
+    @property
+    def false_omission_rate(self) -> MetricValue[ClassAverages]:
+        """FN / (FN + TN), the share of the predicted negatives that are positive."""
+    @property
+    def selection_rate(self) -> MetricValue[ClassAverages]:
+        """(TP + FP) / n, the share of the examples that were predicted positive. Its gap between
+        slices is fairlearn's demographic_parity_difference, and the ratio of its extremes
+        demographic_parity_ratio."""
+    @property
+    def positive_likelihood_ratio(self) -> float:
+        """TPR / FPR, at least 0: how much a predicted positive raises the odds; two classes. nan
+        when it divides by 0."""
+    @property
+    def negative_likelihood_ratio(self) -> float:
+        """FNR / TNR, at least 0: how much a predicted negative lowers the odds; two classes. nan
+        when it divides by 0."""
+    @property
+    def informedness(self) -> float:
+        """TPR + TNR - 1, in [-1, 1], Youden's J; of two classes. nan unless both classes are in the
+        truth."""
+    @property
+    def markedness(self) -> float:
+        """PPV + NPV - 1, in [-1, 1]; of two classes. nan unless both classes are in the
+        prediction."""
+
+class CurveMembers(RowMembers):
+    @property
+    def average_precision(self) -> Bounded:
+        """Precision summed over the steps of recall, in [0, 1]; nan without a positive."""
+    @property
+    def average_precision_interpolated(self) -> Bounded:
+        """Average precision, with the highest precision at each recall or above."""
+    @property
+    def average_precision_11pt(self) -> Bounded:
+        """The mean over recalls 0, 0.1, ..., 1 of the highest precision there or above."""
+    @property
+    def pr_auc(self) -> Bounded:
+        """The area of the trapezoids under the precision-recall points; nan without a positive. It
+        interpolates linearly where average_precision steps."""
+    @property
+    def ks(self) -> Bounded:
+        """The Kolmogorov-Smirnov statistic, the max of |tpr - fpr|, in [0, 1]."""
+    @property
+    def best_f_threshold(self) -> Bounded:
+        """The highest F and its threshold."""
+    @property
+    def log_loss(self) -> Bounded:
+        """The mean of minus the log of the probability of the truth; for probabilities.
+        Probabilities are clipped at float64's eps, so it is at most 36.05."""
+    @property
+    def brier(self) -> Bounded:
+        """The mean of (score - label)**2, in [0, 1]; for probabilities."""
+    @property
+    def d2_log_loss_score(self) -> Bounded:
+        """1 - the log loss over that of always predicting the share of positives, at most 1. 0 is
+        no better than that; for probabilities. nan unless both classes occur."""
+    @property
+    def d2_brier_score(self) -> Bounded:
+        """1 - the Brier score over that of always predicting the share of positives, at most 1. 0
+        is no better than that; for probabilities. nan unless both classes occur."""
+    @property
+    def equal_error_rate_threshold(self) -> Bounded:
+        """The highest threshold at which the FPR is at least the false negative rate."""
+    @property
+    def youden_j(self) -> Bounded:
+        """The max over thresholds of TPR - FPR, in [0, 1]; nan unless both classes occur."""
+    @property
+    def youden_j_threshold(self) -> Bounded:
+        """The threshold of the max of TPR - FPR, the highest of several."""
+    @property
+    def gini(self) -> Bounded:
+        """The Gini coefficient, 2 ROC AUC - 1, in [-1, 1]; nan unless both classes occur."""
+
+class PairedResultMembers(RowMembers):
+    @property
+    def precision_a(self) -> float:
+        """The precision of A, with the average of a confusion matrix: of the positive class of two,
+        else the macro mean."""
+    @property
+    def precision_b(self) -> float:
+        """The precision of B, with the average of a confusion matrix: of the positive class of two,
+        else the macro mean."""
+    @property
+    def precision_difference(self) -> float:
+        """precision_a minus precision_b. By the delta method, from the joint counts of truth and
+        both decisions."""
+    @property
+    def precision_pvalue(self) -> float:
+        """The two-sided p-value of precision_difference, for one look at a fixed n. By the delta
+        method, from the joint counts of truth and both decisions."""
+    @property
+    def recall_a(self) -> float:
+        """The recall of A, with the average of a confusion matrix: of the positive class of two,
+        else the macro mean."""
+    @property
+    def recall_b(self) -> float:
+        """The recall of B, with the average of a confusion matrix: of the positive class of two,
+        else the macro mean."""
+    @property
+    def recall_difference(self) -> float:
+        """recall_a minus recall_b. By the delta method, from the joint counts of truth and both
+        decisions."""
+    @property
+    def recall_pvalue(self) -> float:
+        """The two-sided p-value of recall_difference, for one look at a fixed n. By the delta
+        method, from the joint counts of truth and both decisions."""
+    @property
+    def specificity_a(self) -> float:
+        """The specificity of A, with the average of a confusion matrix: of the positive class of
+        two, else the macro mean."""
+    @property
+    def specificity_b(self) -> float:
+        """The specificity of B, with the average of a confusion matrix: of the positive class of
+        two, else the macro mean."""
+    @property
+    def specificity_difference(self) -> float:
+        """specificity_a minus specificity_b. By the delta method, from the joint counts of truth
+        and both decisions."""
+    @property
+    def specificity_pvalue(self) -> float:
+        """The two-sided p-value of specificity_difference, for one look at a fixed n. By the delta
+        method, from the joint counts of truth and both decisions."""
+    @property
+    def f_score_a(self) -> float:
+        """The f_score of A, with the average of a confusion matrix: of the positive class of two,
+        else the macro mean."""
+    @property
+    def f_score_b(self) -> float:
+        """The f_score of B, with the average of a confusion matrix: of the positive class of two,
+        else the macro mean."""
+    @property
+    def f_score_difference(self) -> float:
+        """f_score_a minus f_score_b. By the delta method, from the joint counts of truth and both
+        decisions."""
+    @property
+    def f_score_pvalue(self) -> float:
+        """The two-sided p-value of f_score_difference, for one look at a fixed n. By the delta
+        method, from the joint counts of truth and both decisions."""
+    @property
+    def balanced_accuracy_a(self) -> float:
+        """The balanced_accuracy of A, from its confusion matrix."""
+    @property
+    def balanced_accuracy_b(self) -> float:
+        """The balanced_accuracy of B, from its confusion matrix."""
+    @property
+    def balanced_accuracy_difference(self) -> float:
+        """balanced_accuracy_a minus balanced_accuracy_b. By the delta method, from the joint counts
+        of truth and both decisions."""
+    @property
+    def balanced_accuracy_pvalue(self) -> float:
+        """The two-sided p-value of balanced_accuracy_difference, for one look at a fixed n. By the
+        delta method, from the joint counts of truth and both decisions."""
+    @property
+    def matthews_corrcoef_a(self) -> float:
+        """The matthews_corrcoef of A, from its confusion matrix."""
+    @property
+    def matthews_corrcoef_b(self) -> float:
+        """The matthews_corrcoef of B, from its confusion matrix."""
+    @property
+    def matthews_corrcoef_difference(self) -> float:
+        """matthews_corrcoef_a minus matthews_corrcoef_b. By the delta method, from the joint counts
+        of truth and both decisions."""
+    @property
+    def matthews_corrcoef_pvalue(self) -> float:
+        """The two-sided p-value of matthews_corrcoef_difference, for one look at a fixed n. By the
+        delta method, from the joint counts of truth and both decisions."""
+    @property
+    def cohen_kappa_a(self) -> float:
+        """The cohen_kappa of A, from its confusion matrix."""
+    @property
+    def cohen_kappa_b(self) -> float:
+        """The cohen_kappa of B, from its confusion matrix."""
+    @property
+    def cohen_kappa_difference(self) -> float:
+        """cohen_kappa_a minus cohen_kappa_b. By the delta method, from the joint counts of truth
+        and both decisions."""
+    @property
+    def cohen_kappa_pvalue(self) -> float:
+        """The two-sided p-value of cohen_kappa_difference, for one look at a fixed n. By the delta
+        method, from the joint counts of truth and both decisions."""
+    @property
+    def roc_auc_a(self) -> float:
+        """The area under the ROC curve of A, in [0, 1]; nan unless both classes occur."""
+    @property
+    def roc_auc_b(self) -> float:
+        """The area under the ROC curve of B, in [0, 1]; nan unless both classes occur."""
+    @property
+    def roc_auc_difference(self) -> float:
+        """roc_auc_a minus roc_auc_b. By DeLong's method for areas of the same rows, from the
+        differences of placements."""
+    @property
+    def roc_auc_pvalue(self) -> float:
+        """The two-sided p-value of roc_auc_difference, for one look at a fixed n. By DeLong's
+        method for areas of the same rows, from the differences of placements."""
+    @property
+    def log_loss_a(self) -> float:
+        """The mean of -log(probability of the true class) of A, natural, in [2.2e-16, 36.05]."""
+    @property
+    def log_loss_b(self) -> float:
+        """The mean of -log(probability of the true class) of B, natural, in [2.2e-16, 36.05]."""
+    @property
+    def log_loss_difference(self) -> float:
+        """log_loss_a minus log_loss_b. A normal mean, with the variance of the difference row by
+        row."""
+    @property
+    def log_loss_pvalue(self) -> float:
+        """The two-sided p-value of log_loss_difference, for one look at a fixed n. A normal mean,
+        with the variance of the difference row by row."""
+    @property
+    def mse_a(self) -> float:
+        """The mean squared error of the numbers that A predicts, at least 0."""
+    @property
+    def mse_b(self) -> float:
+        """The mean squared error of the numbers that B predicts, at least 0."""
+    @property
+    def mse_difference(self) -> float:
+        """mse_a minus mse_b. A normal mean, with the variance of the difference row by row."""
+    @property
+    def mse_pvalue(self) -> float:
+        """The two-sided p-value of mse_difference, for one look at a fixed n. A normal mean, with
+        the variance of the difference row by row."""
+    @property
+    def mae_a(self) -> float:
+        """The mean absolute error of the numbers that A predicts, at least 0."""
+    @property
+    def mae_b(self) -> float:
+        """The mean absolute error of the numbers that B predicts, at least 0."""
+    @property
+    def mae_difference(self) -> float:
+        """mae_a minus mae_b. A normal mean, with the variance of the difference row by row."""
+    @property
+    def mae_pvalue(self) -> float:
+        """The two-sided p-value of mae_difference, for one look at a fixed n. A normal mean, with
+        the variance of the difference row by row."""
+    @property
+    def brier_a(self) -> float:
+        """The mean squared error of the probabilities of A, in [0, 1]."""
+    @property
+    def brier_b(self) -> float:
+        """The mean squared error of the probabilities of B, in [0, 1]."""
+    @property
+    def brier_difference(self) -> float:
+        """brier_a minus brier_b. A normal mean, with the variance of the difference row by row."""
+    @property
+    def brier_pvalue(self) -> float:
+        """The two-sided p-value of brier_difference, for one look at a fixed n. A normal mean, with
+        the variance of the difference row by row."""
+
+class RegressionMembers(RowMembers):
+    @property
+    def rmse(self) -> float:
+        """The square root of the mean squared error, at least 0."""
+    @property
+    def mse(self) -> float:
+        """The mean squared error, at least 0."""
+    @property
+    def mae(self) -> float:
+        """The mean absolute error, at least 0."""
+    @property
+    def r2(self) -> float:
+        """1 - SSE / SST, at most 1; nan when the truth is constant. 1 is perfect, 0 is as good as
+        always predicting the mean, and less is worse."""
+    @property
+    def bias(self) -> float:
+        """The mean of prediction - truth; above 0, the model predicts too much."""
+    @property
+    def explained_variance(self) -> float:
+        """1 - variance of the errors / variance of the truth, at most 1. R2 without the bias of the
+        predictions; nan when the truth is constant."""
+    @property
+    def relative_squared_error(self) -> float:
+        """SSE / SST, 1 - R2, at least 0; nan when the truth is constant."""
+    @property
+    def nrmse_std(self) -> float:
+        """The root mean squared error over the standard deviation of the truth. The root of the
+        relative squared error; nan when the truth is constant."""
+    @property
+    def nrmse_mean(self) -> float:
+        """The root mean squared error over the mean of the truth; nan when that is 0."""
+    @property
+    def mape(self) -> float:
+        """The mean of |prediction - truth| / |truth|, at least 0: 0.1 is ten percent. A truth below
+        2**-52 in magnitude counts as that."""
+    @property
+    def smape(self) -> float:
+        """The mean of 2 |prediction - truth| / (|truth| + |prediction|), in [0, 2]. A row of two
+        zeros counts 0."""
+    @property
+    def wmape(self) -> float:
+        """The sum of |prediction - truth| over the sum of |truth|; nan when every truth is 0."""
+    @property
+    def msle(self) -> float:
+        """The mean of (log(1 + prediction) - log(1 + truth))**2, at least 0. Truth and prediction
+        must be above -1."""
+    @property
+    def rmsle(self) -> float:
+        """The square root of the mean squared logarithmic error, at least 0. Truth and prediction
+        must be above -1."""
+    @property
+    def max_error(self) -> float:
+        """The largest |prediction - truth|, at least 0."""
+    @property
+    def nrmse_range(self) -> float:
+        """The root mean squared error over the range of the truth; nan when it is constant."""
+    def tweedie_deviance(self, power: float) -> float:
+        """The mean Tweedie deviance of a power, at least 0: 0 is the mean squared error, 1 the
+        Poisson, 2 the gamma and 3 the inverse Gaussian deviance. Below power 0 the prediction must
+        be above 0, from 1 on the truth must be at least 0 too, from 2 on above 0."""
+    @property
+    def poisson_deviance(self) -> float:
+        """The mean Poisson deviance, at least 0. The truth must be at least 0 and the prediction
+        above 0."""
+    @property
+    def gamma_deviance(self) -> float:
+        """The mean gamma deviance, at least 0. Truth and prediction must be above 0."""
+    def huber(self, delta: float = 1.0) -> float:
+        """The mean of e**2 / 2 where the error e is at most delta in magnitude, and of delta (|e| -
+        delta / 2) elsewhere."""
+    @property
+    def log_cosh(self) -> float:
+        """The mean of log(cosh(prediction - truth)), at least 0."""
+    @property
+    def pearson(self) -> float:
+        """The correlation of truth and prediction, in [-1, 1]; nan when one is constant."""
+    @property
+    def concordance(self) -> float:
+        """The concordance correlation of truth and prediction, in [-1, 1]. It is 1 only where they
+        are equal: means that differ lower it, as do deviations (Lin, A concordance correlation
+        coefficient to evaluate reproducibility, 1989). nan when both are constant and equal."""
+    @property
+    def median_absolute_error(self) -> Bounded:
+        """The median of |prediction - truth|, at least 0."""
+    def absolute_error_quantile(self, q: float) -> Bounded:
+        """A quantile of |prediction - truth|, at least 0. The smallest that a share q of the
+        examples does not exceed, or the middle between that and the next where the share is met
+        exactly."""
+
+class RegressionOutputsMembers(RowMembers):
+    @property
+    def rmse(self) -> MetricValue[OutputAverages]:
+        """The square root of the mean squared error, at least 0."""
+    @property
+    def mse(self) -> MetricValue[OutputAverages]:
+        """The mean squared error, at least 0."""
+    @property
+    def mae(self) -> MetricValue[OutputAverages]:
+        """The mean absolute error, at least 0."""
+    @property
+    def r2(self) -> MetricValue[OutputAverages]:
+        """1 - SSE / SST, at most 1; nan when the truth is constant. 1 is perfect, 0 is as good as
+        always predicting the mean, and less is worse."""
+    @property
+    def bias(self) -> MetricValue[OutputAverages]:
+        """The mean of prediction - truth; above 0, the model predicts too much."""
+    @property
+    def explained_variance(self) -> MetricValue[OutputAverages]:
+        """1 - variance of the errors / variance of the truth, at most 1. R2 without the bias of the
+        predictions; nan when the truth is constant."""
+    @property
+    def relative_squared_error(self) -> MetricValue[OutputAverages]:
+        """SSE / SST, 1 - R2, at least 0; nan when the truth is constant."""
+    @property
+    def nrmse_std(self) -> MetricValue[OutputAverages]:
+        """The root mean squared error over the standard deviation of the truth. The root of the
+        relative squared error; nan when the truth is constant."""
+    @property
+    def nrmse_mean(self) -> MetricValue[OutputAverages]:
+        """The root mean squared error over the mean of the truth; nan when that is 0."""
+    @property
+    def mape(self) -> MetricValue[OutputAverages]:
+        """The mean of |prediction - truth| / |truth|, at least 0: 0.1 is ten percent. A truth below
+        2**-52 in magnitude counts as that."""
+    @property
+    def smape(self) -> MetricValue[OutputAverages]:
+        """The mean of 2 |prediction - truth| / (|truth| + |prediction|), in [0, 2]. A row of two
+        zeros counts 0."""
+    @property
+    def wmape(self) -> MetricValue[OutputAverages]:
+        """The sum of |prediction - truth| over the sum of |truth|; nan when every truth is 0."""
+    @property
+    def msle(self) -> MetricValue[OutputAverages]:
+        """The mean of (log(1 + prediction) - log(1 + truth))**2, at least 0. Truth and prediction
+        must be above -1."""
+    @property
+    def rmsle(self) -> MetricValue[OutputAverages]:
+        """The square root of the mean squared logarithmic error, at least 0. Truth and prediction
+        must be above -1."""
+    @property
+    def max_error(self) -> MetricValue[OutputAverages]:
+        """The largest |prediction - truth|, at least 0."""
+    @property
+    def nrmse_range(self) -> MetricValue[OutputAverages]:
+        """The root mean squared error over the range of the truth; nan when it is constant."""
+    def tweedie_deviance(self, power: float) -> float:
+        """The mean Tweedie deviance of a power, at least 0: 0 is the mean squared error, 1 the
+        Poisson, 2 the gamma and 3 the inverse Gaussian deviance. Below power 0 the prediction must
+        be above 0, from 1 on the truth must be at least 0 too, from 2 on above 0."""
+    @property
+    def poisson_deviance(self) -> MetricValue[OutputAverages]:
+        """The mean Poisson deviance, at least 0. The truth must be at least 0 and the prediction
+        above 0."""
+    @property
+    def gamma_deviance(self) -> MetricValue[OutputAverages]:
+        """The mean gamma deviance, at least 0. Truth and prediction must be above 0."""
+    def huber(self, delta: float = 1.0) -> float:
+        """The mean of e**2 / 2 where the error e is at most delta in magnitude, and of delta (|e| -
+        delta / 2) elsewhere."""
+    @property
+    def log_cosh(self) -> MetricValue[OutputAverages]:
+        """The mean of log(cosh(prediction - truth)), at least 0."""
+    @property
+    def pearson(self) -> MetricValue[OutputAverages]:
+        """The correlation of truth and prediction, in [-1, 1]; nan when one is constant."""
+    @property
+    def concordance(self) -> MetricValue[OutputAverages]:
+        """The concordance correlation of truth and prediction, in [-1, 1]. It is 1 only where they
+        are equal: means that differ lower it, as do deviations (Lin, A concordance correlation
+        coefficient to evaluate reproducibility, 1989). nan when both are constant and equal."""
+    @property
+    def median_absolute_error(self) -> MetricValue[OutputAverages]:
+        """The median of |prediction - truth|, at least 0."""
+    def absolute_error_quantile(self, q: float) -> Bounded:
+        """A quantile of |prediction - truth|, at least 0. The smallest that a share q of the
+        examples does not exceed, or the middle between that and the next where the share is met
+        exactly."""

@@ -1,0 +1,103 @@
+"""The attributes that results have by their rows, and the stub from which type checkers know them.
+
+`python tests/unit/test_members.py` writes the stub anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import streameval as se
+from streameval.metrics.table import Metric
+from streameval.results import members
+
+STUB = Path(inspect.getfile(members)).with_suffix(".pyi")
+MADE: list[type[Any]] = [
+    se.Calibration,
+    se.Catalog,
+    se.ClassCurves,
+    se.Confusion,
+    se.Curve,
+    se.PairedResult,
+    se.Regression,
+    se.RegressionOutputs,
+]
+
+HEAD = '''"""Generated from the rows of the tables of metrics by `tests/unit/test_members.py`."""
+
+from typing import Any
+
+from streameval.metrics.bounded import Bounded
+from streameval.metrics.table import Metric
+from streameval.results.metric_values import ClassAverages, FAverages, MetricValue, OutputAverages
+
+class RowMembers: ...
+class RowMember(property): ...
+
+def rows_of_members(cls: type[Any]) -> list[Metric]: ...
+def add_members(cls: type[Any]) -> None: ...
+'''
+
+
+def stub() -> str:
+    return HEAD + "".join(class_of(cls) for cls in MADE)
+
+
+def class_of(cls: type[Any]) -> str:
+    rows = members.rows_of_members(cls)
+    body = "".join(member(cls, row) for row in rows) or "    ...\n"
+    return f"\nclass {cls.__name__}Members(RowMembers):\n{body}"
+
+
+def member(cls: type[Any], row: Metric) -> str:
+    if row.arguments and not row.averages:
+        head = f"    def {row.name}(self, {', '.join(parameters(row))}) -> {number(row)}:\n"
+    else:
+        head = f"    @property\n    def {row.name}(self) -> {kind(cls, row)}:\n"
+    lines = textwrap.wrap(f'"""{row.meaning}"""', 92, break_long_words=False)
+    return head + textwrap.indent("\n".join(lines), " " * 8).replace("\\", "\\\\") + "\n"
+
+
+def parameters(row: Metric) -> Iterator[str]:
+    for name, is_given, default in (one.partition("=") for one in row.arguments):
+        yield f"{name}: float" + (f" = {default}" if is_given else "")
+
+
+def number(row: Metric) -> str:
+    return "int | float" if row.is_count else "Bounded" if row.certified else "float"
+
+
+def kind(cls: type[Any], row: Metric) -> str:
+    if cls is se.RegressionOutputs and not row.is_count:
+        return "MetricValue[OutputAverages]"
+    if not row.averages:
+        return number(row)
+    return f"MetricValue[{'FAverages' if row.arguments else 'ClassAverages'}]"
+
+
+def test_stub_is_that_of_the_rows() -> None:
+    assert STUB.read_text(encoding="utf-8") == stub(), "python tests/unit/test_members.py"
+
+
+def test_members_of_rows_have_the_text_of_the_row() -> None:
+    for cls in MADE:
+        for row in members.rows_of_members(cls):
+            assert inspect.getdoc(getattr(cls, row.name)) == row.meaning
+
+
+def test_every_result_with_a_table_has_its_members() -> None:
+    lacking = [
+        f"{cls.__name__}.{row.name}"
+        for cls in MADE
+        for row in cls.TABLE.values()
+        if not hasattr(cls, row.name)
+    ]
+    assert lacking == []
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub(), encoding="utf-8")
