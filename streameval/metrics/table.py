@@ -192,7 +192,7 @@ class Metric:
     @property
     def needs_argument(self) -> bool:
         """Whether an argument has no default."""
-        return any("=" not in argument for argument in self.arguments)
+        return bool(self.arguments) and any("=" not in one for one in self.arguments)
 
     def statistic(self, source: Any, *args: Any) -> Statistic:
         """Return the statistic for a test, or raise InvalidInputError with the reason for none."""
@@ -247,6 +247,14 @@ class Table(Mapping[str, Metric]):
     def __getitem__(self, name: str) -> Metric:
         """Look up the row of a metric."""
         return self._rows[name]
+
+    def get(self, name: str, default: Any = None) -> Metric | Any:
+        """Look up the row of a metric; every read does."""
+        return self._rows.get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is a row of that name."""
+        return name in self._rows
 
     def __iter__(self) -> Iterator[str]:
         """List the names."""

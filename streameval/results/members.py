@@ -29,14 +29,29 @@ def rows_of_members(cls: type[Any]) -> list[Metric]:
 def add_members(cls: type[Any]) -> None:
     """Make an attribute of each of these rows."""
     for row in rows_of_members(cls):
-        setattr(cls, row.name, RowMember(row))
+        may_lack = row.measured or row.absent or "_attribute" in vars(cls)
+        is_plain = not (row.arguments or row.averages or may_lack)
+        setattr(cls, row.name, RowMember(row, is_plain=is_plain))
 
 
 class RowMember(property):
-    """An attribute that reads a metric, or the method of a metric with arguments."""
+    """An attribute that reads a metric, or the method of a metric with arguments.
 
-    def __init__(self, row: Metric) -> None:
-        super().__init__(lambda result: result._attribute(row.name))
+    Parameters
+    ----------
+    row : Metric
+        The row.
+    is_plain : bool
+        Whether the metric is a number that every result of the class has.
+    """
+
+    def __init__(self, row: Metric, *, is_plain: bool) -> None:
+        value, name = row.value, row.name
+        plain, other = (
+            lambda result: value(result._source),
+            lambda result: result._attribute(name),
+        )
+        super().__init__(plain if is_plain else other)
         self.__doc__ = row.meaning
 
 

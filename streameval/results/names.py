@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 import attrs
 
@@ -45,6 +46,7 @@ class MetricName:
         return self.name if self.of is None else f"{self.name}[{self.of}]"
 
 
+@lru_cache(maxsize=1024)
 def parse_metric(text: str) -> MetricName:
     """Split the name of a metric from its brackets.
 

@@ -654,6 +654,8 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find a measure by any of its names, or a count."""
+        if metric.of is None and metric.name in self._rows:
+            return super()._find(metric)
         asked = self._quantile_of(str(metric)) if str(metric) in self else None
         if asked is not None:
             row, number = self._row_of(str(metric)), self._quantile(asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import attrs
@@ -221,16 +221,7 @@ class Regression(RegressionMembers, RequestedIntervals):
 
     @property
     def _rows(self) -> Table:
-        return self._own_rows
-
-    @cached_property
-    def _own_rows(self) -> Table:
-        """The rows of the class, and of the requested measures, under their own names."""
-        names = self._config.measures
-        usual = (row for name, row in self.TABLE.items() if name not in names)
-        if self._config.has_sketch:
-            usual = (_from_sketch(row) if row.certified else row for row in usual)
-        return Table(*usual, *map(_requested, map(parsed, names)))
+        return rows_with(self._config.measures, has_sketch=self._config.has_sketch)
 
     @property
     def _measured(self) -> MeasuredSums:
@@ -271,6 +262,17 @@ class Regression(RegressionMembers, RequestedIntervals):
     def __repr__(self) -> str:
         numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
         return f"Regression({', '.join(numbers)})"
+
+
+@lru_cache(maxsize=1024)
+def rows_with(measures: tuple[str, ...], *, has_sketch: bool) -> Table:
+    """List the rows of the class, and of requested measures, under their own names."""
+    if not measures:
+        return Regression.TABLE
+    usual = (row for name, row in Regression.TABLE.items() if name not in measures)
+    if has_sketch:
+        usual = (_from_sketch(row) if row.certified else row for row in usual)
+    return Table(*usual, *map(_requested, map(parsed, measures)))
 
 
 def _requested(one: ErrorMeasure) -> Metric:

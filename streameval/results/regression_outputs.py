@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -26,7 +26,7 @@ from streameval.results import findings
 from streameval.results.members import RegressionOutputsMembers, add_members
 from streameval.results.metric_values import MetricValue, Multioutput, OutputAverages
 from streameval.results.names import MetricName, parse_metric
-from streameval.results.regression import Regression
+from streameval.results.regression import Regression, rows_with
 from streameval.results.result import SumsResult
 from streameval.results.tables import Axis, by_metric
 from streameval.states.regression_outputs import OutputSums
@@ -248,12 +248,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
     @property
     def _rows(self) -> Table:
-        return self._own_rows
-
-    @cached_property
-    def _own_rows(self) -> Table:
-        """The rows of one output, as means; averages have no sampling intervals."""
-        return Table(*map(_averaged_row, self._outputs[0]._rows.values()))
+        return _averaged_rows(self._config.measures, has_sketch=self._config.has_sketch)
 
     def _metric_names(self) -> list[str]:
         return [name for name in self._names() if not self._row(name).is_count]
@@ -318,6 +313,12 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         """Read the metrics of each output."""
         names, every = self._metric_names(), [one.readings(level) for one in self._outputs]
         return Axis({"output": [*self]}, by_metric([{n: one[n] for n in names} for one in every]))
+
+
+@lru_cache(maxsize=1024)
+def _averaged_rows(measures: tuple[str, ...], *, has_sketch: bool) -> Table:
+    """Make the rows of one output those of means, which have no sampling intervals."""
+    return Table(*map(_averaged_row, rows_with(measures, has_sketch=has_sketch).values()))
 
 
 def _averaged_row(row: Metric) -> Metric:

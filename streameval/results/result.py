@@ -142,7 +142,12 @@ class Result(Cached, Comparable):
         InvalidInputError
             If the metric, class or average does not exist, or its argument is out of range.
         """
-        return self._find(parse_metric(metric) if isinstance(metric, str) else metric)(level)
+        if isinstance(metric, str):
+            row, source = self._rows.get(metric), self._source
+            if row is not None and not row.needs_argument and row.listed(source):
+                return self._reading(row, row.value(source), level)
+            metric = parse_metric(metric)
+        return self._find(metric)(level)
 
     @classmethod
     def _prepare(cls, results: Sequence[Any], metrics: Sequence[MetricName]) -> None:

@@ -15,7 +15,7 @@ from streameval.configs.cached import Cached
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
-from streameval.render import plots
+from streameval.render import notebook, plots
 from streameval.render.sheets import Column, Grid, Section, Sheet
 from streameval.render.text import numbers, plural
 from streameval.render.time_plots import TimeLine, draw_lines, over_time
@@ -296,6 +296,9 @@ class WindowedResult(CollectionResult):
         lines = self._every_line(metric, level)
         coverage = np.array([pane.n_labelled / pane.n_rows for pane in self.panes])
         over_time(figure, str(metric), lines, coverage, level)
+
+    def _repr_html_(self) -> str:
+        return notebook.sheet(self.sheet(0.95))
 
     def __repr__(self) -> str:
         """Show the result of each pane."""

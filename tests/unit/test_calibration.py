@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 from xml.etree import ElementTree
@@ -405,3 +406,14 @@ def test_intervals_of_several_classes_read_the_losses_of_rows() -> None:
     assert (acc + acc).n == 6
     with_log_loss = result.confidence("log_loss")
     assert with_log_loss[0] == 0.0 < with_log_loss[1]
+
+
+def test_d2_of_classes_compares_with_always_predicting_their_shares() -> None:
+    acc = se.CalibrationAccumulator(classes=3)
+    shares = [[0.5, 0.25, 0.25]] * 4
+    result = acc.update([0, 1, 0, 2], shares).compute()
+    assert result.d2_log_loss_score == pytest.approx(0.0, abs=1e-15)
+    assert result.d2_brier_score == 0.0
+    certain = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    assert acc.reset().update([0, 1], certain).compute().d2_brier_score == 1.0
+    assert math.isnan(acc.reset().update([1, 1], certain).compute().d2_brier_score)

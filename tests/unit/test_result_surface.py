@@ -12,10 +12,12 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import pytest
 from small_states import EVERY
+from win_rate import WinRate
 
 import streameval as se
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
+from streameval.results.tables import in_columns
 
 mpl.use("Agg")
 
@@ -158,6 +160,7 @@ def test_pictures_are_drawn_or_refused_with_the_reason() -> None:
     drawn = set()
     for _, result in results():
         try:
+            result.plot()
             result.plot(label="a")
         except se.InvalidInputError:
             continue
@@ -210,3 +213,26 @@ def test_dir_shows_what_users_call_and_nothing_else() -> None:
         assert shown >= SURFACE.keys() | {"read", "value"}, name
         with contextlib.suppress(se.InvalidInputError):  # what was not counted says so
             assert all(hasattr(result, one) for one in shown), name
+
+
+def test_parts_of_user_defined_classes_explain_nothing() -> None:
+    result = se.Collection({"wins": WinRate(), "fit": se.RegressionAccumulator()}).compute()
+    assert list(result.findings()) == ["fit: Nothing has been counted yet."]
+    assert result.explain() == "fit\n* Nothing has been counted yet."
+
+
+def test_catalog_that_was_recommended_whole_has_no_item_left() -> None:
+    found = se.CatalogAccumulator(2).update([[1, 2]]).compute().findings()
+    assert [line for line in found if "never recommended" in line] == []
+
+
+def test_brackets_are_refused_where_there_are_no_parts() -> None:
+    with pytest.raises(se.InvalidInputError, match="rmse has no averages and no classes"):
+        se.RegressionAccumulator().compute().read("rmse[x]")
+    result = EVERY["ranking"]().compute()
+    assert result.read("nDCG@2") == result.read("ndcg@2")
+
+
+def test_rows_are_those_of_the_table() -> None:
+    for name, result in results():
+        assert repr(in_columns(result.rows(None, True))) == repr(result.table(bounds=True)), name
