@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from streameval.cli.argument_values import By
-    from streameval.cli.options import Options, Reporting
+    from streameval.cli.options import Options
     from streameval.io import Block
     from streameval.results.windowed import WindowedResult
     from streameval.runs.counting import Plan
