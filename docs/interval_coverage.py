@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -162,7 +163,52 @@ def of_areas() -> str:
     return laid_out(["scores", "rows", "prevalence", *(f"AUC {area}" for area in AREAS)], rows)
 
 
-def simulated(simulate: Callable[[Draw], str], draws: Iterable[Draw]) -> list[str]:
+PAIRS = ((0.8, 0.8), (0.96, 0.9), (0.99, 0.98))
+PAIRED = [(0.05, 200), (0.01, 1000), (0.3, 200), (0.3, 1000)]
+IN_COMMON = 0.8  # the correlation of the scores that two models give to rows of one class
+
+
+def two_scores(
+    shape: str, labels: np.ndarray, areas: tuple[float, float], random: np.random.Generator
+) -> list[np.ndarray]:
+    """Draw the scores of two models of the same rows."""
+    noise = random.normal(size=(2, len(labels)))
+    noise[1] = IN_COMMON * noise[0] + math.sqrt(1 - IN_COMMON**2) * noise[1]
+    if shape == "normal":
+        return [one + labels * distance(area) for one, area in zip(noise, areas, strict=True)]
+    ranks = [np.vectorize(NormalDist().cdf)(-one) for one in noise]
+    return [
+        -np.log(rank) * np.where(labels, area / (1 - area), 1.0)
+        for rank, area in zip(ranks, areas, strict=True)
+    ]
+
+
+def difference_covers(draw: tuple[str, tuple[float, float], float, int]) -> str:
+    """Simulate the interval of the difference of two areas of the same rows."""
+    shape, areas, prevalence, rows = draw
+
+    def sample(random: np.random.Generator) -> tuple[float, float]:
+        labels = labels_of(prevalence, rows, random)
+        acc = se.Paired(measures=["roc_auc"], scores="real", budget=None)
+        acc.update(labels, *two_scores(shape, labels, areas, random))
+        return acc.compute().confidence("roc_auc_difference")
+
+    return covers(areas[0] - areas[1], sample)
+
+
+def of_differences() -> str:
+    """Lay out the coverage and the mean width of the interval of a difference of areas."""
+    keys = list(itertools.product(("normal", "skewed"), PAIRED))
+    draws = [(shape, areas, *sampled) for shape, sampled in keys for areas in PAIRS]
+    cells = iter(simulated(difference_covers, draws))
+    rows = [
+        [shape, f"{rows:,}", f"{prevalence:g}", *itertools.islice(cells, len(PAIRS))]
+        for shape, (prevalence, rows) in keys
+    ]
+    return laid_out(["scores", "rows", "prevalence", *(f"AUC {a}, {b}" for a, b in PAIRS)], rows)
+
+
+def simulated(simulate: Callable[[Any], str], draws: Iterable[Any]) -> list[str]:
     """Simulate on all cores, in order."""
     with ProcessPoolExecutor() as pool:
         return list(pool.map(simulate, draws))
@@ -174,19 +220,27 @@ def laid_out(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace(" --- ", "---")
 
 
-TABLES = {"decisions": of_decisions, "areas": of_areas}
+TABLES = {"decisions": of_decisions, "areas": of_areas, "differences": of_differences}
+
+
+def put(text: str, name: str, table: str) -> str:
+    """Replace a table in the text of the page."""
+    start, end = f"<!-- coverage of {name} -->\n", f"<!-- end of coverage of {name} -->"
+    before, first, rest = text.partition(start)
+    _, last, after = rest.partition(end)
+    if not last:
+        raise SystemExit(f"the page has no place for the coverage of {name}")
+    return f"{before}{first}{table}\n{last}{after}"
 
 
 def main() -> None:
-    """Print the tables, or put them into the page."""
+    """Print the tables, or put them into the page: all of them, or those that are named."""
     text = PAGE.read_text(encoding="utf-8")
-    for name, make in TABLES.items():
-        found = make()
-        print(found, end="\n\n")
-        before, start, rest = text.partition(f"<!-- coverage of {name} -->\n")
-        _, end, after = rest.partition(f"\n<!-- end of coverage of {name} -->")
-        text = f"{before}{start}{found}{end}{after}"
-    if sys.argv[1:] == ["--write"]:
+    for name in [name for name in sys.argv[1:] if name != "--write"] or TABLES:
+        table = TABLES[name]()
+        print(table, end="\n\n")
+        text = put(text, name, table)
+    if "--write" in sys.argv:
         PAGE.write_text(text, encoding="utf-8")
 
 

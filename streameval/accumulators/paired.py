@@ -125,7 +125,7 @@ class Paired(
     >>> result.roc_auc_a, result.roc_auc_b, result.roc_auc_difference
     (0.75, 0.9375, -0.1875)
     >>> f"{result.roc_auc_pvalue:.3f}"
-    '0.268'
+    '0.313'
     >>> low, high = result.confidence("log_loss_difference")
     >>> f"{result.log_loss_difference:.3f} [{low:.3f}, {high:.3f}]"
     '0.193 [0.021, 0.364]'

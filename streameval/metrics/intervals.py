@@ -88,6 +88,27 @@ def wilson(value: float, draws: float, z: float) -> Interval:
     return min(max(middle - half, 0.0), value), max(min(middle + half, 1.0), value)
 
 
+def score_reach(variance: float, unit: float, z: float) -> float:
+    """Compute how far the interval of a difference reaches to both sides.
+
+    `unit` is a variance that every squared deviation adds, as it does in score intervals, so that
+    differences which no row has shown yet have a reach too.
+    """
+    return z * math.sqrt(variance + z**2 * unit)
+
+
+def two_sided_pvalue(difference: float, variance: float, unit: float = 0.0) -> float:
+    """Compute the p-value of a difference: of the z at which `score_reach` just touches 0.
+
+    Without any variance, the p-value of a difference of 0 is 1, and that of any other is nan.
+    """
+    if math.isnan(variance) or not difference:
+        return math.nan if math.isnan(variance) else 1.0
+    # the root of z**2 (variance + z**2 unit) = difference**2, over 2
+    scale = variance + math.hypot(variance, 2.0 * math.sqrt(unit) * difference)
+    return math.erfc(math.sqrt(difference / scale * difference)) if scale > 0.0 else math.nan
+
+
 def fisher(value: float, variance: float, z: float) -> Interval:
     """Compute an interval of a correlation on the atanh scale; nan for -1 and 1."""
     if math.isnan(value) or abs(value) >= 1.0:

@@ -12,6 +12,12 @@ placements, ``D = V_a - V_b``, row by row::
 with variances that divide by one less than their number. This equals DeLong's estimate, in terms
 of differences instead of covariances.
 
+Few examples often miss those on which the models differ, and then this variance is too small. As
+for one area (`streameval.metrics.delong`), a part of the variance of random ranks is added: with
+n the examples of both classes and r those of the rarer one, and for an interval of z deviations,
+``z**2 (n + 1) / (12 n_pos n_neg) / (2 r)``. Without differences, that is the reach of a score
+interval. The constant was chosen by simulation (docs/interval_coverage.py).
+
 Pairs that were merged have known bounds. Let ``A`` be the mean of the estimated placements over
 the rows whose keys by model A share a prefix, and ``R_a`` the root mean square distance of the
 placements of single rows from it, at most; likewise ``B`` and ``R_b``. Then by the triangle
@@ -34,7 +40,8 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, Scale, prefixes
 from streameval.metrics import envelope
 from streameval.metrics.bounded import Bounded, outward
-from streameval.metrics.delong import auc_confidence
+from streameval.metrics.delong import auc_confidence, variance_by_chance
+from streameval.metrics.intervals import UNDEFINED, score_reach, two_sided_pvalue
 from streameval.metrics.points import CellTable
 from streameval.metrics.regression import mean
 from streameval.states.cells import Cells
@@ -44,16 +51,6 @@ from streameval.states.score_pairs import Margin, ScorePairs
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Interval = tuple[float, float]
-
-
-def two_sided_pvalue(difference: float, deviation: float) -> float:
-    """Compute the two-sided p-value of a difference with a known deviation.
-
-    Without deviation, the p-value of a difference of 0 is 1, and that of any other is nan.
-    """
-    if deviation > 0.0:
-        return math.erfc(abs(difference) / deviation / math.sqrt(2.0))
-    return 1.0 if difference == deviation == 0.0 else math.nan
 
 
 def _interval(
@@ -111,7 +108,7 @@ class Means:
     @property
     def pvalue(self) -> float:
         """The two-sided p-value of the difference."""
-        return two_sided_pvalue(self.difference, self._deviation)
+        return two_sided_pvalue(self.difference, self._deviation**2)
 
     def interval_a(self, z: float) -> Interval:
         """Compute the interval of the mean loss of A."""
@@ -161,7 +158,7 @@ class Areas:
     a, b : Bounded
         The areas.
     deviation : Bounded
-        DeLong's estimate; nan with fewer than two of a class.
+        DeLong's estimate; a class of one example adds nothing.
     """
 
     tables: tuple[CellTable, CellTable]
@@ -187,15 +184,15 @@ class Areas:
 
     @property
     def pvalue(self) -> Bounded:
-        """The two-sided p-value of DeLong's test."""
-        found, deviation = self.difference, self.deviation
-        value = two_sided_pvalue(found, deviation)
+        """The two-sided p-value: the least level at which `interval` excludes 0."""
+        found, deviation, unit = self.difference, self.deviation, self._unit
+        value = two_sided_pvalue(found, deviation**2, unit)
         if (found.exact and deviation.exact) or math.isnan(value):
             return Bounded(value)
         nearest = 0.0 if found.low <= 0.0 <= found.high else min(abs(found.low), abs(found.high))
-        low = two_sided_pvalue(max(abs(found.low), abs(found.high)), deviation.low)
-        high = two_sided_pvalue(nearest, deviation.high)
-        return Bounded(value, 0.0 if math.isnan(low) else min(low, value), max(high, value))
+        low = two_sided_pvalue(max(abs(found.low), abs(found.high)), deviation.low**2, unit)
+        high = two_sided_pvalue(nearest, deviation.high**2, unit)
+        return Bounded(value, min(low, value), max(high, value))
 
     def interval_a(self, z: float) -> Interval:
         """Compute the interval of the area of A."""
@@ -207,12 +204,20 @@ class Areas:
 
     def interval(self, z: float) -> Interval:
         """Compute the interval of `z` deviations, wide enough for all possible data sets."""
-        found, reach = self.difference, self.deviation.high
-        points = self.tables[0].estimate
-        n = min(points.n_pos, points.n_neg)
-        low, _ = _interval(found.low, reach, z, n, low=-1.0, high=1.0)
-        _, high = _interval(found.high, reach, z, n, low=-1.0, high=1.0)
-        return low, high
+        found, reach = self.difference, score_reach(self.deviation.high**2, self._unit, z)
+        if math.isnan(found):
+            return UNDEFINED
+        return max(found.low - reach, -1.0), min(found.high + reach, 1.0)
+
+    @property
+    def _unit(self) -> float:
+        """The variance that is added, per squared deviation of the interval.
+
+        Few examples of a class often miss those on which the models differ.
+        """
+        n_pos, n_neg = self.tables[0].estimate.n_pos, self.tables[0].estimate.n_neg
+        rarer = min(n_pos, n_neg)
+        return variance_by_chance(n_pos, n_neg) / (2.0 * rarer) if rarer else math.nan
 
 
 @attrs.frozen(eq=False)
@@ -258,9 +263,9 @@ class _Placements:
 
 
 def _deviation(pairs: ScorePairs, margins: tuple[Margin, Margin]) -> Bounded:
-    """Estimate the deviation of the difference, and bound the estimate."""
+    """Estimate the deviation of the difference, and bound the estimate; nan without a class."""
     pos, neg = pairs.pos.near_floats(), pairs.neg.near_floats()
-    if math.fsum(pos) < 2.0 or math.fsum(neg) < 2.0:
+    if not (pos.any() and neg.any()):
         return Bounded(math.nan)
     parts = [
         _parts(keys, cells, pairs.level)
@@ -293,8 +298,13 @@ def _parts(keys: Keys, cells: Cells, level: int) -> tuple[tuple[_Placements, _Pl
 
 
 def _variances(a: _Placements, difference: Floats, b: _Placements, own: Floats) -> Floats:
-    """Bound and estimate the variance of a mean difference of placements: low, value, high."""
+    """Bound and estimate the variance of a mean difference of placements: low, value, high.
+
+    It is 0 for fewer than two rows, which show none.
+    """
     n = math.fsum(own)
+    if n < 2.0:
+        return np.zeros(3)
     middle = math.fsum(own * difference) / n
     deviation = math.sqrt(math.fsum(own * (difference - middle) ** 2) / n)
     reach = a.reach + b.reach

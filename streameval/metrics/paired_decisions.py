@@ -115,13 +115,7 @@ class Decisions:
             only_a, only_b, n = self._of_one_class
             is_defined = n > 0.0 and self.is_whole
             return mcnemar_pvalue(int(only_a), int(only_b)) if is_defined else math.nan
-        square, (variance, unit) = self.difference**2, self._variances
-        if math.isnan(variance) or not square:
-            return math.nan if math.isnan(variance) else 1.0
-        # of the z at which the interval ends at 0: z**2 (variance + z**2 unit) = difference**2
-        return math.erfc(
-            math.sqrt(square / (variance + math.sqrt(variance**2 + 4.0 * unit * square)))
-        )
+        return intervals.two_sided_pvalue(self.difference, *self._variances)
 
     def interval_a(self, z: float) -> Interval:
         """Compute the interval of the metric of A."""
@@ -140,9 +134,8 @@ class Decisions:
         """
         if self._of_one_class is not None:
             return share_difference(*self._of_one_class, z)
-        difference, (variance, unit) = self.difference, self._variances
+        difference, reach = self.difference, intervals.score_reach(*self._variances, z)
         largest = 2.0 if self.name in _CORRELATIONS else 1.0
-        reach = z * math.sqrt(variance + z**2 * unit)
         if math.isnan(reach):
             return intervals.UNDEFINED
         return max(difference - reach, -largest), min(difference + reach, largest)

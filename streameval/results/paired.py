@@ -98,7 +98,7 @@ class PairedResult(PairedResultMembers, Result):
     roc_auc_a                       0.8333
     roc_auc_b                       0.6667
     roc_auc_difference              0.1667
-    roc_auc_pvalue                  0.4795
+    roc_auc_pvalue                  0.5117
     log_loss_a                      0.4800
     log_loss_b                      0.6689
     log_loss_difference            -0.1889
@@ -210,8 +210,9 @@ class PairedResult(PairedResultMembers, Result):
 
         Accuracies have Wilson's interval, and their difference has Tango's, which contains 0
         exactly where `mcnemar_pvalue` is at least ``1 - level``. Differences of other metrics of
-        decisions contain 0 exactly where their p-value is. Areas have DeLong's interval, and
-        losses the interval of a normal mean.
+        decisions and of areas contain 0 exactly where their p-value is. Areas have the interval of
+        a curve, their difference DeLong's with more for few examples of a class, and losses the
+        interval of a normal mean.
 
         Parameters
         ----------
@@ -493,11 +494,12 @@ PairedResult.TABLE = Table(
         "roc_auc",
         "ROC AUC",
         "The area under the ROC curve of {}, in [0, 1]; nan unless both classes occur.",
-        test="By DeLong's method for areas of the same rows, from the differences of placements.",
+        test="By DeLong's method for areas of the same rows, from the differences of placements, "
+        "with more variance for few examples of a class.",
         formula=r"P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)",
         better="higher",
         oracle="scikit-learn, roc_auc_score",
-        of_test="DeLong's formula, pair by pair",
+        of_test="DeLong's formula with the added variance, pair by pair",
     ),
     *_rows_of(
         "log_loss",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping
+from statistics import NormalDist
 from typing import Any
 
 import attrs
@@ -54,16 +56,63 @@ def delong(truth: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, floa
     return areas[0] - areas[1], math.sqrt(max(variance, 0.0))
 
 
+def unseen(truth: np.ndarray) -> float:
+    """The variance that each squared deviation of an interval adds for few of a class."""
+    rarer, other = sorted(np.bincount(truth, minlength=2).tolist())
+    return (len(truth) + 1) / (12 * rarer * other) / (2 * rarer)
+
+
 def test_areas_and_their_test_are_those_of_delong_when_every_pair_is_kept() -> None:
     rows = rows_of(300, digits=1)  # many ties
     result = of(rows, "roc_auc").compute()
     difference, deviation = delong(*rows)
     assert result.roc_auc_difference == pytest.approx(difference, rel=1e-12)
-    expected = math.erfc(abs(difference) / deviation / math.sqrt(2))
-    assert result.roc_auc_pvalue == pytest.approx(expected, rel=1e-11)
     low, high = result.confidence("roc_auc_difference")
-    assert (high - low) / 2 == pytest.approx(1.959963984540054 * deviation, rel=1e-12)
+    z, unit = 1.959963984540054, unseen(rows[0])
+    assert (high - low) / 2 == pytest.approx(z * math.sqrt(deviation**2 + z**2 * unit), rel=1e-12)
     assert result.exact
+
+
+def test_interval_of_areas_ends_at_0_at_the_level_of_their_test() -> None:
+    for seed, budget in itertools.product(range(8), (None, 40)):
+        truth, a, b = rows_of(60, seed)
+        for rows in ((truth, a, b), (truth, truth.astype(float), a), (truth, a, a)):
+            result = of(rows, "roc_auc", budget=budget).compute()
+            level = 1 - result.roc_auc_pvalue.high
+            for share, contains in ((0.999, True), (1.001, False)):
+                low, high = result.confidence(
+                    "roc_auc_difference", level=min(level * share, 1 - 1e-9)
+                )
+                assert (low <= 0 <= high) != contains or not level
+
+
+@pytest.mark.parametrize(
+    ("n_pos", "n_neg", "areas"),
+    [
+        (10, 190, (0.96, 0.9)),
+        (10, 490, (0.99, 0.98)),
+        (10, 190, (0.8, 0.8)),
+        (60, 140, (0.99, 0.98)),
+    ],
+    ids=["0.96 of 10", "0.99 of 10", "equal", "0.99 of 60"],
+)
+def test_interval_of_areas_covers_their_difference_with_few_positives(
+    n_pos: int, n_neg: int, areas: tuple[float, float]
+) -> None:
+    random, truth, covered, times = (
+        np.random.default_rng(7),
+        np.repeat([0, 1], [n_neg, n_pos]),
+        0,
+        200,
+    )
+    apart = [NormalDist().inv_cdf(area) * math.sqrt(2) for area in areas]
+    for _ in range(times):
+        noise = random.normal(size=(2, len(truth)))
+        a, b = noise[0] + truth * apart[0], 0.8 * noise[0] + 0.6 * noise[1] + truth * apart[1]
+        result = of((truth, a, b), "roc_auc", scores="real").compute()
+        low, high = result.confidence("roc_auc_difference")
+        covered += low <= areas[0] - areas[1] <= high
+    assert covered / times >= 0.93
 
 
 def test_areas_are_those_of_a_curve_of_each_model() -> None:
@@ -127,7 +176,7 @@ def test_models_with_equal_scores_do_not_differ(budget: int) -> None:
     assert (result.roc_auc_difference, result.roc_auc_pvalue) == (0.0, 1.0)
     assert (result.brier_difference, result.log_loss_pvalue) == (0.0, 1.0)
     z = 1.959963984540054
-    of_rows, of_class = (z**2 / (n + z**2) for n in (100, min(truth.sum(), 100 - truth.sum())))
+    of_rows, of_class = z**2 / (100 + z**2), z**2 * math.sqrt(unseen(truth))
     assert result.confidence("brier_difference") == pytest.approx((-of_rows, of_rows))
     low, high = result.confidence("roc_auc_difference")
     assert (low, high) == pytest.approx((-of_class, of_class)) or budget < 65_536
@@ -140,20 +189,23 @@ def test_numbers_whose_errors_never_differ_have_no_interval() -> None:
     assert result.readings()["mse_difference"].sampling is None
 
 
-def test_areas_without_a_deviation_have_a_wide_interval_and_no_test() -> None:
+def test_areas_without_a_deviation_have_a_wide_interval_and_a_test() -> None:
     truth = np.array([0, 0, 1, 1])
     result = of((truth, truth * 1.0, 1.0 - truth), "roc_auc").compute()
     assert (result.roc_auc_a, result.roc_auc_b, result.roc_auc_difference) == (1.0, 0.0, 1.0)
-    assert math.isnan(result.roc_auc_pvalue)
+    z_squared = 1 / math.sqrt(unseen(truth))
+    assert result.roc_auc_pvalue == pytest.approx(math.erfc(math.sqrt(z_squared / 2)))
     low, high = result.confidence("roc_auc_difference")
-    assert (low, high) == pytest.approx((-0.315, 1.0), abs=1e-3)
+    assert (low, high) == pytest.approx((1 - 1.959963984540054**2 / z_squared, 1.0))
 
 
-@pytest.mark.parametrize("truth", [[], [1], [1, 1, 1], [0, 1, 1]], ids=len)
-def test_areas_need_two_of_each_class_for_a_test(truth: list[int]) -> None:
+@pytest.mark.parametrize("truth", [[], [1], [1, 1, 1], [0, 1, 1], [0, 1]], ids=str)
+def test_areas_need_both_classes_for_a_test(truth: list[int]) -> None:
     scores = np.linspace(0.1, 0.9, len(truth))
     result = of((np.array(truth), scores, scores[::-1]), "roc_auc", "brier").compute()
-    assert math.isnan(result.roc_auc_pvalue)
+    low, high = result.confidence("roc_auc_difference")
+    assert math.isnan(result.roc_auc_pvalue) == math.isnan(low) == (0 not in truth)
+    assert math.isnan(low) or high - low > 0.7
     assert math.isnan(result.roc_auc_a) == (0 not in truth)
     assert math.isnan(result.brier_a) == (not truth)
     assert math.isnan(result.brier_pvalue) == (len(truth) < 2)
