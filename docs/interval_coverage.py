@@ -1,6 +1,6 @@
 """Simulate how often the 95% intervals cover the population's value; print the docs' tables.
 
-Run ``python docs/interval_coverage.py --write`` to put them into the page, on two cores in two
+Run ``python docs/interval_coverage.py --write`` to put them into the page, on two cores in some
 minutes.
 """
 
@@ -208,6 +208,53 @@ def of_differences() -> str:
     return laid_out(["scores", "rows", "prevalence", *(f"AUC {a}, {b}" for a, b in PAIRS)], rows)
 
 
+ERRORS: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
+    "normal": lambda random, shape: random.normal(size=shape),
+    "Student's t, 4 degrees": lambda random, shape: random.standard_t(4, size=shape),
+    "exponential": lambda random, shape: random.exponential(size=shape) - 1.0,
+}
+LOSSES = {"RMSE": "rmse", "MAE": "mae", "R2": "r2", "bias": "bias"}
+ABSOLUTE = {
+    "normal": math.sqrt(2 / math.pi),
+    "Student's t, 4 degrees": 1.0,
+    "exponential": 2 / math.e,
+}
+SQUARED = {"normal": 1.0, "Student's t, 4 degrees": 2.0, "exponential": 1.0}
+
+
+def loss_covers(draw: tuple[str, int, str]) -> str:
+    """Simulate the interval of a mean loss, for truths with a standard deviation of 2."""
+    shape, rows, name = draw
+    truths = {
+        "rmse": math.sqrt(SQUARED[shape]),
+        "mae": ABSOLUTE[shape],
+        "r2": 1 - SQUARED[shape] / 4,
+        "bias": 0.0,
+        "mse": 0.0,
+    }
+
+    def sample(random: np.random.Generator) -> tuple[float, float]:
+        truth, noise = random.normal(0.0, 2.0, rows), ERRORS[shape](random, (2, rows))
+        if name != "mse":
+            acc = se.RegressionAccumulator(intervals=True)
+            return acc.update(truth, truth + noise[0]).compute().confidence(name)
+        shared = random.random(rows) < 0.5
+        paired = se.Paired(None, measures=["mse"])
+        paired.update(truth, truth + noise[0], truth + np.where(shared, noise[0], noise[1]))
+        return paired.compute().confidence("mse_difference")
+
+    return covers(truths[name], sample)
+
+
+def of_losses() -> str:
+    """Lay out the coverage and the mean width of the intervals of mean losses."""
+    keys = list(itertools.product(ERRORS, (20, 100, 1000)))
+    names = LOSSES | {"MSE, A minus B": "mse"}
+    cells = iter(simulated(loss_covers, [(*key, name) for key in keys for name in names.values()]))
+    rows = [[shape, f"{rows:,}", *itertools.islice(cells, len(names))] for shape, rows in keys]
+    return laid_out(["errors", "rows", *names], rows)
+
+
 def simulated(simulate: Callable[[Any], str], draws: Iterable[Any]) -> list[str]:
     """Simulate on all cores, in order."""
     with ProcessPoolExecutor() as pool:
@@ -220,7 +267,12 @@ def laid_out(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace(" --- ", "---")
 
 
-TABLES = {"decisions": of_decisions, "areas": of_areas, "differences": of_differences}
+TABLES = {
+    "decisions": of_decisions,
+    "areas": of_areas,
+    "differences": of_differences,
+    "losses": of_losses,
+}
 
 
 def put(text: str, name: str, table: str) -> str:

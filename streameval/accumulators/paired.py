@@ -128,7 +128,7 @@ class Paired(
     '0.313'
     >>> low, high = result.confidence("log_loss_difference")
     >>> f"{result.log_loss_difference:.3f} [{low:.3f}, {high:.3f}]"
-    '0.193 [0.021, 0.364]'
+    '0.193 [-0.041, 0.426]'
 
     Two models of numbers, by their squared errors:
 
@@ -138,7 +138,7 @@ class Paired(
     >>> result.mse_a, result.mse_b, result.n_only_a, result.n_only_b
     (0.375, 0.5625, 3, 1)
     >>> [round(end, 2) for end in result.confidence("mse_difference")]
-    [-1.0, 0.62]
+    [-1.36, 0.98]
     """
 
     __slots__ = ()

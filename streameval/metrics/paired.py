@@ -28,7 +28,6 @@ of prefixes give exactly.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Self
 
 import attrs
@@ -42,6 +41,7 @@ from streameval.metrics import envelope
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.delong import auc_confidence, variance_by_chance
 from streameval.metrics.intervals import UNDEFINED, score_reach, two_sided_pvalue
+from streameval.metrics.mean_losses import MeanLoss, unvarying
 from streameval.metrics.points import CellTable
 from streameval.metrics.regression import mean
 from streameval.states.cells import Cells
@@ -53,29 +53,12 @@ Indices = npt.NDArray[np.intp]
 Interval = tuple[float, float]
 
 
-def _interval(
-    difference: float, deviation: float, z: float, n: float, *, low: float, high: float
-) -> Interval:
-    """Compute the interval of `z` deviations within a range.
-
-    If none of n rows differs from the others, rows elsewhere may: then the interval is that of a
-    share of 0 of n, by Wilson, of the distance to either end of the range.
-    """
-    if deviation > 0.0:
-        return max(difference - z * deviation, low), min(difference + z * deviation, high)
-    if deviation != 0.0 or math.isinf(high - low):
-        return math.nan, math.nan
-    share = z**2 / (n + z**2)
-    return difference + share * (low - difference), difference + share * (high - difference)
-
-
 @attrs.frozen
 class Means:
-    """The mean losses of two models, with intervals of normal approximation.
+    """The mean losses of two models.
 
-    The variance of a mean of n independent rows is the variance of a row divided by n. The same
-    holds for the difference of two means of the same rows, with the variance of the row
-    differences.
+    The difference of two means of the same rows has a normal interval with the variance of the row
+    differences, as much wider as that of the mean of both losses of a row together.
 
     Parameters
     ----------
@@ -108,43 +91,36 @@ class Means:
     @property
     def pvalue(self) -> float:
         """The two-sided p-value of the difference."""
-        return two_sided_pvalue(self.difference, self._deviation**2)
+        return two_sided_pvalue(self.difference, self._variance)
 
     def interval_a(self, z: float) -> Interval:
         """Compute the interval of the mean loss of A."""
-        return mean_interval(self.sums.a, self.sums.aa, self.n, z, largest=self.largest)
+        return self._loss(self.sums.a, self.sums.aa).interval(z, largest=self.largest)
 
     def interval_b(self, z: float) -> Interval:
         """Compute the interval of the mean loss of B."""
-        return mean_interval(self.sums.b, self.sums.bb, self.n, z, largest=self.largest)
+        return self._loss(self.sums.b, self.sums.bb).interval(z, largest=self.largest)
 
     def interval(self, z: float) -> Interval:
         """Compute the interval of the difference."""
-        ends = {"low": -self.largest, "high": self.largest}
-        return _interval(self.difference, self._deviation, z, float(self.n.to_fraction()), **ends)
+        variance, difference = self._variance, self.difference
+        if not variance:
+            n, ends = float(self.n.to_fraction()), {"low": -self.largest, "high": self.largest}
+            return unvarying(difference, n, z, **ends)
+        reach = z * math.sqrt(variance)
+        return max(difference - reach, -self.largest), min(difference + reach, self.largest)
 
     @property
-    def _deviation(self) -> float:
-        return mean_deviation(self.sums.difference, self.sums.squared_difference, self.n)
+    def _variance(self) -> float:
+        """The variance of the difference; nan with fewer than two rows."""
+        difference = self._loss(self.sums.difference, self.sums.squared_difference)
+        if difference.n < 2:
+            return math.nan
+        both = self._loss(self.sums.both, self.sums.squared_both)
+        return difference.variance * both.widening(is_signed=True)
 
-
-def mean_interval(
-    total: ExactSum, squares: ExactSum, n: FixedPoint, z: float, *, largest: float
-) -> Interval:
-    """Compute the interval of `z` deviations of the mean of a loss in [0, largest]."""
-    deviation = mean_deviation(total, squares, n)
-    size = float(n.to_fraction())
-    return _interval(mean(total, n), deviation, z, size, low=0.0, high=largest)
-
-
-def mean_deviation(total: ExactSum, squares: ExactSum, n: FixedPoint) -> float:
-    """Estimate the deviation of a mean from exact sums; nan with fewer than two rows."""
-    size = n.to_fraction()
-    if size < 2:
-        return math.nan
-    spread = squares.to_fraction() - total.to_fraction() ** 2 / size
-    # squares below 2**-968 are rounded, so the difference may be negative
-    return math.sqrt(max(spread, Fraction(0)) / (size * (size - 1)))
+    def _loss(self, total: ExactSum, squares: ExactSum) -> MeanLoss:
+        return MeanLoss(self.n.to_fraction(), total.to_fraction(), squares.to_fraction())
 
 
 @attrs.frozen

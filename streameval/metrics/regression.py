@@ -12,11 +12,9 @@ from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import scores_of
 from streameval.metrics.bounded import Bounded
+from streameval.metrics.intervals import UNDEFINED, Interval
+from streameval.metrics.mean_losses import MeanLoss, around
 from streameval.states.cells import Cells
-
-Interval = tuple[float, float]
-
-_MAX_LOG = 600.0
 
 
 @attrs.frozen
@@ -24,8 +22,9 @@ class Moments:
     """Exact moments of examples around 0, for sampling intervals.
 
     The variance of a metric is that of its linear approximation, the delta method (van der Vaart,
-    Asymptotic statistics, 1998, chapter 3), divided by n - 1 for n. Errors and 1 - R2 are at least
-    0 and skewed, so their intervals are computed on the log scale.
+    Asymptotic statistics, 1998, chapter 3), divided by n - 1 for n, and as much wider as that of a
+    mean loss. Errors and 1 - R2 are at least 0 and skewed, so their intervals are computed on the
+    log scale.
 
     Parameters
     ----------
@@ -53,17 +52,18 @@ class Moments:
 
     def bias(self, z: float) -> Interval:
         """Compute the normal interval of the mean error."""
-        middle = self.error / self.n
-        reach = z * _root(self._variance_of_mean(self.error, self.squared_error))
-        return float(middle) - reach, float(middle) + reach
+        error = MeanLoss(self.n, self.error, self.squared_error)
+        magnitude = MeanLoss(self.n, self.absolute_error, self.squared_error)
+        reach = z * math.sqrt(error.variance * magnitude.widening(is_signed=True))
+        return float(error.mean) - reach, float(error.mean) + reach
 
     def mae(self, z: float) -> Interval:
         """Compute the interval of the mean absolute error."""
-        return self._of_mean(self.absolute_error, self.squared_error, z)
+        return MeanLoss(self.n, self.absolute_error, self.squared_error).interval(z)
 
     def mse(self, z: float) -> Interval:
         """Compute the interval of the mean squared error."""
-        return self._of_mean(self.squared_error, self.fourth_error, z)
+        return MeanLoss(self.n, self.squared_error, self.fourth_error).interval(z)
 
     def rmse(self, z: float) -> Interval:
         """Compute the interval of the root of the mean squared error."""
@@ -73,41 +73,25 @@ class Moments:
     def r2(self, z: float) -> Interval:
         """Compute the interval of R2, as 1 - S / T for the mean squares of e and of d = y - mean.
 
-        The logarithm of S / T has the variance of ``e**2 / S - d**2 / T``.
+        The logarithm of S / T has the variance of ``e**2 / S - d**2 / T``, and
+        ``e**2 / S + d**2 / T`` is the loss that tells how many rows make it up.
         """
         n, mean = self.n, self.truth / self.n
         squares = self.squared_truth / n - mean**2
         errors = self.squared_error / n
         if squares <= 0 or errors <= 0:
-            return math.nan, math.nan
+            return UNDEFINED
         fourth = (self.fourth_truth - 4 * mean * self.third_truth) / n
         fourth += 6 * mean**2 * self.squared_truth / n - 3 * mean**4
         crossed = (self.by_squared_truth - 2 * mean * self.by_truth) / n + mean**2 * errors
-        spread = self.fourth_error / n / errors**2 - 2 * crossed / (errors * squares)
-        spread += fourth / squares**2
-        low, high = _around(float(errors / squares), _root(spread / (n - 1)), z)
+        own = self.fourth_error / errors**2 + n * fourth / squares**2
+        shared = 2 * n * crossed / (errors * squares)
+        deviation = math.sqrt(
+            MeanLoss(n, Fraction(0), own - shared).variance
+            * MeanLoss(n, 2 * n, own + shared).widening()
+        )
+        low, high = around(float(errors / squares), deviation, z)
         return 1.0 - high, 1.0 - low
-
-    def _variance_of_mean(self, total: Fraction, squares: Fraction) -> Fraction:
-        return (squares / self.n - (total / self.n) ** 2) / (self.n - 1)
-
-    def _of_mean(self, total: Fraction, squares: Fraction, z: float) -> Interval:
-        """Compute the interval of a mean of nonnegative numbers."""
-        if not total:
-            return math.nan, math.nan
-        deviation = _root(self._variance_of_mean(total, squares) / (total / self.n) ** 2)
-        return _around(float(total / self.n), deviation, z)
-
-
-def _around(value: float, deviation: float, z: float) -> Interval:
-    """Compute the interval of a value, given the deviation of its logarithm."""
-    factor = math.exp(min(z * deviation, _MAX_LOG))
-    return value / factor, value * factor
-
-
-def _root(variance: Fraction) -> float:
-    """Take the root of a variance, which rounding of products below 2**-968 may make negative."""
-    return math.sqrt(max(variance, Fraction(0)))
 
 
 def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:

@@ -19,7 +19,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics import calibration as metrics
 from streameval.metrics.calibration import Bin, ReliabilityCurve
-from streameval.metrics.paired import mean_interval
+from streameval.metrics.mean_losses import MeanLoss
 from streameval.metrics.regression import mean
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table, count_row
 from streameval.render import plots
@@ -184,8 +184,9 @@ class Calibration(CalibrationMembers, RequestedIntervals):
     def confidence(self, name: str, *args: Any, level: float = 0.95, **options: Any) -> Interval:
         """Compute the sampling interval of a metric, for its value in the population.
 
-        It needs an accumulator made with ``intervals=True``. It is the interval of a normal mean,
-        with the variance of the loss over the rows.
+        It needs an accumulator made with ``intervals=True``. It is the interval of a mean on the
+        log scale, with the variance of the loss over the rows, and more where few rows make up much
+        of it. If the loss does not vary, rows that have not been seen may differ.
 
         Parameters
         ----------
@@ -199,7 +200,7 @@ class Calibration(CalibrationMembers, RequestedIntervals):
         Returns
         -------
         (low, high)
-            nan with fewer than two examples, or if the loss does not vary.
+            nan with fewer than two examples.
 
         Raises
         ------
@@ -213,7 +214,7 @@ class Calibration(CalibrationMembers, RequestedIntervals):
         >>> acc = se.CalibrationAccumulator(intervals=True)
         >>> result = acc.update([1, 0, 1, 0], [0.75, 0.25, 0.5, 0.5]).compute()
         >>> [round(end, 3) for end in result.confidence("brier")]
-        [0.05, 0.262]
+        [0.045, 0.54]
         """
         refuse_arguments(name, args, options)
         z = self._deviations(name, level)
@@ -225,7 +226,8 @@ class Calibration(CalibrationMembers, RequestedIntervals):
         if name == "brier":
             total, squares = state.row_brier, state.squared_brier
             largest = 2.0 if self.labels else 1.0
-        return mean_interval(total, squares, state.n, z, largest=largest)
+        sums = (part.to_fraction() for part in (state.n, total, squares))
+        return MeanLoss(*sums).interval(z, largest=largest)
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the metrics, and those of each class."""

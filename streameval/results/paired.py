@@ -33,6 +33,10 @@ from streameval.states.paired_sums import LARGEST_LOSS, PairedSums
 _WHY_NONE = "fractional weights have none"
 _IS_TEST = "it is a test itself"
 _SUBTRACTS = " (A - B)"
+_OF_ROWS = (
+    "A normal mean, with the variance of the difference row by row, and more where few rows make "
+    "up much of the losses."
+)
 _NO_TEST = "its test is for one look; accuracy has one that may be looked at any time"
 
 
@@ -102,11 +106,11 @@ class PairedResult(PairedResultMembers, Result):
     log_loss_a                      0.4800
     log_loss_b                      0.6689
     log_loss_difference            -0.1889
-    log_loss_pvalue                 0.3433
+    log_loss_pvalue                 0.5121
     brier_a                         0.1685
     brier_b                         0.2280
     brier_difference               -0.0595
-    brier_pvalue                    0.4921
+    brier_pvalue                    0.6429
 
     >>> acc = se.Paired(None, measures=["mse", "mae"]).update([1, 2, 3], [1, 2, 4], [2, 2, 5])
     >>> result = acc.compute()
@@ -115,13 +119,13 @@ class PairedResult(PairedResultMembers, Result):
     mse_a                           0.3333
     mse_b                           1.6667
     mse_difference                 -1.3333
-    mse_pvalue                      0.1306
+    mse_pvalue                      0.3575
     >>> for name in ("mae_a", "mae_b", "mae_difference", "mae_pvalue"):
     ...     print(f"{name:30}{result.read(name).value:8.4f}")
     mae_a                           0.3333
     mae_b                           1.0000
     mae_difference                 -0.6667
-    mae_pvalue                      0.0455
+    mae_pvalue                      0.2132
     """
 
     TASK = "paired"
@@ -211,8 +215,9 @@ class PairedResult(PairedResultMembers, Result):
         Accuracies have Wilson's interval, and their difference has Tango's, which contains 0
         exactly where `mcnemar_pvalue` is at least ``1 - level``. Differences of other metrics of
         decisions and of areas contain 0 exactly where their p-value is. Areas have the interval of
-        a curve, their difference DeLong's with more for few examples of a class, and losses the
-        interval of a normal mean.
+        a curve, and their difference DeLong's with more for few examples of a class. Losses have
+        the interval of a mean on the log scale, and their difference that of a normal mean, both
+        wider where few rows make up much of the losses.
 
         Parameters
         ----------
@@ -505,7 +510,7 @@ PairedResult.TABLE = Table(
         "log_loss",
         "Log loss",
         "The mean of -log(probability of the true class) of {}, natural, in [2.2e-16, 36.05].",
-        test="A normal mean, with the variance of the difference row by row.",
+        test=_OF_ROWS,
         formula=r"-\frac1n \sum_i \log p_i(y_i)",
         better="lower",
         oracle="scikit-learn, log_loss",
@@ -515,7 +520,7 @@ PairedResult.TABLE = Table(
         "mse",
         "Mean squared error",
         "The mean squared error of the numbers that {} predicts, at least 0.",
-        test="A normal mean, with the variance of the difference row by row.",
+        test=_OF_ROWS,
         formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
         better="lower",
         oracle="scikit-learn, mean_squared_error",
@@ -525,7 +530,7 @@ PairedResult.TABLE = Table(
         "mae",
         "Mean absolute error",
         "The mean absolute error of the numbers that {} predicts, at least 0.",
-        test="A normal mean, with the variance of the difference row by row.",
+        test=_OF_ROWS,
         formula=r"\frac1n \sum_i |\hat y_i - y_i|",
         better="lower",
         oracle="scikit-learn, mean_absolute_error",
@@ -535,7 +540,7 @@ PairedResult.TABLE = Table(
         "brier",
         "Brier score",
         "The mean squared error of the probabilities of {}, in [0, 1].",
-        test="A normal mean, with the variance of the difference row by row.",
+        test=_OF_ROWS,
         formula=r"\frac1n \sum_i (p_i - y_i)^2",
         better="lower",
         oracle="scikit-learn, brier_score_loss",

@@ -86,6 +86,16 @@ class LossSums:
         """The sum of the squares of first minus second."""
         return self.aa - self.ab - self.ab + self.bb
 
+    @property
+    def both(self) -> ExactSum:
+        """The sum of both losses."""
+        return self.a + self.b
+
+    @property
+    def squared_both(self) -> ExactSum:
+        """The sum of the squares of both losses together."""
+        return self.aa + self.ab + self.ab + self.bb
+
     def check(self, n: Fraction, largest: Fraction, name: str) -> None:
         """Check ranges, and that squares are at least what their means imply."""
         spare = (n + 1) / 2**1000  # products below 2**-968 are rounded

@@ -137,9 +137,18 @@ def delong(truth: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, floa
 
 
 def differences(loss: Callable[[np.ndarray, np.ndarray], np.ndarray], *rows: np.ndarray) -> float:
+    return two_sided(*of_losses(loss, *rows))
+
+
+def of_losses(
+    loss: Callable[[np.ndarray, np.ndarray], np.ndarray], *rows: np.ndarray
+) -> tuple[float, float]:
+    """The mean of the differences, and its deviation for the rows that make up both losses."""
     truth, a, b = rows
-    each = loss(truth, a) - loss(truth, b)
-    return two_sided(each.mean(), each.std(ddof=1) / math.sqrt(len(each)))
+    each, both = loss(truth, a) - loss(truth, b), loss(truth, a) + loss(truth, b)
+    n_effective = both.sum() ** 2 / (both**2).sum() if both.any() else math.inf
+    widening = math.sqrt(1 + 2 / math.sqrt(n_effective))
+    return each.mean(), each.std(ddof=1) / math.sqrt(len(each)) * widening
 
 
 def squares(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
@@ -180,14 +189,12 @@ def test_measure_of_two_models_equals_its_oracle(name: str) -> None:
 @pytest.mark.parametrize("measure", MEASURES)
 def test_interval_of_a_difference_equals_its_oracle(measure: str) -> None:
     for seed in CASES:
-        truth, a, b = rows = scored(seed)
+        truth, *_ = rows = scored(seed)
         result = se.Paired(measures=MEASURES).update(*rows).compute()
         middle, deviation = delong(*rows)
         deviation = math.hypot(deviation, norm.isf(0.1) * math.sqrt(unseen(truth)))
         if measure != "roc_auc":
-            loss = squares if measure == "brier" else logs
-            each = loss(truth, a) - loss(truth, b)
-            middle, deviation = each.mean(), each.std(ddof=1) / math.sqrt(len(each))
+            middle, deviation = of_losses(squares if measure == "brier" else logs, *rows)
         found = result.confidence(f"{measure}_difference", level=0.8)
         if deviation > 0:
             expected = np.array(norm.interval(0.8, middle, deviation))
@@ -225,8 +232,7 @@ def test_errors_of_two_models_equal_their_oracle(measure: str) -> None:
         near = {"rel": 1e-12, "abs": 1e-13}
         assert result.value(f"{measure}_a") == pytest.approx(first, **near), f"seed {seed}"
         assert result.value(f"{measure}_b") == pytest.approx(second, **near), f"seed {seed}"
-        difference = loss(truth, a) - loss(truth, b)
-        middle, deviation = difference.mean(), difference.std(ddof=1) / math.sqrt(len(truth))
+        middle, deviation = of_losses(loss, *rows)
         scale = {"rel": 1e-9, "abs": 1e-12 * (first + second)}
         found = result.value(f"{measure}_difference")
         assert found == pytest.approx(middle, **scale), f"seed {seed}"

@@ -334,9 +334,10 @@ def with_intervals(**options: Any) -> Any:
 
 def test_interval_of_a_loss_is_worked_by_hand() -> None:
     low, high = with_intervals().confidence("brier")
-    # 1/16, 1/16, 1/4, 1/4 have the variance 3 / 256
-    reach = 1.959963984540054 * (3 / 256 / 4) ** 0.5
-    assert (low, high) == pytest.approx((0.15625 - reach, 0.15625 + reach), rel=1e-12)
+    # 1/16, 1/16, 1/4, 1/4 have the variance 3 / 256, and count as 400 / 136 rows
+    deviation = (3 / 256 / 4 * (1 + 4 * 0.34**0.5)) ** 0.5
+    factor = math.exp(1.959963984540054 * deviation / 0.15625)
+    assert (low, high) == pytest.approx((0.15625 / factor, 0.15625 * factor), rel=1e-12)
     assert with_intervals().read("log_loss").deciding == with_intervals().confidence("log_loss")
     assert "95% interval" in str(with_intervals())
 
@@ -399,13 +400,14 @@ def test_intervals_of_several_classes_read_the_losses_of_rows() -> None:
     assert high > 1.0
     result = acc.update([2], [[0.5, 0.5, 0.0]]).compute()
     losses = np.array([0.375, 0.375, 1.5])
-    reach = 1.959963984540054 * losses.std(ddof=1) / 3**0.5
-    expected = losses.mean() - reach, losses.mean() + reach
-    assert result.confidence("brier") == pytest.approx(expected, rel=1e-12)
+    few = 1 + 4 * (losses**2).sum() ** 0.5 / losses.sum()
+    deviation = losses.std(ddof=1) * (few / 3) ** 0.5 / losses.mean()
+    low = losses.mean() / math.exp(1.959963984540054 * deviation)
+    assert result.confidence("brier") == pytest.approx((low, 2.0), rel=1e-12)
     assert se.from_bytes(acc.to_bytes()) == acc
     assert (acc + acc).n == 6
     with_log_loss = result.confidence("log_loss")
-    assert with_log_loss[0] == 0.0 < with_log_loss[1]
+    assert 0.0 < with_log_loss[0] < result.log_loss < with_log_loss[1] == 36.05
 
 
 def test_d2_of_classes_compares_with_always_predicting_their_shares() -> None:

@@ -378,20 +378,21 @@ def with_intervals(*measures: str) -> se.RegressionAccumulator:
 def test_sampling_intervals_are_worked_by_hand() -> None:
     result = with_intervals().update([0.0, 2.0, 4.0, 6.0], [1.0, 1.0, 7.0, 7.0]).compute()
     z = 1.959963984540054
-    # errors of 1, -1, 3, 1
-    assert result.confidence("bias") == pytest.approx(
-        (1 - z * math.sqrt(2 / 3), 1 + z * math.sqrt(2 / 3))
-    )
-    factor = math.exp(z * math.sqrt(1 / 3 * 3 / 4) / 1.5)
+    # errors of 1, -1, 3, 1 weigh as 36 / 12 rows, their squares as 144 / 84
+    of_errors, of_squares = 1 + 4 / math.sqrt(3), 1 + 4 / math.sqrt(144 / 84)
+    reach = z * math.sqrt(2 / 3 * (1 + 2 / math.sqrt(3)))
+    assert result.confidence("bias") == pytest.approx((1 - reach, 1 + reach))
+    factor = math.exp(z * math.sqrt(1 / 3 * 3 / 4 * of_errors) / 1.5)
     assert result.confidence("mae") == pytest.approx((1.5 / factor, 1.5 * factor))
-    factor = math.exp(z * math.sqrt(48 / 3 / 4) / 3)
+    factor = math.exp(z * math.sqrt(48 / 3 / 4 * of_squares) / 3)
     assert result.confidence("mse") == pytest.approx((3 / factor, 3 * factor))
     assert result.confidence("rmse") == pytest.approx(
         (math.sqrt(3 / factor), math.sqrt(3 * factor))
     )
     # e**2 / 3 - d**2 / 5 of 1, 1, 9, 1 and 9, 1, 1, 9
     squares = (1 / 3 - 9 / 5) ** 2 * 2 + (1 / 3 - 1 / 5) ** 2 + (3 - 1 / 5) ** 2
-    factor = math.exp(z * math.sqrt(squares / 3 / 4))
+    both = (1 / 3 + 9 / 5) ** 2 * 2 + (1 / 3 + 1 / 5) ** 2 + (3 + 1 / 5) ** 2
+    factor = math.exp(z * math.sqrt(squares / 3 / 4 * (1 + 4 * math.sqrt(both) / 8)))
     assert result.confidence("r2") == pytest.approx((1 - 3 / 5 * factor, 1 - 3 / 5 / factor))
 
 
@@ -428,6 +429,25 @@ def test_sampling_intervals_of_perfect_predictions_are_undefined() -> None:
     for name in ("rmse", "mae", "r2"):
         assert all(map(math.isnan, result.confidence(name)))
     assert result.confidence("bias") == (0.0, 0.0)
+
+
+def test_sampling_interval_of_errors_that_are_all_of_one_size_is_undefined() -> None:
+    result = with_intervals().update([1.0, 2.0], [2.0, 1.0]).compute()
+    assert all(map(math.isnan, result.confidence("mae")))
+
+
+@pytest.mark.parametrize(("n", "at_least"), [(20, 0.91), (100, 0.92), (1000, 0.92)])
+def test_sampling_interval_of_rmse_covers_heavy_tails(n: int, at_least: float) -> None:
+    random, covered, times = np.random.default_rng(8), 0, 400
+    for _ in range(times):
+        low, high = (
+            with_intervals()
+            .update(np.zeros(n), random.standard_t(4, n))
+            .compute()
+            .confidence("rmse")
+        )
+        covered += low <= math.sqrt(2.0) <= high
+    assert covered / times >= at_least
 
 
 def test_sampling_interval_of_r2_is_undefined_for_a_constant_truth() -> None:

@@ -209,6 +209,8 @@ def test_areas_need_both_classes_for_a_test(truth: list[int]) -> None:
     assert math.isnan(result.roc_auc_a) == (0 not in truth)
     assert math.isnan(result.brier_a) == (not truth)
     assert math.isnan(result.brier_pvalue) == (len(truth) < 2)
+    for name in ("brier_a", "brier_difference"):
+        assert all(map(math.isnan, result.confidence(name))) == (len(truth) < 2)
 
 
 def test_whole_weights_are_repeats() -> None:
@@ -241,15 +243,16 @@ def test_losses_are_those_of_calibration() -> None:
 def test_interval_of_a_loss_difference_is_that_of_the_mean_of_differences() -> None:
     truth, a, b = rows_of(400)
     result = of((truth, a, b), "brier").compute()
-    each = (a - truth) ** 2 - (b - truth) ** 2
-    deviation = each.std(ddof=1) / math.sqrt(len(each))
+    each, both = (((a - truth) ** 2 + sign * (b - truth) ** 2) for sign in (-1, 1))
+    few = 1 + 2 * math.sqrt((both**2).sum()) / both.sum()
+    deviation = each.std(ddof=1) * math.sqrt(few / len(each))
     low, high = result.confidence("brier_difference", level=0.9)
     assert (low + high) / 2 == pytest.approx(each.mean(), rel=1e-9)
     assert (high - low) / 2 == pytest.approx(1.6448536269514722 * deviation, rel=1e-12)
-    low, high = result.confidence("brier_a")
-    of_a = ((a - truth) ** 2).std(ddof=1) / 20
-    assert (high - low) / 2 == pytest.approx(1.959963984540054 * of_a, rel=1e-12)
-    assert low < result.brier_a < high
+    z = abs(each.mean()) / deviation
+    assert result.brier_pvalue == pytest.approx(math.erfc(z / math.sqrt(2)), rel=1e-9)
+    calibration = se.CalibrationAccumulator(intervals=True).update(truth, a).compute()
+    assert result.confidence("brier_a") == calibration.confidence("brier")
     assert result.confidence("brier_b")[0] < result.brier_b
 
 
@@ -324,7 +327,9 @@ def test_errors_of_numbers_are_worked_by_hand() -> None:
     assert (result.mse_a, result.mse_b, result.mae_a, result.mae_b) == (5 / 3, 2.0, 1.0, 4 / 3)
     assert result.mse_difference == pytest.approx(-1 / 3, rel=1e-15)
     assert result.mcnemar_pvalue == 1.0
-    assert result.confidence("mse_a")[0] == 0.0
+    # squares of 1, 4, 0: the variance of their mean is 13/9, that of its logarithm 13/25
+    factor = math.exp(1.959963984540054 * math.sqrt(13 / 25 * (1 + 4 * math.sqrt(17) / 5)))
+    assert result.confidence("mse_a") == pytest.approx((5 / 3 / factor, 5 / 3 * factor))
     assert "mse_pvalue" in dir(result)
     assert "brier_a" not in dir(result)
     assert "mse_difference" in str(result)
