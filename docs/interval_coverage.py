@@ -28,6 +28,7 @@ METRICS = {
     "weighted precision": ("precision", {"average": "weighted"}),
     "kappa": ("cohen_kappa", {}),
     "MCC": ("matthews_corrcoef", {}),
+    "geometric mean": ("geometric_mean", {}),
 }
 
 
@@ -49,6 +50,7 @@ POPULATIONS = {
         population([0.6, 0.25, 0.1, 0.04, 0.01], [0.9, 0.8, 0.7, 0.6, 0.5]),
         200,
     ),
+    "1% positive, n = 1,000": (population([0.99, 0.01], [0.99, 0.9]), 1000),
     "1% positive, n = 500": (population([0.99, 0.01], [0.95, 0.7]), 500),
     "0.5% positive, n = 400": (population([0.995, 0.005], [0.9, 0.5]), 400),
 }

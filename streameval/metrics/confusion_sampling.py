@@ -184,56 +184,82 @@ def balanced_accuracy_interval(counts: LabelCounts, _value: float, z: float) -> 
 
 
 def matthews_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    """Use Fisher's z of the coefficient, with the variance of the delta method."""
+    """Use Fisher's z of the coefficient; all of [-1, 1] if the truths or predictions are one class.
+
+    The coefficient is then 0 whatever else is true, and has no derivatives.
+    """
     if isinstance(counts.state, MultilabelCounts):  # the labels of one example may be dependent
         return UNDEFINED
     matrix = counts.matrix_state("matthews_corrcoef").matrix.to_floats()
-    if value == 1.0:
-        return _perfect_interval(matrix, z)
-    if _is_degenerate(matrix):
+    if not matrix.any():
         return UNDEFINED
-    variance = math.fsum((matrix * intervals.matthews_gradient(matrix) ** 2).ravel())
-    return intervals.fisher(value, variance, z)
+    if any(np.count_nonzero(matrix.sum(axis=axis)) < 2 for axis in (0, 1)):
+        return -1.0, 1.0
+    return _agreement_interval(matrix, value, z, intervals.matthews_gradient)
 
 
 def kappa_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    """Use Fisher's z of kappa, with the variance of the delta method."""
+    """Use Fisher's z of kappa."""
     matrix = counts.matrix_state("cohen_kappa").matrix.to_floats()
-    if math.isnan(value) or _is_degenerate(matrix):
-        return UNDEFINED
-    if value == 1.0:
-        return _perfect_interval(matrix, z)
-    variance = math.fsum((matrix * intervals.kappa_gradient(matrix) ** 2).ravel())
-    return intervals.fisher(value, variance, z)
+    return _agreement_interval(matrix, value, z, intervals.kappa_gradient)
 
 
 def weighted_kappa_interval(matrix: Floats, value: float, z: float, power: int) -> Interval:
-    """Treat a kappa of distances to a power as `kappa_interval` treats kappa."""
-    if math.isnan(value) or _is_degenerate(matrix):
-        return UNDEFINED
+    """Use Fisher's z of a kappa of distances to a power."""
     index = np.arange(len(matrix), dtype=np.float64)
     penalty = abs(index[:, None] - index) ** power
-    if value == 1.0:  # as many errors as accuracy allows, each with the largest penalty
-        n = math.fsum(matrix.ravel())
-        chance = math.fsum((np.outer(matrix.sum(axis=1), matrix.sum(axis=0)) * penalty).ravel())
-        low, _ = intervals.wilson(1.0, n, z)
-        return 1.0 - (1.0 - low) * float(penalty.max()) * n * n / chance, 1.0
-    gradient = intervals.weighted_kappa_gradient(matrix, penalty)
-    return intervals.fisher(value, math.fsum((matrix * gradient * gradient).ravel()), z)
+
+    def gradient(matrix: Floats) -> Floats:
+        return intervals.weighted_kappa_gradient(matrix, penalty)
+
+    return _agreement_interval(matrix, value, z, gradient, penalty)
+
+
+def _agreement_interval(
+    matrix: Floats,
+    value: float,
+    z: float,
+    gradient: Callable[[Floats], Floats],
+    penalty: Floats | None = None,
+) -> Interval:
+    """Compute the interval of a correlation, which has the variance of the delta method and more.
+
+    As in score intervals, `z` squared further examples of each true class are right by half: few
+    examples of a class may all be right or wrong by chance. At 1, there are as many errors as the
+    interval of accuracy allows, each with the largest penalty; -1 mirrors that.
+    """
+    if math.isnan(value):
+        return UNDEFINED
+    if abs(value) < 1.0:
+        slopes = gradient(matrix)
+        variance = math.fsum((matrix * slopes * slopes).ravel())
+        return intervals.fisher(value, variance + z**2 * intervals.unseen(matrix, slopes), z)
+    penalty = 1.0 - np.eye(len(matrix)) if penalty is None else penalty
+    agreeing = matrix if value > 0.0 else matrix[:, ::-1]
+    n = math.fsum(matrix.ravel())
+    chance = np.outer(agreeing.sum(axis=1), agreeing.sum(axis=0)) / n**2
+    low, _ = intervals.wilson(1.0, n, z)
+    reach = (1.0 - low) * float(penalty.max()) / math.fsum((chance * penalty).ravel())
+    return (max(1.0 - reach, -1.0), 1.0) if value > 0.0 else (-1.0, min(reach - 1.0, 1.0))
 
 
 def geometric_mean_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    """Treat the mean as a proportion with the variance of the product of independent recalls."""
-    support = counts.outcomes.support.to_floats()
-    support = support[support > 0.0]
-    if not value > 0.0:  # the slope at 0 is unknown
-        return UNDEFINED
-    recalls = metrics.RECALL.of(counts.outcomes.floats, math.nan)
-    recalls, n_classes = recalls[~np.isnan(recalls)], len(support)
-    terms = (1.0 - recalls) / (recalls * support)
+    """Combine two approximations by their wider ends, as for means over classes.
+
+    One combines the limits of the recalls on the log scale. The other treats the mean as a
+    proportion with the linear variance of its logarithm, which is unknown at 0.
+    """
+    hits, draws = metrics.RECALL.parts(counts.outcomes.floats)
+    hits, draws = hits[draws > 0.0], draws[draws > 0.0]
+    shares, n_classes = [*zip(hits.tolist(), draws.tolist(), strict=True)], max(len(draws), 1)
+    low, high = intervals.product_of_powers(value, shares, [1.0 / n_classes] * len(shares), z)
+    if not value > 0.0:
+        return low, high
+    terms = (draws / hits - 1.0) / draws
     variance = (value / n_classes) ** 2 * math.fsum(terms.tolist())
-    at_one = min(n_classes * float(support.min()), counts.n)
-    return intervals.wilson(value, intervals.effective_draws(value, variance, at_one), z)
+    linear = intervals.effective_draws(value, variance, math.inf)
+    linear_low, linear_high = intervals.wilson(value, linear, z)
+    return min(low, linear_low), min(max(high, linear_high), 1.0)
 
 
 def mean_distance_interval(counts: LabelCounts, value: float, z: float) -> Interval:
@@ -273,16 +299,10 @@ def ratio_of_shares_interval(of_positives: int, of_negatives: int) -> Callable[.
 
     def sampling(counts: LabelCounts, value: float, z: float) -> Interval:
         tp, fp, fn, tn = every = counts.outcomes.floats[:, counts.config.positive_position].tolist()
-        hits = (every[of_positives], every[of_negatives])
-        return intervals.log_ratio(value, hits, (tp + fn, fp + tn), z)
+        shares = [(every[of_positives], tp + fn), (every[of_negatives], fp + tn)]
+        return intervals.product_of_powers(value, shares, [1.0, -1.0], z)
 
     return sampling
-
-
-def _perfect_interval(matrix: Floats, z: float) -> Interval:
-    n = math.fsum(matrix.ravel())
-    shares = np.diagonal(matrix) / n
-    return intervals.perfect_agreement(math.fsum(shares * shares), n, z)
 
 
 def draws_of_accuracy(counts: LabelCounts) -> Share:
@@ -316,7 +336,3 @@ def draws_of_class(counts: LabelCounts, ratio: Ratio, position: int) -> Share:
     above, below = ratio.parts(counts.outcomes.floats[:, position].tolist())
     worth = int(max(ratio.numerator))
     return Share.of(above / worth, below - above, worth)
-
-
-def _is_degenerate(matrix: Floats) -> bool:
-    return any(int(np.count_nonzero(matrix.sum(axis=axis))) < 2 for axis in (0, 1))

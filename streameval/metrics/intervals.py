@@ -6,12 +6,14 @@ by the count of each cell, it is ``sum of count * g**2``, since every metric her
 when all counts are multiplied. A metric in [0, 1] with value ``v`` and variance ``s2`` gets
 Wilson's interval for ``v (1 - v) / s2`` draws (Wilson, Probable inference, 1927). For accuracy,
 precision, recall, specificity and Jaccard, that number is exactly the denominator. A
-correlation gets Fisher's interval (1921) on the atanh scale.
+correlation gets Fisher's interval (1921) on the atanh scale, and products and ratios of proportions
+combine Wilson's on the log scale.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from statistics import NormalDist
 
@@ -110,9 +112,7 @@ def two_sided_pvalue(difference: float, variance: float, unit: float = 0.0) -> f
 
 
 def fisher(value: float, variance: float, z: float) -> Interval:
-    """Compute an interval of a correlation on the atanh scale; nan for -1 and 1."""
-    if math.isnan(value) or abs(value) >= 1.0:
-        return UNDEFINED
+    """Compute an interval of a correlation between -1 and 1 on the atanh scale."""
     reach = z * math.sqrt(variance) / (1.0 - value * value)
     middle = math.atanh(value)
     return min(math.tanh(middle - reach), value), max(math.tanh(middle + reach), value)
@@ -135,25 +135,53 @@ def combined(distances: Floats, *, independent: bool) -> float:
     return math.fsum(distances)
 
 
-def perfect_agreement(chance: float, draws: float, z: float) -> Interval:
-    """Compute an interval of an agreement of 1 beyond `chance`, from the interval of accuracy."""
-    low, _ = wilson(1.0, draws, z)
-    return (low - chance) / (1.0 - chance), 1.0
-
-
-def log_ratio(
-    value: float, hits: tuple[float, float], draws: tuple[float, float], z: float
+def product_of_powers(
+    value: float, shares: Sequence[tuple[float, float]], powers: Sequence[float], z: float
 ) -> Interval:
-    """Compute an interval of the ratio of two independent proportions, on the log scale.
+    """Compute the interval of a product of powers of independent proportions.
 
-    Katz et al., Obtaining confidence intervals for the risk ratio in cohort studies (1978); nan if
-    one of them has no hits.
+    The distances to the limits of each, which are Wilson's, combine on the log scale (MOVER:
+    Donner and Zou, Closed-form confidence intervals for functions of the normal mean and standard
+    deviation, 2012). Where a proportion of 0 has no logarithm, the product reaches to the product
+    of all upper limits.
+
+    Parameters
+    ----------
+    value : float
+        The product; the interval of nan is nan.
+    shares : sequence of (hits, draws)
+    powers : sequence of float
+    z : float
     """
-    if not (all(hits) and value > 0.0):
+    if math.isnan(value):
         return UNDEFINED
-    pairs = zip(hits, draws, strict=True)
-    reach = z * math.sqrt(math.fsum(1.0 / hit - 1.0 / draw for hit, draw in pairs))
-    return value * math.exp(-reach), value * math.exp(reach)
+    lows, middles, highs = [], [], []
+    for (hits, draws), power in zip(shares, powers, strict=True):
+        share = hits / draws
+        low, high = (power * _log(end) for end in wilson(share, draws, z))
+        lows.append(min(low, high))
+        middles.append(power * _log(share))
+        highs.append(max(low, high))
+    if not value:
+        return 0.0, math.exp(math.fsum(highs))
+    below = math.hypot(*map(operator.sub, middles, lows))
+    above = math.hypot(*map(operator.sub, highs, middles))
+    return value * math.exp(-below), value * math.exp(above)
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0.0 else -math.inf
+
+
+def unseen(matrix: Floats, gradient: Floats) -> float:
+    """Compute the variance that one further example of each true class adds, right by half.
+
+    `gradient` holds the derivatives of a metric by each cell of the matrix. A wrong example is of
+    any of the other classes alike.
+    """
+    right = np.diagonal(gradient)[:, None]
+    of_class = ((right - gradient) ** 2).sum(axis=1)[matrix.any(axis=1)]
+    return math.fsum(of_class) / (4.0 * (len(matrix) - 1))
 
 
 def effective_draws(value: float, variance: float, fallback: float) -> float:

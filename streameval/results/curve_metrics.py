@@ -48,6 +48,11 @@ def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[floa
     return hull([wilson(float(tp) / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
 
 
+def _gini_confidence(table: CellTable, z: float) -> tuple[float, float]:
+    low, high = auc_confidence(table, z)
+    return 2.0 * low - 1.0, 2.0 * high - 1.0
+
+
 def _area(curve: Curve) -> Area:
     table = _whole_table(curve)
     extremes = (table.low, table.high)
@@ -449,6 +454,8 @@ CURVE_METRICS = Table(
         heading="Gini",
         help="The Gini coefficient, 2 ROC AUC - 1, in [-1, 1]; nan unless both classes occur.",
         formula=r"2 AUC - 1",
+        sampling=_gini_confidence,
+        why_none=_NO_INTERVAL,
         on_request=True,
     ),
     _of_curve(

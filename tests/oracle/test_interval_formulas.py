@@ -158,9 +158,37 @@ def test_a_small_class_keeps_the_interval_of_a_mean_wide() -> None:
     assert low < result.balanced_accuracy - (1 - recall_of_two) / 2 * 0.99
 
 
-def test_kappa_of_one_class_has_no_interval() -> None:
-    result = of_matrix(np.array([[0, 1], [0, 1]]))
-    assert all(np.isnan(result.confidence("cohen_kappa")))
+@pytest.mark.parametrize("name", ["cohen_kappa", "matthews_corrcoef", "cohen_kappa_linear"])
+@pytest.mark.parametrize("size", [2, 3])
+def test_few_examples_of_a_class_widen_a_correlation(name: str, size: int) -> None:
+    matrix = np.random.default_rng(size).integers(3, 30, (size, size)) + 20.0 * np.eye(size)
+    slopes = gradient(of_matrix, matrix, name)
+    swaps = [(slopes[k, k] - slopes[k, j]) ** 2 for k, j in np.ndindex(size, size) if k != j]
+    variance = (matrix * slopes**2).sum() + Z**2 * np.sum(swaps) / (size - 1) / 4
+    result = of_matrix(matrix)
+    value = result.value(name)
+    reach = Z * np.sqrt(variance) / (1 - value**2)
+    expected = np.tanh(np.arctanh(value) + np.array([-reach, reach]))
+    assert result.confidence(name) == pytest.approx(expected, rel=1e-4)
+
+
+def test_correlation_of_one_predicted_class_has_a_wide_interval() -> None:
+    result = of_matrix(np.array([[0, 20], [0, 180]]))
+    low, high = result.confidence("cohen_kappa")
+    assert low < -0.1
+    assert high > 0.1
+    assert result.matthews_corrcoef == 0.0
+    assert result.confidence("matthews_corrcoef") == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "name", ["cohen_kappa", "matthews_corrcoef", "cohen_kappa_linear", "cohen_kappa_quadratic"]
+)
+def test_interval_of_perfect_disagreement_mirrors_that_of_agreement(name: str) -> None:
+    low, high = of_matrix(np.array([[9, 0], [0, 9]])).confidence(name)
+    mirrored = of_matrix(np.array([[0, 9], [9, 0]])).confidence(name)
+    assert mirrored == pytest.approx((-high, -low))
+    assert low < 0.8
 
 
 def test_intervals_of_a_thousand_classes_take_no_cubic_time() -> None:

@@ -21,9 +21,16 @@ TAGS = se.ConfusionAccumulator(["LOC", "O", "PER"]).update(
 
 
 def of_two(tp: int, fp: int, fn: int, tn: int, **options: Any) -> se.Confusion:
-    truth = [1] * tp + [0] * fp + [1] * fn + [0] * tn
-    predicted = [1] * (tp + fp) + [0] * (fn + tn)
-    return se.ConfusionAccumulator(**options).update(truth, predicted).compute()
+    weights = [tp, fp, fn, tn]
+    acc = se.ConfusionAccumulator(**options)
+    return acc.update([1, 0, 1, 0], [1, 1, 0, 0], sample_weight=weights).compute()
+
+
+def wilson(hits: int, draws: int) -> tuple[float, float, float]:
+    """The share and its limits, which are the roots of the score equation."""
+    share, spread = hits / draws, 1.959963984540054**2 / draws
+    low, high = np.sort(np.roots([1 + spread, -2 * share - spread, share**2]).real)
+    return low, share, high
 
 
 @pytest.mark.parametrize("name", ON_REQUEST)
@@ -84,24 +91,69 @@ def test_positive_class_decides_which_way_round_a_metric_is() -> None:
     assert result.markedness == turned.markedness == pytest.approx(3 / 4 + 4 / 6 - 1)
 
 
-def test_ratio_without_a_hit_has_no_interval() -> None:
+def test_ratio_of_rates_combines_their_limits_on_the_log_scale() -> None:
+    result = of_two(3, 1, 2, 4)
+    tpr, fpr = wilson(3, 5), wilson(1, 5)
+    for name, above, below, value in (
+        ("positive_likelihood_ratio", tpr, fpr, 3.0),
+        ("negative_likelihood_ratio", wilson(2, 5), wilson(4, 5), 0.5),
+    ):
+        down = math.hypot(math.log(above[1] / above[0]), math.log(below[2] / below[1]))
+        up = math.hypot(math.log(above[2] / above[1]), math.log(below[1] / below[0]))
+        assert result.confidence(name) == pytest.approx(
+            (value * math.exp(-down), value * math.exp(up))
+        )
+
+
+def test_ratio_without_a_hit_reaches_from_0_and_one_by_0_has_no_interval() -> None:
     result = of_two(3, 0, 2, 4)
     assert math.isnan(result.value("positive_likelihood_ratio"))
     assert all(map(math.isnan, result.confidence("positive_likelihood_ratio")))
-    assert of_two(3, 2, 0, 4).value("negative_likelihood_ratio") == 0.0
-    assert all(map(math.isnan, of_two(3, 2, 0, 4).confidence("negative_likelihood_ratio")))
+    result = of_two(3, 2, 0, 4)
+    assert result.value("negative_likelihood_ratio") == 0.0
+    high = wilson(0, 3)[2] / wilson(4, 6)[0]
+    assert result.confidence("negative_likelihood_ratio") == pytest.approx((0.0, high))
 
 
-def test_geometric_mean_is_zero_without_an_interval_if_a_class_is_never_found() -> None:
+def test_geometric_mean_of_0_reaches_to_the_mean_of_the_upper_limits() -> None:
     result = of_two(0, 1, 2, 4)
     assert result.value("geometric_mean") == 0.0
-    assert all(map(math.isnan, result.confidence("geometric_mean")))
+    high = math.sqrt(wilson(0, 2)[2] * wilson(4, 5)[2])
+    assert result.confidence("geometric_mean") == pytest.approx((0.0, high))
 
 
-def test_geometric_mean_of_one_has_the_interval_of_the_smallest_class() -> None:
+def test_geometric_mean_of_one_reaches_as_far_as_few_examples_allow() -> None:
     low, high = of_two(5, 0, 0, 100).confidence("geometric_mean")
-    narrow, _ = of_two(50, 0, 0, 100).confidence("geometric_mean")
-    assert (low < narrow < 1.0, high) == (True, 1.0)
+    reach = math.hypot(*(math.log(wilson(n, n)[0]) for n in (5, 100))) / 2
+    assert (low, high) == (pytest.approx(math.exp(-reach)), 1.0)
+
+
+AUDITED = (
+    *("geometric_mean", "cohen_kappa", "cohen_kappa_quadratic", "matthews_corrcoef"),
+    *("positive_likelihood_ratio", "negative_likelihood_ratio", "f_score", "informedness"),
+)
+
+
+@pytest.mark.parametrize(
+    ("prevalence", "recall", "specificity", "n"),
+    [(0.01, 0.7, 0.95, 1000), (0.01, 0.9, 0.99, 1000), (0.05, 0.95, 0.95, 200)],
+    ids=str,
+)
+def test_intervals_cover_with_ten_examples_of_the_rarer_class(
+    prevalence: float, recall: float, specificity: float, n: int
+) -> None:
+    random, times = np.random.default_rng(n), 500
+    shares = np.array([recall, 1 - recall, 1 - specificity, specificity])
+    shares *= np.repeat([prevalence, 1 - prevalence], 2)
+    population = of_two(*np.round(shares * 1e9).astype(int)[[0, 2, 1, 3]].tolist())
+    covered = dict.fromkeys(AUDITED, 0)
+    for _ in range(times):
+        tp, fn, fp, tn = random.multinomial(n, shares).tolist()
+        result = of_two(tp, fp, fn, tn)
+        for name in AUDITED:
+            low, high = result.confidence(name)
+            covered[name] += low <= population.value(name) <= high or math.isnan(low)
+    assert {name: count for name, count in covered.items() if count / times < 0.92} == {}
 
 
 @pytest.mark.parametrize("name", ["cohen_kappa_linear", "cohen_kappa_quadratic"])

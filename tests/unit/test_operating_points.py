@@ -77,6 +77,14 @@ def test_threshold_reaches_what_it_is_named_for() -> None:
         assert at.specificity == curve.specificity_at_sensitivity(rate)
 
 
+def test_interval_of_gini_is_that_of_the_area() -> None:
+    acc = se.PRCurveSketch().update([0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.6, 0.9])
+    curve: Any = acc.compute()
+    low, high = curve.confidence("roc_auc", level=0.8)
+    assert curve.confidence("gini", level=0.8) == pytest.approx((2 * low - 1, 2 * high - 1))
+    assert low < curve.roc_auc < high
+
+
 def test_gini_and_equal_error_rate_of_chance() -> None:
     curve = se.PRCurveSketch().update([0, 1, 0, 1], [0.5] * 4).compute()
     assert (curve.gini, curve.equal_error_rate, curve.youden_j) == (0.0, 0.5, 0.0)
