@@ -129,7 +129,7 @@ def covers(
     random = np.random.default_rng(0)
     ends = np.array([sample(random) for _ in range(times)])
     share = np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
-    return f"{share:.3f}, {np.mean(ends[:, 1] - ends[:, 0]):.3f}"
+    return f"{share:.3f}, {np.nanmean(ends[:, 1] - ends[:, 0]):.3f}"
 
 
 def labels_of(prevalence: float, rows: int, random: np.random.Generator) -> np.ndarray:
@@ -257,6 +257,46 @@ def of_losses() -> str:
     return laid_out(["errors", "rows", *names], rows)
 
 
+N_GROUPS = (5, 10, 20, 100)
+POPULATION = 20_000
+
+
+def groups_of(
+    sizes: str, apart: float, n: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw the rows of groups: labels, scores and the index of the group."""
+    is_alike = sizes == "alike"
+    drawn = random.integers(8, 30, n) if is_alike else 5 * (1 + random.pareto(1.5, n))
+    group = np.repeat(np.arange(n), np.minimum(drawn, 400).astype(int))
+    labels = random.random(len(group)) < random.beta(1, 4, n)[group]
+    distances = random.normal(apart, 1.0, n)
+    return labels, random.normal(labels * distances[group]), group
+
+
+def groups_cover(draw: tuple[str, float, str, int]) -> str:
+    """Simulate the interval of GAUC, for the mean over a population of groups."""
+    sizes, apart, weight, n = draw
+
+    def mean(n: int, random: np.random.Generator) -> se.GroupedCurves:
+        acc = se.GroupedAUC(scores="real", group_weight=weight, budget=2**22)
+        return acc.update(*groups_of(sizes, apart, n, random)).compute()
+
+    truth = mean(POPULATION, np.random.default_rng(1)).gauc
+    return covers(truth, lambda random: mean(n, random).confidence("gauc"))
+
+
+def of_groups() -> str:
+    """Lay out the coverage and the mean width of the interval of GAUC."""
+    keys = list(itertools.product(("alike", "heavy tails"), ("impressions", "uniform"), (1.0, 3.0)))
+    draws = [(sizes, apart, weight, n) for sizes, weight, apart in keys for n in N_GROUPS]
+    cells = iter(simulated(groups_cover, draws))
+    rows = [
+        [sizes, weight, f"{apart:g}", *itertools.islice(cells, len(N_GROUPS))]
+        for sizes, weight, apart in keys
+    ]
+    return laid_out(["sizes", "weight", "distance", *(f"{n} groups" for n in N_GROUPS)], rows)
+
+
 def simulated(simulate: Callable[[Any], str], draws: Iterable[Any]) -> list[str]:
     """Simulate on all cores, in order."""
     with ProcessPoolExecutor() as pool:
@@ -274,6 +314,7 @@ TABLES = {
     "areas": of_areas,
     "differences": of_differences,
     "losses": of_losses,
+    "groups": of_groups,
 }
 
 

@@ -16,6 +16,8 @@ from streameval.configs.grouped import GroupWeight
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.intervals import UNDEFINED, Interval, hull, wilson
+from streameval.metrics.mean_losses import widening
 from streameval.states.cells import Cells
 
 Floats = npt.NDArray[np.float64]
@@ -107,6 +109,46 @@ def gauc(areas: GroupAreas, group_weight: GroupWeight, *, is_exact: bool) -> Bou
         math.fsum(weights * part[held]) / total for part in (areas.low, areas.auc, areas.high)
     )
     return Bounded(value) if is_exact else outward(low, value, high)
+
+
+def gauc_confidence(
+    areas: GroupAreas, group_weight: GroupWeight, mean: Bounded, z: float
+) -> Interval:
+    """Compute the interval of the mean of groups that are independent; nan without a group.
+
+    The variance of the mean is that of the areas between groups, which holds the spread within
+    groups too. It is as much wider as that of a difference of losses, with ``1 - AUC`` the loss,
+    and the mean is a proportion with that variance. If the areas do not vary, it is a proportion of
+    as many draws as there are groups, fewer if their weights differ. If cells hold several scores,
+    the interval covers those of all possible data.
+
+    Parameters
+    ----------
+    mean : Bounded
+        The GAUC.
+    z : float
+        The number of deviations.
+    """
+    held = areas.is_defined
+    if not held.any():
+        return UNDEFINED
+    weights, auc = areas.weights(group_weight)[held], areas.auc[held]
+    low, high = areas.low[held], areas.high[held]
+    shares = weights / math.fsum(weights)
+    apart = auc - auc[0]  # exactly 0 if all areas are equal
+    apart -= math.fsum(shares * apart)
+    deviation = _norm(shares * apart) + _norm(shares * np.maximum(high - auc, auc - low))
+    lost = (_norm(shares * (1.0 - low)) / (1.0 - mean.high)) ** 2 if mean.high < 1.0 else 1.0
+    variance = deviation**2 * len(auc) / max(len(auc) - 1, 1) * widening(lost, is_signed=True)
+    draws, ends = 1.0 / _norm(shares) ** 2, (mean.low, mean.high)
+    if variance:
+        # the largest variance of numbers in [0, 1] leaves a sixth of the draws, or more
+        draws = max(min(end * (1.0 - end) for end in ends) / variance, draws / 6.0)
+    return hull([wilson(end, draws, z) for end in ends])
+
+
+def _norm(values: Floats) -> float:
+    return math.sqrt(math.fsum(values * values))
 
 
 def coverage(areas: GroupAreas) -> float:

@@ -59,8 +59,7 @@ class MeanLoss:
 
         `is_signed` tells that the variance is of a number that falls to both sides of 0.
         """
-        few = _OF_SIGNED if is_signed else _OF_LOSSES
-        return 1.0 + few * math.sqrt(self.squares / self.total**2) if self.total else 1.0
+        return widening(self.squares / self.total**2, is_signed=is_signed) if self.total else 1.0
 
     def interval(self, z: float, *, largest: float = math.inf) -> Interval:
         """Compute the interval of the mean of a loss in [0, `largest`].
@@ -75,6 +74,11 @@ class MeanLoss:
         deviation = math.sqrt(variance / self.mean**2 * self.widening())
         low, high = around(float(self.mean), deviation, z)
         return low, min(high, largest)
+
+
+def widening(share: Fraction | float, *, is_signed: bool = False) -> float:
+    """Compute the factor of variances, given 1 over the effective number of rows."""
+    return 1.0 + (_OF_SIGNED if is_signed else _OF_LOSSES) * math.sqrt(share)
 
 
 def around(value: float, deviation: float, z: float) -> Interval:

@@ -368,10 +368,12 @@ def test_groups_are_those_of_the_result() -> None:
     state = EVERY["coarse_groups"]()
     result, page = state.compute(), report(state)
     found = cells(page, "Metrics")
-    value, certified = found["Mean AUC (GAUC), by positives"]
+    value, certified, sampling = found["Mean AUC (GAUC), by positives"]
     assert value == f"{result.gauc:.4f}"
     low, high = map(float, certified.split(TO))
     assert low <= result.gauc.low <= result.gauc.high <= high
+    ends = result.confidence("gauc")
+    assert [*map(float, sampling.split(TO))] == pytest.approx(ends, abs=1e-4)
     assert found["Coverage of the examples"][0] == f"{result.coverage:.4f}"
     assert found["Groups"][0] == str(result.n_groups)
     columns = result.per_group()

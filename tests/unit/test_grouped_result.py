@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 from xml.etree import ElementTree
 
@@ -402,13 +404,13 @@ def test_report_shows_the_numbers_of_the_rows() -> None:
     assert EVERY["grouped"]().compute().report().split("\n") == [
         "n = 5, 3 groups, 1 of both classes, 4 cells, exact",
         "",
-        "metric       value",
-        "gauc      0.750000",
+        "metric       value          95% interval",
+        "gauc      0.750000  [0.117910, 0.985365]",
         "coverage  0.600000",
         "gauc is weighted by impressions; coverage is of the examples",
     ]
     coarse = EVERY["coarse_groups"]().compute().report().split("\n")
-    assert coarse[3] == "gauc      0.666667  [0.333333, 1.000000]"
+    assert coarse[3] == "gauc      0.666667  [0.333333, 1.000000]  [0.004708, 1.000000]"
     assert coarse[5].startswith("gauc is weighted by positives; ")
 
 
@@ -451,3 +453,73 @@ def test_total_past_2_to_63_is_refused_and_leaves_no_trace() -> None:
         acc.merge(acc)
     assert acc.to_bytes() == before
     assert acc.n == 2**63 - 1
+
+
+def gauc_interval(areas: np.ndarray, weights: np.ndarray) -> list[float]:
+    """The limits at the distance of z deviations, for the variance between groups."""
+    z, shares = 1.959963984540054, weights / weights.sum()
+    mean = shares @ areas
+    squares = (shares**2).sum()
+    if np.ptp(areas) == 0:
+        share = squares
+    else:
+        n_lossy = ((shares * (1 - areas)) ** 2).sum() / (1 - mean) ** 2
+        variance = (shares**2 * (areas - mean) ** 2).sum() * len(areas) / (len(areas) - 1)
+        share = variance * (1 + 2 * math.sqrt(n_lossy)) / (mean * (1 - mean))
+    # (t - mean)**2 = z**2 share t (1 - t)
+    ends = np.roots([1 + z**2 * share, -2 * mean - z**2 * share, mean**2])
+    return sorted(ends.real.tolist())
+
+
+@every_weighting
+def test_interval_of_gauc_is_that_of_independent_groups(weighting: str) -> None:
+    for seed in range(30):
+        rows = random_rows(seed)
+        result = se.GroupedAUC(group_weight=weighting).update(**rows).compute()
+        found = result.confidence("gauc")
+        held = [each for each in areas_by_hand(rows).values() if not math.isnan(each[2])]
+        if not held:
+            assert all(map(math.isnan, found))
+            continue
+        pos, neg, areas = np.array(held).T
+        weights = {"impressions": pos + neg, "uniform": np.ones(len(pos)), "positives": pos}
+        expected = gauc_interval(areas, weights[weighting])
+        assert found == pytest.approx(expected, rel=1e-7, abs=1e-7), seed
+
+
+@every_weighting
+def test_interval_of_gauc_from_coarse_cells_holds_that_of_every_score(weighting: str) -> None:
+    for seed in range(40):
+        rows = random_rows(seed, ties=False)
+        make = functools.partial(se.GroupedAUC, group_weight=weighting)
+        exact = make().update(**rows).compute().confidence("gauc")
+        if math.isnan(exact[0]):
+            continue
+        n_groups = len(set(rows["group"].tolist()))
+        for budget in (n_groups, n_groups + 3, 2 * n_groups, 4 * n_groups):
+            low, high = make(budget).update(**rows).compute().confidence("gauc")
+            assert 0 <= low <= exact[0] + 1e-9, (seed, budget)
+            assert exact[1] - 1e-9 <= high <= 1, (seed, budget)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_interval_of_gauc_covers_where_users_differ(spread: float) -> None:
+    random, times, n_groups, size = np.random.default_rng(9), 200, 30, 20
+    covered, truth = 0, np.tile(np.arange(size) < 5, n_groups)
+    group = np.repeat(np.arange(n_groups), size)
+    # the area of a user is normal_cdf(d / sqrt(2)) with d normal around 1
+    population = NormalDist().cdf(1 / math.sqrt(2 + spread**2))
+    for _ in range(times):
+        shift = np.repeat(random.normal(1.0, spread, n_groups), size)
+        scores = random.normal(size=len(truth)) + truth * shift
+        result = se.GroupedAUC(scores="real").update(truth, scores, group).compute()
+        low, high = result.confidence("gauc")
+        covered += low <= population <= high
+    assert covered / times >= 0.92
+
+
+def test_another_metric_of_groups_has_no_interval() -> None:
+    result = se.GroupedAUC().compute()
+    with pytest.raises(se.InvalidInputError, match="`name` must be a metric with a sampling inter"):
+        result.confidence("coverage")
+    assert result.read("gauc").sampling is None

@@ -596,6 +596,11 @@ GROUPS = [
         ),
         "`group` would bring the number of groups to 3, past budget=2, and each needs a cell.",
     ),
+    Case(
+        "group-interval",
+        lambda: se.GroupedAUC().compute().confidence("coverage"),
+        "`name` must be a metric with a sampling interval (gauc), got 'coverage'.",
+    ),
     group(
         "group-total",
         "`sample_weight` would bring the total past 2**63 - 1.",
