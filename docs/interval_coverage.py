@@ -165,6 +165,47 @@ def of_areas() -> str:
     return laid_out(["scores", "rows", "prevalence", *(f"AUC {area}" for area in AREAS)], rows)
 
 
+RATES = (0.05, 0.1, 0.3)
+CORNERED = [(0.01, 1000), (0.05, 200), (0.3, 200)]
+
+
+def partial_covers(draw: tuple[str, float, float, int, float]) -> str:
+    """Simulate the interval of a partial area."""
+    shape, area, prevalence, rows, rate = draw
+
+    def sample(random: np.random.Generator) -> tuple[float, float]:
+        labels = labels_of(prevalence, rows, random)
+        acc = se.PRCurveSketch(scores="real")
+        acc.update(labels, scores_of(shape, labels, area, random))
+        return acc.compute().confidence("partial_roc_auc", rate)
+
+    return covers(true_partial_area(shape, area, rate), sample)
+
+
+def true_partial_area(shape: str, area: float, rate: float) -> float:
+    """Integrate the true positive rate up to a false positive rate, and standardize."""
+    below = rate * (np.arange(20_000) + 0.5) / 20_000
+    if shape == "skewed":
+        reached = below ** ((1 - area) / area)
+    else:
+        normal, apart = NormalDist(), distance(area)
+        reached = np.array([normal.cdf(normal.inv_cdf(one) + apart) for one in below])
+    return 0.5 + 0.5 * (float(reached.mean()) - rate / 2) / (1 - rate / 2)
+
+
+def of_partial_areas() -> str:
+    """Lay out the coverage and the mean width of the interval of partial areas."""
+    keys = list(itertools.product(("normal", "skewed"), CORNERED, RATES))
+    draws = [(shape, area, *sampled, rate) for shape, sampled, rate in keys for area in AREAS]
+    cells = iter(simulated(partial_covers, draws))
+    rows = [
+        [shape, f"{rows:,}", f"{prevalence:g}", f"{rate:g}", *itertools.islice(cells, len(AREAS))]
+        for shape, (prevalence, rows), rate in keys
+    ]
+    head = ["scores", "rows", "prevalence", "rate", *(f"AUC {area}" for area in AREAS)]
+    return laid_out(head, rows)
+
+
 PAIRS = ((0.8, 0.8), (0.96, 0.9), (0.99, 0.98))
 PAIRED = [(0.05, 200), (0.01, 1000), (0.3, 200), (0.3, 1000)]
 IN_COMMON = 0.8  # the correlation of the scores that two models give to rows of one class
@@ -315,6 +356,7 @@ TABLES = {
     "differences": of_differences,
     "losses": of_losses,
     "groups": of_groups,
+    "partial areas": of_partial_areas,
 }
 
 

@@ -559,8 +559,9 @@ class Curve(CurveMembers, Result):
         Parameters
         ----------
         name : str
-            ``"roc_auc"`` (Wilson's, with DeLong's variance and more with few examples of a class),
-            ``"average_precision"``, ``"precision_at"`` or ``"recall_at"`` (Wilson's).
+            ``"roc_auc"``, ``"gini"`` or ``"partial_roc_auc"`` (Wilson's, with DeLong's variance and
+            more with few examples of a class), ``"average_precision"``, ``"precision_at"`` or
+            ``"recall_at"`` (Wilson's).
         *args, **options
             The arguments of the metric, as in ``confidence("recall_at", 0.5)``.
         level : float

@@ -11,13 +11,13 @@ from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points
 from streameval.metrics.average_precision import average_precision_confidence
 from streameval.metrics.bounded import Bounded
-from streameval.metrics.delong import auc_confidence, auc_variance
+from streameval.metrics.delong import auc_confidence, auc_variance, partial_auc_confidence
 from streameval.metrics.evidence import Area, Share, refuse_fractions
 from streameval.metrics.intervals import hull, wilson
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Table, count_row
 from streameval.metrics.thresholds import outcome_at
-from streameval.results.curve_arguments import threshold_value
+from streameval.results.curve_arguments import max_fpr_value, threshold_value
 
 if TYPE_CHECKING:
     from streameval.results.curve import Curve
@@ -51,6 +51,10 @@ def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[floa
 def _gini_confidence(table: CellTable, z: float) -> tuple[float, float]:
     low, high = auc_confidence(table, z)
     return 2.0 * low - 1.0, 2.0 * high - 1.0
+
+
+def _partial_confidence(table: CellTable, z: float, max_fpr: Any) -> tuple[float, float]:
+    return partial_auc_confidence(table, z, max_fpr_value(max_fpr))
 
 
 def _area(curve: Curve) -> Area:
@@ -302,6 +306,8 @@ CURVE_METRICS = Table(
         help="The area up to a false positive rate, standardized (McClish, 1989).",
         formula=r"\tfrac12 \left(1 + \frac{A - f^2/2}{f - f^2/2}\right)",
         arguments=("max_fpr",),
+        sampling=_partial_confidence,
+        why_none=_NO_INTERVAL,
         oracle="scikit-learn, roc_auc_score with max_fpr",
     ),
     _metric(

@@ -198,6 +198,44 @@ def test_intervals_of_a_thousand_classes_take_no_cubic_time() -> None:
     assert low.shape == high.shape == (1000,)
 
 
+def slopes_of_rows(value: Any, truth: np.ndarray) -> np.ndarray:
+    """Take the derivative by the weight of each row, by central differences."""
+    steps = 1e-5 * np.eye(len(truth))
+    return np.array([(value(1 + step) - value(1 - step)) / 2e-5 for step in steps])
+
+
+@pytest.mark.parametrize("digits", [0, 1, 12])
+@pytest.mark.parametrize(
+    ("n_pos", "n_neg", "max_fpr"), [(5, 60, 0.07), (30, 40, 0.33), (9, 30, 1.0)]
+)
+def test_limits_of_a_partial_area_solve_the_score_equation(
+    n_pos: int, n_neg: int, max_fpr: float, digits: int
+) -> None:
+    truth = np.arange(n_pos + n_neg) < n_pos
+    scores = np.random.default_rng(n_pos).normal(1.5 * truth).round(digits)
+
+    def mean_rate(weights: np.ndarray | None = None) -> float:
+        """The mean true positive rate below the limit, from the standardized area."""
+        sketch = se.PRCurveSketch(scores="real").update(truth, scores, sample_weight=weights)
+        standard = sketch.compute().partial_roc_auc(max_fpr)
+        return max_fpr / 2 + (2 * standard - 1) * (1 - max_fpr / 2)
+
+    # a derivative by a weight is the distance of a placement from its mean, over the rows
+    slopes, share = slopes_of_rows(mean_rate, truth), mean_rate()
+    variance = sum((slopes[of] ** 2).sum() * of.sum() / (of.sum() - 1) for of in (truth, ~truth))
+    reached, spread = max_fpr * n_neg, share * (1 - share)
+    random_ranks = (n_pos + reached + 1) / 12 / n_pos / reached
+    added = random_ranks * (6 - 2 * max_fpr) * spread / (1 + 2 * min(n_pos, reached) * spread)
+
+    def score(limit: float) -> float:
+        return (limit - share) ** 2 - Z**2 * (variance + added) * limit * (1 - limit) / spread
+
+    limits = [brentq(score, *ends, xtol=1e-14) for ends in ((0, share), (share, 1))]
+    expected = [0.5 + 0.5 * (end - max_fpr / 2) / (1 - max_fpr / 2) for end in limits]
+    result = se.PRCurveSketch(scores="real").update(truth, scores).compute()
+    assert result.confidence("partial_roc_auc", max_fpr) == pytest.approx(expected, rel=1e-6)
+
+
 def area_and_variance(truth: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
     """Give the area and DeLong's variance from mid-ranks (Sun and Xu, 2014)."""
     n_pos, n_neg = truth.sum(), (~truth).sum()

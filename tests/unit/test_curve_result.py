@@ -626,6 +626,57 @@ def test_interval_of_roc_auc_covers_the_truth_with_few_positives(
     assert covered / times >= 0.93
 
 
+@pytest.mark.parametrize(
+    ("n_pos", "n_neg", "max_fpr", "auc"), [(10, 490, 0.1, 0.96), (10, 90, 0.3, 0.86)]
+)
+def test_interval_of_a_partial_area_covers_the_truth_with_few_positives(
+    n_pos: int, n_neg: int, max_fpr: float, auc: float
+) -> None:
+    random, covered, times = np.random.default_rng(12), 0, 300
+    labels, power = np.repeat([0, 1], [n_neg, n_pos]), (1 - auc) / auc
+    # the true positive rate of exponential scores is fpr**power
+    mean_rate = max_fpr**power / (1 + power)
+    area = 0.5 + 0.5 * (mean_rate - max_fpr / 2) / (1 - max_fpr / 2)
+    for _ in range(times):
+        scores = random.exponential(np.where(labels, 1 / power, 1.0))
+        found = curve(labels, scores, scores="real")
+        low, high = found.confidence("partial_roc_auc", max_fpr)
+        covered += low <= area <= high
+    assert covered / times >= 0.93
+
+
+def test_interval_of_a_partial_area_needs_both_classes_and_a_rate() -> None:
+    assert all(map(math.isnan, curve([0, 0], [0.1, 0.2]).confidence("partial_roc_auc", 0.5)))
+    with pytest.raises(se.InvalidInputError, match="`max_fpr` must lie in"):
+        curve([0, 1], [0.1, 0.2]).confidence("partial_roc_auc", 2)
+
+
+@given(
+    truth=st.lists(st.booleans(), min_size=1, max_size=40).filter(lambda rows: len({*rows}) == 2),
+    max_fpr=st.sampled_from([2.0**-1000, 0.01, 0.1, 0.5, 1.0]),
+    data=st.data(),
+)
+def test_interval_of_a_partial_area_holds_the_bounds_and_becomes_that_of_the_area(
+    truth: list[bool], max_fpr: float, data: st.DataObject
+) -> None:
+    size = len(truth)
+    scores = data.draw(
+        st.lists(st.sampled_from(np.linspace(0, 1, 17)), min_size=size, max_size=size)
+    )
+    found = curve(truth, scores, budget=data.draw(st.sampled_from([1, 3, 64])))
+    bounded = found.partial_roc_auc(max_fpr)
+    ends = [found.confidence("partial_roc_auc", max_fpr, level=level) for level in (0, 0.5, 0.99)]
+    lows, highs = zip(*ends, strict=True)
+    assert [*lows] == sorted(lows, reverse=True)
+    assert [*highs] == sorted(highs)
+    least = (1 - max_fpr) / (2 - max_fpr)
+    assert least - 1e-12 <= lows[-1] <= lows[0] <= bounded.low + 1e-9
+    assert bounded.high - 1e-9 <= highs[0] <= highs[-1] <= 1 + 1e-12
+    if max_fpr == 1:
+        area = found.confidence("roc_auc", level=0.99)
+        assert ends[-1] == pytest.approx(area, rel=1e-9, abs=1e-12)
+
+
 @given(
     truth=st.lists(st.booleans(), min_size=1, max_size=40).filter(lambda rows: len({*rows}) == 2),
     data=st.data(),
