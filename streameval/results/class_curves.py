@@ -16,8 +16,9 @@ from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetr
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics.bounded import Bounded, mean_of
+from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.points import CellTable
-from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
+from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
 from streameval.render.sheets import Column, Grid, Sheet, reading_grid
 from streameval.render.text import numbers, shorten
@@ -26,7 +27,13 @@ from streameval.results.curve import PR, ROC, Curve
 from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
-from streameval.results.result import Result, labels_beside, not_measured, unknown_class
+from streameval.results.result import (
+    Result,
+    labels_beside,
+    not_measured,
+    refuse_arguments,
+    unknown_class,
+)
 from streameval.results.tables import Axis, by_metric, named_classes
 from streameval.states.cells import Cells
 
@@ -185,6 +192,68 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         mean: Bounded = self._average("average_precision", "macro")
         return mean
 
+    def confidence(
+        self, name: str, *args: Any, average: str = "macro", level: float = 0.95, **options: Any
+    ) -> Interval:
+        """Compute the sampling interval of an average over classes, for that of the population.
+
+        The curves of the classes are of the same rows, and how they depend on each other is not
+        kept. The distance to the limit of a mean is at most the mean of the distances to the limits
+        of the classes, so the interval is wide enough for every dependence.
+
+        Parameters
+        ----------
+        name : str
+            ``"roc_auc"`` or ``"average_precision"``; or a metric named as for `read`, such as
+            ``"roc_auc_weighted"`` or ``"roc_auc[cat]"``.
+        *args, **options
+            The arguments of a metric of one class.
+        average : {"macro", "weighted"}
+            The mean over classes, or the mean weighted by their positives. Micro averages pool
+            scores of the same rows, and have no interval.
+        level : float
+            The coverage probability, in [0, 1).
+
+        Returns
+        -------
+        (low, high)
+            nan where the average is undefined.
+
+        Raises
+        ------
+        InvalidInputError
+            For another name or average, a level outside [0, 1), or weights with fractions.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> scores = [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.1, 0.2, 0.7]] * 10
+        >>> result = se.PRCurveSketch(classes=3).update([0, 1, 2, 2] * 10, scores).compute()
+        >>> [round(end, 3) for end in result.confidence("roc_auc")]
+        [0.689, 0.921]
+        """
+        if name not in self.TABLE or not self.TABLE[name].averages:
+            return super().confidence(name, *args, level=level, **options)
+        refuse_arguments(name, args, options)
+        one_of(average, ("macro", "weighted"), name="average")
+        ends = [curve.confidence(name, level=level) for curve in self._curves.values()]
+        weights = self._weights(average)
+        low, high = (
+            float(mean_of([Bounded(end) for end in side], weights))
+            for side in zip(*ends, strict=True)
+        )
+        if average == "macro" or math.isnan(low):
+            return low, high
+        # the weights are shares of the rows, which another sample would have drawn otherwise
+        values, mean = self._average(name, None), self._average(name, average)
+        apart = [
+            weight * (value - mean) ** 2
+            for value, weight in zip(values, weights, strict=True)
+            if weight and not math.isnan(value)
+        ]
+        reach = normal_quantile(level) * math.sqrt(math.fsum(apart)) / math.fsum(weights)
+        return max(low - reach, 0.0), min(high + reach, 1.0)
+
     @with_options
     def class_wise_ece(self, bins: int = 15) -> Bounded:
         """Compute the mean over all classes of the calibration error of each, in [0, 1].
@@ -258,9 +327,9 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
     def _can_pool(self) -> bool:
         return self._n.to_fraction() * len(self) <= MAX_TOTAL
 
-    def _sheet(self, level: float, max_classes: int) -> Sheet:  # noqa: ARG002 - averages have none
+    def _sheet(self, level: float, max_classes: int) -> Sheet:
         state = "exact" if self.exact else "cells of several scores"
-        averages, rows = self.metrics(), [row for row in self.TABLE.values() if row.averages]
+        readings, rows = self.readings(level), [row for row in self.TABLE.values() if row.averages]
         shown = dict(list(self._by_class_name().items())[:max_classes])
         hidden = len(self) - len(shown)
         more, means_of = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
@@ -270,19 +339,23 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         ]
         for row, width in zip(rows, (10, 17), strict=True):
             every = [getattr(curve, row.name) for curve in shown.values()]
-            every += [averages[f"{row.name}_{average}"] for average in means_of]
+            every += [readings[f"{row.name}_{average}"].value for average in means_of]
             cells = numbers(every)
             cells[len(shown) : len(shown)] = [""] * len(more)
             columns.append(Column([row.name, *cells], width=width))
         counts = [f"{curve.n_pos:,}" for curve in shown.values()]
         columns.append(Column(["positives", *counts, *[""] * (len(more) + len(means_of))]))
-        opened = {name: Reading(value) for name, value in averages.items() if not value.exact}
+        paired = [row.name for row in self._of_pairs()]
+        shown_again = {
+            name: reading
+            for name, reading in readings.items()
+            if name in paired or reading.is_open or reading.sampling
+        }
         sizes = f"n = {self.n:,}, {len(self):,} classes, {state}"
-        pairs = {row.name: Reading(averages[row.name]) for row in self._of_pairs()}
         return [
             sizes,
             Grid(columns),
-            *([reading_grid(pairs | opened, 0.0)] if pairs | opened else []),
+            *([reading_grid(shown_again, level)] if shown_again else []),
         ]
 
     def titled(self) -> Iterator[tuple[str, Any]]:
@@ -327,17 +400,17 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         axes.set_title(f"{len(largest)} of {len(self)} classes" if hidden else "")
         return axes
 
-    def described(self, level: float) -> Description:  # noqa: ARG002 - averages have no intervals
+    def described(self, level: float) -> Description:
         """Describe the result for a page: averages, classes, and curves of the largest classes."""
-        numbers, rows, named = self._numbers(), {}, self._by_class_name()
+        readings, rows, named = self.readings(level), {}, self._by_class_name()
         for row in self.TABLE.values():
             if row.is_count:
-                rows[row.name] = Row(row.heading, Reading(numbers[row.name], is_count=True))
+                rows[row.name] = Row(row.heading, readings[row.name])
             for average, how in _HOW.items() if row.averages else ():
                 name = f"{row.name}_{average}"
-                rows[name] = Row(f"{row.heading}, {how}", Reading(numbers[name]))
+                rows[name] = Row(f"{row.heading}, {how}", readings[name])
         for row in self._of_pairs():
-            rows[row.name] = Row(row.heading, Reading(numbers[row.name]))
+            rows[row.name] = Row(row.heading, readings[row.name])
         averaged = [row for row in self.TABLE.values() if row.averages]
         return Description(
             heading=f"Precision, recall and ROC of {len(self):,} classes",
@@ -434,10 +507,22 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         values = [getattr(curve, name) for curve in self._curves.values()]
         if average is None:
             return tuple(values)
-        weights = [
-            float(curve.n_pos) if average == "weighted" else 1.0 for curve in self._curves.values()
-        ]
-        return mean_of(values, weights)
+        return mean_of(values, self._weights(average))
+
+    def _weights(self, average: str) -> list[float]:
+        """Return the weight of each class in an average."""
+        curves = self._curves.values()
+        return [float(curve.n_pos) if average == "weighted" else 1.0 for curve in curves]
+
+    def _sampling(self, row: Metric, level: float, *args: Any, **options: Any) -> Interval | None:  # noqa: ARG002 - averages take none
+        """Compute the sampling interval of an average."""
+        if row.sampling is None:
+            return None
+        try:
+            low, high = row.sampling(self, level=level)
+        except InvalidInputError:  # weights had fractions
+            return None
+        return None if math.isnan(low) else (low, high)
 
 
 _AVERAGES = {
@@ -453,6 +538,8 @@ def _averaged(name: str, **row: Any) -> Metric:
         "certified": True,
         "averages": _AVERAGES,
         "better": "higher",
+        "sampling": ClassCurves.confidence,
+        "why_none": "fractional weights have none",
         "why_no_evidence": f"an average over classes has no variance. Name a class: {name}[LABEL]",
     }
     return Metric(name=name, **defaults | row)
@@ -543,12 +630,15 @@ def _rows_of_averages() -> Iterator[Metric]:
     for chosen in (("macro", "weighted"), ("micro",)):
         for row in rows:
             for average in chosen:
+                is_pooled = average == "micro"  # of scores of the same rows
                 yield attrs.evolve(
                     row,
                     name=f"{row.name}_{average}",
                     notes=f"{average.capitalize()}: {row.averages[average]}.",
                     value=partial(_average_of, name=row.name, average=average),
                     averages={},
+                    sampling=None if is_pooled else partial(_interval_of, row.name, average),
+                    why_none="" if is_pooled else row.why_none,
                     listed=_always,
                     headline=row.headline if average == "macro" else 0,
                 )
@@ -558,6 +648,10 @@ def _average_of(curves: ClassCurves, name: str, average: str) -> Any:
     if average == "micro" and not curves._can_pool:
         return Bounded(math.nan)
     return curves._average(name, average)
+
+
+def _interval_of(name: str, average: str, curves: ClassCurves, level: float) -> Interval:
+    return curves.confidence(name, average=average, level=level)
 
 
 def _always(curves: ClassCurves) -> bool:  # noqa: ARG001 - of any result

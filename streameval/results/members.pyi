@@ -342,11 +342,12 @@ class PairedResultMembers(RowMembers):
     @property
     def roc_auc_difference(self) -> float:
         """roc_auc_a minus roc_auc_b. By DeLong's method for areas of the same rows, from the
-        differences of placements."""
+        differences of placements, with more variance for few examples of a class."""
     @property
     def roc_auc_pvalue(self) -> float:
         """The two-sided p-value of roc_auc_difference, for one look at a fixed n. By DeLong's
-        method for areas of the same rows, from the differences of placements."""
+        method for areas of the same rows, from the differences of placements, with more variance
+        for few examples of a class."""
     @property
     def log_loss_a(self) -> float:
         """The mean of -log(probability of the true class) of A, natural, in [2.2e-16, 36.05]."""
@@ -356,11 +357,12 @@ class PairedResultMembers(RowMembers):
     @property
     def log_loss_difference(self) -> float:
         """log_loss_a minus log_loss_b. A normal mean, with the variance of the difference row by
-        row."""
+        row, and more where few rows make up much of the losses."""
     @property
     def log_loss_pvalue(self) -> float:
         """The two-sided p-value of log_loss_difference, for one look at a fixed n. A normal mean,
-        with the variance of the difference row by row."""
+        with the variance of the difference row by row, and more where few rows make up much of the
+        losses."""
     @property
     def mse_a(self) -> float:
         """The mean squared error of the numbers that A predicts, at least 0."""
@@ -369,11 +371,13 @@ class PairedResultMembers(RowMembers):
         """The mean squared error of the numbers that B predicts, at least 0."""
     @property
     def mse_difference(self) -> float:
-        """mse_a minus mse_b. A normal mean, with the variance of the difference row by row."""
+        """mse_a minus mse_b. A normal mean, with the variance of the difference row by row, and
+        more where few rows make up much of the losses."""
     @property
     def mse_pvalue(self) -> float:
         """The two-sided p-value of mse_difference, for one look at a fixed n. A normal mean, with
-        the variance of the difference row by row."""
+        the variance of the difference row by row, and more where few rows make up much of the
+        losses."""
     @property
     def mae_a(self) -> float:
         """The mean absolute error of the numbers that A predicts, at least 0."""
@@ -382,11 +386,13 @@ class PairedResultMembers(RowMembers):
         """The mean absolute error of the numbers that B predicts, at least 0."""
     @property
     def mae_difference(self) -> float:
-        """mae_a minus mae_b. A normal mean, with the variance of the difference row by row."""
+        """mae_a minus mae_b. A normal mean, with the variance of the difference row by row, and
+        more where few rows make up much of the losses."""
     @property
     def mae_pvalue(self) -> float:
         """The two-sided p-value of mae_difference, for one look at a fixed n. A normal mean, with
-        the variance of the difference row by row."""
+        the variance of the difference row by row, and more where few rows make up much of the
+        losses."""
     @property
     def brier_a(self) -> float:
         """The mean squared error of the probabilities of A, in [0, 1]."""
@@ -395,11 +401,13 @@ class PairedResultMembers(RowMembers):
         """The mean squared error of the probabilities of B, in [0, 1]."""
     @property
     def brier_difference(self) -> float:
-        """brier_a minus brier_b. A normal mean, with the variance of the difference row by row."""
+        """brier_a minus brier_b. A normal mean, with the variance of the difference row by row, and
+        more where few rows make up much of the losses."""
     @property
     def brier_pvalue(self) -> float:
         """The two-sided p-value of brier_difference, for one look at a fixed n. A normal mean, with
-        the variance of the difference row by row."""
+        the variance of the difference row by row, and more where few rows make up much of the
+        losses."""
 
 class RegressionMembers(RowMembers):
     @property

@@ -383,7 +383,10 @@ def test_binary_compares_the_average_in_brackets(name, average, call, three):
     gate = f"{name}[{average}]>=0"
     done = call("eval", three, *BINARY, "--classes", 3, "--json", "--require", gate)
     value = done.json["metrics"][f"{name}_{average}"]
-    assert done.err == f"streameval: passed: {gate}: {value:.6g}.\n"
+    ends = done.json["intervals"].get(f"{name}_{average}")
+    assert (ends is None) == (average == "micro")
+    within = f" in [{ends[0]:.6g}, {ends[1]:.6g}]" if ends else ""
+    assert done.err == f"streameval: passed: {gate}: {value:.6g}{within}.\n"
 
 
 def test_binary_leaves_the_auc_undecided_without_an_interval(call, write):

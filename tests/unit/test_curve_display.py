@@ -476,7 +476,7 @@ def test_report_of_coarse_classes_shows_the_certified_intervals() -> None:
 @pytest.mark.parametrize(("shown", "lines"), [(0, 1), (2, 3), (5, 5), (50, 5)])
 def test_report_of_classes_shows_that_many(shown: int, lines: int) -> None:
     found, *_ = classes(*"abcde")
-    table = found.report(max_classes=shown).split("\n")[3:-3]
+    table = found.report(max_classes=shown).split("\n\n")[1].split("\n")[1:-3]
     assert len(table) == lines
     assert ("... and" in table[-1]) == (shown < 5)
 
@@ -570,3 +570,34 @@ def test_line_of_an_empty_curve_has_no_point(name: str) -> None:
     x, y = getattr(EVERY["empty_curve"]().compute(), name)().line
     assert not np.isfinite([*x, *y]).any()
     assert len(x) == len(y)
+
+
+@pytest.mark.parametrize("budget", [4, 65_536])
+def test_interval_of_an_average_is_wide_enough_for_every_dependence_of_classes(budget: int) -> None:
+    found, *_ = classes(*"abcde", budget=budget)
+    curves: Any = [*found.values()]
+    n_pos = np.array([curve.n_pos for curve in curves])
+    for name in ("roc_auc", "average_precision"):
+        lows, highs = np.array([curve.confidence(name, level=0.9) for curve in curves]).T
+        low, high = found.confidence(name, level=0.9)
+        assert (low, high) == pytest.approx((lows.mean(), highs.mean()))
+        values = np.array([getattr(curve, name) for curve in curves])
+        mean = np.average(values, weights=n_pos)
+        # the weights are those of a sample too
+        reach = 1.6448536269514722 * math.sqrt((n_pos * (values - mean) ** 2).sum()) / n_pos.sum()
+        ends = np.average([lows, highs], weights=n_pos, axis=1) + np.array([-reach, reach])
+        found_ends = found.confidence(name, average="weighted", level=0.9)
+        assert found_ends == pytest.approx(ends.clip(0, 1))
+        reading = found.read(f"{name}_macro", level=0.9)
+        assert reading.sampling == pytest.approx((low, high))
+        assert found.read(f"{name}[micro]").sampling is None
+
+
+def test_interval_of_an_average_leaves_out_classes_without_a_curve() -> None:
+    acc = se.PRCurveSketch(classes=3)
+    scores = [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3]]
+    found: Any = acc.update([0, 1, 1], scores).compute()
+    ends = [found[label].confidence("roc_auc") for label in (0, 1)]
+    assert found.confidence("roc_auc") == pytest.approx(np.mean(ends, axis=0))
+    nothing: Any = se.PRCurveSketch(classes=3).compute()
+    assert all(map(math.isnan, nothing.confidence("roc_auc", average="weighted")))

@@ -597,6 +597,21 @@ GROUPS = [
         "`group` would bring the number of groups to 3, past budget=2, and each needs a cell.",
     ),
     Case(
+        "classes-interval",
+        lambda: (
+            se.PRCurveSketch(classes=2)
+            .update([0, 1], [[0.7, 0.3], [0.4, 0.6]])
+            .compute()
+            .confidence("class_wise_ece")
+        ),
+        "`class_wise_ece` has no sampling interval",
+    ),
+    Case(
+        "classes-interval-micro",
+        lambda: se.PRCurveSketch(classes=3).compute().confidence("roc_auc", average="micro"),  # type: ignore[union-attr]
+        '`average` must be "macro" or "weighted", got \'micro\'.',
+    ),
+    Case(
         "group-interval",
         lambda: se.GroupedAUC().compute().confidence("coverage"),
         "`name` must be a metric with a sampling interval (gauc), got 'coverage'.",
