@@ -1,7 +1,7 @@
 """Simulate how often the 95% intervals cover the population's value; print the docs' tables.
 
-Run ``python docs/interval_coverage.py --write`` to put them into the page, on two cores in some
-minutes.
+Run ``python docs/interval_coverage.py --write`` to put them into the page, on two cores in a
+quarter of an hour. ``python docs/interval_coverage.py areas --write`` makes only that table.
 """
 
 from __future__ import annotations
@@ -338,6 +338,50 @@ def of_groups() -> str:
     return laid_out(["sizes", "weight", "distance", *(f"{n} groups" for n in N_GROUPS)], rows)
 
 
+MEASURES = ("map", "mrr", "ndcg@10", "p@5")
+N_QUERIES = (5, 10, 20, 100)
+
+
+def queries_of(n: int, random: np.random.Generator) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Draw the relevance of the documents of queries, and the scores of two systems."""
+    relevance = random.random((n, 20)) < random.beta(1, 3, (n, 1))
+    relevance[:, 0] = True
+    shared, own = random.normal(size=(n, 20)), random.normal(size=(2, n, 20))
+    return relevance.astype(int), [relevance + shared + one for one in own]
+
+
+def ranked(n: int, random: np.random.Generator) -> list[se.Ranking]:
+    """Rank the documents of queries by two systems."""
+    relevance, scores = queries_of(n, random)
+    options = {"query": np.arange(n)}
+    return [
+        se.RankingAccumulator(MEASURES, per_query=True)
+        .update(relevance, score, **options)
+        .compute()
+        for score in scores
+    ]
+
+
+def queries_cover(draw: tuple[str, int]) -> str:
+    """Simulate the interval of a mean over queries, or of the difference of two."""
+    name, n = draw
+    population = ranked(POPULATION, np.random.default_rng(1))
+    if name == "difference":
+        return covers(
+            0.0, lambda random: se.compare(*ranked(n, random))["map"].confidence(level=0.95)
+        )
+    truth = float(np.mean([result[name] for result in population]))
+    return covers(truth, lambda random: ranked(n, random)[0].confidence(name))
+
+
+def of_queries() -> str:
+    """Lay out the coverage and the mean width of the intervals of means over queries."""
+    names = (*MEASURES, "difference")
+    cells = iter(simulated(queries_cover, itertools.product(names, N_QUERIES)))
+    rows = [[name, *itertools.islice(cells, len(N_QUERIES))] for name in names]
+    return laid_out(["measure", *(f"{n} queries" for n in N_QUERIES)], rows)
+
+
 def simulated(simulate: Callable[[Any], str], draws: Iterable[Any]) -> list[str]:
     """Simulate on all cores, in order."""
     with ProcessPoolExecutor() as pool:
@@ -357,6 +401,7 @@ TABLES = {
     "losses": of_losses,
     "groups": of_groups,
     "partial areas": of_partial_areas,
+    "queries": of_queries,
 }
 
 

@@ -80,6 +80,17 @@ def normal_quantile(level: float) -> float:
     return -NormalDist().inv_cdf((1.0 - level) / 2.0)
 
 
+def student(z: float, n: float) -> float:
+    """Compute by how much the interval of a mean of few numbers is wider than that of many.
+
+    It is t / z, for the quantile t of Student's distribution with n - 1 degrees of freedom, up to
+    the second power of 1 / (n - 1) (Cornish and Fisher, Moments and cumulants in the specification
+    of distributions, 1938).
+    """
+    rest = 1.0 / (n - 1.0)
+    return 1.0 + (z**2 + 1.0) / 4.0 * rest + (5.0 * z**4 + 16.0 * z**2 + 3.0) / 96.0 * rest**2
+
+
 def wilson(value: float, draws: float, z: float) -> Interval:
     """Compute Wilson's score interval of a proportion observed in `draws` draws."""
     if not draws > 0.0 or math.isnan(value):

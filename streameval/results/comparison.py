@@ -15,7 +15,7 @@ from streameval.configs.cached import Cached
 from streameval.configs.measures import measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.errors import InvalidInputError, Named
-from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.intervals import normal_quantile, student
 from streameval.render import notebook
 from streameval.render.sheets import Column, Grid, sheet_text
 from streameval.render.text import numbers, plural
@@ -88,7 +88,7 @@ class Difference(Cached, Comparable):
     def confidence(self, *, level: float = 0.95) -> tuple[float, float]:
         """Compute the sampling interval of the mean difference.
 
-        This assumes independent queries and a normal mean, which holds for many queries.
+        This assumes independent queries and differences whose mean is normal: Student's interval.
 
         Parameters
         ----------
@@ -105,9 +105,10 @@ class Difference(Cached, Comparable):
         InvalidInputError
             For a level outside [0, 1).
         """
-        reach = normal_quantile(level) * self.stderr
+        z = normal_quantile(level)
         if not self.stderr > 0.0:
             return math.nan, math.nan
+        reach = z * student(z, self.n) * self.stderr
         return self.difference - reach, self.difference + reach
 
     @property

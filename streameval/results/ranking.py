@@ -24,7 +24,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.evidence import Mean, Share, Statistic, refuse_fractions
-from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
+from streameval.metrics.intervals import effective_draws, normal_quantile, student, wilson
 from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
@@ -336,7 +336,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         It says how far the mean of these queries may be from the mean of their population, whereas
         the bounds of a value are about these queries alone. It is Wilson's interval for the number
         of draws of 0 and 1 with this variance. Measures that are not shares, such as "dcg", and
-        geometric means have the normal interval.
+        geometric means have the normal interval. Both are wider for few queries, by Student's t.
 
         Parameters
         ----------
@@ -719,13 +719,15 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _interval(self, index: int, total: Fraction, z: float) -> Interval:
         tally, item = self._tallies[index], self._config.parsed[index]
         mean, variance = tally.mean(total), max(tally.variance, 0.0) / tally.n
+        few = student(z, float(tally.n))
         if item.is_geometric or math.isinf(item.max_value):
-            reach = z * math.sqrt(variance)
+            reach = z * few * math.sqrt(variance)
             if not item.is_geometric:
                 return max(mean - reach, item.min_value), mean + reach
             return math.exp(max(mean - reach, MIN_LOG)), math.exp(min(mean + reach, 0.0))
-        draws = effective_draws(mean, variance, float(tally.n))
-        return wilson(mean, draws, z)
+        n = float(tally.n)
+        # shares vary as much as hits and misses at most, which are n - 1 draws and no fewer
+        return wilson(mean, max(effective_draws(mean, variance * few**2, n), n - 1.0), z)
 
     @cached_property
     def _values(self) -> OnDemand[int, Bounded]:

@@ -97,13 +97,17 @@ def test_a_constant_difference_has_an_infinite_t() -> None:
     assert difference([0.25, 0.5], [0.5, 0.75]).t == -math.inf
 
 
-def test_interval_of_a_mean_difference_is_that_of_a_normal_mean() -> None:
-    a, b = np.random.default_rng(4).random((2, 30))
+@pytest.mark.parametrize(("n", "near"), [(6, 1e-2), (30, 1e-4), (400, 1e-7)])
+def test_interval_of_a_mean_difference_is_students(n: int, near: float) -> None:
+    a, b = np.random.default_rng(4).random((2, n))
     found = difference(a, b)
-    deviation = (a - b).std(ddof=1) / math.sqrt(30)
+    deviation = (a - b).std(ddof=1) / math.sqrt(n)
     assert found.stderr == pytest.approx(deviation, rel=1e-12)
-    expected = stats.norm.interval(0.9, (a - b).mean(), deviation)
-    assert found.confidence(level=0.9) == pytest.approx(expected, rel=1e-12)
+    for level in (0.5, 0.9, 0.95):
+        low, high = found.confidence(level=level)
+        reach = stats.t.ppf((1 + level) / 2, n - 1) * deviation
+        assert (low + high) / 2 == pytest.approx((a - b).mean(), rel=1e-9)
+        assert (high - low) / 2 == pytest.approx(reach, rel=near)
     assert f"[{found.confidence()[0]:+.6f}, " in se.Comparison({"map": found}, 0, 0).report()
 
 

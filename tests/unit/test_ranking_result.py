@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import streameval as se
 
@@ -179,6 +180,40 @@ def test_interval_of_all_hits_is_that_of_wilson() -> None:
     low, high = se.RankingAccumulator("hit@1").update(ones, ones).compute().confidence("hit@1")
     z = 1.959963984540054
     assert (low, high) == pytest.approx((1 / (1 + z * z / 20), 1.0))
+
+
+@pytest.mark.parametrize("n", [4, 12, 300])
+def test_interval_of_few_queries_is_wider_by_students_t(n: int) -> None:
+    random = np.random.default_rng(n)
+    relevance, score = (random.random((n, 6)) < 0.5).astype(int), random.normal(size=(n, 6))
+    relevance[:, 0] = 1
+    acc = se.RankingAccumulator(["map", "dcg"], per_query=True)
+    result = acc.update(relevance, score, query=np.arange(n)).compute()
+    for name in ("map", "dcg"):
+        values = np.array(result.per_query()[name])
+        deviation = stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n)
+        found = result.confidence(name)
+        if name == "dcg":
+            ends = values.mean() - deviation, values.mean() + deviation
+        else:  # (t - mean)**2 = share t (1 - t)
+            mean = values.mean()
+            share = min(deviation**2 / (mean * (1 - mean)), stats.norm.ppf(0.975) ** 2 / (n - 1))
+            roots = np.roots([1 + share, -2 * mean - share, mean**2]).real
+            ends = roots.min(), roots.max()
+        assert found == pytest.approx(ends, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["map", "p@3"])
+def test_interval_of_ten_queries_covers_the_mean_of_the_population(name: str) -> None:
+    random, covered, times = np.random.default_rng(3), 0, 400
+    relevance = (random.random((20_000, 6)) < random.beta(2, 3, (20_000, 1))).astype(int)
+    score = random.normal(size=relevance.shape)
+    population = se.RankingAccumulator(name).update(relevance, score).compute()[name]
+    for places in random.integers(0, 20_000, (times, 10)):
+        sample = se.RankingAccumulator(name).update(relevance[places], score[places]).compute()
+        low, high = sample.confidence(name)
+        covered += low <= population <= high
+    assert covered / times >= 0.93
 
 
 @pytest.mark.slow
