@@ -84,11 +84,18 @@ def student(z: float, n: float) -> float:
     """Compute by how much the interval of a mean of few numbers is wider than that of many.
 
     It is t / z, for the quantile t of Student's distribution with n - 1 degrees of freedom, up to
-    the second power of 1 / (n - 1) (Cornish and Fisher, Moments and cumulants in the specification
-    of distributions, 1938).
+    the fourth power of 1 / (n - 1) (Abramowitz and Stegun, 1964, 26.7.5): within 1 % for three
+    numbers and more at a level of 0.95, and a tenth too small for two.
     """
-    rest = 1.0 / (n - 1.0)
-    return 1.0 + (z**2 + 1.0) / 4.0 * rest + (5.0 * z**4 + 16.0 * z**2 + 3.0) / 96.0 * rest**2
+    square, rest = z**2, 1.0 / (n - 1.0)
+    terms = (
+        (square + 1.0) / 4.0,
+        (5.0 * square**2 + 16.0 * square + 3.0) / 96.0,
+        (3.0 * square**3 + 19.0 * square**2 + 17.0 * square - 15.0) / 384.0,
+        (79.0 * square**4 + 776.0 * square**3 + 1482.0 * square**2 - 1920.0 * square - 945.0)
+        / 92160.0,
+    )
+    return 1.0 + sum(term * rest ** (power + 1) for power, term in enumerate(terms))
 
 
 def wilson(value: float, draws: float, z: float) -> Interval:

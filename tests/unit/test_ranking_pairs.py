@@ -91,7 +91,8 @@ def test_pair_measures_have_other_names(name: str) -> None:
     assert list(se.RankingAccumulator([name]).compute()) in (["f@2"], ["fall_out@2"])
 
 
-def test_coverage_error_has_a_normal_interval() -> None:
-    acc = se.RankingAccumulator("coverage_error").update([[1, 0], [0, 1]], [[2, 1]] * 2)
+def test_coverage_error_has_student_s_interval() -> None:
+    acc = se.RankingAccumulator("coverage_error").update([[1, 0], [0, 1]] * 5, [[2, 1]] * 10)
     low, high = acc.compute().confidence("coverage_error")
-    assert (low, high) == pytest.approx((1.5 - 1.96 * math.sqrt(0.25), 1.5 + 0.98), abs=0.001)
+    reach = 2.262157 * math.sqrt(10 * 0.5**2 / 9 / 10)  # t of 9 degrees of freedom
+    assert (low, high) == pytest.approx((1.5 - reach, 1.5 + reach), abs=0.001)

@@ -108,11 +108,12 @@ def test_total_is_the_sum_over_queries() -> None:
 
 
 @pytest.mark.parametrize("name", ["utility", "num_ret"])
-def test_count_has_a_normal_interval_within_its_range(name: str) -> None:
-    rows = [[1, 0, 0], [1, 1, 1]]
-    low, high = se.RankingAccumulator(name).update(rows, [[3, 2, 1]] * 2).compute().confidence(name)
+def test_count_has_student_s_interval_within_its_range(name: str) -> None:
+    rows = [[1, 0, 0], [1, 1, 1]] * 2
+    low, high = se.RankingAccumulator(name).update(rows, [[3, 2, 1]] * 4).compute().confidence(name)
+    reach = 3.182446 * math.sqrt((4 * 2.0**2) / 3 / 4)  # t of 3 degrees of freedom
     assert (low, high) == pytest.approx(
-        (3.0, 3.0) if name == "num_ret" else (-2.92, 4.92), abs=0.01
+        (3.0, 3.0) if name == "num_ret" else (1.0 - reach, 1.0 + reach), abs=0.01
     )
 
 
