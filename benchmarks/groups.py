@@ -7,11 +7,15 @@ cells. Each figure is the best of several turns, so that other work on the machi
 from __future__ import annotations
 
 import argparse
+import gc
+import math
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from speed.verbs.groups import logs, sliced_panes
+import numpy as np
+from speed.verbs.groups import decided, in_batches, logs, sliced_panes
 
 import streameval as se
 
@@ -46,6 +50,45 @@ def of_updates(rows: int, slices: int, panes: int, shrink: int) -> float:
     return seconds(run) / (rows * calls) * 1e9
 
 
+def of_matrices(rows: int, shrink: int) -> Iterator[tuple[str, float, str, float]]:
+    """Measure the nanoseconds of a row of matrices in 2 panes of 100 slices, a minute a batch."""
+    (batch,) = decided(rows // shrink, 100)
+    minutes = in_batches(batch, 2)
+
+    def counted() -> se.Windowed:
+        sliced = se.Sliced(se.ConfusionAccumulator(2), "name")
+        made = se.Windowed(sliced, pane="1m", unit="s")
+        for minute in minutes:
+            made.update(minute)
+        made.n_rows()  # a read, so that nothing is pending
+        return made
+
+    what = "matrices of 100 slices, 2 panes"
+    number = shrink / rows * 1e9
+    yield what, seconds(counted) * number, "ns a row", 80.0
+    yield f"{what}, bytes", seconds(lambda: counted().to_bytes()) * number, "ns a row", 160.0
+
+
+def of_memory(values: int, cells: int) -> Iterator[tuple[str, float, str, float]]:
+    """Measure the memory of many slices with full curves, as multiples of their columns."""
+    names = np.array([f"v{number:05}" for number in range(values)], dtype=object)
+    batches = 20
+    score = np.linspace(0.0, 1.0, cells)
+    tracemalloc.start()
+    counted = se.Sliced(se.PRCurveSketch(cells), "name", max_values=values)
+    for own in np.array_split(names, batches):
+        truth, scores = np.arange(len(own) * cells) % 2, np.tile(score, len(own))
+        counted.update({"y_true": truth, "y_score": scores, "name": np.repeat(own, cells)})
+    n_bytes = len(counted.to_bytes())  # the columns, and what is written beside them
+    del own, truth, scores
+    gc.collect()
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    what = f"{values:,} slices of {cells:,} cells, memory"
+    yield what, held / n_bytes, "of its columns", 1.2
+    yield f"{what}, at its peak", peak / n_bytes, "of its columns", math.inf
+
+
 def of_loading(groups: int) -> Iterator[tuple[str, float, str, float]]:
     """Measure groups of ten rows: their bytes, and what loading takes."""
     (batch,) = logs(10 * groups, panes=max(1, groups // 100))
@@ -74,6 +117,8 @@ def measure(shrink: int = 1) -> Iterator[tuple[str, float, str, float]]:
             "ns a row",
             (80.0 if rows > 1000 else 250.0),
         )
+    yield from of_matrices(1_000_000, shrink)
+    yield from of_memory(10_000 // shrink, 1024)
     yield from of_loading(100_000 // shrink)
     yield (
         "slide an hour by the minute, 100 slices",

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from streameval.accumulators.pending import Rows
 from streameval.accumulators.sealed import FlatLeaves
 from streameval.configs.inner import Inner
-from streameval.inputs.values import Value
+from streameval.inputs.values import ValueCodes
 from streameval.inputs.weighted_rows import weighted_rows
 from streameval.states.flat import FlatStates
 from streameval.states.runs import order_in_groups
@@ -33,13 +33,13 @@ class GroupedRows:
     columns : dict from name to array, shapes (n, ...)
         The columns of the batch by name; `CODES`, `TIMES` and `WEIGHTS` where they exist.
     size : int
-    values : list
+    codes : ValueCodes
         The value of each code.
     """
 
     columns: dict[Key, Array]
     size: int
-    values: list[Value]
+    codes: ValueCodes
 
     @property
     def layout(self) -> tuple[Any, ...]:
@@ -51,12 +51,12 @@ class GroupedRows:
     def taken(self, rows: Array) -> GroupedRows:
         """Copy some of the rows."""
         taken = {key: part[rows] for key, part in self.columns.items()}
-        return GroupedRows(taken, len(rows), self.values)
+        return GroupedRows(taken, len(rows), self.codes)
 
     def part(self, start: int, end: int) -> GroupedRows:
         """Return neighbouring rows, as views."""
         part = {key: column[start:end] for key, column in self.columns.items()}
-        return GroupedRows(part, end - start, self.values)
+        return GroupedRows(part, end - start, self.codes)
 
 
 def _groups_of(
@@ -122,7 +122,7 @@ def _count_member(
         if stacks is not None:
             return FlatStates.of_stacks(member.options, stacks, state_type)
     states = []
-    own = GroupedRows({key: columns[key] for key in reader.keys}, len(groups), [])
+    own = GroupedRows({key: columns[key] for key in reader.keys}, len(groups), ValueCodes())
     for _, part in _groups_of(own, groups, n_groups):
         made = member.cls._empty(member.options)
         reader.hand_over(made, part.columns)

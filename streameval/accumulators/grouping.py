@@ -119,23 +119,28 @@ class Held:
         """Whether nothing is pending."""
         return not self.used and not self.blank
 
-    @property
-    def rows(self) -> GroupedRows:
-        """The pending rows, as views."""
+    def rows(self, block: Block) -> GroupedRows | None:
+        """Return the pending rows, as views of their block; None if there are none."""
+        if not self.used:
+            return None
         keys = [key for key, *_ in self.layout]
-        columns: dict[Key, Any] = dict(zip(keys, self.block.rows(self.used).columns, strict=True))
+        columns: dict[Key, Any] = dict(zip(keys, block.rows(self.used).columns, strict=True))
         for key, known in self.texts.items():
             columns[key] = CodedTexts(columns[key], list(known))
-        return GroupedRows(columns, self.used, self.codes.values)
+        return GroupedRows(columns, self.used, self.codes)
 
     def following(self) -> Held:
         """Copy what is held, so that the copy can change."""
-        if self.read is not None:
-            return Held(self.read, self.total, self.codes)
         made = Held(self.state, self.total, self.codes)
         for name in self.__slots__:
             setattr(made, name, getattr(self, name))
-        return made
+        read = self.read  # looked up last, because its first reader releases the rest
+        return made if read is None else Held(read, made.total, made.codes)
+
+    def set_read(self, state: Any) -> None:
+        """Keep the state with the pending rows, and release what it was counted from."""
+        self.read = state  # first: see `_everything`
+        self.state, self.block = None, Block((), 0)
 
     def has_capacity_for(self, rows: GroupedRows) -> bool:
         """Return whether rows fit after the pending ones."""
@@ -220,9 +225,9 @@ class Grouping(Accumulator[ConfigT, Any]):
         """Return the state with the pending rows counted; the caller must not change it."""
         if held.is_counted:
             return held.state
+        state, block = held.state, held.block  # before `read`, whose first reader releases them
         if held.read is None:
-            rows = held.rows if held.used else None
-            held.read = self._split(held.state, held, rows)
+            held.set_read(self._split(state, held, held.rows(block)))
         return held.read
 
     def _all_rows(self, held: Held) -> Any:
@@ -285,10 +290,10 @@ class Grouping(Accumulator[ConfigT, Any]):
                     f"must have {batch.size} rows, got {len(column)}", argument=self._name_of(key)
                 )
         if not batch.size:
-            return GroupedRows({}, 0, held.codes.values)
+            return GroupedRows({}, 0, held.codes)
         columns = batch.arrays() | keys
         is_counted = self._number_queries(columns, keys, held)
-        rows = GroupedRows(columns, batch.size, held.codes.values)
+        rows = GroupedRows(columns, batch.size, held.codes)
         weights = batch.weights()
         if TIMES in keys and is_counted is not None:
             rows.columns[WEIGHTS] = np.where(is_counted, 1 if weights is None else weights, 0)
@@ -357,7 +362,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         """Split the pending rows, and new ones if given."""
         state = held.state
         if not held.is_counted:
-            state = self._split(state, held, held.rows if held.used else None)
+            state = self._split(state, held, held.rows(held.block))
         if rows is not None:
             state = self._split(state, Held(state, None, held.codes), rows)
         return Held(state, held.total, held.codes)

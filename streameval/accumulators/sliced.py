@@ -22,7 +22,7 @@ from streameval.accumulators.sealed import (
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError, require
-from streameval.inputs.values import Value, rank_of
+from streameval.inputs.values import Value
 from streameval.states import codec
 from streameval.states.runs import mapped, observed_codes
 from streameval.states.sealed import live_in_turn
@@ -291,16 +291,16 @@ def count_in_flat(owners: Any, n_owners: int, rows: GroupedRows, inner: Inner) -
     config: SlicedConfig = inner.options
     columns = dict(rows.columns)
     codes = columns.pop(CODES)
-    found = observed_codes(codes, len(rows.values))
-    observed = [rows.values[code] for code in found.tolist()]
-    order = sorted(range(len(observed)), key=lambda at: rank_of(observed[at]))
-    values = [observed[at] for at in order]
+    ranks = rows.codes.ranks()
+    found = observed_codes(codes, len(ranks))
+    order = np.argsort(ranks[found])
+    values = [rows.codes.values[code] for code in found[order].tolist()]
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     nobody = np.zeros(0, dtype=np.int64)
-    ranks = mapped(codes, found, rank)
-    layout, leaves, _ = Layout.of(config, values, owners, ranks, nobody, n_owners)
-    left = GroupedRows(columns, rows.size, rows.values)
+    of_rows = mapped(codes, found, rank)
+    layout, leaves, _ = Layout.of(config, values, owners, of_rows, nobody, n_owners)
+    left = GroupedRows(columns, rows.size, rows.codes)
     return layout.flat(inner, values, count_groups(config.accumulator, left, leaves, layout.size))
 
 

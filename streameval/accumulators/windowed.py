@@ -641,7 +641,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             columns = dict(rows.columns)
             keys, pane_of = self._panes_of_rows(columns.pop(TIMES), newest)
             weights = _weights(columns.pop(WEIGHTS, None), pane_of, len(keys))
-            left = GroupedRows(columns, rows.size, rows.values)
+            left = GroupedRows(columns, rows.size, rows.codes)
             count(keys, weights, lambda parts: self._count_parts(parts, pane_of, left))
         for times_of_blank, own in held.blank:
             keys, pane_of = self._panes_of_rows(times_of_blank, newest)

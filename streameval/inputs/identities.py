@@ -13,7 +13,7 @@ Indices = npt.NDArray[np.intp]
 
 _MIN_ROWS = 2**9  # a dict is as fast for fewer
 _SAMPLE = 2**12  # rows in which objects that repeat are looked for
-_MAX_OBJECTS = 2**12
+_MAX_OBJECTS = 2**14  # a table of 3 MB
 _CHUNK = 2**15  # its temporaries stay in the cache
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 

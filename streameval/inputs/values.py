@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import math
@@ -78,12 +79,23 @@ class ValueCodes:
         The value of each code.
     """
 
-    __slots__ = ("_codes", "_identities", "values")
+    __slots__ = ("_codes", "_identities", "_ranks", "values")
 
     def __init__(self) -> None:
         self._codes: dict[Value, int] = {}
         self._identities = Identities()
+        self._ranks = np.zeros(0, dtype=np.int64)
         self.values: list[Value] = []
+
+    def ranks(self) -> Indices:
+        """Return the rank of the value of each code in the order of `rank_of`, computed once."""
+        ranks, size = self._ranks, len(self.values)
+        if len(ranks) != size:
+            order = sorted(range(size), key=lambda code: rank_of(self.values[code]))
+            ranks = np.empty(size, dtype=np.int64)
+            ranks[order] = np.arange(size)
+            self._ranks = ranks  # at once, for readers on other threads
+        return ranks
 
     def encode(self, columns: Sequence[Any], names: Sequence[str]) -> Codes:
         """Return the code of the value of each row.
@@ -112,17 +124,21 @@ class ValueCodes:
         return self._add(values)[codes]
 
     def _known(self, column: Any) -> Codes | None:
-        """Look objects up directly: most batches hold no new text."""
+        """Look objects up directly: most batches hold little new text."""
         if not isinstance(column, np.ndarray) or column.dtype != object or column.ndim != 1:
             return None
         known = self._identities.find(column, self._codes)
         if known is not None:
             return known
-        try:
-            items = map(self._codes.__getitem__, column.tolist())
-            return np.fromiter(items, np.uint32, len(column))
-        except (KeyError, TypeError):
-            return None
+        items = column.tolist()
+        with contextlib.suppress(KeyError, TypeError):
+            return self._codes_of(items)
+        with contextlib.suppress(InvalidInputError, TypeError):  # refused with the position later
+            new = [item for item in dict.fromkeys(items) if item not in self._codes]
+            if all(type(item) in (str, int) for item in new):
+                self._add([canonical_value(item, name="values") for item in new])
+                return self._codes_of(items)
+        return None
 
     def _add(self, values: Sequence[Value]) -> Codes:
         """Return the codes of distinct values, and add new ones."""
@@ -131,7 +147,10 @@ class ValueCodes:
             if value not in codes:
                 self.values.append(value)
                 codes[value] = len(self.values) - 1
-        return np.fromiter(map(codes.__getitem__, values), np.uint32, len(values))
+        return self._codes_of(values)
+
+    def _codes_of(self, items: Sequence[Any]) -> Codes:
+        return np.fromiter(map(self._codes.__getitem__, items), np.uint32, len(items))
 
 
 def _local(column: Any, name: str) -> tuple[Indices, list[Value]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html as escaping
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -58,6 +58,12 @@ class CollectionResult(Result, Mapping[str, Any]):
     def __len__(self) -> int:
         """Count the members."""
         return sum(1 for _ in self)
+
+    def _prepare_alike(self, results: Sequence[Any]) -> None:
+        """Compute for the members of results what reading the members of this one has computed."""
+        for own, *alike in zip(self._results, *(one._results for one in results), strict=True):
+            if isinstance(own, Result):
+                own._prepare_alike(alike)
 
     def leaves(self) -> dict[str, Any]:
         """Map full names to the results of the members that are not collections."""

@@ -150,6 +150,11 @@ class Curve(CurveMembers, Result):
         if any(metric.name in ("roc_auc", "gini") for metric in metrics):
             note_areas([one._table for one in results])
 
+    def _prepare_alike(self, results: Sequence[Any]) -> None:
+        """Compute the areas of all curves at once, if the area of this one has been read."""
+        if self._table.areas:
+            note_areas([one._table for one in results])
+
     @property
     def n(self) -> Number:
         """The sum of the weights of all examples."""

@@ -153,6 +153,9 @@ class Result(Cached, Comparable):
     def _prepare(cls, results: Sequence[Any], metrics: Sequence[MetricName]) -> None:
         """Compute what reading metrics of several results needs, where that is faster at once."""
 
+    def _prepare_alike(self, results: Sequence[Any]) -> None:
+        """Compute for results what reading this one has computed, where that is faster at once."""
+
     def statistic(self, metric: str | MetricName) -> Statistic:
         """Return the statistic for an anytime-valid test of a metric; see `evidence`.
 

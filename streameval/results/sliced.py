@@ -25,7 +25,7 @@ from streameval.results.tables import Form, Row
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_AT_ONCE = 64  # slices that are read at once
+_AT_ONCE, _MAX_AT_ONCE = 64, 1024  # slices that are read at once, at first and later
 
 OTHER = "other"
 """The name of the slice of all values without their own slice."""
@@ -48,6 +48,8 @@ class SliceResults(Mapping[Value, Any]):
         self._found: dict[Value, Any] = dict.fromkeys(values)
         self._compute = compute
         self._next = 0  # where a reader that goes through the values is expected
+        self._size = _AT_ONCE
+        self._latest: Any = None
 
     def __getitem__(self, value: Value) -> Any:
         """Return the result of one value."""
@@ -62,15 +64,20 @@ class SliceResults(Mapping[Value, Any]):
         start = self._next
         if self._values[start : start + 1] != [value]:
             start = self._values.index(value)
-            self._next = start + 1
+            self._next, self._size = start + 1, _AT_ONCE
             return [value]
-        self._next = start + _AT_ONCE
+        self._next = start + self._size
+        self._size = min(2 * self._size, _MAX_AT_ONCE)
         return self._values[start : self._next]
 
     def _read(self, values: Sequence[Value]) -> None:
         left = [value for value in values if self._found[value] is None]
         if left:
-            self._found.update(zip(left, self._compute(left), strict=True))
+            made, before = self._compute(left), self._latest
+            if isinstance(before, Result) and len(made) > 1:
+                before._prepare_alike(made)
+            self._latest = made[0]
+            self._found.update(zip(left, made, strict=True))
 
     def __contains__(self, value: object) -> bool:
         """Tell whether a value has a slice, without computing its result."""

@@ -152,6 +152,9 @@ class ScoreTables(StackableState, SummableState):
     def tables(self) -> Iterator[tuple[int, Cells]]:
         """Yield the level and the cells of each curve."""
         every = Cells(self.lo.values, self.hi.values, self.pos, self.neg)
+        if len(self.levels.values) == 1:
+            yield self.levels.values.item(), every
+            return
         end = 0
         for level, size in zip(self.levels.values, self.sizes.values, strict=True):
             start, end = end, end + int(size)

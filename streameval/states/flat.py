@@ -300,38 +300,42 @@ class FlatStates:
         """
         sizes = np.bincount(groups, minlength=n_groups)
         is_ordered = bool((groups[1:] >= groups[:-1]).all())
-        ordered = self if is_ordered else self.taken(order_in_groups(groups, n_groups))
-        if len(self) == n_groups:
-            return ordered
-        if issubclass(self.state_type, SummableState):
-            return ordered._sum_runs(sizes)
-        return ordered._added(sizes, add)
+        order = None if is_ordered else order_in_groups(groups, n_groups)
+        if issubclass(self.state_type, SummableState) and len(self) > n_groups:
+            return self._sum_runs(sizes, order)
+        ordered = self if order is None else self.taken(order)
+        return ordered if len(self) == n_groups else ordered._added(sizes, add)
 
-    def _sum_runs(self, sizes: Indices) -> Self:
+    def _sum_runs(self, sizes: Indices, order: Indices | None = None) -> Self:
         """Add up runs of states in columns, a few at a time, because temporaries are wide."""
         step = max(2, self.n_states_of(_SUMMED))
         if len(self) <= step:
-            return self._sum_of(range(len(self)), sizes)
+            return self._sum_of(0, len(self), sizes, order)
         ends = np.cumsum(sizes)
         parts: list[Self] = []
         first = start = 0
         while first < len(sizes):
             last = int(np.searchsorted(ends, start + step, side="right"))
             if last > first:
-                parts.append(self._sum_of(range(start, int(ends[last - 1])), sizes[first:last]))
+                end = int(ends[last - 1])
+                parts.append(self._sum_of(start, end, sizes[first:last], order))
             else:
                 last = first + 1
                 edges = [*range(start, int(ends[first]), step), int(ends[first])]
+                runs = itertools.pairwise(edges)
                 pieces = self.concatenated(
-                    [self._sum_of(range(*run), np.diff(run)) for run in itertools.pairwise(edges)]
+                    [self._sum_of(*run, np.diff(run), order) for run in runs]
                 )
                 parts.append(pieces._sum_runs(np.array([len(pieces)])))
             first, start = last, int(ends[last - 1])
         return self.concatenated(parts)
 
-    def _sum_of(self, chunk: range, sizes: Indices) -> Self:
+    def _sum_of(self, start: int, end: int, sizes: Indices, order: Indices | None) -> Self:
+        """Add up runs of neighbouring states, or of neighbours in an order."""
         summed: Any = self.state_type
-        stacks = summed.sum_all(self.config, self._stacks(chunk), sizes)
+        chunk = self if order is None else self.taken(order[start:end])
+        span = range(start, end) if order is None else range(end - start)
+        stacks = summed.sum_all(self.config, chunk._stacks(span), sizes)
         return self.of_stacks(self.config, stacks, self.state_type)
 
     def n_states_of(self, limit: int) -> int:

@@ -106,6 +106,9 @@ class Stack:
         forms = [self.forms[code] for code in self.codes.tolist()]
         if self.items is None:
             yield from forms
+        elif len(self.forms) == 1 and isinstance(self.items, FixedPoint) and self.items.is_whole:
+            whole = self.items.whole.reshape(len(forms), *forms[0][1])
+            yield from (FixedPoint(whole[index, ...]) for index in range(len(forms)))
         elif isinstance(self.items, FixedPoint):
             yield from _numbers(self.items.whole, self.items.fraction, forms)
         else:

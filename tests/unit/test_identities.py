@@ -7,8 +7,10 @@ import sys
 import numpy as np
 import pytest
 
+from streameval.errors import InvalidInputError
+from streameval.inputs import values
 from streameval.inputs.identities import Identities
-from streameval.inputs.values import ValueCodes
+from streameval.inputs.values import ValueCodes, rank_of
 
 
 def column_of(objects: list[object], rows: int = 10_000, seed: int = 0) -> np.ndarray:
@@ -119,3 +121,33 @@ def test_value_codes_are_equal_for_shared_and_distinct_objects() -> None:
         assert codes.encode([shared], ["c"]).tolist() == first.tolist()
         assert codes.encode([copies], ["c"]).tolist() == first.tolist()
     assert [codes.values[code] for code in first.tolist()] == shared.tolist()
+
+
+def test_new_text_alone_is_read_and_ranks_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes, read, canonical = ValueCodes(), [], values.canonical_value
+    assert codes.ranks().tolist() == []
+
+    def counting(value: object, *, name: str) -> object:
+        read.append(value)
+        return canonical(value, name=name)
+
+    monkeypatch.setattr(values, "canonical_value", counting)
+    first, known = column_of(names(200)), names(200)
+    codes.encode([first], ["name"])
+    read.clear()
+    more = np.array([*known, "new", 7, 7, "new"], dtype=object)
+    found = codes.encode([more], ["name"])
+    assert read == ["new", 7]
+    assert [codes.values[code] for code in found] == more.tolist()
+    for _ in range(2):
+        ordered = [codes.values[code] for code in np.argsort(codes.ranks())]
+        assert ordered == sorted(codes.values, key=rank_of)
+
+
+@pytest.mark.parametrize("bad", [2**70, "\ud800", 0.5, [1]])
+def test_new_values_that_are_refused_are_located(bad: object) -> None:
+    codes, column = ValueCodes(), np.empty(3, dtype=object)
+    column[:] = ["a", "b", bad]
+    codes.encode([np.array(["a"], dtype=object)], ["name"])
+    with pytest.raises(InvalidInputError, match="at position 2"):
+        codes.encode([column], ["name"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -261,6 +263,18 @@ def test_rows_in_many_batches_are_those_of_one() -> None:
         s.update(batch(values[start : start + 100]))
     assert len(s._held.block.columns[0]) >= s._held.used == 3000
     assert s.to_bytes() == at_once.update(batch(values)).to_bytes()
+
+
+def test_read_slices_release_the_rows_and_slices_that_they_were_counted_from() -> None:
+    s = sliced().update(batch(["a", "b"]))
+    before = weakref.ref(s._everything(s._held))
+    s.update(batch(["c"]))
+    assert before() is not None
+    assert s.copy().total().n == s["c"].n + 2 == 3
+    gc.collect()
+    assert before() is None
+    assert s._held.block.columns == ()
+    assert s.update(batch(["c"])).to_bytes() == sliced().update(batch(list("abcc"))).to_bytes()
 
 
 def test_ranges_are_columns() -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import streameval as se
+from streameval.results.collection import CollectionResult
 from streameval.results.sliced import SliceResults
 
 ROWS = st.lists(
@@ -182,3 +183,31 @@ def test_class_that_a_slice_never_saw_is_undefined_there() -> None:
 def test_intervals_at_level_0_are_left_out() -> None:
     result = sliced([("a", 1, 1), ("b", 1, 0)])
     assert result.intervals("accuracy", level=0.0) == {}
+
+
+def curves(member: bool) -> Any:
+    numbers = np.arange(2000)
+    batch = {"y_true": numbers % 3 % 2, "y_score": numbers % 7 / 7, "g": numbers % 200}
+    sketch = se.PRCurveSketch()
+    inner = se.Collection({"curve": sketch}) if member else sketch
+    return se.Sliced(inner, "g", max_values=200).update(batch).compute()
+
+
+@pytest.mark.parametrize("member", [False, True])
+def test_slices_read_in_turn_are_prepared_as_those_before_and_equal_single_ones(
+    member: bool,
+) -> None:
+    def curve_of(value: int) -> Any:
+        return in_turn[value]["curve"] if member else in_turn[value]
+
+    in_turn, alone = curves(member), curves(member)
+    metric = "curve/roc_auc" if member else "roc_auc"
+    found = [curve_of(value).read("roc_auc") for value in range(65)]
+    assert curve_of(66)._table.areas  # with those of all slices that were computed with it
+    found += [curve_of(value).read("roc_auc") for value in range(65, 200)]
+    assert found == [alone[value].read(metric) for value in reversed(range(200))][::-1]
+
+
+def test_results_without_a_table_are_not_prepared() -> None:
+    single = CollectionResult(("a",), (0.5,))
+    single._prepare_alike([single, single])

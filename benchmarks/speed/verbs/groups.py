@@ -174,6 +174,120 @@ def river_time_rolling(goal: float) -> Peer:
     )
 
 
+def in_batches(batch: dict[str, Any], batches: int) -> list[dict[str, Any]]:
+    """Cut a batch into views of equal size."""
+    step = -(-len(batch["y_true"]) // batches)
+    starts = range(0, len(batch["y_true"]), step)
+    return [{name: part[at : at + step] for name, part in batch.items()} for at in starts]
+
+
+def every_value(empty: Any, metric: str, batches: int) -> Any:
+    """Count slices in some batches, write them, and read a metric of every one."""
+
+    def ours(held: Data) -> Side:
+        (batch,) = held
+        parts = in_batches(batch, batches)
+
+        def run() -> tuple[bytes, dict[Any, float]]:
+            counted = se.Sliced(empty, "name", max_values=10_000)
+            for part in parts:
+                counted.update(part)
+            data, result = counted.to_bytes(), counted.compute()
+            return data, {value: getattr(result[value], metric) for value in result}
+
+        def numbers() -> Numbers:
+            found = run()[1]
+            return {metric: defined([found[name] for name in sorted(found)])}
+
+        return Side(run, numbers)
+
+    return ours
+
+
+def defined(numbers: list[float]) -> Any:
+    """Replace what is undefined, such as the area of a single class, so that sides compare."""
+    return np.nan_to_num(numbers, nan=-1.0)
+
+
+def in_one_batch(empty: Any, metric: str, goal: float | None) -> Peer:
+    """Count the same rows in one batch: many batches should cost no more."""
+    ours = every_value(empty, metric, 1)
+    return Peer(
+        library="streameval", name="in one batch", ready=lambda _, held: ours(held), goal=goal
+    )
+
+
+def decided(rows: int, values: int) -> Data:
+    """Draw rows with the class that is predicted."""
+    (batch,) = logs(rows, slices=values)
+    return ({**batch, "y_pred": (batch["y_pred"] >= 0.5).astype(np.int64)},)
+
+
+def polars_counts() -> Peer:
+    """Count the cells of the matrix of each value; the frame is built, as arrays are read."""
+
+    def ready(polars: Any, held: Data) -> Side:
+        (batch,) = held
+        columns = {name: batch[name] for name in ("name", "y_true", "y_pred")}
+
+        def run() -> Any:
+            return polars.DataFrame(columns).group_by(*columns).len()
+
+        def numbers() -> Numbers:
+            is_right = polars.col("y_true") == polars.col("y_pred")
+            share = polars.col("len").filter(is_right).sum() / polars.col("len").sum()
+            found = run().group_by("name").agg(share.alias("share")).sort("name")
+            return {"accuracy": found["share"].to_list()}
+
+        return Side(run, numbers)
+
+    return Peer(library="polars", name="group_by, the same counts", ready=ready, goal=0.3333)
+
+
+def polars_ds_areas() -> Peer:
+    """Compute the area under the curve of each value, without bounds or a state."""
+
+    def ready(polars_ds: Any, held: Data) -> Side:
+        import polars  # noqa: PLC0415 - as one peer alone needs it
+
+        (batch,) = held
+        columns = {"name": batch["name"], "y_score": batch["y_score"]}
+        columns["y_true"] = batch["y_true"].astype(np.uint32)  # the only type that it takes
+
+        def run() -> Any:
+            area = polars_ds.query_roc_auc("y_true", "y_score")
+            return polars.DataFrame(columns).group_by("name").agg(area.alias("area"))
+
+        return Side(run, lambda: {"roc_auc": defined(run().sort("name")["area"].to_list())})
+
+    return Peer(
+        library="polars-ds",
+        module="polars_ds",
+        name="group_by, query_roc_auc",
+        ready=ready,
+        goal=1.0,
+    )
+
+
+def scored(rows: int) -> Data:
+    """Draw rows of 10,000 values with a score."""
+    (batch,) = logs(rows, slices=10_000)
+    return ({**batch, "y_score": batch["y_pred"]},)
+
+
+def counts_of_values(values: int) -> Contest:
+    """Count the matrix of every value in 20 batches."""
+    return Contest(
+        verb="groups",
+        accumulator="Sliced",
+        work=f"matrices of {values:,} values, 20 batches, bytes, all read",
+        size=1_000_000,
+        data=lambda rows: decided(rows, values),
+        ours=every_value(se.ConfusionAccumulator(2), "accuracy", 20),
+        peers=[polars_counts(), in_one_batch(se.ConfusionAccumulator(2), "accuracy", 0.8333)],
+    )
+
+
 def accuracy_of_an_hour(rows: int, goal: float) -> Contest:
     """Slide a window over 75 minutes: the more rows a minute has, the less the panes matter."""
     return Contest(
@@ -217,4 +331,16 @@ CONTESTS = [
     ),
     accuracy_of_an_hour(10_000, goal=1.0),
     accuracy_of_an_hour(200_000, goal=10.0),
+    counts_of_values(100),
+    counts_of_values(1000),
+    counts_of_values(10_000),
+    Contest(
+        verb="groups",
+        accumulator="Sliced",
+        work="curves of 10,000 values, 20 batches, bytes, all read",
+        size=1_000_000,
+        data=scored,
+        ours=every_value(se.PRCurveSketch(1024), "roc_auc", 20),
+        peers=[polars_ds_areas(), in_one_batch(se.PRCurveSketch(1024), "roc_auc", None)],
+    ),
 ]
