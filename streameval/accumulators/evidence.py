@@ -114,7 +114,7 @@ def evidence(
     limit = Limit.of(at_least, at_most)
     n_series = positive_integer(n_series, name="n_series")
     panes_between = mean_panes(false_alarms, config)
-    total = windowed._all_rows(windowed._held).compute()
+    total = windowed.view().total.compute()
     if not isinstance(total, Result):
         got = type(total).__name__
         raise InvalidInputError(
@@ -127,13 +127,11 @@ def evidence(
 
 def _panes(windowed: Windowed, value: Any, since: Any) -> Iterator[tuple[Any, Any, Result | None]]:
     """Yield the closed panes in the order of time, with the result of a slice in each."""
-    config, state = windowed._config, windowed._everything(windowed._held)
+    config, view = windowed._config, windowed.view()
     first = None if since is None else _time(since, config)
-    spans = state.spans(config)
-    read = _reader(windowed, value, [live(part) for part in state.accumulators])
-    for span in spans:
-        if span.end <= state.newest and (first is None or span.start >= first):
-            yield config.shown(span.start), config.shown(span.end), read(live(span.pane.part))
+    read = _reader(windowed, value, [live(part) for part in view.parts])
+    for span in view.spans(first, view.newest):
+        yield config.shown(span.start), config.shown(span.end), read(live(span.part))
 
 
 def _reader(windowed: Windowed, value: Any, parts: list[Any]) -> Callable[[Any], Result | None]:
@@ -173,8 +171,8 @@ def slice_of(part: Any, key: Any) -> Any:
     if part is None or not isinstance(part, Sliced):
         return part
     if key is ...:
-        return part._all_rows(part._held)
-    return part._slice(part._everything(part._held), key) if key in part else None
+        return part.view().total
+    return part[key] if key in part else None  # noqa: SIM401 - it has no `get`
 
 
 def mean_panes(false_alarms: Any, config: WindowedConfig) -> float:

@@ -221,6 +221,12 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _state(self, state: Any) -> None:
         self._held = Held(state, state.total)
 
+    def _shared(self) -> Self:
+        """Return what has been counted so far without a copy; nobody may update it."""
+        made = self.__class__.__new__(self.__class__)
+        made._config, made._held = self._config, self._held
+        return made
+
     def _everything(self, held: Held) -> Any:
         """Return the state with the pending rows counted; the caller must not change it."""
         if held.is_counted:

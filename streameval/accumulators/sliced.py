@@ -19,6 +19,7 @@ from streameval.accumulators.sealed import (
     decode_inner,
     encode_inner,
 )
+from streameval.accumulators.views import SlicesView
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError, require
@@ -155,6 +156,26 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
             heaviest(other.n),
             has_other=state.other is not None,
         )
+
+    def view(self) -> SlicesView:
+        """View the slices as a table that later updates do not change, without a copy.
+
+        Returns
+        -------
+        SlicesView
+            Its `values`, `n`, `fields` and `total` are read only.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> s = se.Sliced(se.ConfusionAccumulator(2), "country")
+        >>> batch = {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "country": ["DE", "FR", "FR"]}
+        >>> view = s.update(batch).view()
+        >>> dict(zip(view.values, view.n.tolist())), view.fields["matrix"].shape
+        ({'FR': 2, 'DE': 1}, (2, 2, 2))
+        """
+        held = self._held
+        return SlicesView(self._everything(held), lambda: self._all_rows(held))
 
     def total(self) -> Any:
         """Copy the accumulator of all rows, whatever their value."""

@@ -34,6 +34,7 @@ from streameval.accumulators.sealed import (
 )
 from streameval.accumulators.sliced import Sliced, count_in_flat
 from streameval.accumulators.two_stacks import TwoStacks
+from streameval.accumulators.views import PanesView
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
@@ -169,6 +170,17 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         """Compute the result of `total`: of all rows with a label."""
         return self.total().compute()
 
+    def view(self) -> PanesView:
+        """View the panes, so that later updates do not change what is read, without a copy.
+
+        Returns
+        -------
+        PanesView
+            Its `newest`, `spans` and `total` are read only.
+        """
+        held = self._held
+        return PanesView(self._config, self._everything(held), lambda: self._all_rows(held))
+
     def total(self) -> Any:
         """Copy the accumulator of all rows with a label, as if there were no panes."""
         held = self._held
@@ -260,7 +272,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         if high is None:
             high = self._newest_end(state)
         spans = self._between(state, high - size, high, low_name="width")
-        parts = [span.pane.part for span in spans if span.pane.part is not None]
+        parts = [span.part for span in spans if span.part is not None]
         return self._merged(parts)
 
     def windows(self, width: Any, every: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -362,7 +374,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             return
         ends = self._window_ends(state, spans, size, step)
         stacks = TwoStacks(self._inner)
-        parts = [span.pane.part for span in spans]
+        parts = [span.part for span in spans]
         first = after = 0
         for end in ends:
             while after < len(spans) and spans[after].end <= end:

@@ -92,10 +92,9 @@ def event_text(event: Event) -> str:
 
 def _end(held: Windowed, status: Status) -> Any:
     """Return the end of the newest mature pane, or of the newest pane if none is mature."""
-    state, config = held._everything(held._held), held._config
-    until = None if status.mature_until is None else _number(status.mature_until)
-    mature = until is not None and state.spans_within(config, None, until)
-    return status.mature_until if mature else config.shown(held._newest_end(state))
+    view, until = held.view(), status.mature_until
+    is_mature = until is not None and view.spans(end=_number(until))
+    return until if is_mature else held._config.shown(view.end)
 
 
 def _start(held: Windowed, width: str | int, end: Any) -> Any:
@@ -153,9 +152,8 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
 
 def _n_open(held: Windowed, status: Status) -> int:
     """Count the panes that have rows and are not mature."""
-    state = held._everything(held._held)
-    low = None if status.mature_until is None else _number(status.mature_until)
-    return len(state.spans_within(held._config, low, None))
+    until = status.mature_until
+    return len(held.view().spans(None if until is None else _number(until)))
 
 
 def _number(time: Any) -> int:

@@ -110,15 +110,11 @@ class Closing:
         self.has_more = False
         if not moves and not self._revised:
             return (), until
-        state = tally.total._everything(tally.total._held)
+        view = tally.total.view()
         ends = sorted(self._revised)[: self._pace]
         self._revised.difference_update(ends)
-        again = [
-            span
-            for end in ends
-            for span in state.spans_within(self._windows, end - self._windows.width, end)
-        ]
-        new = state.spans_within(self._windows, reported, until) if moves else []
+        again = [span for end in ends for span in view.spans(end - self._windows.width, end)]
+        new = view.spans(reported, until) if moves else []
         left = self._pace - len(ends)
         self.has_more = bool(self._revised) or len(new) > left
         if len(new) > left:
@@ -151,11 +147,11 @@ class Closing:
             self._pace = max(self._pace // 2, 1)
 
     def _closed(self, tally: Tally, span: Any, *, is_revised: bool) -> Closed:
-        shown, part = self._windows.shown, span.pane.part
+        shown, part = self._windows.shown, span.part
         return Closed(
             start=shown(span.start),
             end=shown(span.end),
-            n_rows=span.pane.rows.to_numbers().item(),
+            n_rows=span.n_rows,
             part=tally.total._inner.empty() if part is None else part,
             by_slice=SliceRows.of_pane(span, tally.beside),
             is_revised=is_revised,

@@ -55,7 +55,7 @@ class _Counted:
 
     def is_of(self, span: Span) -> bool:
         """Return whether a pane is unchanged, by the identity of its immutable counts."""
-        return self.span.pane.part is span.pane.part and self.span.pane.rows is span.pane.rows
+        return self.span.part is span.part and self.span.pane.rows is span.pane.rows
 
 
 @attrs.define(eq=False)
@@ -226,8 +226,8 @@ class ViewBuilder:
     def _read(self, snapshot: Snapshot) -> list[_Counted]:
         """Return the newest panes in order of time, as far as patience lasts."""
         windowed, beside = snapshot.windowed, snapshot.unlabelled
-        state = windowed._everything(windowed._held)
-        if state.newest is None:
+        view = windowed.view()
+        if view.newest is None:
             return []
         if not self._metrics:
             self._metrics = _default_metrics(windowed, snapshot.alerts)
@@ -238,7 +238,7 @@ class ViewBuilder:
                     self._note_values(counted)
         known, self._known = self._known, {}
         began, n_read = time.monotonic(), 0
-        spans = state.spans(windowed._config)[-N_PANES:]
+        spans = view.spans()[-N_PANES:]
         for span in reversed(spans):
             key = span.start, span.end
             held = known.get(key)
@@ -252,19 +252,19 @@ class ViewBuilder:
 
     def _note_values(self, counted: Windowed) -> None:
         """Note the values that have rows in any pane."""
-        for part in counted._everything(counted._held).accumulators:
+        for part in counted.view().parts:
             self._values |= dict.fromkeys(_slices_of(live(part)))
 
     def _counted(self, span: Span, config: WindowedConfig, beside: Windowed | None) -> _Counted:
         """Read all slices of a pane."""
-        part = None if span.pane.part is None else live(span.pane.part)
+        part = live(span.part)
         by_slice = SliceRows.of_pane(span, beside)
         held = _slices_of(part)
         values = list(held)
         if by_slice is not None and _REST not in held:
             values = list(dict.fromkeys([*values, *_slices_of(by_slice.unlabelled)]))
         self._values |= dict.fromkeys(values)
-        rows = span.pane.rows.to_numbers().item()
+        rows = span.n_rows
         named = [value for value in values if value is not _REST]
         parts = [slice_of(part, ...), *map(held.get, values)]
         slices = {}
@@ -306,7 +306,7 @@ def _coverage(weights: Weights | None) -> float:
 def _default_metrics(windowed: Windowed, alerts: Sequence[AlertState]) -> list[MetricName]:
     """List the metrics that alerts are about, then the headline of the result."""
     named = [one.metric for one in alerts if one.metric not in (None, COVERAGE)]
-    result = windowed._all_rows(windowed._held).compute()
+    result = windowed.view().total.compute()
     named += [one for one in result.headline() if not result.read(one, level=0.0).is_count]
     return [parse_metric(name) for name in dict.fromkeys(named)]
 
@@ -315,8 +315,8 @@ def _slices_of(part: Any) -> dict[Any, Any]:
     """Map each value that has a slice with rows to it, live or sealed."""
     if not isinstance(part, Sliced):
         return {}
-    state = part._everything(part._held)
-    return {**state.parts, **({} if state.other is None else {_REST: state.other})}
+    view = part.view()
+    return {**view.parts, **({} if view.other is None else {_REST: view.other})}
 
 
 def _alerts_by_slice(alerts: Sequence[AlertState]) -> dict[Any, list[AlertState]]:

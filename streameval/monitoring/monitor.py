@@ -379,10 +379,10 @@ class Monitor:
         if stage is None or stage.total is None:
             return self.snapshot()
         return Snapshot(
-            windowed=_shared(stage.total),
+            windowed=stage.total._shared(),
             status=self._status,
             alerts=self._shown_alerts,
-            unlabelled=None if stage.unlabelled is None else _shared(stage.unlabelled),
+            unlabelled=None if stage.unlabelled is None else stage.unlabelled._shared(),
         )
 
     def _unlabelled(self) -> Windowed | None:
@@ -469,8 +469,3 @@ class Monitor:
             closing.callback(self._delivery.close)
             for server in self._servers:
                 closing.callback(server.close)
-
-
-def _shared(total: Windowed) -> Windowed:
-    """Return an accumulator without a copy: nobody may change it."""
-    return Windowed._make(total._config, total._everything(total._held))

@@ -186,7 +186,7 @@ class Panes:
     def __init__(self, windowed: Windowed, beside: Windowed | None = None) -> None:
         self._beside = beside
         self._config = windowed._config
-        self._state = windowed._everything(windowed._held)
+        self._view = windowed.view()
         self._parts: dict[int, Any] = {}
         self._by_slice: dict[int, SliceRows | None] = {}
         self._results: dict[Any, Result | None] = {}
@@ -194,7 +194,7 @@ class Panes:
 
     def between(self, low: int | None, high: int) -> Iterator[Span]:
         """Yield the panes within two times, in order; what was read of one goes with it."""
-        for span in self._state.spans_within(self._config, low, high):
+        for span in self._view.spans(low, high):
             yield span
             self._results.clear()
             self._parts.clear()
@@ -215,12 +215,12 @@ class Panes:
         window = self._windows.setdefault(width, _Window(self._config.accumulator, width))
         if window.end != span.end:
             low = span.end - width if window.end is None else window.end
-            window.slide(self._state.spans_within(self._config, low, span.end), span.end)
+            window.slide(self._view.spans(low, span.end), span.end)
         return slice_of(window.merged, value).compute(), window.start
 
     def over(self, start: int, end: int, value: Any) -> tuple[Result | None, int]:
         """Compute the result of a slice in all panes within two times, and where they begin."""
-        spans = self._state.spans_within(self._config, start, end)
+        spans = self._view.spans(start, end)
         parts = [slice_of(self._live(span), value) for span in spans]
         found = [part for part in parts if part is not None]
         return (merge(found).compute(), spans[0].start) if found else (None, start)
@@ -228,7 +228,7 @@ class Panes:
     def coverage(self, span: Span, value: Any) -> _Value:
         """Divide the rows of a slice in a pane that have a label by all of them."""
         if value is ...:
-            part, rows = self._live(span), span.pane.rows.to_numbers().item()
+            part, rows = self._live(span), span.n_rows
             found: Weights | None = Weights(0 if part is None else heaviest(part.n), rows)
         else:
             by_slice = self._rows(span)
@@ -245,7 +245,7 @@ class Panes:
 
     def _live(self, span: Span) -> Any:
         if span.end not in self._parts:
-            self._parts[span.end] = None if span.pane.part is None else live(span.pane.part)
+            self._parts[span.end] = live(span.part)
         return self._parts[span.end]
 
 
@@ -267,9 +267,8 @@ class _Window:
 
     def slide(self, spans: Sequence[Span], end: int) -> None:
         """Add the panes up to `end`, and drop those that are now outside of the window."""
-        parts = [span.pane.part for span in spans]
-        for part in parts:
-            self._stacks.push(part)
+        for span in spans:
+            self._stacks.push(span.part)
         self._spans.extend(spans)
         while self._spans and self._spans[0].start < end - self.width:
             self._spans.popleft()

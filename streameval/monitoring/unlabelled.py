@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 import numpy as np
 
-from streameval.accumulators.collection import heaviest
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.grouped_batches import Batch
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.inputs.coded import CodedTexts
-from streameval.states.sealed import Sealed, live
+from streameval.states.sealed import live
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -113,12 +112,10 @@ class SliceRows:
         """
         if beside is None:
             return None
-        state, config = beside._everything(beside._held), beside._config
-        width = config.tiers[span.tier].width
-        pane = state.tiers[span.tier].get((span.start - config.offset_size) // width)
-        if pane is None or pane.rows.to_numbers().item() != span.pane.rows.to_numbers().item():
+        own = beside.view().spans(span.start, span.end)
+        if not own or own[-1].n_rows != span.n_rows:
             return None
-        return cls(span.pane.part, pane.part)
+        return cls(span.part, own[-1].part)
 
     @classmethod
     def of_window(
@@ -151,11 +148,11 @@ class SliceRows:
     @cached_property
     def unlabelled(self) -> Any:
         """The rows without a label by slice; None while there are none."""
-        return None if self._unlabelled is None else live(self._unlabelled)
+        return live(self._unlabelled)
 
     @cached_property
     def _live(self) -> tuple[Any, Any]:
-        return None if self._labelled is None else live(self._labelled), self.unlabelled
+        return live(self._labelled), self.unlabelled
 
     def _weighed(
         self, weigh: Callable[[Any], int | float | None], labelled: int | float | None = None
@@ -170,23 +167,18 @@ class SliceRows:
 
 
 def _weight_of(part: Sliced, value: Any) -> int | float | None:
-    state = part._everything(part._held)
-    if value in state.parts:
-        return _weight(state.parts[value])
-    return 0 if state.other is None or value in part._config.named else None
+    view = part.view()
+    if value in view.parts:
+        return view.parts[value].weight
+    return 0 if view.other is None or value in part._config.named else None
 
 
 def _weight_without(part: Sliced, values: Collection[Any]) -> int | float | None:
     if any(_weight_of(part, value) is None for value in values):
         return None
-    state = part._everything(part._held)
-    others = [one for value, one in state.parts.items() if value not in values]
-    others += [] if state.other is None else [state.other]
-    return sum(map(_weight, others))
-
-
-def _weight(part: Any) -> int | float:
-    return part.weight if isinstance(part, Sealed) else heaviest(part.n)
+    view = part.view()
+    others = [one.weight for value, one in view.parts.items() if value not in values]
+    return sum(others) + (0 if view.other is None else view.other.weight)
 
 
 def _columns(number: int) -> list[str]:

@@ -148,9 +148,8 @@ class RowsByValue:
 
     def measured(self) -> int:
         """Estimate the bytes that the slices will hold as accumulators."""
-        state = self._sliced._everything(self._sliced._held)
-        size: int = state.nbytes + _BUFFERS * len(state.leaves)
-        return size
+        view = self._sliced.view()
+        return view.nbytes + _BUFFERS * (len(view.parts) + (view.other is not None))
 
     def keep_most_frequent(self, number: int) -> None:
         """Merge the slices of all values except the most frequent ones."""

@@ -400,6 +400,16 @@ class FlatStates:
         totals: FixedPoint = self._fields[0].stack(0, len(self), None).items
         return totals
 
+    def numbers(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the fields whose numbers have one shape in all states, as arrays (S, ...)."""
+        found = {}
+        for field in self._fields:
+            shapes = {form[1] for form in field.forms} if field.type_name == "FixedPoint" else ()
+            if len(shapes) == 1:
+                stack = field.stack(0, len(self), None)
+                found[field.name] = stack.items.reshape(len(self), *shapes.pop()).to_numbers()
+        return found
+
     @property
     def nbytes(self) -> int:
         """The memory of the columns, without the text objects that they refer to."""

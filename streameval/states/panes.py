@@ -55,6 +55,17 @@ class Span:
     tier: int
     pane: Pane
 
+    @property
+    def n_rows(self) -> int | float:
+        """The weight of all rows, labelled or not."""
+        number: int | float = self.pane.rows.to_numbers().item()
+        return number
+
+    @property
+    def part(self) -> Sealed | None:
+        """The accumulator of the labelled rows; None without any."""
+        return self.pane.part
+
 
 @attrs.frozen
 class Panes:

@@ -438,6 +438,8 @@ def test_listeners_see_the_commit_without_a_copy(start, monkeypatch):
             patch.setattr(se.Windowed, "copy", None)
             monitor.step()
         assert [one.windowed for one in seen] == [monitor.windowed]
+        assert seen[0].windowed.total() == monitor.windowed.total()
+        assert seen[0].windowed.n == 3
 
 
 def test_close_lets_the_checkpoint_go_when_the_wait_for_deliveries_fails(start, monkeypatch):

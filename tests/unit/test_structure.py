@@ -125,6 +125,19 @@ def height(part: str) -> int:
     return next(place for place, layer in enumerate(LAYERS) if part in layer)
 
 
+def test_groups_are_read_through_their_views() -> None:
+    """Only accumulators know how slices and panes are held, and which rows are pending."""
+    inside = {"_everything", "_all_rows"}
+    assert [
+        f"{source}:{node.lineno}"
+        for source in SOURCES
+        for node in ast.walk(tree(source))
+        if isinstance(node, ast.Attribute)
+        and node.attr in inside
+        and source not in {f"accumulators/{name}.py" for name in ("grouping", "sliced", "windowed")}
+    ] == []
+
+
 def test_every_part_has_a_layer() -> None:
     assert {part_of(source) for source in SOURCES} <= set().union(*LAYERS)
 
