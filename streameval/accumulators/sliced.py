@@ -233,6 +233,14 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
     def _default_options(cls) -> dict[str, Any]:
         return {"values": (), "max_values": 100}
 
+    def _with_fewer(self, max_values: int) -> Self:
+        """Make one with fewer slices, which equals counting the same rows with that option."""
+        config = attrs.evolve(self._config, max_values=max_values)
+        held = self._held
+        state = attrs.evolve(self._everything(held), inner=Inner(Sliced, config))
+        total = self._all_rows(held).copy()
+        return self._make(config, attrs.evolve(FlatSlices.joined([state]), total=total))
+
     def _slice(self, state: FlatSlices, value: Value) -> Any:
         found = state.parts.get(value)
         return self._config.accumulator.empty() if found is None else found.copy()

@@ -130,7 +130,10 @@ def _evaluated(task: str, source: Source, options: Options, team: Team) -> Outco
             tally.bad.refuse_all()
             raise _no_rows(options, source.left())
         total, slices = _separated(held, options)
-        remarks = (*counting.notes, *_columns_left(held), *source.left(), *source.remarks())
+        remarks = (
+            *(*counting.notes, *_columns_left(held), *_choice(slices)),
+            *(*source.left(), *source.remarks()),
+        )
         missing = source.missing()
         for accumulator in (total, *(slices or ())):
             for text in counting.finish(accumulator, missing):
@@ -365,6 +368,13 @@ def _of_most_frequent(plan: Plan, options: Options, source: Source, team: Team) 
     return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.columns)))
 
 
+def _must_be_chosen_now(options: Options) -> bool:
+    """Return whether no second pass can count how often values occur; rows have a hash order."""
+    by: Any = options.by
+    counts_rows = options.task != "ranking" and not by.is_each
+    return counts_rows and any(map(is_read_once, options.files))
+
+
 def _check_can_be_read_twice(files: Iterable[str]) -> None:
     """Raise UsageError if a file, such as a pipe, can be read only once."""
     for file in files:
@@ -404,7 +414,23 @@ def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:
         return held.total(), slices
     if held.is_open:
         held.keep_most_frequent(options.top or _TOP)
-    return held.total(), held.slices()
+    slices = held.slices()
+    if by.values is None and slices.other is not None:
+        slices = attrs.evolve(slices, chosen_by=held.chosen_by)
+    return held.total(), slices
+
+
+def _choice(slices: Slices | None) -> list[str]:
+    """Say that the values were not chosen by their numbers of rows."""
+    if slices is None or slices.chosen_by != "hash":
+        return []
+    shown = plural(len(slices.by_value), "value")
+    note = (
+        f"{shown} chosen by hash, whether frequent or not, because the input can be read only once "
+        f"and the states of all values take more than {_MAX_BYTES // 10**6:,} MB. To choose the "
+        "values, use --by COLUMN=A,B,C."
+    )
+    return [note]
 
 
 def _words_of_each(by: By) -> str:
@@ -459,7 +485,11 @@ def _tallied(
         for counted in count_all(blocks, plan, team, size):
             tally.add(counted)
             if limit is not None and limit.is_passed_by(tally):
-                raise _TooManyStates
+                if not _must_be_chosen_now(options):
+                    raise _TooManyStates
+                limit = None
+                for held in tally.accumulators:
+                    held.keep_first(options.top or _TOP)
             if spool is not None:
                 spool.write(counted.text)
             progress.advance(counted.n_good + len(counted.bad), counted.taken)

@@ -43,6 +43,8 @@ def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> 
         {**_named(slices, value), **describe(held)} for value, held in slices.by_value.items()
     ]
     entries: dict[str, Any] = {"by": slices.column, "slices": values}
+    if slices.chosen_by:
+        entries["chosen_by"] = slices.chosen_by
     return entries if slices.other is None else entries | {"other": describe(slices.other)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from copy import copy
 from functools import partial
@@ -16,6 +17,7 @@ from streameval.accumulators.merging import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
 from streameval.inputs.coded import CodedTexts
+from streameval.inputs.values import rank_of
 from streameval.io import Column, FieldType, Texts
 from streameval.runs.counting import Plan, Share
 from streameval.runs.memory import bytes_held
@@ -57,12 +59,15 @@ class Slices:
     is_each : bool
         Whether the slices are those of each of several columns; then `by_value` maps a pair of
         column and value.
+    chosen_by : {"", "count", "hash"}
+        How the values were chosen among more: the most frequent ones, or the first by their hashes.
     """
 
     column: str | tuple[str, ...]
     by_value: dict[Value, Any]
     other: Any
     is_each: bool = False
+    chosen_by: str = ""
 
     def pairs(self, value: Value) -> list[tuple[str, Value]]:
         """List the columns of a slice, each with its value."""
@@ -113,6 +118,8 @@ class RowsByValue:
         self._sliced = Sliced(make(), self._arguments, values=values or (), max_values=limit)
         self._n_rows: Counter[Value] = Counter()
         self._number: int | None = None
+        self._n_first: int | None = None
+        self._has_left_out = False
 
     @property
     def n_values(self) -> int:
@@ -134,12 +141,23 @@ class RowsByValue:
         """Count each row in the slice of its value, all or nothing."""
         columns = [self._named(number, batch[name]) for number, name in enumerate(self._arguments)]
         self._sliced.update({**batch, **dict(zip(self._arguments, columns, strict=True))})
-        self._n_rows.update(_numbers_of(columns))
+        self._add_rows(_numbers_of(columns))
 
     def merge(self, other: RowsByValue) -> None:
         """Add the counts of another one."""
+        if self._n_first is not None:
+            other.keep_first(self._n_first)
+            self._has_left_out |= other._has_left_out
         self._sliced.merge(other._sliced)
-        self._n_rows.update(other._n_rows)
+        self._add_rows(other._n_rows)
+
+    def _add_rows(self, numbers: Mapping[Value, int]) -> None:
+        """Count the rows of values; only the first ones, once these are chosen by their hashes."""
+        self._n_rows.update(numbers)
+        if self._n_first is not None:
+            self._has_left_out |= len(self._n_rows) > self._n_first
+            first = heapq.nsmallest(self._n_first, self._n_rows, key=rank_of)
+            self._n_rows = Counter({value: self._n_rows[value] for value in first})
 
     @property
     def is_open(self) -> bool:
@@ -155,6 +173,21 @@ class RowsByValue:
         """Merge the slices of all values except the most frequent ones."""
         self._number = number
 
+    def keep_first(self, number: int) -> None:
+        """Merge the slices of all values, also of those to come, except the first by their hashes.
+
+        These are complete, whatever the order of rows: unlike the most frequent ones, they can be
+        chosen before all rows have been seen.
+        """
+        if self._n_first is None:
+            self._n_first, self._sliced = number, self._sliced._with_fewer(number)
+            self._add_rows({})
+
+    @property
+    def chosen_by(self) -> str:
+        """How values are chosen among more: by their "count", or by their "hash"."""
+        return "count" if self._n_first is None else "hash"
+
     def total(self) -> Any:
         """Copy the accumulator of all rows."""
         return self._sliced.total()
@@ -163,7 +196,7 @@ class RowsByValue:
         """Return the accumulators of the values, also of named empty ones, and of the rest."""
         named = self._values
         shown = _ranked(self._n_rows)[: self._number] if named is None else list(named)
-        has_other = not self._n_rows.keys() <= set(shown)
+        has_other = self._has_left_out or not self._n_rows.keys() <= set(shown)
         rest = [self._sliced[value] for value in set(self._sliced).difference(shown)]
         other = merge([self._sliced.other, *rest]) if has_other else None
         by_value = {value: self._slice(value) for value in shown}
@@ -265,6 +298,8 @@ class PartsByValue:
     def is_open(self) -> bool:
         """Whether every value has an accumulator of its own."""
         return self._codes is None
+
+    chosen_by = "count"  # of rows
 
     def measured(self) -> int:
         """Estimate the bytes that the accumulators hold, in 0.1 ms each."""

@@ -18,6 +18,7 @@ from pyarrow import parquet
 
 import streameval as se
 from streameval.cli import eval as eval_command
+from streameval.inputs.values import rank_of
 from streameval.runs.slices import PartsByValue, RowsByValue, SizeLimit, ValueCounts
 
 COUNTRIES = ["DE"] * 60 + ["FR"] * 30 + ["IT"] * 8 + ["ES"] * 2
@@ -348,19 +349,70 @@ def test_values_past_the_limit_are_chosen_in_a_pass_of_their_own(jobs, call, wri
         assert Path("once", file).read_bytes() == Path("twice", file).read_bytes()
 
 
-def test_standard_input_needs_the_values_past_the_limit(call, stdin, monkeypatch):
-    monkeypatch.setattr(eval_command, "_MAX_BYTES", 2 * 10**6)
-    data = "".join(json.dumps(row) + "\n" for row in many_values(300)).encode()
-    stdin(data)
-    done = call("eval", "-", "--by", "user")
-    assert done.code == 2
-    assert done.err == (
-        "streameval: error: standard input can be read only once, and the states of all values "
-        "take more than 2 MB; name those to count, as in --by COLUMN=A,B,C.\n"
-    )
-    stdin(data)
+@pytest.mark.usefixtures("small_buffers")
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("limit", [1, 10**6])
+def test_values_of_a_pipe_past_the_limit_are_chosen_by_hash(limit, jobs, call, stdin, monkeypatch):
+    monkeypatch.setattr(eval_command, "_MAX_BYTES", limit)
+    monkeypatch.setattr("streameval.runs.counter._BUFFERED_ROWS", 50)
+    rows = many_values(600)
+    first = sorted({row["user"] for row in rows}, key=rank_of)[:7]
+    sizes = Counter(row["user"] for row in rows if row["user"] in first)
+    outs = set()
+    for ordered in (rows, rows[::-1], sorted(rows, key=lambda row: rank_of(row["user"]))):
+        stdin("".join(json.dumps(row) + "\n" for row in ordered).encode())
+        done = call("eval", "-", "--by", "user", "--top", 7, "--json", "--jobs", jobs)
+        assert {part["value"]: part["n"] for part in done.json["slices"]} == sizes
+        assert (done.json["other"]["n"], done.json["chosen_by"]) == (720 - sizes.total(), "hash")
+        assert "note: 7 values chosen by hash, whether frequent or not, because the" in done.err
+        outs.add(done.out)
+    assert len(outs) == 1
+
+
+def test_values_are_chosen_by_count_where_a_pipe_has_few_states_or_few_values(
+    call, stdin, write, monkeypatch
+):
+    data = "".join(json.dumps(row) + "\n" for row in many_values(300))
+    stdin(data.encode())
+    done = call("eval", "-", "--by", "user", "--top", 7, "--json")
+    assert (done.json["chosen_by"], done.err) == ("count", "")
+    name = write("log.jsonl", many_values(300))
+    assert call("eval", name, "--by", "user=u5", "--json").json.keys().isdisjoint({"chosen_by"})
+    monkeypatch.setattr(eval_command, "_MAX_BYTES", 1)
+    stdin(data.encode())
     done = call("eval", "-", "--by", "user=u5", "--json").json
     assert (done["slices"][0]["n"], done["other"]["n"]) == (2, 358)
+    stdin(data.encode())
+    done = call("eval", "-", "--by", "y_true", "--json")
+    assert [part["n"] for part in done.json["slices"]] == [180, 180]
+    assert (done.json.keys().isdisjoint({"chosen_by", "other"}), done.err) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        (["--by", "y_true", "--each"], "name fewer columns with --by and --each"),
+        (
+            [
+                "--by",
+                "user",
+                "--task",
+                "ranking",
+                *("--query", "q", "--relevance", "rel", "--score", "s"),
+            ],
+            "standard input can be read only once, and the states of all",
+        ),
+    ],
+)
+def test_values_of_a_pipe_that_have_no_order_must_be_named(
+    options, advice, call, stdin, monkeypatch
+):
+    monkeypatch.setattr(eval_command, "_MAX_BYTES", 1)
+    rows = [row | {"q": n, "rel": 1, "s": n} for n, row in enumerate(many_values(300))]
+    stdin("".join(json.dumps(row) + "\n" for row in rows).encode())
+    done = call("eval", "-", *options)
+    assert done.code == 2
+    assert advice in done.err
 
 
 def test_states_are_measured_when_the_rows_may_have_reached_the_limit():
