@@ -89,15 +89,15 @@ def test_identities_look_few_other_objects_up_one_by_one() -> None:
 def test_identities_forget_objects_past_their_limit() -> None:
     codes = {name: code for code, name in enumerate(names(3000))}
     identities = Identities()
-    for seed in range(3):
+    for seed in range(7):
         column = column_of(names(3000), rows=100_000, seed=seed)
         found = identities.find(column, codes)
         assert found is None or found.tolist() == expected(column, codes)
-        assert len(identities._table.objects) <= 4096
+        assert len(identities._table.objects) <= 2**14
 
 
 def test_identities_learn_nothing_of_too_many_values() -> None:
-    objects = names(5000)
+    objects = names(20_000)
     codes = {name: code for code, name in enumerate(objects)}
     identities = Identities()
     assert identities.find(column_of(objects), codes) is None
