@@ -387,13 +387,13 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _take_in(self, other: Windowed) -> bytes:
         """Merge another one that has rows, at the cost of its own panes; return its bytes."""
-        data = other.to_bytes()
-        state = self._everything(self._held).with_panes(
-            self.from_bytes(data)._held.state, self._config, self._merge_all
-        )
+        added = other._everything(other._held)
+        added = self._moved(added, added.accumulators)
+        state = self._everything(self._held).with_panes(added, self._config, self._merge_all)
         _check_weight(state)
-        self._held = Held(state, merged([one._all_rows(one._held) for one in (self, other)]))
-        return data
+        totals = [one._all_rows(one._held) for one in (self, other)]
+        self._held, other._held = Held(state, merged(totals)), Held(added, totals[1])
+        return other.to_bytes()
 
     @property
     def options(self) -> dict[str, Any]:
@@ -404,10 +404,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         """Write options and panes as flat columns; equal accumulators give equal bytes."""
         config, inner = self._config, self._inner
         state = self._everything(self._held)
-        panes = [pane for tier in state.tiers for _, pane in sorted(tier.items())]
-        panes += [] if state.before is None else [state.before]
+        panes = state.panes
         numbers = [number for tier in state.tiers for number in sorted(tier)]
-        parts = [pane.part for pane in panes if pane.part is not None]
         zeros = FixedPoint.zeros(0)
         times = [] if state.newest is None else [state.newest]
         fields = {
@@ -417,7 +415,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             "panes": Column(np.array(numbers, dtype=np.int64)),
             "rows": FixedPoint.concatenate([zeros, *(pane.rows.reshape(1) for pane in panes)]),
             "labelled": Column(np.array([p.part is not None for p in panes], dtype=np.uint64)),
-        } | gathered(inner, parts).fields()
+        } | gathered(inner, state.accumulators).fields()
         settings = codec.settings_json(written_options(config))
         return codec.encode(self.type_id, self.type_name, settings, fields)
 
@@ -664,10 +662,12 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         """Copy panes out of columns that mostly hold panes that have been replaced since."""
         n_used = Counter(id(part.columns) for part in state.accumulators)
         left = [one for one in state.accumulators if 2 * n_used[id(one.columns)] < len(one.columns)]
-        if not left:
-            return state
-        columns = gathered(self._inner, left)
-        return state.with_parts({id(one): Sealed(columns, at) for at, one in enumerate(left)})
+        return self._moved(state, left) if left else state
+
+    def _moved(self, state: Panes, parts: Sequence[Sealed]) -> Panes:
+        """Move the accumulators of some panes into columns of their own."""
+        columns = gathered(self._inner, parts)
+        return state.with_parts({id(one): Sealed(columns, at) for at, one in enumerate(parts)})
 
     def _count_parts(self, parts: list[Any], pane_of: Array, rows: GroupedRows) -> list[Any]:
         """Count rows into columns, and add these to the accumulators of their panes."""

@@ -98,8 +98,8 @@ class Panes:
 
     @property
     def panes(self) -> list[Pane]:
-        """All panes, from the finest tier to the rows before all panes."""
-        found = [pane for tier in self.tiers for pane in tier.values()]
+        """All panes, from the finest tier to the rows before all panes, each tier by time."""
+        found = [pane for tier in self.tiers for _, pane in sorted(tier.items())]
         return found if self.before is None else [*found, self.before]
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import streameval as se
 
@@ -58,3 +59,19 @@ def test_a_view_of_panes_equals_the_panes_as_they_were() -> None:
     assert view.total == before.total()
     assert len(view.parts) == len(panes) + 1
     assert (view.newest, view.end) == (int(before.newest), panes[-1][1])
+
+
+def test_rows_of_a_commit_are_added_as_columns_without_reading_their_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    total, fresh = (
+        se.Windowed(se.Sliced(both(), "name"), pane=10, keep=30).update(rows(300, seed))
+        for seed in (1, 2)
+    )
+    fresh.update(rows(20) | {"time": [2] * 20})
+    expected, data = se.merge([total, fresh]), fresh.to_bytes()
+    monkeypatch.setattr(se.Windowed, "from_bytes", None)
+    assert total._take_in(fresh) == data == fresh.to_bytes()
+    assert total.to_bytes() == expected.to_bytes()
+    assert total.total() == expected.total()
+    assert len({id(part.columns) for part in fresh.view().parts}) == 1
