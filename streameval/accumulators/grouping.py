@@ -60,17 +60,6 @@ def read_inner(accumulator: Any, *, outer: str, depth: int) -> Inner:
     return Inner(type(accumulator), accumulator._config)
 
 
-def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:
-    """Say how the inner accumulators of two configurations differ; None if they are equal."""
-    mine, theirs = config.accumulator, other.accumulator
-    if mine == theirs:
-        return None
-    if mine.cls is not theirs.cls:
-        return "accumulator", f"differs ({mine.cls.__name__} and {theirs.cls.__name__})"
-    option, difference = mine.cls._difference(mine.options, theirs.options)
-    return "accumulator", f"differs: `{option}` {difference}"
-
-
 class Held:
     """A state, pending rows, and the accumulator of all rows.
 
@@ -201,6 +190,21 @@ class Grouping(Accumulator[ConfigT, Any]):
     @abstractmethod
     def _merge_states(self, states: Sequence[Any]) -> Any:
         """Merge states."""
+
+    @classmethod
+    def _difference(cls, config: ConfigT, other: ConfigT) -> tuple[str, str]:
+        mine, theirs = config.accumulator, other.accumulator
+        if mine == theirs:
+            return super()._difference(config, other)
+        if mine.cls is not theirs.cls:
+            return "accumulator", f"differs ({mine.cls.__name__} and {theirs.cls.__name__})"
+        option, difference = mine.cls._difference(mine.options, theirs.options)
+        return "accumulator", f"differs: `{option}` {difference}"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options by name; `accumulator` is one that has counted nothing."""
+        return super().options | {"accumulator": self._config.accumulator.empty()}
 
     @property
     def n(self) -> Any:

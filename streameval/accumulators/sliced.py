@@ -12,7 +12,7 @@ from streameval.accumulators.base import Accumulator
 from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.grouped_batches import Batch
 from streameval.accumulators.grouped_rows import CODES, GroupedRows, Key, count_groups
-from streameval.accumulators.grouping import Grouping, Held, outer_difference, read_inner
+from streameval.accumulators.grouping import Grouping, Held, read_inner
 from streameval.accumulators.sealed import (
     FlatSlices,
     Layout,
@@ -195,9 +195,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
     @property
     def options(self) -> dict[str, Any]:
         """The options by name; `accumulator` is one that has counted nothing."""
-        config = self._config
-        column = config.column[0] if len(config.column) == 1 else config.column
-        return super().options | {"accumulator": config.accumulator.empty(), "column": column}
+        column = self._config.column
+        return super().options | {"column": column[0] if len(column) == 1 else column}
 
     def __getitem__(self, value: Value) -> Any:
         """Copy the slice of a value; a value without one raises KeyError."""
@@ -280,10 +279,6 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         parts.check_header(codec.settings_json(_written(config)), fields)
         flat = FlatSlices.read(Inner(cls, config), 1, fields)
         return config, attrs.evolve(flat, total=flat.checked_total())
-
-    @classmethod
-    def _difference(cls, config: SlicedConfig, other: SlicedConfig) -> tuple[str, str]:
-        return outer_difference(config, other) or super()._difference(config, other)
 
     @property
     def _key_columns(self) -> tuple[str, ...]:

@@ -112,4 +112,4 @@ class PanesView:
 
     def spans(self, start: int | None = None, end: int | None = None) -> list[Span]:
         """List the panes with rows within two times, which default to all time, in order."""
-        return self._state.spans_within(self._config, start, end)
+        return self._state.spans(self._config, start, end)

@@ -22,7 +22,7 @@ from streameval.accumulators.grouped_rows import (
     Key,
     count_groups,
 )
-from streameval.accumulators.grouping import Grouping, Held, outer_difference, read_inner
+from streameval.accumulators.grouping import Grouping, Held, read_inner
 from streameval.accumulators.pane_bytes import FIELDS, OPTIONS, read_panes, written_options
 from streameval.accumulators.sealed import (
     FlatLeaves,
@@ -395,11 +395,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         self._held, other._held = Held(state, merged(totals)), Held(added, totals[1])
         return other.to_bytes()
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options by name; `accumulator` is one that has counted nothing."""
-        return super().options | {"accumulator": self._inner.empty()}
-
     def to_bytes(self) -> bytes:
         """Write options and panes as flat columns; equal accumulators give equal bytes."""
         config, inner = self._config, self._inner
@@ -449,10 +444,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         config = WindowedConfig.of(accumulator=inner, **options)
         parts.check_header(codec.settings_json(written_options(config)), fields)
         return config, read_panes(config, fields)
-
-    @classmethod
-    def _difference(cls, config: WindowedConfig, other: WindowedConfig) -> tuple[str, str]:
-        return outer_difference(config, other) or super()._difference(config, other)
 
     @property
     def _inner(self) -> Any:

@@ -129,12 +129,8 @@ class Panes:
         newest: Any = self.newest
         return newest_end(newest, config)
 
-    def spans(self, config: Any) -> list[Span]:
-        """Return the panes in order of time, without the rows before them."""
-        return self.spans_within(config, None, None)
-
-    def spans_within(self, config: Any, low: int | None, high: int | None) -> list[Span]:
-        """Return the panes that lie within two times, in order."""
+    def spans(self, config: Any, low: int | None = None, high: int | None = None) -> list[Span]:
+        """Return the panes that lie within two times, in order, without the rows before them."""
         shift = config.offset_size
         found = []
         for number, (rule, tier) in enumerate(zip(config.tiers, self.tiers, strict=True)):
