@@ -14,7 +14,7 @@ from streameval.runs.counting import BlockCounts, Plan, count
 if TYPE_CHECKING:
     from streameval.io.blocks import Block
 
-_BUFFERED_ROWS = 2**20
+_BUFFERED_ROWS = 2**22
 """A large state takes long to change; past so many rows, merges of like states are faster."""
 
 Counted = tuple[BlockCounts | None, Exception | None]

@@ -28,8 +28,6 @@ class Sealed:
         """Make the accumulator."""
         return self.columns.part(self.index)
 
-    _fork = copy
-
     @property
     def weight(self) -> int | float:
         """The weight of its rows, read without making the accumulator."""
