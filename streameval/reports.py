@@ -17,11 +17,11 @@ from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
-from streameval.render.blocks import Description, Row
+from streameval.render.blocks import PageContent, Row
 from streameval.render.markup import Html, element, joined
 from streameval.render.page import heading, legend, section
 from streameval.render.tables import Confusions, scrolled
-from streameval.render.time_pictures import Pane, over_time
+from streameval.render.time_pictures import PanePoint, over_time
 from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
 from streameval.results.names import MetricName, parse_metrics
@@ -193,7 +193,7 @@ def _head(title: str, style: str) -> list[Html]:
 
 
 @attrs.frozen
-class _Section:
+class _StatesSection:
     """A section of the page: states, or members, of one type."""
 
     anchor: str
@@ -210,9 +210,9 @@ class _Group:
     member: str
     result_type: type[Result]
     names: list[str] = attrs.field(factory=list)
-    held: list[Description] = attrs.field(factory=list)
+    held: list[PageContent] = attrs.field(factory=list)
 
-    def takes(self, member: str, result: Result, described: Description) -> bool:
+    def takes(self, member: str, result: Result, described: PageContent) -> bool:
         """Tell whether the numbers of a result can be compared with those here."""
         first = self.held[0]
         if (self.member, self.result_type, first.form) != (member, type(result), described.form):
@@ -228,7 +228,7 @@ class _Described:
     state: str
     member: str
     result: Result
-    description: Description
+    description: PageContent
 
 
 def _described(
@@ -278,7 +278,7 @@ def _with_row(described: _Described, metric: MetricName, reading: Reading) -> _D
 
 def _sections(
     described: Sequence[_Described], level: float, confusions: Confusions
-) -> list[_Section]:
+) -> list[_StatesSection]:
     """Group states and members by task and name."""
     groups: list[_Group] = []
     for one in described:
@@ -292,7 +292,7 @@ def _sections(
         group.held.append(shown)
     groups.sort(key=lambda group: RESULTS.index(group.result_type))
     return [
-        _Section(
+        _StatesSection(
             f"part-{number}",
             group.member,
             heading(group.held),
@@ -303,14 +303,14 @@ def _sections(
     ]
 
 
-def _over_time(held: Sequence[_State], level: float, first: int) -> list[_Section]:
+def _over_time(held: Sequence[_State], level: float, first: int) -> list[_StatesSection]:
     """Collect the usual metrics of states with panes of time, pane by pane."""
-    found: list[_Section] = []
+    found: list[_StatesSection] = []
     for state in held:
         if isinstance(state.accumulator, Windowed) and state.accumulator.newest is not None:
             content = joined(_pictures_over_time(state.accumulator, level))
             anchor = f"part-{first + len(found)}"
-            found.append(_Section(anchor, "", "Over time", (state.name,), content))
+            found.append(_StatesSection(anchor, "", "Over time", (state.name,), content))
     return found
 
 
@@ -319,7 +319,7 @@ def _pictures_over_time(held: Windowed, level: float) -> list[Html]:
     return [
         over_time(
             [
-                Pane(one.start, one.end, one.n_rows, one.n_labelled, one.read(metric, level))
+                PanePoint(one.start, one.end, one.n_rows, one.n_labelled, one.read(metric, level))
                 for one in windows.panes
             ],
             metric,
@@ -336,7 +336,7 @@ def _whole(accumulator: Any) -> Any:
     return accumulator
 
 
-def _header(title: str, held: Sequence[_State], sections: Sequence[_Section]) -> Html:
+def _header(title: str, held: Sequence[_State], sections: Sequence[_StatesSection]) -> Html:
     states = "1 state" if len(held) == 1 else f"{count(len(held))} states"
     links = (
         element("li", element("a", _link_text(section, sections), href=f"#{section.anchor}"))
@@ -347,7 +347,7 @@ def _header(title: str, held: Sequence[_State], sections: Sequence[_Section]) ->
     return element("header", element("h1", title), element("p", states), _states(held), *parts)
 
 
-def _link_text(section: _Section, sections: Sequence[_Section]) -> str:
+def _link_text(section: _StatesSection, sections: Sequence[_StatesSection]) -> str:
     """Name a section by its heading, and by its member or state if the heading is not unique."""
     same = [other for other in sections if other.heading == section.heading]
     of = section.member or (section.names[0] if len(same) > 1 else "")
@@ -385,11 +385,11 @@ def _count_text(state: _State) -> str:
     return f"{count(number)} {one if number == 1 else many}"
 
 
-def _main(sections: Sequence[_Section], n_states: int) -> Html:
+def _main(sections: Sequence[_StatesSection], n_states: int) -> Html:
     return element("main", *(_shown(section, n_states) for section in sections))
 
 
-def _shown(section: _Section, n_states: int) -> Html:
+def _shown(section: _StatesSection, n_states: int) -> Html:
     """Put a section under the name of its member, and of its state if there are several."""
     names = section.names if len(section.names) == 1 < n_states else ()
     of = [label(name, 80) for name in (*names, section.member) if name]

@@ -12,7 +12,7 @@ from streameval.errors import StreamevalError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.io import Block, Column, RowFilter
+    from streameval.io import Argument, Block, RowFilter
 
 
 def mutated(row: bytes, tokens: Sequence[bytes], draw: random.Random) -> bytes:
@@ -33,7 +33,7 @@ def mutated(row: bytes, tokens: Sequence[bytes], draw: random.Random) -> bytes:
     return row
 
 
-def outcome(block: Block, columns: Sequence[Column], where: RowFilter | None) -> Any:
+def outcome(block: Block, columns: Sequence[Argument], where: RowFilter | None) -> Any:
     """Return all that is read of a block, so that equal means the same to the last bit."""
     try:
         parsed = block.parse(columns, where)

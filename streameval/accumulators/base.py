@@ -20,7 +20,7 @@ from streameval.states.stack import Stack
 from streameval.states.state import State, as_corrupt
 
 if TYPE_CHECKING:
-    from streameval.states.codec import Parts
+    from streameval.states.codec import EncodedParts
 
 ConfigT = TypeVar("ConfigT", bound=attrs.AttrsInstance)
 StateT = TypeVar("StateT", bound=State)
@@ -440,7 +440,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return made
 
     @classmethod
-    def _decode(cls, parts: Parts) -> Self:
+    def _decode(cls, parts: EncodedParts) -> Self:
         """Make an accumulator of bytes whose checksum is right; all else is checked."""
         if (parts.type_id, parts.type_name) != (cls.type_id, cls.type_name):
             raise IncompatibleStateError(
@@ -455,7 +455,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return cls._make(config, state)
 
     @classmethod
-    def _decode_parts(cls, parts: Parts) -> tuple[ConfigT, StateT]:
+    def _decode_parts(cls, parts: EncodedParts) -> tuple[ConfigT, StateT]:
         """Read the configuration and the state; headers that were read before are looked up."""
         definition = cls._definition
         config = definition.known.get(parts.header_bytes)

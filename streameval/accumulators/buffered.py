@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, ClassVar, Literal, Self
 
 from streameval.accumulators.base import Accumulator, ConfigT, StateT
-from streameval.accumulators.pending import Block, BufferedState, Rows, pending_rows
+from streameval.accumulators.pending import BufferedState, RowBuffer, Rows, pending_rows
 from streameval.exact.fixed_point import FixedPoint
 
 
@@ -92,9 +92,9 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
             return BufferedState.of(state)
         return BufferedState.of(state, self._block(rows, capacity))
 
-    def _block(self, rows: Rows, capacity: int) -> Block:
+    def _block(self, rows: Rows, capacity: int) -> RowBuffer:
         """Make an empty block for rows like these."""
-        return Block.like(rows, capacity, order=self._order)
+        return RowBuffer.like(rows, capacity, order=self._order)
 
     def _sum_of(self, alike: Sequence[Any]) -> StateT:
         """Count all pending rows together: counting a few costs as much as counting thousands."""

@@ -9,13 +9,13 @@ from typing import Any
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.registry import open_class
 from streameval.errors import require
-from streameval.states.codec import Parts
+from streameval.states.codec import EncodedParts
 from streameval.states.type_ids import FIRST_OPEN_ID
 
 SINGLE_IDS = frozenset({1, 2, 3, 4, 5, 6, 10, 12})
 
 
-def single_class(parts: Parts) -> type[Accumulator[Any, Any]]:
+def single_class(parts: EncodedParts) -> type[Accumulator[Any, Any]]:
     """Find the class of bytes without inner accumulators."""
     is_own = parts.type_id in SINGLE_IDS
     require(is_own or parts.type_id >= FIRST_OPEN_ID, f"a {parts.type_name} where it cannot be")

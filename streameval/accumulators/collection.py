@@ -216,7 +216,7 @@ class Collection(
         return Collection._make(inner, Members(inner.part_names, accumulators))
 
     @classmethod
-    def _decode_parts(cls, parts: codec.Parts) -> tuple[CollectionConfig, Members]:
+    def _decode_parts(cls, parts: codec.EncodedParts) -> tuple[CollectionConfig, Members]:
         described, state = parts.header["config"], parts.header["state"]
         require(described.keys() == {"columns", "names", "places"}, "the options of a collection")
         names, indices = (codec.from_json(described[field]) for field in ("names", "places"))

@@ -18,7 +18,7 @@ from streameval.accumulators.decisions import (
     read_observed,
 )
 from streameval.accumulators.items import flattened
-from streameval.accumulators.pending import Block, BufferedState, Rows, max_total
+from streameval.accumulators.pending import BufferedState, RowBuffer, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named, StreamevalError
 from streameval.exact.fixed_point import MAX_TOTAL
@@ -397,7 +397,7 @@ class ConfusionAccumulator(
         n_classes = self._config.n_classes
         return code_capacity(2 if is_wide else n_classes, n_classes if is_wide else 1)
 
-    def _block(self, rows: Rows, capacity: int) -> Block:
+    def _block(self, rows: Rows, capacity: int) -> RowBuffer:
         reader, has_credit = None, _credit_of(rows) is not None
         if rows.dictionary is None:
             reader = FastReader.under(self._config, reads_credit=has_credit)

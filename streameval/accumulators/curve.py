@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import Block, BufferedState, Rows
+from streameval.accumulators.pending import BufferedState, RowBuffer, Rows
 from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
@@ -239,7 +239,7 @@ class PRCurveSketch(
     def _with_new_block(self, buffered: Buffered, rows: Rows) -> Buffered:
         if not self._can_stay_rows(buffered, rows):
             return super()._with_new_block(buffered, rows)
-        block = Block.like(rows, _MAX_ENTRIES // self._config.n_scores, order=self._order)
+        block = RowBuffer.like(rows, _MAX_ENTRIES // self._config.n_scores, order=self._order)
         empty: Buffered = BufferedState.of(buffered.state, block)
         return empty.extended(buffered.rows, 0) if buffered.used else empty
 

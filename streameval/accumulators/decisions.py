@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.highest_scores import first_highest, highest_scores
-from streameval.accumulators.pending import Block, Rows
+from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.weight_sums import WeightArray
@@ -501,7 +501,7 @@ class FastReader:
         return not has_ties
 
 
-class CodeBlock(Block):
+class CodeBlock(RowBuffer):
     """A block of codes, with memory behind its capacity for reading large batches.
 
     This memory stays in the cache, so a large batch is read and counted piece by piece without

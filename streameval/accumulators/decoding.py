@@ -16,7 +16,7 @@ _OUTER: dict[int, type[Accumulator[Any, Any]]] = {
 }
 
 
-def read_accumulator(parts: codec.Parts) -> Any:
+def read_accumulator(parts: codec.EncodedParts) -> Any:
     """Read an accumulator of any class from checked bytes."""
     cls = _OUTER.get(parts.type_id) or single_class(parts)
     return cls._decode(parts)

@@ -26,7 +26,7 @@ from streameval.states.state import READ_ERRORS, State
 from streameval.states.type_ids import FIRST_OPEN_ID
 
 if TYPE_CHECKING:
-    from streameval.states.codec import Parts
+    from streameval.states.codec import EncodedParts
 
 _MAX_KNOWN = 64  # headers of a class
 _KNOWN_SIZE = 2**12  # bytes of a header; options of small ones are worth keeping
@@ -156,7 +156,7 @@ class Definition:
                 self.written[config] = found
         return found
 
-    def read_config(self, parts: Parts) -> Any:
+    def read_config(self, parts: EncodedParts) -> Any:
         """Make the configuration that a header describes."""
         config: Any = self.config
         defaults = omitted_defaults(config)
@@ -165,7 +165,7 @@ class Definition:
         require(is_complete, "the options are not those of this version")
         return self.share(self.make_config({**defaults, **parts.options}))
 
-    def remember(self, config: Any, parts: Parts) -> None:
+    def remember(self, config: Any, parts: EncodedParts) -> None:
         """Keep the options of a canonical header: other states are likely to have the same."""
         if len(parts.header_bytes) > _KNOWN_SIZE or len(parts.payload) > _KNOWN_PAYLOAD:
             return
@@ -173,7 +173,7 @@ class Definition:
             self.known.clear()
         self.known[parts.header_bytes] = config
 
-    def read_state(self, state_type: Any, config: Any, parts: Parts) -> Any:
+    def read_state(self, state_type: Any, config: Any, parts: EncodedParts) -> Any:
         """Create the state from bytes, and check first the fields, then their values."""
         types, above = field_types(state_type), bases(state_type)
         defaults = omitted_defaults(state_type)

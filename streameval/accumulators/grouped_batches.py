@@ -18,7 +18,7 @@ from streameval.inputs.arrays import (
     is_missing,
     read_weights,
 )
-from streameval.inputs.batches import Table
+from streameval.inputs.batches import TableBatch
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.weighted_rows import WeightedRows, rows_of_units, weighted_rows
 
@@ -30,7 +30,7 @@ class Batch:
 
     Parameters
     ----------
-    table : Table
+    table : TableBatch
     columns : dict from name to array
         The counted columns; the only check so far is that they exist.
     inner : Inner
@@ -38,14 +38,14 @@ class Batch:
 
     __slots__ = ("columns", "inner", "size", "table")
 
-    def __init__(self, table: Table, columns: dict[str, Any], inner: Inner) -> None:
+    def __init__(self, table: TableBatch, columns: dict[str, Any], inner: Inner) -> None:
         self.table, self.columns, self.inner = table, columns, inner
         self.size = self._length(inner.required[0])
 
     @classmethod
     def of(cls, batch: Any, sample_weight: Any, inner: Inner) -> Self:
         """Take the columns out of a mapping, a data frame or an Arrow table."""
-        table = Table.of(batch)
+        table = TableBatch.of(batch)
         if table is None:
             raise InvalidInputError(
                 f"must be a mapping, a data frame or an Arrow table, got {type(batch).__name__}",

@@ -18,7 +18,7 @@ from streameval.accumulators.grouped_rows import (
     GroupedRows,
     Key,
 )
-from streameval.accumulators.pending import Block, Rows
+from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
@@ -94,7 +94,7 @@ class Held:
 
     def __init__(self, state: Any, total: Any = None, codes: ValueCodes | None = None) -> None:
         self.state, self.total = state, total
-        self.block, self.used = Block((), 0), 0
+        self.block, self.used = RowBuffer((), 0), 0
         self.layout: tuple[Any, ...] = ()
         self.texts: dict[Key, dict[Any, int]] = {}
         self.blank: tuple[tuple[Array, Array | None], ...] = ()
@@ -108,7 +108,7 @@ class Held:
         """Whether nothing is pending."""
         return not self.used and not self.blank
 
-    def rows(self, block: Block) -> GroupedRows | None:
+    def rows(self, block: RowBuffer) -> GroupedRows | None:
         """Return the pending rows, as views of their block; None if there are none."""
         if not self.used:
             return None
@@ -129,7 +129,7 @@ class Held:
     def set_read(self, state: Any) -> None:
         """Keep the state with the pending rows, and release what it was counted from."""
         self.read = state  # first: see `_everything`
-        self.state, self.block = None, Block((), 0)
+        self.state, self.block = None, RowBuffer((), 0)
 
     def has_capacity_for(self, rows: GroupedRows) -> bool:
         """Return whether rows fit after the pending ones."""
@@ -144,7 +144,7 @@ class Held:
         old, used = self.block, self.used
         if not used:
             self.texts = {}
-        self.block = Block.like(self._stored(rows), capacity)
+        self.block = RowBuffer.like(self._stored(rows), capacity)
         if used:
             self.block.put(0, old.rows(used))
         self.layout = rows.layout

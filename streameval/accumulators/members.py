@@ -12,7 +12,7 @@ from streameval.configs.collection import SEPARATOR, CollectionConfig, Member, c
 from streameval.configs.inner import OuterConfig
 from streameval.errors import InvalidInputError, StreamevalError
 from streameval.inputs.arrays import to_host
-from streameval.inputs.batches import Table, arguments
+from streameval.inputs.batches import TableBatch, arguments
 
 
 @attrs.frozen
@@ -172,7 +172,7 @@ class Members:
 class SharedBatch:
     """A batch that members read parts of: columns, or truth and prediction."""
 
-    _table: Table | None
+    _table: TableBatch | None
     _pair: tuple[Any, Any]
     _weights: Any
 
@@ -181,7 +181,7 @@ class SharedBatch:
         """Read a table, or arrays."""
         weights = None if sample_weight is None else to_host(sample_weight, name="sample_weight")
         if y_pred is None:
-            table = Table.of(y_true)
+            table = TableBatch.of(y_true)
             if table is not None:
                 return cls(table, (None, None), weights)
         if y_true is None or y_pred is None:
@@ -208,7 +208,7 @@ class SharedBatch:
                 argument="batch",
             )
 
-    def _columns_of(self, table: Table, member: Member) -> dict[str, Any]:
+    def _columns_of(self, table: TableBatch, member: Member) -> dict[str, Any]:
         """Select the arrays that a member reads, by name."""
         required = member.required
         return {

@@ -348,7 +348,7 @@ Count it again under one id, or give each an id of its own.
         }
 
     @classmethod
-    def _decode(cls, parts: codec.Parts) -> Self:
+    def _decode(cls, parts: codec.EncodedParts) -> Self:
         if parts.type_id != cls.type_id:
             raise IncompatibleStateError(f"these bytes hold a {parts.type_name}, not Parts.")
         try:
@@ -359,7 +359,7 @@ Count it again under one id, or give each an id of its own.
             raise as_corrupt(error) from error
 
     @classmethod
-    def _decode_fields(cls, parts: codec.Parts) -> Self:
+    def _decode_fields(cls, parts: codec.EncodedParts) -> Self:
         order = ("ids", "sizes", "digests", "states")
         fields = codec.decode_named(order, parts)
         expected = {"ids": "text", "sizes": "int64", "digests": "uint64"}
@@ -408,7 +408,7 @@ Count it again under one id, or give each an id of its own.
         return made
 
 
-def _read(parts: codec.Parts) -> Any:
+def _read(parts: codec.EncodedParts) -> Any:
     """Read an accumulator of any class from checked bytes."""
     from streameval.accumulators.decoding import read_accumulator  # noqa: PLC0415 (of all classes)
 

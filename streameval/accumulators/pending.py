@@ -85,7 +85,7 @@ class Rows:
         return 0 if self.weights is None else max_total(self.weights)
 
 
-class Block:
+class RowBuffer:
     """Preallocated columns that fill up with rows.
 
     Rows in use never change: later batches are written behind them. The owner of a block, such as
@@ -128,14 +128,14 @@ class Block:
             rows.dictionary,
         )
 
-    def wide_enough(self, columns: tuple[Array, ...], used: int) -> Block:
+    def wide_enough(self, columns: tuple[Array, ...], used: int) -> RowBuffer:
         """Return a block whose types can hold a batch, with the same rows in use."""
         for own, part in zip(self.columns, columns, strict=True):
             if part.dtype is not own.dtype and not np.can_cast(part.dtype, own.dtype):
                 return self._widened(columns, used)
         return self
 
-    def _widened(self, columns: tuple[Array, ...], used: int) -> Block:
+    def _widened(self, columns: tuple[Array, ...], used: int) -> RowBuffer:
         wide = []
         for own, part in zip(self.columns, columns, strict=True):
             wider = own
@@ -143,7 +143,7 @@ class Block:
                 wider = np.empty_like(own, np.promote_types(own.dtype, part.dtype))
                 wider[:used] = own[:used]
             wide.append(wider)
-        block = Block(tuple(wide), self.capacity, self.dictionary)
+        block = RowBuffer(tuple(wide), self.capacity, self.dictionary)
         block.weights = self.weights
         return block
 
@@ -171,7 +171,7 @@ class Block:
         return Rows(tuple([column[:end] for column in self.columns]), weights, self.dictionary)
 
 
-_NO_BLOCK = Block((), 0)
+_NO_BLOCK = RowBuffer((), 0)
 
 
 class BufferedState(Generic[StateT]):
@@ -185,7 +185,7 @@ class BufferedState(Generic[StateT]):
     ----------
     state : State
         The state of the counted rows.
-    block : Block
+    block : RowBuffer
     used : int
         The number of rows of the block in use.
     spare : int
@@ -203,18 +203,18 @@ class BufferedState(Generic[StateT]):
     __slots__ = ("block", "counted", "read", "spare", "state", "used")
 
     state: StateT
-    block: Block
+    block: RowBuffer
     used: int
     spare: int
     read: StateT | None
     counted: tuple[int, StateT] | None
 
-    def __init__(self, state: StateT, block: Block, used: int, spare: int) -> None:
+    def __init__(self, state: StateT, block: RowBuffer, used: int, spare: int) -> None:
         self.state, self.block, self.used, self.spare = state, block, used, spare
         self.read = self.counted = None
 
     @classmethod
-    def of(cls, state: Any, block: Block = _NO_BLOCK) -> BufferedState[Any]:
+    def of(cls, state: Any, block: RowBuffer = _NO_BLOCK) -> BufferedState[Any]:
         """Combine a state and an empty block; without a block no row can be pending."""
         spare = MAX_TOTAL - 1 - int(state.n.whole) - block.capacity
         return cls(state, block if spare >= 0 else _NO_BLOCK, 0, spare)
@@ -266,7 +266,7 @@ class BufferedState(Generic[StateT]):
 
 def pending_rows(buffered: Iterable[BufferedState[Any]]) -> Iterator[Rows]:
     """Yield the pending rows of many, about a block at a time: a few cost as much to count."""
-    together: list[tuple[Block, int]] = []
+    together: list[tuple[RowBuffer, int]] = []
     n_rows, dictionary, n_columns = 0, None, 0
     for one in buffered:
         block, used = one.block, one.used
@@ -284,7 +284,7 @@ def pending_rows(buffered: Iterable[BufferedState[Any]]) -> Iterator[Rows]:
         yield _joined(together)
 
 
-def _joined(parts: Sequence[tuple[Block, int]]) -> Rows:
+def _joined(parts: Sequence[tuple[RowBuffer, int]]) -> Rows:
     """Concatenate the rows of several blocks with codes of one dictionary."""
     first, used = parts[0]
     if len(parts) == 1:

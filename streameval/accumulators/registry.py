@@ -8,7 +8,7 @@ from streameval.errors import UnknownTypeError
 from streameval.states.type_ids import FIRST_OPEN_ID, OWN_TYPES, is_type_name
 
 if TYPE_CHECKING:
-    from streameval.states.codec import Parts
+    from streameval.states.codec import EncodedParts
 
 _LAST_ID = 0xFFFF
 _PACKAGE = "streameval"
@@ -42,7 +42,7 @@ def register(cls: type[Any]) -> None:
         _open[cls.type_id] = cls
 
 
-def open_class(parts: Parts) -> type[Any]:
+def open_class(parts: EncodedParts) -> type[Any]:
     """Find the class of bytes whose type id is open to others.
 
     Raises

@@ -241,7 +241,7 @@ class FlatLeaves:
 
 
 @attrs.frozen(eq=False)
-class Layout:
+class SliceColumns:
     """Which values have a slice in each of several `Sliced`, as columns of `FlatSlices`."""
 
     lengths: npt.NDArray[Any]
@@ -275,7 +275,7 @@ class Layout:
 
         Returns
         -------
-        layout : Layout
+        layout : SliceColumns
         leaves : int array, shape (n,)
             The leaf of each item.
         others : int array
@@ -445,7 +445,7 @@ class FlatSlices:
         The first values of all, in their fixed order, keep a slice; other rows take the rest.
         """
         lengths = self.lengths.astype(np.int64)
-        layout, of_slices, of_others = Layout.of(
+        layout, of_slices, of_others = SliceColumns.of(
             *(self.inner.options, self.values, np.repeat(groups, lengths)),
             *(self.codes.astype(np.int64), groups[self.others == 1], n_groups),
         )

@@ -15,7 +15,7 @@ from streameval.accumulators.grouped_rows import CODES, GroupedRows, Key, count_
 from streameval.accumulators.grouping import Grouping, Held, read_inner
 from streameval.accumulators.sealed import (
     FlatSlices,
-    Layout,
+    SliceColumns,
     decode_inner,
     encode_inner,
 )
@@ -267,7 +267,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         }
 
     @classmethod
-    def _decode_parts(cls, parts: codec.Parts) -> tuple[SlicedConfig, FlatSlices]:
+    def _decode_parts(cls, parts: codec.EncodedParts) -> tuple[SlicedConfig, FlatSlices]:
         require(parts.version > 1, "version 1 has no groups")
         written = parts.header["config"].keys()
         require(written == {"column", "values", "max_values"}, "the options of slices")
@@ -323,7 +323,7 @@ def count_in_flat(owners: Any, n_owners: int, rows: GroupedRows, inner: Inner) -
     rank[order] = np.arange(len(order))
     nobody = np.zeros(0, dtype=np.int64)
     of_rows = mapped(codes, found, rank)
-    layout, leaves, _ = Layout.of(config, values, owners, of_rows, nobody, n_owners)
+    layout, leaves, _ = SliceColumns.of(config, values, owners, of_rows, nobody, n_owners)
     left = GroupedRows(columns, rows.size, rows.codes)
     return layout.flat(inner, values, count_groups(config.accumulator, left, leaves, layout.size))
 

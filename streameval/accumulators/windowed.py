@@ -430,7 +430,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         }
 
     @classmethod
-    def _decode_parts(cls, parts: codec.Parts) -> tuple[WindowedConfig, Panes]:
+    def _decode_parts(cls, parts: codec.EncodedParts) -> tuple[WindowedConfig, Panes]:
         require(parts.version > 1, "version 1 has no groups")
         require(parts.header["config"].keys() == set(OPTIONS), "the options of panes")
         options = parts.options

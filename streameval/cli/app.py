@@ -22,7 +22,7 @@ from streameval.cli.errors import (
     exit_code,
 )
 from streameval.cli.options import Options, Reporting, option_words, taken
-from streameval.cli.outcome import Outcome
+from streameval.cli.outcome import CommandOutput
 from streameval.cli.terminal import Note, line_of, put
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 from streameval.render.text import printable_lines
@@ -49,11 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         outcome = _outcome(**vars(_parser().parse_args(argv)))
     except SystemExit as ended:  # argparse has already printed its message
-        outcome = Outcome("", code=USAGE if ended.code else OK)
+        outcome = CommandOutput("", code=USAGE if ended.code else OK)
     except StreamevalError as error:
-        outcome = Outcome("", (Note("error", _message(error)),), exit_code(error))
+        outcome = CommandOutput("", (Note("error", _message(error)),), exit_code(error))
     except MemoryError:
-        outcome = Outcome("", (Note("error", "there is not enough memory."),), BAD_DATA)
+        outcome = CommandOutput("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
         return INTERRUPTED
     texts = chain(outcome.before, [outcome.text])
@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     return argument_parser()
 
 
-def _outcome(command: str, **arguments: Any) -> Outcome:
+def _outcome(command: str, **arguments: Any) -> CommandOutput:
     """Run the command that the arguments name."""
     quiet = arguments.pop("quiet", False)
     if command == "watch":
@@ -85,7 +85,7 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
     return outcome.quieted() if quiet else outcome
 
 
-def _evaluated(command: str, reporting: Reporting, **arguments: Any) -> Outcome:
+def _evaluated(command: str, reporting: Reporting, **arguments: Any) -> CommandOutput:
     """Run one of the commands that report metrics."""
     if command == "show":
         from streameval.cli.states.show import show
@@ -96,9 +96,9 @@ def _evaluated(command: str, reporting: Reporting, **arguments: Any) -> Outcome:
     return evaluate(Options.of(reporting, **arguments))
 
 
-def _command(name: str) -> Callable[..., Outcome]:
+def _command(name: str) -> Callable[..., CommandOutput]:
     """Import one of the commands that take their arguments as they are."""
-    command: Callable[..., Outcome]
+    command: Callable[..., CommandOutput]
     match name:
         case "merge":
             from streameval.cli.states.merge import merge

@@ -18,7 +18,7 @@ from streameval.inputs.durations import duration_text, read_duration, read_offse
 from streameval.io import Condition, Texts, integer_or_text
 from streameval.io.row_filters import RELATIONS
 from streameval.results.names import MetricName, parse_metric
-from streameval.runs.counting import Share
+from streameval.runs.counting import RowShare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -174,7 +174,7 @@ def count(text: str) -> int:
     return value
 
 
-def count_or_share(text: str) -> int | Share:
+def count_or_share(text: str) -> int | RowShare:
     """Read an integer of at least 0, or a share of all.
 
     >>> count_or_share("10"), str(count_or_share("0.5%"))
@@ -186,7 +186,7 @@ def count_or_share(text: str) -> int | Share:
     percent = Decimal(match[1] if match else -1)
     if not 0 <= percent <= 100:
         raise ArgumentTypeError(f"must lie between 0% and 100%, got {text!r}")
-    return Share(percent)
+    return RowShare(percent)
 
 
 def positive(text: str) -> int:

@@ -29,7 +29,7 @@ from streameval.configs.names import closest, nearest
 from streameval.configs.other_names import our_name
 from streameval.render.text import printable
 from streameval.results.pictures import PICTURES_BY_TASK
-from streameval.runs.counting import Share
+from streameval.runs.counting import RowShare
 
 _DESCRIPTION = "Evaluate prediction logs of any size, in parts and with many processes."
 _EPILOG = """\
@@ -422,7 +422,7 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         task={"choices": tasks, "help": tasks_text(tasks)},
         **{name: {"help": text} for name, text in changes.items()},
     )
-    parser.set_defaults(max_bad=Share(Decimal(1)))
+    parser.set_defaults(max_bad=RowShare(Decimal(1)))
 
 
 def _add_output(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streameval.cli.arguments import argument_parser
 from streameval.cli.errors import UsageError
-from streameval.cli.outcome import Outcome
+from streameval.cli.outcome import CommandOutput
 from streameval.results.pictures import PICTURES_BY_TASK
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _OF_FILES = ("FILE", "STATE", "OUT", "A", "B")
 """The words in the usage that stand for the name of a file."""
 
 
-def completion(shell: str) -> Outcome:
+def completion(shell: str) -> CommandOutput:
     """Write the script of a shell.
 
     Raises
@@ -40,7 +40,7 @@ def completion(shell: str) -> Outcome:
         if action.dest == "kind":
             pictures = chain.from_iterable(PICTURES_BY_TASK.values())
             action.choices = list(dict.fromkeys(pictures))
-    return Outcome(shtab.complete(parser, shell))
+    return CommandOutput(shtab.complete(parser, shell))
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -14,8 +14,8 @@ from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import UsageError
 from streameval.cli.evidence_text import evidence_of
 from streameval.cli.options import option_text, option_words
-from streameval.cli.outcome import Findings, Outcome, reported
-from streameval.cli.progress import Progress
+from streameval.cli.outcome import CommandOutput, Findings, reported
+from streameval.cli.progress import ProgressLine
 from streameval.cli.slice_gates import check_gates
 from streameval.cli.slice_order import check_order, refuse_order
 from streameval.cli.spool import Spool
@@ -48,7 +48,7 @@ from streameval.runs.gathered import Gathered
 from streameval.runs.processes import Team
 from streameval.runs.slices import SizeLimit, counting_plan, parts_by_value, rows_by_value
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
-from streameval.runs.totals import Tally
+from streameval.runs.totals import RunTotal
 from streameval.runs.workers import count_all
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from streameval.results.windowed import WindowedResult
     from streameval.runs.counting import Plan
     from streameval.runs.slices import Slices
-    from streameval.runs.sources import Row, Source
+    from streameval.runs.sources import BlockSource, Row
     from streameval.runs.totals import BadRows
 
 _TOP = 20
@@ -71,7 +71,7 @@ _OF_FORMATS = ("format", "delimiter", "header", "decimal")
 _OF_COLUMNS = ("query", "relevance", "y_score", "doc", "retrieved", "num_relevant")
 
 
-def evaluate(options: Options) -> Outcome:
+def evaluate(options: Options) -> CommandOutput:
     """Count the rows of all files, save the state if asked to, and report.
 
     Raises
@@ -97,7 +97,9 @@ def evaluate(options: Options) -> Outcome:
             raise BadDataError(f"{error.told(option_words)}{advice}") from None
 
 
-def _evaluated_or_gathered(task: str, source: Source, options: Options, team: Team) -> Outcome:
+def _evaluated_or_gathered(
+    task: str, source: BlockSource, options: Options, team: Team
+) -> CommandOutput:
     try:
         return _evaluated(task, source, options, team)
     except ScatteredQueryError:
@@ -105,7 +107,7 @@ def _evaluated_or_gathered(task: str, source: Source, options: Options, team: Te
         return _evaluated(task, source, options, team)
 
 
-def _evaluated(task: str, source: Source, options: Options, team: Team) -> Outcome:
+def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> CommandOutput:
     rows, blocks = look_ahead(
         source.blocks(), options.max_bad, advice=_PARTIAL, where=options.row_filter
     )
@@ -189,7 +191,7 @@ def _check_by(options: Options) -> None:
             raise UsageError(f"{option_text(name)} cannot be used with --by.")
 
 
-def _source(options: Options) -> Source:
+def _source(options: Options) -> BlockSource:
     """Choose by the options how files are read.
 
     Raises
@@ -352,7 +354,7 @@ def _limit(options: Options) -> SizeLimit | None:
     return SizeLimit(_MAX_BYTES) if is_open else None
 
 
-def _of_most_frequent(plan: Plan, options: Options, source: Source, team: Team) -> Plan:
+def _of_most_frequent(plan: Plan, options: Options, source: BlockSource, team: Team) -> Plan:
     """Find the most frequent values in a separate pass, and plan to count them."""
     by: Any = options.by
     if by.is_each:
@@ -393,7 +395,7 @@ def _unsure(columns: tuple[str, ...]) -> str:
     )
 
 
-def _whole(tally: Tally, plan: Plan) -> Any:
+def _whole(tally: RunTotal, plan: Plan) -> Any:
     """Return the accumulator of all rows, after counting the queries that were gathered."""
     return _of_rows(tally.total(), plan)
 
@@ -477,11 +479,11 @@ def _tallied(
     team: Team,
     spool: Spool | None = None,
     limit: SizeLimit | None = None,
-) -> Tally:
+) -> RunTotal:
     plan = attrs.evolve(plan, where=options.row_filter)
-    tally = Tally(plan)
+    tally = RunTotal(plan)
     size = _total_size(options.files)
-    with Progress(_terminal(options), size) as progress:
+    with ProgressLine(_terminal(options), size) as progress:
         for counted in count_all(blocks, plan, team, size):
             tally.add(counted)
             if limit is not None and limit.is_passed_by(tally):
@@ -497,7 +499,7 @@ def _tallied(
 
 
 def _what_was_read(
-    tally: Tally, remarks: Iterable[str], options: Options
+    tally: RunTotal, remarks: Iterable[str], options: Options
 ) -> tuple[str, dict[str, Any], tuple[Note, ...]]:
     """Say what was read: a heading, the entries of the JSON object, and notes."""
     n_rows = tally.n_good.total() + tally.bad.n

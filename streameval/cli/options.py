@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from streameval.io import Condition
     from streameval.results.names import MetricName
     from streameval.results.result import Result
-    from streameval.runs.counting import Share
+    from streameval.runs.counting import RowShare
 
 TASKS = (
     *("classification", "paired", "regression", "binary", "grouped", "calibration", "catalog"),
@@ -247,7 +247,7 @@ class Options:
         "CONDITION",
         is_repeated=True,
     )
-    max_bad: int | Share = _input(
+    max_bad: int | RowShare = _input(
         "leave out up to this many bad rows, or this share of all rows; default 0",
         values.count_or_share,
         "N|P%",

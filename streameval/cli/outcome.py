@@ -37,7 +37,7 @@ _QUIET = ("note", "passed", "warning")
 
 
 @attrs.frozen
-class Outcome:
+class CommandOutput:
     """The output of a command that has finished.
 
     Parameters
@@ -60,7 +60,7 @@ class Outcome:
     before: Iterable[str] = ()
     is_data: bool = False
 
-    def quieted(self) -> Outcome:
+    def quieted(self) -> CommandOutput:
         """Keep only errors, gates that did not pass, and data."""
         notes = tuple(note for note in self.notes if note.category not in _QUIET)
         return attrs.evolve(self, text=self.text if self.is_data else "", notes=notes)
@@ -110,7 +110,7 @@ class Findings:
         return attrs.evolve(self, slices=order.slices, order=order)
 
 
-def reported(found: Findings, reporting: Reporting) -> Outcome:
+def reported(found: Findings, reporting: Reporting) -> CommandOutput:
     """Write the findings in the requested format, and decide the gates."""
     result = found.result
     verdicts = [*judged(result, found.slices, reporting), *verdicts_of(found.evidence)]
@@ -127,7 +127,7 @@ def reported(found: Findings, reporting: Reporting) -> Outcome:
     passed = all(verdict.category == "passed" for verdict in verdicts)
     is_data = reporting.json or reporting.markdown or found.write is not None
     code = OK if passed else GATE_FAILED
-    return Outcome(text, (*found.notes, *verdicts), code, is_data=is_data)
+    return CommandOutput(text, (*found.notes, *verdicts), code, is_data=is_data)
 
 
 def laid_out(sheet: Sheet, *, is_markdown: bool) -> str:

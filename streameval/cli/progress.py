@@ -15,7 +15,7 @@ _DAY = 86_400
 _LONG = 2 * _DAY
 
 
-class Progress:
+class ProgressLine:
     """Rewrite one line on a terminal, at most ten times a second, and erase it at the end.
 
     Parameters

@@ -29,7 +29,7 @@ from streameval.cli.options import (
     option_words,
     taken,
 )
-from streameval.cli.outcome import Outcome, described, laid_out
+from streameval.cli.outcome import CommandOutput, described, laid_out
 from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
@@ -64,7 +64,7 @@ _OF_MONITOR = [field.name for field in _FIELDS if field.name in signature(Monito
 _OF_JOIN = [field.name for field in _FIELDS if field.metadata["option"].group == JOIN]
 
 
-def watch(*, quiet: bool, **arguments: Any) -> Outcome:
+def watch(*, quiet: bool, **arguments: Any) -> CommandOutput:
     """Follow files until a signal, or count the existing rows and end.
 
     Raises
@@ -94,8 +94,8 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
         text = screen.last(monitor)
         errors = _left_unread(monitor, sources.values()) if watching.once else []
     if errors:
-        return Outcome(text, notes=tuple(Note("error", one) for one in errors), code=BAD_DATA)
-    return Outcome(text, code=GATE_FAILED if watching.once and firing else OK)
+        return CommandOutput(text, notes=tuple(Note("error", one) for one in errors), code=BAD_DATA)
+    return CommandOutput(text, code=GATE_FAILED if watching.once and firing else OK)
 
 
 def _left_unread(monitor: Monitor, sources: Iterable[Source]) -> list[str]:

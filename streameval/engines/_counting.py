@@ -19,12 +19,12 @@ from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import CollectionConfig, Member
 from streameval.configs.inner import OuterConfig
 from streameval.engines._shipping import Shipment, shipped
-from streameval.engines._sources import Frame, Stream, is_path
+from streameval.engines._sources import PolarsFrame, Stream, is_path
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
-from streameval.inputs.batches import Table
+from streameval.inputs.batches import TableBatch
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts
-from streameval.io import Block, Column, Condition, RowFilter, Values, read_blocks
+from streameval.io import Argument, Block, Condition, RowFilter, Values, read_blocks
 from streameval.io.errors import shown
 from streameval.io.json_lines import JsonBlock
 from streameval.io.parquet import values_of
@@ -251,7 +251,7 @@ class RunningCount:
         self.layout = found
         self.n_skipped += n_skipped
 
-    def add_stream(self, source: Frame | Stream, name: str) -> None:
+    def add_stream(self, source: PolarsFrame | Stream, name: str) -> None:
         """Count the batches of a frame or a stream."""
         counter = self._counter
         columns = counter.names(source.names())
@@ -380,7 +380,7 @@ def check_unread(block: Block, columns: Iterable[str]) -> None:
     for name in columns:
         if json.dumps(name.rpartition(".")[2]).encode() not in block.data:
             continue
-        parsed = block.parse([Column(name, (name,), Values())])
+        parsed = block.parse([Argument(name, (name,), Values())])
         found = zip(parsed.row_ids, parsed.batch[name].tolist(), strict=True)
         line = next((line for line, value in found if value is not None), None)
         if line is not None:
@@ -541,9 +541,9 @@ def _renamed(batch: Any, columns: Mapping[str, str], required: Mapping[str, str]
     }
 
 
-def _table_of(batch: Any) -> Table:
+def _table_of(batch: Any) -> TableBatch:
     """Read the names of the columns of a batch."""
-    table = Table.of(batch)
+    table = TableBatch.of(batch)
     if table is None:
         type_name = type(batch).__name__
         raise InvalidInputError(
@@ -557,7 +557,7 @@ def _without_nulls(table: pa.Table, names: Iterable[str]) -> tuple[pa.Table, int
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    read = Table(table, table.column_names)
+    read = TableBatch(table, table.column_names)
     columns = [read.column(name) for name in names if read.holds(name)]
     masks = [
         (column if hasattr(column, "type") else pa.array(column)).is_valid() for column in columns
@@ -571,7 +571,7 @@ def _values(table: pa.Table, by: str | tuple[str, ...]) -> Any:
     """List the values of a column, or of several, as they are read from files."""
     if isinstance(by, tuple):
         return list(zip(*(_values(table, name) for name in by), strict=True))
-    column, field_type = Table(table, table.column_names).column(by), Values()
+    column, field_type = TableBatch(table, table.column_names).column(by), Values()
     items = values_of(column, "", field_type) if hasattr(column, "type") else column
     values = items if isinstance(items, (np.ndarray, CodedTexts)) else field_type.whole(items)
     if values is None:

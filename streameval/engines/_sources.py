@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from streameval.errors import InvalidInputError
-from streameval.inputs.batches import Table
+from streameval.inputs.batches import TableBatch
 from streameval.io.streams import Stored, arrow_store
 from streameval.runs.partitions import Partition
 
@@ -34,7 +34,7 @@ class DataFile:
 
 
 @attrs.frozen
-class Frame:
+class PolarsFrame:
     """A frame of polars that is collected on a worker, batch by batch.
 
     Parameters
@@ -139,7 +139,7 @@ class Sources:
             elif _is_stream(source):
                 made.streams.append((Stream(source), name))
             else:
-                made.batches.append((Frame(source) if _is_lazy(source) else source, name))
+                made.batches.append((PolarsFrame(source) if _is_lazy(source) else source, name))
         return made
 
 
@@ -152,7 +152,7 @@ def _listed(sources: Any) -> list[Any]:
     is_one = is_path(sources) or _is_stream(sources) or _is_lazy(sources)
     if is_one:
         return [sources]
-    table = Table.of(sources)
+    table = TableBatch.of(sources)
     if table is not None:
         return [table.batch]
     if not isinstance(sources, Iterable):

@@ -17,7 +17,7 @@ from streameval.engines._counting import (
     RunningCount,
     SourceCounter,
 )
-from streameval.engines._sources import DataFile, Frame, Stream
+from streameval.engines._sources import DataFile, PolarsFrame, Stream
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 from streameval.io import FORMATS, format_of, size_of
 from streameval.io.parquet import parquet_blocks
@@ -41,7 +41,7 @@ _PARQUET = FORMATS[-1]
 
 
 @attrs.frozen
-class Piece:
+class TaskPiece:
     """A file, or one of its row groups.
 
     Parameters
@@ -78,11 +78,11 @@ class FileTask:
 
     Parameters
     ----------
-    pieces : tuple of Piece
+    pieces : tuple of TaskPiece
         What is counted, in order.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TaskPiece, ...]
 
     def key(self, settings: str) -> tuple[str, int, str]:
         """Tell the task from every other, and from what was counted of other versions of a file."""
@@ -116,11 +116,11 @@ class Cut:
     whole_files: bool
     settings: str
 
-    def cost(self, piece: Piece) -> int:
+    def cost(self, piece: TaskPiece) -> int:
         """Tell how many bytes a piece takes, or as how many it takes time."""
         return piece.size if self.target_bytes is not None else piece.size + _OPENING
 
-    def targets(self, pieces: Iterable[Piece]) -> list[int]:
+    def targets(self, pieces: Iterable[TaskPiece]) -> list[int]:
         """Choose what each task may cost, one after the other; the last is for all that follow."""
         if self.target_bytes is not None:
             return [self.target_bytes]
@@ -192,7 +192,7 @@ def plan_tasks(
     return list(_grouped(pieces, cut, targets, finished))
 
 
-def _piece(file: str, form: str | None, partition: Partition) -> Piece:
+def _piece(file: str, form: str | None, partition: Partition) -> TaskPiece:
     found = store_of(file)
     if found is None:
         size = size_of(file) or 0
@@ -200,10 +200,10 @@ def _piece(file: str, form: str | None, partition: Partition) -> Piece:
     else:
         info = found[0].get_file_info(found[1])
         size, stamp = info.size or 0, info.mtime_ns or 0
-    return Piece(file, form, size, stamp, partition=partition)
+    return TaskPiece(file, form, size, stamp, partition=partition)
 
 
-def _parts(piece: Piece, target: int) -> list[Piece]:
+def _parts(piece: TaskPiece, target: int) -> list[TaskPiece]:
     """Cut a large file of Parquet into its row groups."""
     if piece.size <= target or (piece.form or format_of(piece.file)) != _PARQUET:
         return [piece]
@@ -215,7 +215,7 @@ def _parts(piece: Piece, target: int) -> list[Piece]:
 
 
 def _grouped(
-    pieces: Sequence[Piece],
+    pieces: Sequence[TaskPiece],
     cut: Cut,
     targets: Sequence[int],
     finished: Mapping[tuple[str, int], set[str]],
@@ -286,14 +286,14 @@ def count_files(
             return done, running
 
 
-def _file_of(piece: Piece) -> tuple[str, str | None, Partition]:
+def _file_of(piece: TaskPiece) -> tuple[str, str | None, Partition]:
     return piece.file, piece.form, piece.partition
 
 
 def count_batch(counter: SourceCounter, batch: Any, name: str) -> tuple[Done, RunningCount]:
     """Count one batch, or one frame or stream of them."""
     running = RunningCount(counter)
-    if isinstance(batch, (Frame, Stream)):
+    if isinstance(batch, (PolarsFrame, Stream)):
         running.add_stream(batch, name)
     else:
         try:

@@ -24,7 +24,7 @@ _MAX_PENDING_ROWS = 1000
 
 
 @attrs.frozen
-class Held:
+class Bundle:
     """The accumulator of a bundle, and its pending rows.
 
     Parameters
@@ -101,11 +101,11 @@ class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type 
         self._counter = SourceCounter.of(make, columns, None, options, missing_columns)
         self._rows = rows
 
-    def create_accumulator(self) -> Held:
+    def create_accumulator(self) -> Bundle:
         """Return an empty accumulator."""
-        return Held(self._counter.make())
+        return Bundle(self._counter.make())
 
-    def add_input(self, mutable_accumulator: Held, element: Any) -> Held:
+    def add_input(self, mutable_accumulator: Bundle, element: Any) -> Bundle:
         """Count a batch, or add a row to those pending."""
         held = mutable_accumulator
         if not self._rows:
@@ -116,14 +116,14 @@ class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type 
         held.pending.append(row)
         return held if len(held.pending) < _MAX_PENDING_ROWS else self.compact(held)
 
-    def merge_accumulators(self, accumulators: Iterable[Held]) -> Held:
+    def merge_accumulators(self, accumulators: Iterable[Bundle]) -> Bundle:
         """Merge into a new accumulator, and leave the given ones as they are."""
         held = list(map(self.compact, accumulators))
         nothing: Layout = {}
         layout = reduce(same_layout, (one.layout for one in held), nothing)
-        return Held(merge([self._counter.make(), *(one.counted for one in held)]), layout)
+        return Bundle(merge([self._counter.make(), *(one.counted for one in held)]), layout)
 
-    def compact(self, accumulator: Held) -> Held:
+    def compact(self, accumulator: Bundle) -> Bundle:
         """Count the pending rows."""
         rows = accumulator.pending
         if not rows:
@@ -132,11 +132,11 @@ class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type 
         copy = attrs.evolve(accumulator, counted=accumulator.counted.copy(), pending=[])
         return self._with_batch(copy, batch, "a row")
 
-    def extract_output(self, accumulator: Held) -> Any:
+    def extract_output(self, accumulator: Bundle) -> Any:
         """Count the pending rows and return the accumulator."""
         return self.compact(accumulator).counted
 
-    def _with_batch(self, held: Held, batch: Any, name: str = "a batch") -> Held:
+    def _with_batch(self, held: Bundle, batch: Any, name: str = "a batch") -> Bundle:
         """Count a batch, and note which optional columns it has."""
         found = same_layout(held.layout, self._counter.layout_of(batch, name))
         self._counter.update(held.counted, batch)

@@ -100,10 +100,10 @@ def evaluate(
     counter = SourceCounter.of(make, columns, by, options, missing_columns, nulls)
     split = _partitions(sources, counter)
     found = Sources.of(split, filesystem, "source" if split is sources else "partition")
-    return evaluate_on(_Cluster(client), counter, found, policy)
+    return evaluate_on(_DaskCluster(client), counter, found, policy)
 
 
-class _Cluster(Engine):
+class _DaskCluster(Engine):
     """The workers of a client."""
 
     def __init__(self, client: Client) -> None:

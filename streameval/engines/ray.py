@@ -94,10 +94,10 @@ def evaluate(
     counter = SourceCounter.of(make, columns, by, options, missing_columns, nulls)
     if isinstance(sources, ray.data.Dataset):
         return _stream(sources, counter, policy.fan_in)
-    return evaluate_on(_Cluster(), counter, Sources.of(sources, filesystem), policy)
+    return evaluate_on(_RayCluster(), counter, Sources.of(sources, filesystem), policy)
 
 
-class _Cluster(Engine):
+class _RayCluster(Engine):
     """The processes that Ray has started."""
 
     def __init__(self) -> None:

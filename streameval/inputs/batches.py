@@ -15,7 +15,7 @@ from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
 
 
 @attrs.define(eq=False, repr=False)
-class Table:
+class TableBatch:
     """A batch with columns: a mapping, a data frame or an Arrow table."""
 
     batch: Any
@@ -140,7 +140,7 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
         return {name: to_host(batch[name], name=name) for name in there}
     if len(names) == 1:
         batch = borrowed(batch, name=names[0])  # it may be the array itself
-    table = Table.of(batch)
+    table = TableBatch.of(batch)
     if table is not None:
         found = [name for name in optional if name in table.names]
         return {name: table.column(name) for name in (*names, *found)}

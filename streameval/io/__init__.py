@@ -3,7 +3,7 @@
 from streameval.errors import BadDataError
 from streameval.io.blocks import Block
 from streameval.io.columns import (
-    Column,
+    Argument,
     FieldType,
     Flags,
     Labels,
@@ -29,10 +29,10 @@ from streameval.io.trec import Qrels, Run, iter_run, read_qrels, read_run
 __all__ = [
     "FORMATS",
     "STANDARD_INPUT",
+    "Argument",
     "BadDataError",
     "BadRow",
     "Block",
-    "Column",
     "Condition",
     "Dialect",
     "FieldType",

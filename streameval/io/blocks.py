@@ -13,7 +13,7 @@ from streameval.io.streams import reading
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from streameval.io.columns import Column
+    from streameval.io.columns import Argument
     from streameval.io.row_filters import RowFilter
     from streameval.io.rows import Parsed
 
@@ -49,7 +49,7 @@ class Block(Protocol):
         """
         ...
 
-    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
+    def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of the rows that a filter keeps; set apart rows that cannot be read.
 
         Raises

@@ -62,7 +62,7 @@ class FieldType(Protocol):
 
 
 @attrs.frozen
-class Column:
+class Argument:
     """One argument of `update` and the fields of a row it is made of.
 
     Parameters

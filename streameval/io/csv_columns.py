@@ -29,7 +29,7 @@ _SPECIAL = (b'"', b"\r", b"\0")
 
 
 @attrs.frozen
-class Cells:
+class PlainRows:
     """Rows with one cell for each column, without quotes and blank lines.
 
     Parameters
@@ -47,7 +47,7 @@ class Cells:
     _delimiter: bytes
 
     @classmethod
-    def of(cls, data: bytes, n_columns: int, delimiter: str) -> Cells | None:
+    def of(cls, data: bytes, n_columns: int, delimiter: str) -> PlainRows | None:
         """Prepare rows; None if a first look shows that they must be read another way."""
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n")

@@ -10,7 +10,7 @@ import attrs
 
 from streameval.errors import BadDataError, Named
 from streameval.io.columns import integer_or_text, number_or_text, with_point
-from streameval.io.csv_columns import Cells
+from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, is_utf8, pieces, text_of
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
@@ -18,7 +18,7 @@ from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from streameval.io.columns import Array, Column
+    from streameval.io.columns import Argument, Array
     from streameval.io.lines import Piece
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
@@ -107,7 +107,7 @@ class CsvBlock:
             if isinstance(row, list):
                 yield dict(zip(self.header, map(value_of_cell, row), strict=True))
 
-    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
+    def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all rows of the right length."""
         fields = {
             (name, field_type): _position(name, self.header, self.source)
@@ -121,7 +121,7 @@ class CsvBlock:
 
     def _whole(self, fields: Mapping[Field, int]) -> Mapping[Field, Sequence[Any] | Array] | None:
         """Read the columns if all rows have the same form; otherwise return None."""
-        cells = Cells.of(self.data, len(self.header), self.delimiter)
+        cells = PlainRows.of(self.data, len(self.header), self.delimiter)
         if not fields or cells is None or self.decimal != ".":
             return None
         arrays = cells.arrays(fields)
@@ -130,7 +130,7 @@ class CsvBlock:
         return cells.split(fields)
 
     def _row_by_row(
-        self, columns: Sequence[Column], where: RowFilter | None, fields: Mapping[Field, int]
+        self, columns: Sequence[Argument], where: RowFilter | None, fields: Mapping[Field, int]
     ) -> Parsed:
         """Read rows with the standard library, and name those that do not fit."""
         cells: list[list[str]] = [[] for _ in fields]

@@ -13,7 +13,7 @@ import attrs
 
 from streameval.inputs.paths import find, is_path
 from streameval.io.errors import shown
-from streameval.io.json_structs import Lines, struct_reader
+from streameval.io.json_structs import Utf8Lines, struct_reader
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
@@ -22,7 +22,7 @@ from streameval.io.streams import STANDARD_INPUT, name_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from streameval.io.columns import Column
+    from streameval.io.columns import Argument
     from streameval.io.json_structs import StructReader
     from streameval.io.lines import Piece
     from streameval.io.row_filters import RowFilter
@@ -78,11 +78,11 @@ class JsonBlock:
         """Yield the lines that are objects."""
         return (row for _, rows, _ in self._pieces() for row in rows)
 
-    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
+    def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all lines that have them."""
         values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns, where)}
         reader = struct_reader(tuple(dict.fromkeys(name for name, _ in values)))
-        lines = None if reader is None else Lines.of(self.data)
+        lines = None if reader is None else Utf8Lines.of(self.data)
         read, values_of = (
             (self._pieces(), _values)
             if reader is None or lines is None
@@ -99,7 +99,7 @@ class JsonBlock:
         row_ids = _joined(numbered)
         return assemble(columns, values, row_ids, faults, where)
 
-    def _structs(self, lines: Lines, reader: StructReader) -> Iterator[_Rows]:
+    def _structs(self, lines: Utf8Lines, reader: StructReader) -> Iterator[_Rows]:
         """Yield structs as `_pieces` yields objects."""
         for start, part in lines.parts(reader):
             first = self.first_line + start

@@ -110,7 +110,7 @@ def struct_reader(names: tuple[str, ...]) -> StructReader | None:
 
 
 @attrs.frozen(eq=False)
-class Lines:
+class Utf8Lines:
     """Lines of UTF-8 with their positions.
 
     Parameters
@@ -133,7 +133,7 @@ class Lines:
     _may_be_long: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, data: bytes) -> Lines | None:
+    def of(cls, data: bytes) -> Utf8Lines | None:
         """Find the ends of lines; None if they are not UTF-8."""
         if not is_utf8(data):
             return None

@@ -15,7 +15,7 @@ from streameval.io.rows import assemble, fields_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from streameval.io.columns import Column
+    from streameval.io.columns import Argument
     from streameval.io.row_filters import RowFilter
     from streameval.io.rows import Fault, Parsed
 
@@ -57,7 +57,7 @@ class JsonMessages:
         """Yield the messages that are objects."""
         return self.lines.rows(names)
 
-    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
+    def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all messages that have them."""
         parsed = self.lines.parse(columns, where)
         return attrs.evolve(
@@ -104,7 +104,7 @@ class FieldEntries:
             if not isinstance(row, str):
                 yield {name: value_of_cell(cell) for name, cell in row.items()}
 
-    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
+    def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all entries that have them; an absent field is empty."""
         good: list[Mapping[str, str]] = []
         row_ids: list[Any] = []

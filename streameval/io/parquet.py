@@ -35,7 +35,7 @@ from streameval.io.streams import STANDARD_INPUT, opened, reading, size_of, stor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from streameval.io.columns import Column
+    from streameval.io.columns import Argument
     from streameval.io.row_filters import RowFilter
 
 _SHOWN = 128
@@ -70,7 +70,7 @@ class ParquetBlock:
         The number of bytes of the file that it covers.
     unended : str
         Empty: a Parquet file is read completely or not at all.
-    opened : _OpenFile, optional
+    opened : _OpenParquet, optional
         The file while it is open; another process opens it again.
     """
 
@@ -103,7 +103,7 @@ class ParquetBlock:
                 rows = zip(*columns, strict=True) if columns else repeat((), batch.num_rows)
                 yield from map(dict, map(zip, repeat(listed), rows))
 
-    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
+    def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns; a row with a null in one of them is bad."""
         fields = fields_of(columns, where)
         with _file(self.source, self._opened) as file:
@@ -116,7 +116,7 @@ class ParquetBlock:
         return assemble(columns, values, row_ids, where=where)
 
 
-class _OpenFile:
+class _OpenParquet:
     """An open file that remembers the last small row group it read.
 
     The rows that are looked at first are counted next, by the same columns.
@@ -193,7 +193,7 @@ def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
 
 
 @contextmanager
-def _file(source: str, open_file: _OpenFile | None = None) -> Iterator[_OpenFile]:
+def _file(source: str, open_file: _OpenParquet | None = None) -> Iterator[_OpenParquet]:
     """Open a file with pyarrow, unless it is still open; convert errors to ours."""
     held = None if open_file is None or open_file.is_closed else open_file
     data = _checked(source) if held is None else None
@@ -208,7 +208,7 @@ def _file(source: str, open_file: _OpenFile | None = None) -> Iterator[_OpenFile
         stored: Any = source if found is None else found[0].open_input_file(found[1])
         if data is not None:  # which pyarrow decodes without a second thread
             stored = pyarrow.BufferReader(data)
-        file = held or _OpenFile(parquet.ParquetFile(stored))
+        file = held or _OpenParquet(parquet.ParquetFile(stored))
         with nullcontext() if held else closing(file):
             yield file
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from streameval.inputs.paths import find
 from streameval.io.columns import (
-    Column,
+    Argument,
     Texts,
     as_text,
     integer_or_text,
@@ -106,10 +106,10 @@ class RowFilter:
     fixed: tuple[tuple[str, Any], ...] = ()
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[Argument, ...]:
         """The columns that the conditions read."""
         return tuple(
-            Column(str(position), (condition.column,), _TEXTS, fixed=self.fixed)
+            Argument(str(position), (condition.column,), _TEXTS, fixed=self.fixed)
             for position, condition in enumerate(self.conditions)
         )
 

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from streameval.inputs.coded import CodedTexts
-from streameval.io.columns import Array, Column, FieldType, what_is_wrong
+from streameval.io.columns import Argument, Array, FieldType, what_is_wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ class Parsed:
     )
 
 
-def fields_of(columns: Sequence[Column], where: RowFilter | None = None) -> list[Field]:
+def fields_of(columns: Sequence[Argument], where: RowFilter | None = None) -> list[Field]:
     """List the fields that the columns and a filter read, each once."""
     read = columns if where is None else (*columns, *where.columns)
     fields = [
@@ -64,7 +64,7 @@ def fields_of(columns: Sequence[Column], where: RowFilter | None = None) -> list
 
 
 def assemble(
-    columns: Sequence[Column],
+    columns: Sequence[Argument],
     values: Mapping[Field, Sequence[Any] | Array],
     row_ids: Sequence[int],
     faults: Iterable[Fault] = (),
@@ -74,7 +74,7 @@ def assemble(
 
     Parameters
     ----------
-    columns : sequence of Column
+    columns : sequence of Argument
         The arguments to make.
     values : mapping
         The values of every field, all of the same length: unchecked lists, or arrays.
@@ -100,7 +100,7 @@ def assemble(
 
 
 def _filtered(
-    columns: Sequence[Column],
+    columns: Sequence[Argument],
     values: Mapping[Field, Sequence[Any] | Array],
     row_ids: Sequence[int],
     faults: Iterable[Fault],
@@ -118,7 +118,7 @@ def _filtered(
     return attrs.evolve(parsed, n_left_out=len(decided.row_ids) - int(kept.sum()))
 
 
-def _fixed(columns: Sequence[Column], n_rows: int) -> Iterator[tuple[Field, Any]]:
+def _fixed(columns: Sequence[Argument], n_rows: int) -> Iterator[tuple[Field, Any]]:
     """Repeat the values of fields that no row holds."""
     for column in columns:
         for name, value in column.fixed:
@@ -147,7 +147,7 @@ def _kept(values: Sequence[Any] | Array, good: list[bool]) -> Sequence[Any] | Ar
     return values[good] if isinstance(values, _ARRAYS) else list(compress(values, good))
 
 
-def _argument(column: Column, arrays: Mapping[Field, Any]) -> Array:
+def _argument(column: Argument, arrays: Mapping[Field, Any]) -> Array:
     parts = [arrays[name, column.field_type] for name in column.names]
     array: Array = np.stack(parts, axis=1) if len(parts) > 1 else parts[0]
     return array if column.item is None else array[:, column.item]

@@ -14,7 +14,7 @@ from streameval.io.rows import Parsed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from streameval.io.columns import Column
+    from streameval.io.columns import Argument
     from streameval.io.row_filters import RowFilter
     from streameval.io.trec import Run
 
@@ -65,7 +65,7 @@ class RunBlock:
 
     def parse(
         self,
-        columns: Sequence[Column],  # noqa: ARG002 - they are always the same
+        columns: Sequence[Argument],  # noqa: ARG002 - they are always the same
         where: RowFilter | None = None,  # noqa: ARG002 - queries are counted whole
     ) -> Parsed:
         """Lay out each judged query as lists; documents that were not returned come last."""

@@ -20,8 +20,8 @@ from streameval.io.streams import name_of, opened
 from streameval.io.trec_rows import (
     QRELS,
     RUN,
-    Table,
     Texts,
+    TrecTable,
     Values,
     first_tag,
     tables,
@@ -31,13 +31,13 @@ from streameval.io.trec_rows import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streameval.io.trec_rows import Form
+    from streameval.io.trec_rows import TrecForm
 
 Path = str | os.PathLike[str]
 
 
 @attrs.frozen(eq=False)
-class _Index:
+class _QueryIndex:
     """The positions of the rows of each query.
 
     Parameters
@@ -55,7 +55,7 @@ class _Index:
     numbers: dict[str, int]
 
     @classmethod
-    def of(cls, query: Texts) -> _Index:
+    def of(cls, query: Texts) -> _QueryIndex:
         """Give each query a number, and sort the rows by it."""
         numbers = {name: number for number, name in enumerate(dict.fromkeys(query))}
         codes = np.fromiter(map(numbers.__getitem__, query), dtype=np.intp, count=len(query))
@@ -81,8 +81,8 @@ class _ByQuery(Mapping[str, dict[str, float]]):
         """The number of each row."""
 
     @cached_property
-    def _index(self) -> _Index:
-        return _Index.of(self.query)
+    def _index(self) -> _QueryIndex:
+        return _QueryIndex.of(self.query)
 
     def __getitem__(self, query: str) -> dict[str, float]:
         rows = self._index.rows(query)
@@ -333,7 +333,7 @@ def gathered_runs(
 ) -> Iterator[tuple[Run, int]]:
     """Yield pieces as `sized_runs` does, after reading a run with scattered queries completely."""
     with opened(source, copy=copy) as stream:
-        run = _run(Table.joined(tables(stream, RUN)), stream.name)
+        run = _run(TrecTable.joined(tables(stream, RUN)), stream.name)
         taken = stream.taken
     bounds = run._index.bounds
     steps = np.searchsorted(bounds, np.arange(rows, len(run.doc), rows)).tolist()
@@ -359,14 +359,14 @@ def _source(path: Path) -> str:
         ) from None
 
 
-def _read(source: str, form: Form) -> Table:
+def _read(source: str, form: TrecForm) -> TrecTable:
     """Read all rows of a file."""
-    none = Table.of([], [], np.empty(0), [])
+    none = TrecTable.of([], [], np.empty(0), [])
     with opened(source) as stream:
-        return Table.joined([none, *tables(stream, form)])
+        return TrecTable.joined([none, *tables(stream, form)])
 
 
-def _run(table: Table, name: str) -> Run:
+def _run(table: TrecTable, name: str) -> Run:
     run = Run(table.query, table.doc, table.value)
     _check_documents(run, table.line, name)
     return run

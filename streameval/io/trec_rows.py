@@ -28,7 +28,7 @@ _NUMBERS = Numbers()
 
 
 @attrs.frozen
-class Form:
+class TrecForm:
     """The fields of a line of a run or of judgements: the query first, the document third.
 
     Parameters
@@ -88,7 +88,7 @@ class Form:
         return f"`{self.number}` must be {wanted}, got {shown(fields[self.at])}"
 
 
-RUN = Form(
+RUN = TrecForm(
     widths=(6, 5),
     takes_more=True,
     layout="a run has 6 fields (qid Q0 docid rank score tag)",
@@ -96,7 +96,7 @@ RUN = Form(
     at=4,
     is_finite=False,
 )
-QRELS = Form(
+QRELS = TrecForm(
     widths=(4,),
     takes_more=False,
     layout="qrels have 4 fields (qid iter docid rel)",
@@ -107,7 +107,7 @@ QRELS = Form(
 
 
 @attrs.frozen(eq=False)
-class Table:
+class TrecTable:
     """Rows as columns, with the number of the line that each comes from."""
 
     query: Texts
@@ -116,13 +116,13 @@ class Table:
     line: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, query: Sequence[str], doc: Sequence[str], value: Values, line: Any) -> Table:
+    def of(cls, query: Sequence[str], doc: Sequence[str], value: Values, line: Any) -> TrecTable:
         """Turn lists into arrays."""
         texts = np.array(query, dtype=object), np.array(doc, dtype=object)
         return cls(*texts, value, np.array(line, dtype=np.int64))
 
     @classmethod
-    def joined(cls, parts: Iterable[Table]) -> Table:
+    def joined(cls, parts: Iterable[TrecTable]) -> TrecTable:
         """Concatenate one or more tables."""
         columns = zip(*(part.columns() for part in parts), strict=True)
         return cls(*map(np.concatenate, columns))
@@ -131,13 +131,13 @@ class Table:
         """Return the columns in the order of the constructor."""
         return self.query, self.doc, self.value, self.line
 
-    def cut(self, at: int) -> list[Table]:
+    def cut(self, at: int) -> list[TrecTable]:
         """Cut into two tables, as copies that do not keep each other in memory."""
         halves = (slice(None, at), slice(at, None))
-        return [Table(*(column[half].copy() for column in self.columns())) for half in halves]
+        return [TrecTable(*(column[half].copy() for column in self.columns())) for half in halves]
 
 
-def tables(stream: ByteStream, form: Form) -> Iterator[Table]:
+def tables(stream: ByteStream, form: TrecForm) -> Iterator[TrecTable]:
     """Read the rows of a stream, piece by piece; equal queries share one string.
 
     The first row sets the number of fields of all rows, apart from ignored fields.
@@ -155,7 +155,7 @@ def tables(stream: ByteStream, form: Form) -> Iterator[Table]:
         if width:
             columns, line = _parsed(text, piece.first_line, form, width, stream.name)
             query = list(map(known.setdefault, columns.query, columns.query))
-            yield Table.of(query, columns.doc, columns.value, line)
+            yield TrecTable.of(query, columns.doc, columns.value, line)
 
 
 def first_tag(stream: ByteStream) -> str:
@@ -168,7 +168,7 @@ def first_tag(stream: ByteStream) -> str:
     return ""
 
 
-def whole_queries(parts: Iterable[Table], min_rows: int, source: str) -> Iterator[Table]:
+def whole_queries(parts: Iterable[TrecTable], min_rows: int, source: str) -> Iterator[TrecTable]:
     """Cut tables between queries instead, each after at least `min_rows` rows.
 
     Raises
@@ -178,7 +178,7 @@ def whole_queries(parts: Iterable[Table], min_rows: int, source: str) -> Iterato
     """
     seen: set[str] = set()
     last: str | None = None
-    pending: list[Table] = []
+    pending: list[TrecTable] = []
     n_rows = cut = 0
     for part in parts:
         starts = _starts(part.query, last)
@@ -188,11 +188,11 @@ def whole_queries(parts: Iterable[Table], min_rows: int, source: str) -> Iterato
         pending.append(part)
         n_rows += len(part.line)
         if cut >= min_rows:
-            pending = Table.joined(pending).cut(cut)
+            pending = TrecTable.joined(pending).cut(cut)
             n_rows, cut = n_rows - cut, 0
             yield pending.pop(0)
     if pending:
-        yield Table.joined(pending)
+        yield TrecTable.joined(pending)
 
 
 @attrs.frozen(eq=False)
@@ -205,7 +205,7 @@ class _Columns:
 
 
 def _parsed(
-    text: str, first_line: int, form: Form, width: int, source: str
+    text: str, first_line: int, form: TrecForm, width: int, source: str
 ) -> tuple[_Columns, Sequence[int]]:
     """Read whole lines, and the number of the line of each row."""
     columns = _columns(text, form, width)
@@ -222,7 +222,7 @@ def _parsed(
     raise BadDataError(str(BadRow(source, "line", bad, form.reason(rows[bad], width))))
 
 
-def _columns(text: str, form: Form, width: int) -> _Columns | None:
+def _columns(text: str, form: TrecForm, width: int) -> _Columns | None:
     """Split complete lines, or return None if one is not a good row of `width` fields.
 
     All lines are split together, because a list for each line would keep the garbage collector
@@ -277,7 +277,7 @@ def _starts(query: Texts, last: str | None) -> npt.NDArray[np.intp]:
     return np.flatnonzero(query != before)
 
 
-def _note_queries(table: Table, starts: Iterable[int], seen: set[str], source: str) -> None:
+def _note_queries(table: TrecTable, starts: Iterable[int], seen: set[str], source: str) -> None:
     """Note the queries that begin, and refuse one that has appeared before."""
     for start in starts:
         name = table.query[start]

@@ -45,15 +45,15 @@ def expected_reciprocal_rank(
     level, stop, count = ties.of_cell[graded], stops[graded], counts[graded]
     if rule in ("pessimistic", "optimistic"):
         order = np.lexsort((-stop if rule == "optimistic" else stop, level))
-        cells = _Cells(level[order], stop[order], count[order])
+        cells = _Stops(level[order], stop[order], count[order])
         return _sum_up(*_in_order(cells, ties, cutoff, is_first=rule == "optimistic"), n_queries)
-    cells = _Cells(level, stop, count)
+    cells = _Stops(level, stop, count)
     own, gain, left = _over_orders(cells, ties.above, ties.size, cutoff)
     return _sum_up(ties.query[own], gain, left, n_queries)
 
 
 @attrs.frozen(eq=False)
-class _Cells:
+class _Stops:
     """Documents that may stop a reader, grouped by level and chance.
 
     Parameters
@@ -68,13 +68,13 @@ class _Cells:
     stop: Floats
     count: Ints
 
-    def select(self, kept: Ints | Mask) -> _Cells:
+    def select(self, kept: Ints | Mask) -> _Stops:
         """Choose some of the cells."""
-        return _Cells(self.level[kept], self.stop[kept], self.count[kept])
+        return _Stops(self.level[kept], self.stop[kept], self.count[kept])
 
 
 def _in_order(
-    cells: _Cells, ties: Ties, cutoff: int, *, is_first: bool
+    cells: _Stops, ties: Ties, cutoff: int, *, is_first: bool
 ) -> tuple[Ints, Floats, Floats]:
     """Compute the query, the gain and the chance of passing, for documents down to the cutoff.
 
@@ -89,7 +89,7 @@ def _in_order(
 
 
 def _over_orders(
-    cells: _Cells, above: Ints, size: Ints, cutoff: int
+    cells: _Stops, above: Ints, size: Ints, cutoff: int
 ) -> tuple[Ints, Floats, Floats]:
     """Compute the gain of each level that has cells, and the probability of continuing after it."""
     own, begins = np.unique(cells.level, return_index=True)
@@ -148,7 +148,7 @@ def _sum_up(query: Ints, gain: Floats, left: Floats, n_queries: int) -> Floats:
     return value
 
 
-def _long_ties(cells: _Cells, size: Ints, above: Ints, width: Ints) -> Floats:
+def _long_ties(cells: _Stops, size: Ints, above: Ints, width: Ints) -> Floats:
     """Compute the gains of tie levels with more than twice as many ranks as the cutoff leaves.
 
     Draw by draw for all levels: ``passed`` is the probability that nobody has stopped, and

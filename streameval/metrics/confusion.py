@@ -36,7 +36,7 @@ _STEP = 1e-100
 
 
 @attrs.frozen(eq=False, slots=False)
-class Outcomes(Cached):
+class ClassOutcomes(Cached):
     """One-vs-rest outcomes of each of K classes, as sums of weights.
 
     Parameters
@@ -51,21 +51,21 @@ class Outcomes(Cached):
     tn: FixedPoint
 
     @classmethod
-    def of_matrix(cls, n: FixedPoint, matrix: FixedPoint) -> Outcomes:
+    def of_matrix(cls, n: FixedPoint, matrix: FixedPoint) -> ClassOutcomes:
         """Read a (K, K) matrix, once for each margin; all differences are between integers."""
         tp, truth = matrix.diagonal(), matrix.sum(axis=1)
         fp = matrix.sum(axis=0) - tp
         return cls(tp, fp, truth - tp, n - truth - fp)
 
     @classmethod
-    def of_tables(cls, tables: FixedPoint) -> Outcomes:
+    def of_tables(cls, tables: FixedPoint) -> ClassOutcomes:
         """Read (K, 2, 2) tables, absent before present."""
         return cls(tables[:, 1, 1], tables[:, 0, 1], tables[:, 1, 0], tables[:, 0, 0])
 
-    def of(self, position: int) -> Outcomes:
+    def of(self, position: int) -> ClassOutcomes:
         """Return the outcomes of one class."""
         parts = self.tp, self.fp, self.fn, self.tn
-        return Outcomes(*(part.select(np.array([position])) for part in parts))
+        return ClassOutcomes(*(part.select(np.array([position])) for part in parts))
 
     @functools.cached_property
     def support(self) -> FixedPoint:
@@ -216,7 +216,7 @@ def fowlkes_mallows(tp: Any, fp: Any, fn: Any, tn: Any) -> tuple[Any, Any]:  # n
 
 def average_ratio(
     ratio: ClassMetric,
-    outcomes: Outcomes,
+    outcomes: ClassOutcomes,
     *,
     average: Mean,
     averaged: npt.NDArray[np.bool_],
@@ -252,7 +252,7 @@ def pool(columns: Floats, averaged: npt.NDArray[np.bool_]) -> Floats:
 
 
 def class_weights(
-    values: Floats, outcomes: Outcomes, *, average: Average, averaged: npt.NDArray[np.bool_]
+    values: Floats, outcomes: ClassOutcomes, *, average: Average, averaged: npt.NDArray[np.bool_]
 ) -> Floats:
     """Compute the weight of each class in a macro or weighted mean; 0 for excluded classes.
 
@@ -265,7 +265,7 @@ def class_weights(
     return kept
 
 
-def cohen_kappa(outcomes: Outcomes) -> float:
+def cohen_kappa(outcomes: ClassOutcomes) -> float:
     """Compute (p_o - p_e) / (1 - p_e), in integers up to the last division.
 
     nan when truth and prediction are one and the same class throughout.
@@ -275,7 +275,7 @@ def cohen_kappa(outcomes: Outcomes) -> float:
     return (n * hits - chance) / (n * n - chance) if n * n != chance else math.nan
 
 
-def matthews_corrcoef(outcomes: Outcomes) -> float:
+def matthews_corrcoef(outcomes: ClassOutcomes) -> float:
     """Compute the correlation of truth and prediction, R_K of Gorodkin.
 
     0.0 when truth or prediction is one class throughout, nan without examples.
@@ -293,7 +293,7 @@ def matthews_corrcoef(outcomes: Outcomes) -> float:
     return math.copysign(math.sqrt(square), covariance)
 
 
-def pooled_matthews_corrcoef(outcomes: Outcomes) -> float:
+def pooled_matthews_corrcoef(outcomes: ClassOutcomes) -> float:
     """Compute the correlation of truth and prediction of all labels of all examples.
 
     0.0 when every label is present or every one absent in either, nan without examples.
@@ -344,7 +344,7 @@ def mean_distance(n: FixedPoint, matrix: FixedPoint) -> float:
     return float(total * matrix.unit / examples) if examples else math.nan
 
 
-def geometric_mean(outcomes: Outcomes) -> float:
+def geometric_mean(outcomes: ClassOutcomes) -> float:
     """Compute the K-th root of the product of the recalls of the K classes in the truth.
 
     Kubat and Matwin, Addressing the curse of imbalanced training sets (1997), for two classes.
@@ -358,25 +358,25 @@ def geometric_mean(outcomes: Outcomes) -> float:
     return math.exp(math.fsum(np.log(recalls)) / len(recalls))
 
 
-def informedness(outcomes: Outcomes, positive: int) -> float:
+def informedness(outcomes: ClassOutcomes, positive: int) -> float:
     """Compute TPR + TNR - 1, in integers up to the last division; nan without both classes."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
     return _quotient(tp * tn - fp * fn, (tp + fn) * (tn + fp))
 
 
-def markedness(outcomes: Outcomes, positive: int) -> float:
+def markedness(outcomes: ClassOutcomes, positive: int) -> float:
     """Compute PPV + NPV - 1, in integers up to the last division; nan unless both are predicted."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
     return _quotient(tp * tn - fp * fn, (tp + fp) * (tn + fn))
 
 
-def positive_likelihood_ratio(outcomes: Outcomes, positive: int) -> float:
+def positive_likelihood_ratio(outcomes: ClassOutcomes, positive: int) -> float:
     """Compute TPR / FPR, in integers up to the last division; nan when it divides by 0."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
     return _quotient(tp * (fp + tn), fp * (tp + fn))
 
 
-def negative_likelihood_ratio(outcomes: Outcomes, positive: int) -> float:
+def negative_likelihood_ratio(outcomes: ClassOutcomes, positive: int) -> float:
     """Compute FNR / TNR, in integers up to the last division; nan when it divides by 0."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
     return _quotient(fn * (fp + tn), tn * (tp + fn))
@@ -411,7 +411,7 @@ def _combine(factors: tuple[float, float, float, float], outcomes: Any) -> Any:
     return functools.reduce(operator.add, terms)
 
 
-def _counts_of(outcomes: Outcomes, positive: int) -> tuple[int, int, int, int]:
+def _counts_of(outcomes: ClassOutcomes, positive: int) -> tuple[int, int, int, int]:
     """Read the outcomes of one class as integers, multiples of one unit."""
     parts = (outcomes.tp, outcomes.fp, outcomes.fn, outcomes.tn)
     unit = min(part.unit for part in parts)
@@ -423,7 +423,7 @@ def _quotient(above: int, below: int) -> float:
     return above / below if below else math.nan
 
 
-def _margins(outcomes: Outcomes) -> tuple[int, int, list[int], list[int]]:
+def _margins(outcomes: ClassOutcomes) -> tuple[int, int, list[int], list[int]]:
     """Compute total, diagonal total, row totals and column totals as exact integers."""
     truth, predicted = outcomes.support.units(), outcomes.predicted.units()
     return sum(truth), sum(outcomes.tp.units()), truth, predicted

@@ -19,7 +19,7 @@ from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import confusion as metrics
-from streameval.metrics.confusion import Average, ClassMetric, Outcomes, Ratio
+from streameval.metrics.confusion import Average, ClassMetric, ClassOutcomes, Ratio
 from streameval.states.confusion import (
     ExampleCounts,
     MatrixCounts,
@@ -41,7 +41,7 @@ class LabelCounts(Cached):
 
     config: ConfusionConfig
     state: ConfusionCounts
-    _outcomes: Outcomes | None = attrs.field(default=None, eq=False)
+    _outcomes: ClassOutcomes | None = attrs.field(default=None, eq=False)
     has_matrix: bool = True
     """Whether the outcomes come from one matrix, which determines their covariances."""
 
@@ -51,13 +51,13 @@ class LabelCounts(Cached):
         return cls(config, state, has_matrix=not isinstance(state, MultilabelCounts))
 
     @functools.cached_property
-    def outcomes(self) -> Outcomes:
+    def outcomes(self) -> ClassOutcomes:
         """The outcomes of each class."""
         if self._outcomes is not None:
             return self._outcomes
         if isinstance(self.state, MultilabelCounts):
-            return Outcomes.of_tables(self.state.outcomes)
-        return Outcomes.of_matrix(self.state.n, self.state.matrix)
+            return ClassOutcomes.of_tables(self.state.outcomes)
+        return ClassOutcomes.of_matrix(self.state.n, self.state.matrix)
 
     @functools.cached_property
     def positive_outcomes(self) -> Sequence[float]:
@@ -191,7 +191,7 @@ def at_top_k(counts: LabelCounts, name: str) -> LabelCounts:
         )
     tp, fp = state.top_hits, state.top_misses
     fn = state.matrix.sum(axis=1) - tp
-    outcomes = Outcomes(tp, fp, fn, state.n - tp - fp - fn)
+    outcomes = ClassOutcomes(tp, fp, fn, state.n - tp - fp - fn)
     return attrs.evolve(counts, outcomes=outcomes, has_matrix=False)
 
 

@@ -23,13 +23,13 @@ from streameval.errors import InvalidInputError, require
 from streameval.monitoring.rules import LatenessRule, Rule, SilenceRule, parse_rule
 from streameval.monitoring.series import (
     AlertState,
-    Comparison,
+    ComparedSeries,
     Detection,
     Event,
     Lateness,
-    Panes,
     PaneSeries,
     Progress,
+    ReadPanes,
     Series,
     Silence,
     Stored,
@@ -113,7 +113,7 @@ class Alerts:
         series = [copy.copy(one) if one.is_due(until) else one for one in self._series]
         events = [end_of_removed(key, stored, clock) for key, stored in self._removed.items()]
         if until is not None:
-            events += _look(series, Panes(windowed, beside), until, clock)
+            events += _look(series, ReadPanes(windowed, beside), until, clock)
         for one in series:
             if isinstance(one, Silence | Lateness) and progress is not None:
                 event = one.listen(progress, clock)
@@ -155,7 +155,7 @@ class Alerts:
         return made
 
 
-def _look(series: Sequence[Series], panes: Panes, mature_until: int, now: int) -> list[Event]:
+def _look(series: Sequence[Series], panes: ReadPanes, mature_until: int, now: int) -> list[Event]:
     """Examine the new panes of each series, in order of time."""
     behind = [one for one in series if isinstance(one, PaneSeries) and one.is_due(mature_until)]
     if not behind:
@@ -180,7 +180,7 @@ def _series(rule: Rule, value: Any, config: WindowedConfig, log_threshold: float
         return Lateness(rule, value, config)
     if rule.is_evidence:
         return Detection(rule, value, config, log_threshold)
-    return Comparison(rule, value, config)
+    return ComparedSeries(rule, value, config)
 
 
 def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:

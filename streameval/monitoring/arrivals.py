@@ -21,7 +21,7 @@ _MAX_CHUNKS = 16  # small ones of one partition, before they become one
 _SMALL = 2**16  # rows; larger chunks are not written again
 
 
-class Ids:
+class BlobIds:
     """Unique numbers for stored blobs.
 
     Parameters
@@ -40,7 +40,7 @@ class Ids:
 
 
 @attrs.define
-class _Partition:
+class _PartitionTime:
     """Event time of a partition: how far it has come, and the start of its watermark."""
 
     log: LogTime
@@ -78,20 +78,20 @@ class Arrivals:
         The columns of a row.
     out_of_order : int
         How much older a row may be than the time that its partition has reached.
-    ids : Ids
+    ids : BlobIds
         The source of numbers for blobs.
     max_step : int, optional
         By how much a row can always move its partition; see `LogTime`.
     """
 
     def __init__(
-        self, layout: Layout, out_of_order: int, ids: Ids, max_step: int | None = None
+        self, layout: Layout, out_of_order: int, ids: BlobIds, max_step: int | None = None
     ) -> None:
         self._layout = layout
         self._out_of_order = out_of_order
         self._ids = ids
         self._max_step = max_step
-        self._live: dict[str, _Partition] = {}
+        self._live: dict[str, _PartitionTime] = {}
         self._chunks: list[_Chunk] = []
         self._stored: set[int] = set()
         self._newest_finished: int | None = None
@@ -107,7 +107,7 @@ class Arrivals:
     def declare(self, partition: str) -> None:
         """Register a partition before its first row, so that the others wait for it."""
         if partition not in self._live:
-            self._live[partition] = _Partition(LogTime(self._max_step), self.reached)
+            self._live[partition] = _PartitionTime(LogTime(self._max_step), self.reached)
 
     def finish(self, partition: str) -> None:
         """Release a partition that will have no more rows."""
@@ -223,15 +223,15 @@ class Arrivals:
             self.n_pending += len(times) - start
             yield number
 
-    def _restored(self, fields: Any) -> _Partition:
+    def _restored(self, fields: Any) -> _PartitionTime:
         """Restore a partition; earlier releases stored only its newest row and the floor."""
         require(isinstance(fields, list) and len(fields) in (2, 3), "a partition has other fields")
         time, floor = map(_time_or_none, fields[:2])
         recent = fields[2] if len(fields) > 2 else []
         require(isinstance(recent, list), "the last rows of a partition are not a list")
-        return _Partition(LogTime(self._max_step, time, list(map(read_time, recent))), floor)
+        return _PartitionTime(LogTime(self._max_step, time, list(map(read_time, recent))), floor)
 
-    def _arrival_times(self, one: _Partition, times: Times) -> Times:
+    def _arrival_times(self, one: _PartitionTime, times: Times) -> Times:
         """Note rows; return the later of the time of each and the watermark just before it."""
         before = np.maximum(one.log.observe(times), NO_TIME + self._out_of_order)
         arrived: Times = np.maximum(times, before - self._out_of_order)

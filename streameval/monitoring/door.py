@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from streameval.monitoring.recent_bad import RecentBad
 from streameval.monitoring.status import BAD
-from streameval.runs.counting import Share, bad_rows, update_good
+from streameval.runs.counting import RowShare, bad_rows, update_good
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Door:
         The plan, which knows the time column and whether its times are clock times.
     max_ahead : int
         How far event time may be ahead of the clock, in microseconds.
-    max_bad : int or Share
+    max_bad : int or RowShare
         The number of bad rows that are tolerated, or their share of the newest rows.
     counters : Counter
         The counters of the other rows, by reason.
@@ -60,7 +60,7 @@ class Door:
         self,
         windows: WindowedConfig,
         max_ahead: int,
-        max_bad: int | Share,
+        max_bad: int | RowShare,
         counters: Counter[str],
     ) -> None:
         self._windows = windows
@@ -144,7 +144,7 @@ class Door:
             If there are too many.
         """
         self._recent.note(n_good + self._bad.n, self._bad.n)
-        if isinstance(self._max_bad, Share) and self._bad.n > self._n_judged:
+        if isinstance(self._max_bad, RowShare) and self._bad.n > self._n_judged:
             self._recent.check(self._max_bad, self._newest)
         self._n_judged = self._bad.n
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from streameval.io import RowFilter
     from streameval.monitoring.source_protocol import Chunk, Source
     from streameval.monitoring.timing import Timing
-    from streameval.runs.counting import Share
+    from streameval.runs.counting import RowShare
 
 
 class Intake:
@@ -55,7 +55,7 @@ class Intake:
         for reader in self.readers.values():
             reader.source.seek(reader.position)
 
-    def look(self, limit: int, where: RowFilter | None, max_bad: int | Share) -> bool:
+    def look(self, limit: int, where: RowFilter | None, max_bad: int | RowShare) -> bool:
         """Hold the first rows of every source; return whether each source has some."""
         bad = BadRows(max_bad)
         filters = {"predictions": where}

@@ -75,7 +75,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
-from streameval.monitoring.arrivals import MAX_TIME, Arrivals, Ids, read_time
+from streameval.monitoring.arrivals import MAX_TIME, Arrivals, BlobIds, read_time
 from streameval.monitoring.columns import Columns, Layout, concatenate, select
 from streameval.monitoring.ids import hash_ids
 from streameval.monitoring.pending_runs import KEY_LAYOUT, PendingRuns, key_order, key_starts
@@ -235,7 +235,7 @@ class Join:
         self._options = _Options(
             wait, out_of_order, settle, max_pending, max_step, np.dtype(label_dtype)
         )
-        self._ids = Ids()
+        self._ids = BlobIds()
         value: Layout = {"value": self._options.label_dtype}
         carried: Layout = {"event": np.dtype(np.int64), "row": self.dtype}
         of_sides = out_of_order, self._ids, max_step

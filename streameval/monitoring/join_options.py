@@ -16,7 +16,7 @@ from streameval.monitoring.planning import read_one
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.io import Column
+    from streameval.io import Argument
 
 _SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 
@@ -90,7 +90,7 @@ def check_join(
             raise InvalidInputError("cannot be used without labels", argument=name)
 
 
-def label_of(unlabelled: Any, truths: Sequence[Column]) -> dict[str, npt.NDArray[Any]] | None:
+def label_of(unlabelled: Any, truths: Sequence[Argument]) -> dict[str, npt.NDArray[Any]] | None:
     """Read the label for predictions that get none; None leaves them unlabelled."""
     if unlabelled == "drop":
         return None

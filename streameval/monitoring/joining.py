@@ -14,7 +14,7 @@ from streameval.errors import BadDataError, Named
 from streameval.monitoring.join import Join
 from streameval.monitoring.join_options import Shard, label_of
 from streameval.monitoring.planning import ID
-from streameval.monitoring.rows import Dictionary, Records, Truths
+from streameval.monitoring.rows import RecordCodes, Records, Truths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,7 +55,7 @@ class Joining:
         self._windows = windows
         self._records = Records(parts.records, saved.values)
         self._truths = Truths(parts.truths, saved.values)
-        self._dictionaries: dict[str, Dictionary] = {
+        self._dictionaries: dict[str, RecordCodes] = {
             **self._records.dictionaries,
             **self._truths.dictionaries,
         }

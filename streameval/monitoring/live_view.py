@@ -24,7 +24,7 @@ from streameval.monitoring.rules import COVERAGE, MetricRule, parse_rule
 from streameval.monitoring.series import UNDEFINED, AlertState, read_defined
 from streameval.monitoring.status import BAD, Snapshot, Status
 from streameval.monitoring.unlabelled import SliceRows, Weights
-from streameval.render.live import Alert, Card, Point, Series, Times, View
+from streameval.render.live import Alert, Card, MetricSeries, PaneTimes, Point, View
 from streameval.render.sparklines import Marks
 from streameval.render.wording import share
 from streameval.results.names import MetricName, parse_metric
@@ -91,11 +91,11 @@ class _Panes:
     empty: Point
 
     @property
-    def times(self) -> Times:
+    def times(self) -> PaneTimes:
         """When they are."""
         starts, ends = ([getattr(one, end) for one in self.counted] for end in ("start", "end"))
         rows = [one.rows for one in self.counted]
-        return Times(starts, ends, rows, self.n_mature, self.as_of)
+        return PaneTimes(starts, ends, rows, self.n_mature, self.as_of)
 
     def of(self, value: Any, first: int) -> list[Point]:
         """Return what a slice has in each pane, from the pane `first` on."""
@@ -109,7 +109,7 @@ class _RankedCard:
     card: Card
     evidence: float
 
-    def rank_beside(self, whole: Card, times: Times) -> tuple[Any, ...]:
+    def rank_beside(self, whole: Card, times: PaneTimes) -> tuple[Any, ...]:
         """Return what sorts cards: those that need attention first, then the heaviest."""
         card = self.card
         urgency, worse = _STATES.index(card.state), _worse(card, whole, times)
@@ -158,7 +158,7 @@ class ViewBuilder:
         )
 
     def _cards(
-        self, config: WindowedConfig, panes: _Panes, times: Times, snapshot: Snapshot
+        self, config: WindowedConfig, panes: _Panes, times: PaneTimes, snapshot: Snapshot
     ) -> list[Card]:
         """Make the card of all rows, then those of slices in the order of attention."""
         alerts = _alerts_by_slice(snapshot.alerts)
@@ -212,7 +212,7 @@ class ViewBuilder:
             for index, readings in enumerate(line.readings)
         ]
         series = [
-            Series(str(metric), readings, _limits(metric, alerts), marks)
+            MetricSeries(str(metric), readings, _limits(metric, alerts), marks)
             for metric, readings, marks in zip(
                 self._metrics, line.readings, line.marks, strict=True
             )
@@ -353,7 +353,7 @@ def _evidence(alerts: Sequence[AlertState]) -> float:
     return round(min(max([*shares, 0.0]), 1.0), 1)
 
 
-def _worse(card: Card, whole: Card, times: Times) -> int:
+def _worse(card: Card, whole: Card, times: PaneTimes) -> int:
     """Return how clearly a slice is worse than all rows, in half widths of its intervals."""
     found = 0.0
     for series, other in zip(card.series, whole.series, strict=True):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.server import Server
     from streameval.monitoring.source_protocol import Source
     from streameval.results.names import MetricName
-    from streameval.runs.counting import Share
+    from streameval.runs.counting import RowShare
 
 _PATIENCE = 10.0
 _PATIENCE_ONCE_STOPPED = 0.5
@@ -156,7 +156,7 @@ class Monitor:
         allowed_lateness: Any = "0s",
         max_ahead: Any = "1h",
         max_pending: int = 10_000_000,
-        max_bad: int | Share = 0,
+        max_bad: int | RowShare = 0,
         idle_after: Any = "5m",
         label_idle_after: Any = None,
         alerts: Sequence[Any] = (),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import require
-from streameval.monitoring.arrivals import MAX_TIME, Ids
+from streameval.monitoring.arrivals import MAX_TIME, BlobIds
 from streameval.monitoring.columns import (
     Columns,
     Layout,
@@ -87,7 +87,7 @@ def _large(size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return np.frombuffer(mmap.mmap(-1, n_bytes), dtype, size)
 
 
-class _Index:
+class _IdIndex:
     """The position of an id in a run, with a filter that rules out most absent ids.
 
     Parameters
@@ -139,7 +139,7 @@ class _Run:
         self.taken = taken
         self.blobs = blobs
         self.is_marked = False
-        self.index = _Index(columns["high"])
+        self.index = _IdIndex(columns["high"])
         times = columns["time"]
         self.first, self.last = int(times.min()), int(times.max())
         self.n_taken = int(taken.sum())
@@ -218,14 +218,14 @@ class PendingRuns:
     ----------
     layout : mapping from str to dtype
         The columns besides those of `KEY_LAYOUT`.
-    ids : Ids
+    ids : BlobIds
         The source of numbers for blobs.
     keeps_taken : bool
         Whether taken rows are still found. If so, no bitmap of them is written, and the caller of
         `restore` provides it.
     """
 
-    def __init__(self, layout: Layout, ids: Ids, *, keeps_taken: bool) -> None:
+    def __init__(self, layout: Layout, ids: BlobIds, *, keeps_taken: bool) -> None:
         self._layout = {**KEY_LAYOUT, **layout}
         self._ids = ids
         self._keeps_taken = keeps_taken

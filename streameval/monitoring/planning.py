@@ -12,7 +12,7 @@ import numpy.typing as npt
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.inputs.paths import Fields
-from streameval.io import Column
+from streameval.io import Argument
 from streameval.io.columns import FieldType
 from streameval.io.times import Gaps
 from streameval.monitoring.rows import Ids
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from streameval.io import RowFilter
-    from streameval.runs.counting import Share
+    from streameval.runs.counting import RowShare
     from streameval.runs.sources import Row
 
 Array = npt.NDArray[Any]
@@ -63,18 +63,18 @@ class Split:
     predictions, labels : Plan
         Each checks its rows together with an example of the other, so that the error for a refused
         row can name its file and line.
-    records, truths : tuple of Column
+    records, truths : tuple of Argument
         The columns that a waiting prediction and a label carry.
     """
 
     predictions: Plan
     labels: Plan
-    records: tuple[Column, ...]
-    truths: tuple[Column, ...]
+    records: tuple[Argument, ...]
+    truths: tuple[Argument, ...]
 
 
 def planner_of(
-    accumulator: Any, time: str, columns: Mapping[str, str] | None, max_bad: int | Share
+    accumulator: Any, time: str, columns: Mapping[str, str] | None, max_bad: int | RowShare
 ) -> Planner:
     """Plan to read the columns of an accumulator by their own names, or by others.
 
@@ -177,7 +177,7 @@ def split(
     others = tuple(one for one in plan.columns if one.argument not in arguments)
     time = next(column for column in others if column.argument == config.time)
     moment = attrs.evolve(time, names=(label_time,))
-    an_id = Column(ID, (key,), Ids())
+    an_id = Argument(ID, (key,), Ids())
     example_label = _example(truths, labels, "labels")
     example_prediction = _example(others, predictions, "predictions")
     trial = attrs.evolve(plan, make=config.accumulator.leaf.empty)
@@ -207,7 +207,7 @@ class _Trial:
         return ""
 
 
-def _without_gaps(column: Column) -> Column:
+def _without_gaps(column: Argument) -> Argument:
     """Make missing labels bad rows."""
     own: Any = column.field_type
     if isinstance(own, Gaps):
@@ -216,7 +216,7 @@ def _without_gaps(column: Column) -> Column:
     return attrs.evolve(column, field_type=attrs.evolve(own, gaps=False)) if is_open else column
 
 
-def _example(columns: Sequence[Column], rows: Iterable[Row], what: str) -> dict[str, Array]:
+def _example(columns: Sequence[Argument], rows: Iterable[Row], what: str) -> dict[str, Array]:
     """Read the first row that has all the columns."""
     for row in rows:
         found = dict(_arrays(columns, row))
@@ -226,7 +226,7 @@ def _example(columns: Sequence[Column], rows: Iterable[Row], what: str) -> dict[
     raise BadDataError(f"none of the first {what} can be read; they need {names}.")
 
 
-def _arrays(columns: Sequence[Column], row: Row) -> Iterator[tuple[str, Array]]:
+def _arrays(columns: Sequence[Argument], row: Row) -> Iterator[tuple[str, Array]]:
     for column in columns:
         parts = [read_one(column.field_type, row.get(name)) for name in column.names]
         if all(part is not None for part in parts):

@@ -9,7 +9,7 @@ from streameval.errors import BadDataError, Named
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.runs.counting import Share
+    from streameval.runs.counting import RowShare
 
 _RECENT = 10_000
 _FEWEST = 1000  # a share of fewer rows means little: it is taken of this many
@@ -43,7 +43,7 @@ class RecentBad:
         if n_rows - self._marks[-1][0] >= _APART:
             self._marks.append(self._now)
 
-    def check(self, limit: Share, example: object) -> None:
+    def check(self, limit: RowShare, example: object) -> None:
         """Raise an error if too many of the newest rows are bad.
 
         Raises

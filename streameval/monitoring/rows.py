@@ -17,7 +17,7 @@ from streameval.io.rows import assemble, fields_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streameval.io import Column
+    from streameval.io import Argument
 
 Array = npt.NDArray[Any]
 
@@ -49,7 +49,7 @@ class Ids:
         return f"an id: an integer, or text of at most {_LONGEST} characters"
 
 
-class Dictionary:
+class RecordCodes:
     """Codes for values that numeric records cannot hold.
 
     Parameters
@@ -94,17 +94,17 @@ class Records:
 
     Parameters
     ----------
-    columns : sequence of Column
+    columns : sequence of Argument
         The columns of a batch.
     values : mapping from argument to list
         The dictionaries that have been stored.
     """
 
-    def __init__(self, columns: Sequence[Column], values: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(self, columns: Sequence[Argument], values: Mapping[str, Sequence[Any]]) -> None:
         empty = empty_batch(columns)
         self._fields = {name: (array.dtype, array.shape[1:]) for name, array in empty.items()}
         self.dictionaries = {
-            name: Dictionary(values.get(name, ()))
+            name: RecordCodes(values.get(name, ()))
             for name, (dtype, _) in self._fields.items()
             if dtype.kind == "O"
         }
@@ -138,7 +138,7 @@ class Truths:
 
     Parameters
     ----------
-    columns : sequence of Column
+    columns : sequence of Argument
         The truths of a row.
     values : mapping from name to list
         The dictionaries that have been stored.
@@ -147,11 +147,11 @@ class Truths:
     NAME = "label`"
     """What the dictionary is called; no argument has such a name."""
 
-    def __init__(self, columns: Sequence[Column], values: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(self, columns: Sequence[Argument], values: Mapping[str, Sequence[Any]]) -> None:
         self._fields = empty_batch(columns)
         array = next(iter(self._fields.values()))
         is_number = len(self._fields) == 1 and array.ndim == 1 and array.dtype.kind in "biuf"
-        self.dictionaries = {} if is_number else {self.NAME: Dictionary(values.get(self.NAME, ()))}
+        self.dictionaries = {} if is_number else {self.NAME: RecordCodes(values.get(self.NAME, ()))}
         is_real = is_number and array.dtype.kind == "f"
         self.dtype = np.dtype(np.float64 if is_real else np.int64)
 
@@ -183,13 +183,13 @@ class Truths:
         return {name: objects([None] * size) for name in self._fields}
 
 
-def empty_batch(columns: Sequence[Column]) -> dict[str, Array]:
+def empty_batch(columns: Sequence[Argument]) -> dict[str, Array]:
     """Make the arrays of no rows, for their types and shapes."""
     fields: dict[Any, Any] = {field: [] for field in fields_of(columns)}
     return dict(assemble(columns, fields, []).batch)
 
 
-def _codes(coder: Dictionary, array: Any) -> Array:
+def _codes(coder: RecordCodes, array: Any) -> Array:
     """Encode values of any shape; of coded texts, each distinct one once."""
     if isinstance(array, CodedTexts):
         found: Array = coder.encode(list(array.texts))[array.codes]
@@ -197,7 +197,7 @@ def _codes(coder: Dictionary, array: Any) -> Array:
     return coder.encode(array.ravel().tolist()).reshape(array.shape)
 
 
-def _items(coder: Dictionary, codes: Array) -> Any:
+def _items(coder: RecordCodes, codes: Array) -> Any:
     """Decode values of any shape; a vector of texts stays coded."""
     different, numbers = np.unique(codes, return_inverse=True)
     values = coder.decode(different)

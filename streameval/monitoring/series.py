@@ -173,7 +173,7 @@ class _Value:
         return math.isnan(self.reading.value)
 
 
-class Panes:
+class ReadPanes:
     """The panes of a `Windowed`, one after the other; each is read once for all rules.
 
     Parameters
@@ -376,7 +376,7 @@ class PaneSeries(Series, ABC):
     rule: MetricRule
 
     @abstractmethod
-    def look(self, span: Span, panes: Panes, now: int) -> Event | None:
+    def look(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
         """Look at the next pane."""
 
     def found(self, state: State, value: _Value, now: int, end: int) -> Event:
@@ -397,7 +397,7 @@ class PaneSeries(Series, ABC):
         )
 
 
-class Comparison(PaneSeries):
+class ComparedSeries(PaneSeries):
     """A comparison of values, which has to hold for some panes."""
 
     OWN = ("run",)
@@ -408,7 +408,7 @@ class Comparison(PaneSeries):
         self.needed = _panes_of(rule, rule.lasting, config) or 1
         self.width = (_panes_of(rule, rule.over, config) or 0) * config.width
 
-    def look(self, span: Span, panes: Panes, now: int) -> Event | None:
+    def look(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
         """Compare; a pane without a value changes nothing."""
         value = self._read(span, panes)
         if value.is_empty or value.n < (self.rule.min_n or 0):
@@ -427,7 +427,7 @@ class Comparison(PaneSeries):
         self.turn("pending", span.end)
         return None
 
-    def _read(self, span: Span, panes: Panes) -> _Value:
+    def _read(self, span: Span, panes: ReadPanes) -> _Value:
         if self.rule.is_coverage:
             return panes.coverage(span, self.value)
         if not self.width:
@@ -474,7 +474,7 @@ class Detection(PaneSeries):
         parts = np.split(np.frombuffer(data, dtype="<f8").astype(np.float64), n_parts)
         self.detector = Detector(*parts) if n_parts == 3 else Detector.of_means(*parts)
 
-    def look(self, span: Span, panes: Panes, now: int) -> Event | None:
+    def look(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
         """Go on by a pane, and decide."""
         _, statistic = read_pane(panes.result(span, self.value), self.rule.claim.metric)
         before = span.start if self.seen is None else self.seen
@@ -506,7 +506,7 @@ class Detection(PaneSeries):
             log_threshold=self.log_threshold,
         )
 
-    def _resolved(self, span: Span, panes: Panes, now: int) -> Event | None:
+    def _resolved(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
         if span.end - self.crossed < self.rests_on * self.config.width:
             return None
         value = self._recent(span, panes, self.rests_on)
@@ -514,7 +514,7 @@ class Detection(PaneSeries):
             return None
         return self.found("resolved", value, now, span.end)
 
-    def _basis(self, span: Span, panes: Panes, n_panes: int) -> _Value:
+    def _basis(self, span: Span, panes: ReadPanes, n_panes: int) -> _Value:
         """Read the panes that an alarm rests on, whose value is beyond the limit."""
         value = self._recent(span, panes, n_panes)
         while not self.rule.limit.is_broken(value.reading.value) and n_panes > 1:
@@ -522,7 +522,7 @@ class Detection(PaneSeries):
             value = self._recent(span, panes, n_panes)
         return value
 
-    def _recent(self, span: Span, panes: Panes, n_panes: int) -> _Value:
+    def _recent(self, span: Span, panes: ReadPanes, n_panes: int) -> _Value:
         """Read the last panes."""
         first = min(span.end - n_panes * self.config.width, span.start)
         result, start = panes.over(first, span.end, self.value)

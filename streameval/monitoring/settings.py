@@ -16,7 +16,7 @@ from streameval.monitoring.timing import Timing
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from streameval.runs.counting import Share
+    from streameval.runs.counting import RowShare
 
 
 @attrs.frozen(kw_only=True)
@@ -32,7 +32,7 @@ class Settings:
     time, label_time, key, unlabelled, shard
         As they were given.
     max_pending, read_bytes, commit_bytes : int
-    max_bad : int or Share
+    max_bad : int or RowShare
     rules : tuple
         The alerts.
     false_alarms : str
@@ -46,7 +46,7 @@ class Settings:
     unlabelled: Any
     shard: str | None
     max_pending: int
-    max_bad: int | Share
+    max_bad: int | RowShare
     read_bytes: int
     commit_bytes: int
     rules: tuple[Any, ...]

@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from streameval.monitoring.arrivals import MAX_TIME, Ids
+from streameval.monitoring.arrivals import MAX_TIME, BlobIds
 from streameval.monitoring.columns import Columns, Layout, select
 from streameval.monitoring.pending_runs import PendingRuns, key_order, key_starts
 
@@ -25,13 +25,13 @@ class Settling:
     ----------
     layout : mapping from str to dtype
         The columns of a label, `order` and `value` among them.
-    ids : Ids
+    ids : BlobIds
         Where the numbers of blobs come from.
     settle : int
         How long a label may be corrected.
     """
 
-    def __init__(self, layout: Layout, ids: Ids, settle: int) -> None:
+    def __init__(self, layout: Layout, ids: BlobIds, settle: int) -> None:
         self.store = PendingRuns(layout, ids, keeps_taken=False)
         self._settle = settle
 

@@ -9,7 +9,7 @@ import attrs
 
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.windowed import Windowed
-from streameval.io import Column
+from streameval.io import Argument
 from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.join_options import Shard
 from streameval.monitoring.planning import ID
@@ -122,7 +122,7 @@ class Waiting:
     def _count(self, role: str, block: Block) -> int:
         """Count the rows of a block that may be joined here, as far as their ids tell."""
         settings = self._settings
-        columns = () if settings.key is None else (Column(ID, (settings.key,), Ids()),)
+        columns = () if settings.key is None else (Argument(ID, (settings.key,), Ids()),)
         where = settings.planner.where if role == "predictions" else None
         parsed = block.parse(columns, where)
         self._bad.add(bad_rows(block, parsed.faults))

@@ -227,17 +227,17 @@ class Dots:
 
 
 @attrs.frozen
-class Findings:
+class Limits:
     """What limits the numbers, in sentences."""
 
     sentences: tuple[str, ...]
 
 
-Figure = Lines | ReliabilityDiagram | ScoreShares | Spread | Dots | Matrix | Findings
+Figure = Lines | ReliabilityDiagram | ScoreShares | Spread | Dots | Matrix | Limits
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Description:
+class PageContent:
     """The content of a page about a result.
 
     Parameters

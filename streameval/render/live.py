@@ -17,7 +17,7 @@ from streameval.render.sparklines import Marks, Strip, sparkline
 from streameval.render.svg import hatching
 from streameval.render.tables import scrolled
 from streameval.render.text import plural
-from streameval.render.time_pictures import Pane, coverage_picture, time_picture, time_table
+from streameval.render.time_pictures import PanePoint, coverage_picture, time_picture, time_table
 from streameval.render.wording import DASH, count, hull, interval, label, number, percent, share
 
 _RELOAD_SECONDS = 30
@@ -98,7 +98,7 @@ class Point:
 
 
 @attrs.frozen(eq=False)
-class Series:
+class MetricSeries:
     """A metric of a slice, pane by pane.
 
     Parameters
@@ -130,7 +130,7 @@ class Card:
         The most urgent one.
     alerts : sequence of Alert
         The alerts that are not inactive.
-    series : sequence of Series
+    series : sequence of MetricSeries
         One for each metric.
     points : sequence of Point
         One for each pane.
@@ -139,7 +139,7 @@ class Card:
     name: str
     state: str
     alerts: Sequence[Alert]
-    series: Sequence[Series]
+    series: Sequence[MetricSeries]
     points: Sequence[Point]
 
     @property
@@ -149,7 +149,7 @@ class Card:
 
 
 @attrs.frozen(eq=False)
-class Times:
+class PaneTimes:
     """The panes of a view, in order of time.
 
     Parameters
@@ -188,7 +188,7 @@ class View:
         When it was made.
     facts : sequence of (str, str)
         The status: names and values.
-    times : Times, optional
+    times : PaneTimes, optional
         The panes of all cards; None before the first row.
     whole : Card, optional
         All rows; None before the first.
@@ -210,7 +210,7 @@ class View:
     number: int
     committed: str
     facts: Sequence[tuple[str, str]]
-    times: Times | None
+    times: PaneTimes | None
     whole: Card | None
     slices: Sequence[Card]
     others: Sequence[Alert]
@@ -316,13 +316,13 @@ def _header(view: View) -> Html:
     )
 
 
-def _whole(card: Card, times: Times, level: float) -> Html:
+def _whole(card: Card, times: PaneTimes, level: float) -> Html:
     figures: list[Html] = []
-    panes: list[Pane] = []
+    panes: list[PanePoint] = []
     newest = times.newest(card.points)
     for index, series in enumerate(card.series):
         panes = [
-            Pane(start, end, rows, point.labelled, reading, at >= times.n_mature)
+            PanePoint(start, end, rows, point.labelled, reading, at >= times.n_mature)
             for at, (start, end, rows, point, reading) in enumerate(
                 zip(times.starts, times.ends, times.rows, card.points, series.readings, strict=True)
             )
@@ -370,7 +370,7 @@ class _Frame:
 
     Parameters
     ----------
-    times : Times
+    times : PaneTimes
     strip : Strip
     shown : range
         The panes that tables list.
@@ -381,7 +381,7 @@ class _Frame:
     level : float
     """
 
-    times: Times
+    times: PaneTimes
     strip: Strip
     shown: range
     starts: Sequence[str]
@@ -389,7 +389,7 @@ class _Frame:
     level: float
 
     @classmethod
-    def of(cls, times: Times, series: Sequence[Series], level: float) -> Self:
+    def of(cls, times: PaneTimes, series: Sequence[MetricSeries], level: float) -> Self:
         """Lay out the panes."""
         strip = Strip.of(times.starts, times.ends, times.n_mature)
         size = len(times.starts)
@@ -516,7 +516,7 @@ def _hull(certified: Interval) -> str:
     return hull(float(low), float(high), _DECIMALS)
 
 
-def _spoken(card: Card, series: Series, frame: _Frame) -> str:
+def _spoken(card: Card, series: MetricSeries, frame: _Frame) -> str:
     """Say in a sentence what a sparkline shows."""
     n_mature = frame.times.n_mature
     mature = series.marks.extent(series.readings, n_mature)

@@ -13,11 +13,11 @@ from streameval.metrics.table import Reading
 from streameval.render import pictures
 from streameval.render.blocks import (
     ByClass,
-    Description,
     Dots,
-    Findings,
+    Limits,
     Lines,
     Matrix,
+    PageContent,
     ReliabilityDiagram,
     ScoreShares,
     Spread,
@@ -43,14 +43,14 @@ _MAX_BESIDE = 2
 _RANKED = {"count": "by examples", "rate": "by share of the true class"}
 
 
-def heading(descriptions: Sequence[Description]) -> str:
+def heading(descriptions: Sequence[PageContent]) -> str:
     """Name what is shown."""
     return _agreed([one.heading for one in descriptions], descriptions[0].common_heading)
 
 
 def section(
     names: Sequence[str],
-    descriptions: Sequence[Description],
+    descriptions: Sequence[PageContent],
     level: float,
     confusions: Confusions = "count",
 ) -> Html:
@@ -99,7 +99,7 @@ def _agreed(texts: Sequence[str], common: str) -> str:
     return texts[0] if len(set(texts)) == 1 else common
 
 
-def _rows(descriptions: Sequence[Description]) -> list[tuple[str, Cells]]:
+def _rows(descriptions: Sequence[PageContent]) -> list[tuple[str, Cells]]:
     """List the numbers that any of the states has; leave out rare counts of 0."""
     found = []
     for name in dict.fromkeys(name for one in descriptions for name in one.rows):
@@ -257,7 +257,7 @@ class _Section:
             for name, image in zip(self.names, images, strict=False)
         ]
 
-    def _findings(self, name: str, findings: Findings) -> Html:
+    def _findings(self, name: str, findings: Limits) -> Html:
         items = (element("li", sentence) for sentence in findings.sentences)
         title = self._title("What limits these numbers", name)
         return _figure(title, element("ul", *items, class_="findings"))

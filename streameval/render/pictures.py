@@ -65,7 +65,10 @@ def reliability(
 
     A single diagram also has bars for the share of the examples in each bin.
     """
-    frame, held = Frame(Axis(0, 1, RATES, across), Axis(0, 1, RATES, up)), _styled(diagrams)
+    frame, held = (
+        Frame(Axis(0, 1, RATES, across), Axis(0, 1, RATES, up)),
+        _styled(diagrams),
+    )
     parts = [frame.grid()]
     if len(diagrams) == 1:
         parts += [frame.stairs(one.share, one.edges, "plain", filled=True) for _, one in held]
@@ -119,7 +122,10 @@ def spread(areas: Sequence[Floats], summary: str) -> Html:
     edges = np.arange(_GROUP_BINS + 1) / _GROUP_BINS
     shares = [np.histogram(area, edges)[0] / max(len(area), 1) for area in areas[:MAX_DRAWN]]
     highest = max(float(share.max()) for share in shares) or 1.0
-    x, y = Axis(0, 1, RATES, "AUC within the group"), nice_axis(0, highest, "Share of the groups")
+    x, y = (
+        Axis(0, 1, RATES, "AUC within the group"),
+        nice_axis(0, highest, "Share of the groups"),
+    )
     frame = Frame(x, y, height=300)
     filled = [
         frame.stairs(share, edges, style(index), filled=True) for index, share in enumerate(shares)

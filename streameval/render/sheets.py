@@ -47,7 +47,7 @@ def _with_printable_heading(cells: Sequence[str]) -> Sequence[str]:
 
 
 @attrs.frozen
-class Column:
+class SheetColumn:
     """A heading and a cell for each line.
 
     Parameters
@@ -68,7 +68,9 @@ class Column:
     cut: Literal["", "end", "middle"] = ""
 
     @classmethod
-    def of_names(cls, heading: str, names: Iterable[object], *, by_end: bool = False) -> Column:
+    def of_names(
+        cls, heading: str, names: Iterable[object], *, by_end: bool = False
+    ) -> SheetColumn:
         """Make a column of names; `by_end` keeps the ends of names that begin alike."""
         cells = [heading, *(printable(str(name)) for name in names)]
         return cls(cells, is_left=True, cut="middle" if by_end else "end")
@@ -78,7 +80,7 @@ class Column:
         """The width of the widest cell, in characters."""
         return max([self.width, *map(columns_of, self.cells)])
 
-    def fitted(self, width: int) -> Column:
+    def fitted(self, width: int) -> SheetColumn:
         """Shorten the cells that are wider than `width`."""
         cut = shorten if self.cut == "end" else shorten_middle
         return attrs.evolve(self, cells=[cut(cell, width) for cell in self.cells])
@@ -98,21 +100,21 @@ class Grid:
 
     Parameters
     ----------
-    columns : sequence of Column
+    columns : sequence of SheetColumn
         The columns; a column with nothing but a heading is left out.
-    groups : sequence of sequences of Column
+    groups : sequence of sequences of SheetColumn
         Groups of columns that stay together. If a line would be too long, a group goes below,
         beside a repetition of the first columns.
     caption : str
         A line below the table.
     """
 
-    columns: Sequence[Column]
-    groups: Sequence[Sequence[Column]] = ()
+    columns: Sequence[SheetColumn]
+    groups: Sequence[Sequence[SheetColumn]] = ()
     caption: str = ""
 
     @property
-    def held(self) -> list[Column]:
+    def held(self) -> list[SheetColumn]:
         """All columns with more than a heading, side by side."""
         every = [*self.columns, *(column for group in self.groups for column in group)]
         return list(filter(_holds_anything, every))
@@ -162,12 +164,12 @@ def columns_grid(columns: Mapping[str, Sequence[Any]]) -> Grid:
     return Grid([_column(name, values) for name, values in columns.items()])
 
 
-def _column(name: str, values: Sequence[Any]) -> Column:
+def _column(name: str, values: Sequence[Any]) -> SheetColumn:
     held = [value for value in values if value is not None]
     if not all(isinstance(value, (int, float)) for value in held):
-        return Column.of_names(name, ["" if value is None else value for value in values])
+        return SheetColumn.of_names(name, ["" if value is None else value for value in values])
     written = iter(numbers(held))
-    return Column([name, *("" if value is None else next(written) for value in values)])
+    return SheetColumn([name, *("" if value is None else next(written) for value in values)])
 
 
 def _in_latex(text: str) -> str:
@@ -183,12 +185,12 @@ def reading_grid(
     values = numbers([reading.value for reading in items], decimals)
     groups = [
         [
-            Column(["value", *values]),
-            Column(["certified interval", *intervals(certified, decimals)]),
+            SheetColumn(["value", *values]),
+            SheetColumn(["certified interval", *intervals(certified, decimals)]),
         ],
-        [Column([chance_title(level), *intervals([one.sampling for one in items], decimals)])],
+        [SheetColumn([chance_title(level), *intervals([one.sampling for one in items], decimals)])],
     ]
-    return Grid([Column.of_names("metric", readings, by_end=True)], groups, caption)
+    return Grid([SheetColumn.of_names("metric", readings, by_end=True)], groups, caption)
 
 
 def _part_text(part: Part, width: int | None) -> str:
@@ -206,7 +208,7 @@ def _wrapped(text: str) -> str:
     return "\n".join(lines)
 
 
-def _tables(grid: Grid, width: int) -> Iterator[list[Column]]:
+def _tables(grid: Grid, width: int) -> Iterator[list[SheetColumn]]:
     """Put as many groups beside the first columns as fit, and the rest below."""
     first = list(filter(_holds_anything, grid.columns))
     table, is_first = list(first), True
@@ -219,22 +221,22 @@ def _tables(grid: Grid, width: int) -> Iterator[list[Column]]:
     yield table if is_first else _without_empty_lines(table, len(first))
 
 
-def _holds_anything(column: Column) -> bool:
+def _holds_anything(column: SheetColumn) -> bool:
     return any(column.cells[1:]) or len(column.cells) == 1
 
 
-def _without_empty_lines(table: list[Column], n_first: int) -> list[Column]:
+def _without_empty_lines(table: list[SheetColumn], n_first: int) -> list[SheetColumn]:
     lines = range(len(table[0].cells))
     kept = [line for line in lines if any(column.cells[line] for column in table[n_first:])]
     return [attrs.evolve(one, cells=[one.cells[line] for line in kept]) for one in table]
 
 
-def _nominal_width(columns: Sequence[Column]) -> int:
+def _nominal_width(columns: Sequence[SheetColumn]) -> int:
     taken = (min(one.taken, _NOMINAL_NAME) if one.cut else one.taken for one in columns)
     return sum(taken) + len(_GAP) * (len(columns) - 1)
 
 
-def _lines(columns: Sequence[Column], width: int | None) -> list[str]:
+def _lines(columns: Sequence[SheetColumn], width: int | None) -> list[str]:
     """Lay columns out side by side, and cut names where lines would be too long."""
     over = sum(one.taken for one in columns) + len(_GAP) * (len(columns) - 1) - (width or 0)
     if width is not None and over > 0:

@@ -26,7 +26,7 @@ _UNITS = (("Days", 86_400), ("Hours", 3600), ("Minutes", 60), ("Seconds", 1))
 
 
 @attrs.frozen(eq=False)
-class Pane:
+class PanePoint:
     """A metric in one span of time.
 
     Parameters
@@ -49,7 +49,7 @@ class Pane:
     is_open: bool = False
 
 
-def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
+def over_time(panes: Sequence[PanePoint], metric: str, level: float) -> Html:
     """Draw a metric over time, and list its newest values in a table."""
     title = element("figcaption", element("h3", f"{metric} over time"))
     drawn = [time_picture(panes, metric), coverage_picture(panes)]
@@ -57,7 +57,7 @@ def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
 
 
 def time_picture(
-    panes: Sequence[Pane],
+    panes: Sequence[PanePoint],
     metric: str,
     limits: Sequence[float] = (),
     width: int = 480,
@@ -103,7 +103,7 @@ def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]
     return [*band, *whiskers, *line]
 
 
-def _time_axis(panes: Sequence[Pane]) -> tuple[Axis, npt.NDArray[np.float64]]:
+def _time_axis(panes: Sequence[PanePoint]) -> tuple[Axis, npt.NDArray[np.float64]]:
     """Choose the horizontal axis, and find the ends of the panes on it."""
     first = panes[0].start
     if isinstance(first, int):
@@ -116,7 +116,7 @@ def _time_axis(panes: Sequence[Pane]) -> tuple[Axis, npt.NDArray[np.float64]]:
     return nice_axis(0.0, float(seconds.max()) / size, label), seconds / size
 
 
-def coverage_picture(panes: Sequence[Pane], width: int = 480, height: int = 100) -> Html:
+def coverage_picture(panes: Sequence[PanePoint], width: int = 480, height: int = 100) -> Html:
     """Draw the share of the rows that have labels."""
     x, edges = _time_axis(panes)
     frame = Frame(x, Axis(0, 1, RATES[::5], "Labelled"), width=width, height=height)
@@ -129,7 +129,7 @@ def coverage_picture(panes: Sequence[Pane], width: int = 480, height: int = 100)
     )
 
 
-def time_table(panes: Sequence[Pane], metric: str, level: float) -> Html:
+def time_table(panes: Sequence[PanePoint], metric: str, level: float) -> Html:
     """List the newest values of a metric."""
     shown = panes[-_MAX_LINES:]
     readings = [pane.reading for pane in shown]

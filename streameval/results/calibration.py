@@ -23,15 +23,15 @@ from streameval.metrics.mean_losses import MeanLoss
 from streameval.metrics.regression import mean
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table, count_row
 from streameval.render import plots
-from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
-from streameval.render.sheets import Column, Grid, Sheet
+from streameval.render.blocks import ByClass, PageContent, Reliability, ReliabilityDiagram, Row
+from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
 from streameval.results.members import CalibrationMembers, add_members
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.requested_intervals import RequestedIntervals
 from streameval.results.result import labels_beside, refuse_arguments
-from streameval.results.tables import Axis, named_classes, values_by_name
+from streameval.results.tables import ItemAxis, named_classes, values_by_name
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
 if TYPE_CHECKING:
@@ -235,10 +235,10 @@ class Calibration(CalibrationMembers, RequestedIntervals):
         if not self.labels:
             return parts
         shown, hidden = self.class_names[:max_classes], len(self.labels) - max_classes
-        columns = [Column.of_names("class", [shorten(label, None) for label in shown])]
+        columns = [SheetColumn.of_names("class", [shorten(label, None) for label in shown])]
         for row in self.TABLE.by_class:
             values = numbers(getattr(self, row.name)[:max_classes].tolist())
-            columns.append(Column([row.name, *values]))
+            columns.append(SheetColumn([row.name, *values]))
         more = f"... and {hidden:,} more" if hidden > 0 else ""
         return [*parts, Grid(columns, caption=more)]
 
@@ -282,12 +282,12 @@ class Calibration(CalibrationMembers, RequestedIntervals):
             axes.legend(loc="upper left")
         return axes
 
-    def described(self, level: float) -> Description:
+    def described(self, level: float) -> PageContent:
         """Describe the result to a page: metrics, reliability, and the metrics of each class."""
         readings, rows = self.readings(level), self.TABLE.by_class
         diagram = ReliabilityDiagram(self._reliability(), *self._titles) if self.n else None
         columns = [getattr(self, row.name).tolist() for row in rows] if self.labels else []
-        return Description(
+        return PageContent(
             heading=f"Calibration of {len(self.labels):,} classes"
             if self.labels
             else "Calibration",
@@ -342,13 +342,13 @@ class Calibration(CalibrationMembers, RequestedIntervals):
         labels = labels_beside(self.class_names, self.labels)
         return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
 
-    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
         return {"class": self._classes} if self.labels else {}
 
-    def _classes(self, level: float) -> Axis:  # noqa: ARG002 - they have no sampling intervals
+    def _classes(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         names = [row.name for row in self.TABLE.by_class]
         readings = {name: list(map(Reading, getattr(self, name).tolist())) for name in names}
-        return Axis(named_classes(self.class_names, self.labels), readings)
+        return ItemAxis(named_classes(self.class_names, self.labels), readings)
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
         """List the sums of predictions and of labels, for the positive class or for each class."""

@@ -14,11 +14,11 @@ from streameval.configs.catalog import CatalogConfig
 from streameval.errors import Named
 from streameval.metrics.catalog import coverage, entropy, gini, mean_of
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
-from streameval.render.blocks import ByClass, Description, Row
+from streameval.render.blocks import ByClass, PageContent, Row
 from streameval.results import findings
 from streameval.results.members import CatalogMembers, add_members
 from streameval.results.result import SumsResult
-from streameval.results.tables import Axis
+from streameval.results.tables import ItemAxis
 from streameval.states.catalog import Exposures
 
 _MAX_ITEMS = 10
@@ -79,9 +79,9 @@ class Catalog(CatalogMembers, SumsResult):
         state = self._state
         return {"item": state.items.values.copy(), "exposure": state.exposures.to_numbers()}
 
-    def described(self, level: float) -> Description:
+    def described(self, level: float) -> PageContent:
         """Describe the result for a page: the metrics, and the items recommended most."""
-        return Description(
+        return PageContent(
             heading="Exposure of the catalog",
             rows={
                 name: Row(self.TABLE[name].heading, reading)
@@ -104,13 +104,13 @@ class Catalog(CatalogMembers, SumsResult):
             f"coverage={self.coverage:.6g}, gini={self.gini:.6g})"
         )
 
-    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
         return {"item": self._items}
 
-    def _items(self, level: float) -> Axis:  # noqa: ARG002 - they have no sampling intervals
+    def _items(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_item().items()}
         exposures = [Reading(exposure, is_count=True) for exposure in columns["exposure"]]
-        return Axis({"item": columns["item"]}, {"exposure": exposures})
+        return ItemAxis({"item": columns["item"]}, {"exposure": exposures})
 
     def _most_exposed(self) -> dict[object, list[Reading]]:
         columns = self.per_item()

@@ -19,8 +19,8 @@ from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table, count_row
-from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
-from streameval.render.sheets import Column, Grid, Sheet, reading_grid
+from streameval.render.blocks import BandedLine, ByClass, Curves, Lines, PageContent, Row
+from streameval.render.sheets import Grid, Sheet, SheetColumn, reading_grid
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
 from streameval.results.curve import PR, ROC, Curve
@@ -34,7 +34,7 @@ from streameval.results.result import (
     refuse_arguments,
     unknown_class,
 )
-from streameval.results.tables import Axis, by_metric, named_classes
+from streameval.results.tables import ItemAxis, by_metric, named_classes
 from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
@@ -334,17 +334,16 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         hidden = len(self) - len(shown)
         more, means_of = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
         means = [f"{average} mean" for average in means_of]
-        columns = [
-            Column.of_names("class", [*(shorten(label, None) for label in shown), *more, *means])
-        ]
+        names = [*(shorten(label, None) for label in shown), *more, *means]
+        columns = [SheetColumn.of_names("class", names)]
         for row, width in zip(rows, (10, 17), strict=True):
             every = [getattr(curve, row.name) for curve in shown.values()]
             every += [readings[f"{row.name}_{average}"].value for average in means_of]
             cells = numbers(every)
             cells[len(shown) : len(shown)] = [""] * len(more)
-            columns.append(Column([row.name, *cells], width=width))
+            columns.append(SheetColumn([row.name, *cells], width=width))
         counts = [f"{curve.n_pos:,}" for curve in shown.values()]
-        columns.append(Column(["positives", *counts, *[""] * (len(more) + len(means_of))]))
+        columns.append(SheetColumn(["positives", *counts, *[""] * (len(more) + len(means_of))]))
         paired = [row.name for row in self._of_pairs()]
         shown_again = {
             name: reading
@@ -400,7 +399,7 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         axes.set_title(f"{len(largest)} of {len(self)} classes" if hidden else "")
         return axes
 
-    def described(self, level: float) -> Description:
+    def described(self, level: float) -> PageContent:
         """Describe the result for a page: averages, classes, and curves of the largest classes."""
         readings, rows, named = self.readings(level), {}, self._by_class_name()
         for row in self.TABLE.values():
@@ -412,7 +411,7 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         for row in self._of_pairs():
             rows[row.name] = Row(row.heading, readings[row.name])
         averaged = [row for row in self.TABLE.values() if row.averages]
-        return Description(
+        return PageContent(
             heading=f"Precision, recall and ROC of {len(self):,} classes",
             common_heading="Precision, recall and ROC of classes",
             title="Averages",
@@ -491,13 +490,13 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         labels = labels_beside(self.class_names, self.labels)
         return {"classes": list(self.class_names), **labels, "per_class": per_class}
 
-    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
         return {"class": self._classes}
 
-    def _classes(self, level: float) -> Axis:
+    def _classes(self, level: float) -> ItemAxis:
         """Read the metrics of each curve."""
         every = [curve.readings(level) for curve in self.values()]
-        return Axis(named_classes(self.class_names, self.labels), by_metric(every))
+        return ItemAxis(named_classes(self.class_names, self.labels), by_metric(every))
 
     def _average(self, name: str, average: Any = "macro") -> Any:
         if average is not None:

@@ -17,7 +17,7 @@ from streameval.configs.options import natural_number, positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.intervals import normal_quantile, student
 from streameval.render import notebook
-from streameval.render.sheets import Column, Grid, sheet_text
+from streameval.render.sheets import Grid, SheetColumn, sheet_text
 from streameval.render.text import numbers, plural
 from streameval.results.equality import Comparable
 from streameval.results.ranking import Ranking
@@ -211,16 +211,16 @@ class Comparison(Comparable, Mapping[str, Difference]):
         """Lay the numbers out as a text table."""
         items = self.values()
         columns = [
-            Column.of_names("measure", self),
-            Column(["a", *numbers([item.a for item in items])]),
-            Column(["b", *numbers([item.b for item in items])]),
-            Column(["a - b", *(f"{item.difference:+.6f}" for item in items)]),
-            Column(["95% interval", *map(_interval_text, items)]),
+            SheetColumn.of_names("measure", self),
+            SheetColumn(["a", *numbers([item.a for item in items])]),
+            SheetColumn(["b", *numbers([item.b for item in items])]),
+            SheetColumn(["a - b", *(f"{item.difference:+.6f}" for item in items)]),
+            SheetColumn(["95% interval", *map(_interval_text, items)]),
             *(
-                Column([name, *(f"{getattr(item, name):,}" for item in items)])
+                SheetColumn([name, *(f"{getattr(item, name):,}" for item in items)])
                 for name in ("wins", "ties", "losses")
             ),
-            Column(["p", *(f"{item.randomization_pvalue:.4f}" for item in items)]),
+            SheetColumn(["p", *(f"{item.randomization_pvalue:.4f}" for item in items)]),
         ]
         only = [(self.n_only_a, "a"), (self.n_only_b, "b")]
         said = [

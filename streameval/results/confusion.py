@@ -21,8 +21,8 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook, plots
-from streameval.render.blocks import ByClass, Description, Matrix, Row
-from streameval.render.sheets import Column, Grid, Sheet, reading_grid
+from streameval.render.blocks import ByClass, Matrix, PageContent, Row
+from streameval.render.sheets import Grid, Sheet, SheetColumn, reading_grid
 from streameval.render.text import shorten
 from streameval.results import findings
 from streameval.results.members import ConfusionMembers, add_members
@@ -30,7 +30,7 @@ from streameval.results.metric_values import ClassAverages, FAverages, MetricVal
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
-from streameval.results.tables import Axis, named_classes, values_by_name
+from streameval.results.tables import ItemAxis, named_classes, values_by_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -374,7 +374,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             return row.meaning
         return f"{row.meaning} Here macro: {row.averages['macro']}."
 
-    def described(self, level: float) -> Description:
+    def described(self, level: float) -> PageContent:
         """Describe the result for a page: metrics, the matrix, and the metrics of each class."""
         labels, weights = self.class_names, self._class_weights()
         columns = [
@@ -383,7 +383,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         ]
         rows = {row.name: row for row in self.TABLE.listed(self._counts) if row.heading}
         has_matrix = self.matrix.ndim == 2 and len(labels) > 0
-        return Description(
+        return PageContent(
             heading=self._heading,
             common_heading="Classification",
             rows={name: Row(row.heading, self._shown(row, level)) for name, row in rows.items()},
@@ -522,10 +522,10 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             "per_class": values_by_name(self._classes(0.0)),
         }
 
-    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
         return {"class": self._classes}
 
-    def _classes(self, level: float) -> Axis:
+    def _classes(self, level: float) -> ItemAxis:
         """Read the metrics of each class, against the rest."""
         readings: dict[str, list[Reading]] = {}
         for row in self.TABLE.by_class:
@@ -533,7 +533,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             sampling = [one.sampling for one in self._class_readings(row, level)]
             readings[row.name] = list(map(Reading, values, sampling))
         readings["support"] = [Reading(one, is_count=True) for one in self._class_weights()]
-        return Axis(named_classes(self.class_names, self.labels), readings)
+        return ItemAxis(named_classes(self.class_names, self.labels), readings)
 
     def _class_weights(self) -> list[float]:
         """List the weight of each class in the truth, even for two classes."""
@@ -570,15 +570,15 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         shown, hidden = occur[:max_classes], len(occur) - max_classes
         more = [f"... and {hidden:,} more"] * (hidden > 0)
         names = [*(shorten(counts.class_names[k], None) for k in shown), *more]
-        columns = [Column.of_names("class", [*names, "macro mean", "weighted mean"])]
+        columns = [SheetColumn.of_names("class", [*names, "macro mean", "weighted mean"])]
         for row in rows:
             values = row.value(counts, average=None)[shown].tolist()
             means = [row.value(counts, average=how) for how in ("macro", "weighted")]
             cells = [*map(_decimals, values), *[""] * len(more), *map(_decimals, means)]
             # two more characters before the first column of numbers
-            columns.append(Column([row.name, *cells], width=9 if len(columns) > 1 else 11))
+            columns.append(SheetColumn([row.name, *cells], width=9 if len(columns) > 1 else 11))
         totals = [*[""] * len(more), total_text, total_text]
-        columns.append(Column(["support", *(weights[k] for k in shown), *totals]))
+        columns.append(SheetColumn(["support", *(weights[k] for k in shown), *totals]))
         return Grid(columns)
 
     def _metric_grid(self, level: float) -> Grid:

@@ -25,9 +25,9 @@ from streameval.render import plots
 from streameval.render.blocks import (
     BandedLine,
     Curves,
-    Description,
-    Findings,
+    Limits,
     Lines,
+    PageContent,
     ReliabilityDiagram,
     Row,
 )
@@ -668,13 +668,13 @@ class Curve(CurveMembers, Result):
         line, look = _PLOTTED[kind](self)
         return plots.lines(line, ax, label=label, **look)
 
-    def described(self, level: float) -> Description:
+    def described(self, level: float) -> PageContent:
         """Describe the result for a page: curves, metrics, distributions, and their limits."""
         numbers = self._numbers()
         has_both = bool(self.n_pos and self.n_neg)
         is_probability = self._table.scale == "probability" and bool(self.n)
         rows = (row for row in self.TABLE.listed(self) if row.heading)
-        return Description(
+        return PageContent(
             heading="Precision, recall and ROC",
             rows={
                 row.name: Row(
@@ -692,7 +692,7 @@ class Curve(CurveMembers, Result):
                 self._reliability_diagram() if is_probability else None,
                 curve_lines.score_shares(self._table),
             ],
-            below=[Findings(tuple(self.findings()))],
+            below=[Limits(tuple(self.findings()))],
             form=self._table.scale,
         )
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streameval.errors import UnknownMetricError
 from streameval.metrics.evidence import Limit, Share, Statistic, accumulated
 from streameval.render import notebook
-from streameval.render.sheets import Column, Grid, Sheet, sheet_text
+from streameval.render.sheets import Grid, Sheet, SheetColumn, sheet_text
 from streameval.render.text import plural
 from streameval.results.equality import Comparable
 from streameval.results.names import MetricName, parse_metric
@@ -163,9 +163,9 @@ class Evidence(Comparable):
         columns = self.per_pane()
         shown = slice(max(self.n_panes - _SHOWN, 0), None)
         grid = [
-            Column.of_names("pane ends", map(_moment, columns["end"][shown])),
-            Column([str(self.metric), *(f"{value:.4f}" for value in columns["value"][shown])]),
-            Column(
+            SheetColumn.of_names("pane ends", map(_moment, columns["end"][shown])),
+            SheetColumn([str(self.metric), *(f"{value:.4f}" for value in columns["value"][shown])]),
+            SheetColumn(
                 ["log evidence", *(f"{number:.2f}" for number in columns["log_evidence"][shown])]
             ),
         ]

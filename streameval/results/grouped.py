@@ -18,12 +18,12 @@ from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confiden
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table, count_row
 from streameval.render import plots
-from streameval.render.blocks import ByClass, Description, Row, Spread
+from streameval.render.blocks import ByClass, PageContent, Row, Spread
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import SumsResult, refuse_arguments
-from streameval.results.tables import Axis
+from streameval.results.tables import ItemAxis
 from streameval.states.grouped import GroupTables
 
 if TYPE_CHECKING:
@@ -208,12 +208,12 @@ class GroupedCurves(SumsResult):
             label=label,
         )
 
-    def described(self, level: float) -> Description:
+    def described(self, level: float) -> PageContent:
         """Describe the result for a page: the mean, how the AUCs are spread, the largest groups."""
         areas = self._areas
         qualifiers = {"gauc": self._config.group_weight}
         defined = areas.auc[areas.is_defined]
-        return Description(
+        return PageContent(
             heading="AUC within groups",
             rows={
                 name: Row(self.TABLE[name].heading, reading, qualifiers.get(name, ""))
@@ -254,15 +254,15 @@ class GroupedCurves(SumsResult):
     def _areas(self) -> GroupAreas:
         return GroupAreas.of(self._state.cells(), self._state.sizes.values)
 
-    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
         return {"group": self._groups}
 
-    def _groups(self, level: float) -> Axis:  # noqa: ARG002 - they have no sampling intervals
+    def _groups(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_group().items()}
         areas = zip(*(columns[f"roc_auc{end}"] for end in ("", "_low", "_high")), strict=True)
         readings = {name: list(map(Reading, columns[name])) for name in ("n_pos", "n_neg")}
         readings["roc_auc"] = [Reading(Bounded(*area)) for area in areas]
-        return Axis({"group": columns["group"]}, readings)
+        return ItemAxis({"group": columns["group"]}, readings)
 
     def _largest(self) -> dict[object, list[Reading]]:
         """Read the groups with most examples."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from streameval.errors import UnknownMetricError
 from streameval.metrics.table import Reading
-from streameval.render.sheets import Column, Grid, Sheet
+from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import chance_title, intervals, numbers
 from streameval.results.names import MetricName
 from streameval.results.result import Result
@@ -24,7 +24,7 @@ def line_sheet(
     results: Sequence[Result],
     metrics: Sequence[MetricName],
     level: float,
-    more: Sequence[Column] = (),
+    more: Sequence[SheetColumn] = (),
 ) -> Sheet:
     """Lay out a line for each of several results: its size, and the metrics with their intervals.
 
@@ -40,13 +40,13 @@ def line_sheet(
         The metrics, in order.
     level : float
         The level of the sampling intervals.
-    more : sequence of Column
+    more : sequence of SheetColumn
         More columns beside the sizes.
     """
     first, size = results[0], results[0].SIZE
     shown = [metric for metric in metrics if str(metric) != size]  # in its own column
     sizes = [f"{getattr(result, size):,}" if size else "" for result in results]
-    columns = [Column.of_names(what, names), *more, Column([size, *sizes])]
+    columns = [SheetColumn.of_names(what, names), *more, SheetColumn([size, *sizes])]
     groups = [_columns(metric, results, level) for metric in shown]
     return [Grid(columns, groups), first.scope_of(shown)]
 
@@ -59,7 +59,7 @@ def read_or_nan(result: Result, metric: str | MetricName, level: float) -> Readi
         return Reading(math.nan)
 
 
-def _columns(metric: MetricName, results: Sequence[Result], level: float) -> list[Column]:
+def _columns(metric: MetricName, results: Sequence[Result], level: float) -> list[SheetColumn]:
     """Lay out one metric: the values, and the intervals if there are any."""
     whole, *parts = results
     of_all = whole.read(metric, level=level)  # raises for a class that no row has
@@ -70,7 +70,7 @@ def _columns(metric: MetricName, results: Sequence[Result], level: float) -> lis
     else:
         title = "certified interval"
         ends = [reading.certified if reading.is_open else None for reading in readings]
-    return [Column([str(metric), *values]), Column([title, *intervals(ends, DECIMALS)])]
+    return [SheetColumn([str(metric), *values]), SheetColumn([title, *intervals(ends, DECIMALS)])]
 
 
 def value_name(value: Any) -> str:

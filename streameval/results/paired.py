@@ -22,7 +22,7 @@ from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.paired import Areas, Means
 from streameval.metrics.paired_decisions import Decisions, share_difference
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
-from streameval.render.blocks import Description, Row
+from streameval.render.blocks import PageContent, Row
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
 from streameval.results.on_demand import OnDemand
@@ -247,13 +247,13 @@ class PairedResult(PairedResultMembers, Result):
         refuse_fractions(self._state.outcomes.is_whole)
         return row.sampling(self, z)
 
-    def described(self, level: float) -> Description:
+    def described(self, level: float) -> PageContent:
         """Describe the accuracies and the tests, for a page."""
         rows = {
             name: Row(self.TABLE[name].heading, reading)
             for name, reading in self.readings(level).items()
         }
-        return Description(heading="Two models on the same rows", title="Accuracy", rows=rows)
+        return PageContent(heading="Two models on the same rows", title="Accuracy", rows=rows)
 
     def __repr__(self) -> str:
         """Show size, difference and p-value on one line."""

@@ -29,14 +29,14 @@ from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
-from streameval.render.blocks import Description, Dots, Row
+from streameval.render.blocks import Dots, PageContent, Row
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.names import MetricName
 from streameval.results.on_demand import OnDemand
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result
-from streameval.results.tables import Axis
+from streameval.results.tables import ItemAxis
 from streameval.states.cells import Cells
 from streameval.states.query_sketches import TABLES
 from streameval.states.query_weights import listed_weights, weights_of
@@ -538,13 +538,15 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Look up the mean of a measure, or a count."""
         return getattr(self, name) if name in self._count_names() else self[name]
 
-    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
         return {"query": self._queries} if self.has_queries else {}
 
-    def _queries(self, level: float) -> Axis:  # noqa: ARG002 - they have no sampling intervals
+    def _queries(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_query().items()}
         keys = {name: columns.pop(name) for name in _KEYS if name in columns}
-        return Axis(keys, {name: list(map(Reading, column)) for name, column in columns.items()})
+        return ItemAxis(
+            keys, {name: list(map(Reading, column)) for name, column in columns.items()}
+        )
 
     def plot(
         self,
@@ -581,7 +583,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             is_share=_is_share,
         )
 
-    def described(self, level: float) -> Description:
+    def described(self, level: float) -> PageContent:
         """Describe the result for a page: all measures, and a picture of those that are shares."""
         readings, measured = self.readings(level), self._measured(level)
         counts = {
@@ -589,7 +591,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             for row in self.TABLE.values()
             if row.is_count
         }
-        return Description(
+        return PageContent(
             heading="Retrieval and recommendation",
             title="Measures",
             rows=counts | {name: Row(name, reading) for name, reading in measured.items()},

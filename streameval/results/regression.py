@@ -23,7 +23,7 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table
-from streameval.render.blocks import Description, Row
+from streameval.render.blocks import PageContent, Row
 from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
 from streameval.results.names import MetricName
@@ -210,13 +210,13 @@ class Regression(RegressionMembers, RequestedIntervals):
             by_squared_truth=by_squared_truth,
         )
 
-    def described(self, level: float) -> Description:
+    def described(self, level: float) -> PageContent:
         """Describe the result for a page: the errors."""
         rows = {
             name: Row(self._row(name).heading, reading)
             for name, reading in self.readings(level).items()
         }
-        return Description(heading="Regression", title="Errors", rows=rows)
+        return PageContent(heading="Regression", title="Errors", rows=rows)
 
     @property
     def _rows(self) -> Table:

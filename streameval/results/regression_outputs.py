@@ -19,8 +19,8 @@ from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.regression import spread
 from streameval.metrics.table import Metric, Reading, Table
-from streameval.render.blocks import ByClass, Description, Row
-from streameval.render.sheets import Column, Grid, Sheet
+from streameval.render.blocks import ByClass, PageContent, Row
+from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import intervals, numbers, plural
 from streameval.results import findings
 from streameval.results.members import RegressionOutputsMembers, add_members
@@ -28,7 +28,7 @@ from streameval.results.metric_values import MetricValue, Multioutput, OutputAve
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.regression import Regression, rows_with
 from streameval.results.result import SumsResult
-from streameval.results.tables import Axis, by_metric
+from streameval.results.tables import ItemAxis, by_metric
 from streameval.states.regression_outputs import OutputSums
 
 Floats = npt.NDArray[np.float64]
@@ -199,18 +199,19 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             ends = intervals([one.certified if one.is_open else None for one in readings])
             for column in (cells, ends):
                 column[len(names) : len(names)] = [""] * len(more)
-            columns.append([Column([name, *cells]), Column(["certified interval", *ends])])
-        outputs = Column.of_names("output", [*names, *more, *AVERAGES])
+            every = ([name, *cells], ["certified interval", *ends])
+            columns.append([*map(SheetColumn, every)])
+        outputs = SheetColumn.of_names("output", [*names, *more, *AVERAGES])
         return [f"n = {self.n:,}, {plural(len(self), 'output')}", Grid([outputs], columns)]
 
-    def described(self, level: float) -> Description:
+    def described(self, level: float) -> PageContent:
         """Describe the result for a page: averages, and the metrics of each output."""
         rows = {
             name: Row(self._row(name).heading, reading)
             for name, reading in self.readings(level).items()
         }
         names = self._metric_names()
-        return Description(
+        return PageContent(
             heading=f"Regression of {plural(len(self), 'output')}",
             common_heading="Regression of several outputs",
             title="Averages",
@@ -306,13 +307,15 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             per_output[str(index)] = entries
         return {"per_output": per_output}
 
-    def _axes(self) -> dict[str, Callable[[float], Axis]]:
+    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
         return {"output": self._each}
 
-    def _each(self, level: float) -> Axis:
+    def _each(self, level: float) -> ItemAxis:
         """Read the metrics of each output."""
         names, every = self._metric_names(), [one.readings(level) for one in self._outputs]
-        return Axis({"output": [*self]}, by_metric([{n: one[n] for n in names} for one in every]))
+        return ItemAxis(
+            {"output": [*self]}, by_metric([{n: one[n] for n in names} for one in every])
+        )
 
 
 @lru_cache(maxsize=1024)

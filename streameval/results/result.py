@@ -31,9 +31,9 @@ from streameval.results.equality import Comparable
 from streameval.results.metric_values import MetricValue
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.tables import (
-    Axis,
     Columns,
     Form,
+    ItemAxis,
     Row,
     Shape,
     flat,
@@ -45,7 +45,7 @@ from streameval.results.tables import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from streameval.render.blocks import Description
+    from streameval.render.blocks import PageContent
 
 Number = int | float
 
@@ -535,7 +535,7 @@ class Result(Cached, Comparable):
 
     if TYPE_CHECKING:
 
-        def described(self, level: float) -> Description:
+        def described(self, level: float) -> PageContent:
             """Describe the result for a page; the members describe a collection."""
             raise NotImplementedError
 
@@ -600,7 +600,7 @@ class Result(Cached, Comparable):
             f"{row.name} = {number:,}" for row, number in numbers if number or not row.is_rare
         )
 
-    def _axes(self) -> Mapping[str, Callable[[float], Axis]]:
+    def _axes(self) -> Mapping[str, Callable[[float], ItemAxis]]:
         """Map what the items of the result are called to the function that reads them."""
         return {}
 

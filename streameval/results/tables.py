@@ -38,7 +38,7 @@ def flat(name: str, reading: Reading, *, bounds: bool, of: str = "") -> Row:
 
 
 @attrs.frozen
-class Axis:
+class ItemAxis:
     """The items of a result: what names each, and a column of readings for each metric.
 
     Parameters
@@ -156,7 +156,7 @@ def named_classes(names: Sequence[Any], labels: Sequence[Any]) -> dict[str, Sequ
     return {"class": names} if labels == names else {"class": names, "label": labels}
 
 
-def values_by_name(axis: Axis) -> dict[str, dict[str, Any]]:
+def values_by_name(axis: ItemAxis) -> dict[str, dict[str, Any]]:
     """Map the names of items to their numbers, for JSON."""
     return {
         str(next(iter(keys.values()))): {name: one.value for name, one in readings.items()}

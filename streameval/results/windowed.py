@@ -16,7 +16,7 @@ from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
 from streameval.render import notebook, plots
-from streameval.render.sheets import Column, Grid, Section, Sheet
+from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import numbers, plural
 from streameval.render.time_plots import TimeLine, draw_lines, over_time
 from streameval.results.collection import CollectionResult
@@ -230,13 +230,13 @@ class WindowedResult(CollectionResult):
             names = [*["(before)"] * (len(shown) - len(starts)), *time_texts(starts)]
         names, every = ["(all)", *names], [self.whole, *shown]
         note = f"and {plural(hidden, 'earlier window')}{more}" if hidden else ""
-        rows = Column(["rows", *numbers([pane.n_rows for pane in every], DECIMALS)])
+        rows = SheetColumn(["rows", *numbers([pane.n_rows for pane in every], DECIMALS)])
         columns = [rows] if self.whole.n_rows != self.whole.n_labelled else []
         results = [pane.result for pane in every]
         if self.whole.slices is None:
             return [*line_sheet(title, names, results, metrics, level, columns), note]
         kept = list(self.whole.slices) if values is None else values
-        first = [Column.of_names(title, names), *columns]
+        first = [SheetColumn.of_names(title, names), *columns]
         grids = [_pivot(metric, first, every, kept, level) for metric in metrics]
         return [*grids, results[0].scope_of(metrics), note]
 
@@ -319,7 +319,7 @@ def _of(pane: PaneResult, value: Any) -> Any:
 
 def _pivot(
     metric: MetricName,
-    first: Sequence[Column],
+    first: Sequence[SheetColumn],
     every: Sequence[PaneResult],
     values: Sequence[Any],
     level: float,
@@ -341,7 +341,7 @@ def _read(result: Any, metric: MetricName, level: float) -> Reading | None:
     return None if result is None else read_or_nan(result, metric, level)
 
 
-def _cells(title: str, readings: Sequence[Reading | None]) -> Column:
+def _cells(title: str, readings: Sequence[Reading | None]) -> SheetColumn:
     """Write the values of a column, with empty cells where there is no result."""
     written = iter(numbers([one.value for one in readings if one is not None], DECIMALS))
-    return Column([title, *("" if one is None else next(written) for one in readings)])
+    return SheetColumn([title, *("" if one is None else next(written) for one in readings)])

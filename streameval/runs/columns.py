@@ -11,7 +11,7 @@ import attrs
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.regression import RegressionConfig
 from streameval.io import (
-    Column,
+    Argument,
     FieldType,
     Flags,
     Labels,
@@ -43,7 +43,7 @@ _IDS = {"group", "query", "doc", "item"}
 
 def columns_of(
     members: Iterable[Member], names: Mapping[str, str], rows: Sequence[Row]
-) -> tuple[Column, ...]:
+) -> tuple[Argument, ...]:
     """Choose how the columns of members are read.
 
     Parameters
@@ -64,12 +64,12 @@ def columns_of(
                 if array == "score" and "retrieved" in names:
                     field_type = Numbers(gaps=True)  # a document that was not retrieved has none
                 types.setdefault(array, []).append(field_type)
-    return tuple(Column(array, (names[array],), _common(found)) for array, found in types.items())
+    return tuple(Argument(array, (names[array],), _common(found)) for array, found in types.items())
 
 
 def group_columns(
-    accumulator: Any, names: Mapping[str, str], columns: Iterable[Column]
-) -> tuple[Column, ...]:
+    accumulator: Any, names: Mapping[str, str], columns: Iterable[Argument]
+) -> tuple[Argument, ...]:
     """Add the columns that split the rows, and allow a missing truth in panes.
 
     Parameters
@@ -78,7 +78,7 @@ def group_columns(
         What the rows are counted with.
     names : mapping from argument to column
         The columns of the arrays of a batch.
-    columns : iterable of Column
+    columns : iterable of Argument
         Those of the accumulator within.
     """
     keys = [*accumulator._key_columns]
@@ -87,11 +87,11 @@ def group_columns(
         config = accumulator._config
         found = [with_gaps(column) for column in found]
         time = names[keys.pop(0)]
-        found.append(Column(config.time, (time,), time_type(config.unit, is_step=config.is_step)))
-    return (*found, *(Column(key, (names[key],), Values()) for key in keys))
+        found.append(Argument(config.time, (time,), time_type(config.unit, is_step=config.is_step)))
+    return (*found, *(Argument(key, (names[key],), Values()) for key in keys))
 
 
-def with_gaps(column: Column) -> Column:
+def with_gaps(column: Argument) -> Argument:
     """Allow a missing truth: rows without one still count towards label coverage."""
     if column.argument != "y_true" or len(column.names) > 1:
         return column

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streameval.errors import Words
-    from streameval.io import Block, Column, RowFilter
+    from streameval.io import Argument, Block, RowFilter
     from streameval.io.rows import Fault
 
 # To find a refused row takes two updates: where half of a block is refused, options are wrong.
@@ -41,7 +41,7 @@ def _finish(accumulator: Any, missing: Sequence[str]) -> Iterable[str]:  # noqa:
 
 
 @attrs.frozen
-class Share:
+class RowShare:
     """A share of all rows.
 
     Parameters
@@ -69,9 +69,9 @@ class Plan:
     ----------
     make : callable
         Makes the empty accumulator.
-    columns : tuple of Column
+    columns : tuple of Argument
         The columns that make the arguments of its `update`.
-    max_bad : int or Share
+    max_bad : int or RowShare
         The number of bad rows, or the share of all rows, that the whole run tolerates.
     notes : tuple of str
         Choices made because the user did not specify them.
@@ -99,8 +99,8 @@ class Plan:
     """
 
     make: Callable[[], Any]
-    columns: tuple[Column, ...] = ()
-    max_bad: int | Share = 0
+    columns: tuple[Argument, ...] = ()
+    max_bad: int | RowShare = 0
     notes: tuple[str, ...] = ()
     update: Callable[[Any, Mapping[str, Any]], str] = _update
     unique: str | None = None
@@ -229,7 +229,7 @@ def update_good(
     except (InvalidInputError, CountOverflowError):
         limit = _max_refused(plan, len(row_ids))
         refused = _refused(plan.make(), batch, row_ids, limit + 1, plan)
-        if isinstance(plan.max_bad, Share) and len(refused) > limit:
+        if isinstance(plan.max_bad, RowShare) and len(refused) > limit:
             raise _mostly_refused(block, plan, refused[0]) from None
         good = _without(batch, row_ids, {row_id for row_id, _ in refused})
         text = "" if len(refused) > limit else _rest(accumulator, good, block, plan)
@@ -270,7 +270,7 @@ def _refused(
 
 def _max_refused(plan: Plan, n_rows: int) -> int:
     """Return how many refused rows of a block are worth finding."""
-    return max(_MAX_REFUSED, n_rows // 2) if isinstance(plan.max_bad, Share) else plan.max_bad
+    return max(_MAX_REFUSED, n_rows // 2) if isinstance(plan.max_bad, RowShare) else plan.max_bad
 
 
 def _mostly_refused(block: Block, plan: Plan, first: tuple[Any, StreamevalError]) -> BadDataError:

@@ -12,7 +12,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from streameval.io import Block, Column, RowFilter
+    from streameval.io import Argument, Block, RowFilter
     from streameval.io.rows import Parsed
 
 Partition = tuple[tuple[str, Any], ...]
@@ -112,7 +112,7 @@ class PartitionBlock:
         values = dict(self.values)
         return ({**row, **values} for row in self.block.rows(names))
 
-    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
+    def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns; a filter sees the values too."""
         changed = [attrs.evolve(column, fixed=self.values) for column in columns]
         if where is not None:

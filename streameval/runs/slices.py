@@ -18,14 +18,14 @@ from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.values import rank_of
-from streameval.io import Column, FieldType, Texts
-from streameval.runs.counting import Plan, Share
+from streameval.io import Argument, FieldType, Texts
+from streameval.runs.counting import Plan, RowShare
 from streameval.runs.memory import bytes_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from streameval.runs.totals import Tally
+    from streameval.runs.totals import RunTotal
 
 ARGUMENT = "slice"
 """What the column of the values is called in a batch."""
@@ -377,7 +377,7 @@ def rows_by_value(
     return attrs.evolve(
         plan,
         make=partial(RowsByValue, plan.make, column, values),
-        columns=(*plan.columns, *(Column(own, (name,), Texts()) for own, name in pairs)),
+        columns=(*plan.columns, *(Argument(own, (name,), Texts()) for own, name in pairs)),
         is_buffered=True,
         is_bounded=False,
     )
@@ -414,8 +414,8 @@ def parts_by_value(
     )
 
 
-def _value_column(column: str | tuple[str, ...], field_type: FieldType | None = None) -> Column:
-    return Column(ARGUMENT, _names(column), field_type or Texts())
+def _value_column(column: str | tuple[str, ...], field_type: FieldType | None = None) -> Argument:
+    return Argument(ARGUMENT, _names(column), field_type or Texts())
 
 
 def _names(column: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -497,7 +497,7 @@ class ValueCounts:
         return tuple(value for value, _ in chosen), is_sure
 
 
-def counting_plan(column: str | tuple[str, ...], max_bad: int | Share) -> Plan:
+def counting_plan(column: str | tuple[str, ...], max_bad: int | RowShare) -> Plan:
     """Plan to count how often each value of a column occurs."""
     return Plan(ValueCounts, (_value_column(column),), max_bad, update=_count_values)
 
@@ -545,7 +545,7 @@ class SizeLimit:
         self._max_bytes = max_bytes
         self._next = 0.0
 
-    def is_passed_by(self, tally: Tally) -> bool:
+    def is_passed_by(self, tally: RunTotal) -> bool:
         """Measure the slices of a tally, if a measurement is due."""
         n_rows = tally.n_good.total()
         if n_rows < self._next:

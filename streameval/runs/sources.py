@@ -20,7 +20,7 @@ from streameval.io.streams import (
     writing_temporary_file,
 )
 from streameval.io.trec import gathered_runs, is_scattered, run_tag, sized_runs
-from streameval.runs.counting import MAYBE_PARTIAL, Share, bad_rows
+from streameval.runs.counting import MAYBE_PARTIAL, RowShare, bad_rows
 from streameval.runs.partitions import Partition, partitions_of, with_partition
 from streameval.runs.totals import BadRows, Seen
 
@@ -38,7 +38,7 @@ _FIRST_ROWS = 100
 _MAX_SEEN = 64  # blocks that are held while the first rows are looked for
 
 
-class Source(ABC):
+class BlockSource(ABC):
     """The blocks of the sources, and the notes about them after all have been read."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Source(ABC):
         return {}
 
 
-class RowFiles(Source):
+class RowFiles(BlockSource):
     """Independent files of rows, with the columns that their folders name.
 
     Parameters
@@ -129,7 +129,7 @@ class RowFiles(Source):
         return [f"{name}: {what}, and is left for next time." for name, what in self._left.items()]
 
 
-class JudgedRuns(Source):
+class JudgedRuns(BlockSource):
     """The parts of one TREC run, with its judgements.
 
     Parameters
@@ -253,7 +253,7 @@ def _copy(file: str, copy: BinaryIO) -> None:
 
 def look_ahead(
     blocks: Iterator[Block],
-    max_bad: int | Share = 0,
+    max_bad: int | RowShare = 0,
     names: Iterable[str] | None = None,
     advice: str = "",
     where: RowFilter | None = None,
@@ -266,7 +266,7 @@ def look_ahead(
     ----------
     blocks : iterator of Block
         The blocks to read.
-    max_bad : int or Share
+    max_bad : int or RowShare
         The max number of unreadable rows before them; for a share, as many as are held.
     names : iterable of str, optional
         The columns that are looked at; others may be left out as None.
@@ -296,7 +296,7 @@ def look_ahead(
         bad.add(bad_rows(block, faults, f"{MAYBE_PARTIAL}{advice}"))
         if not faults and not others:
             seen.pop()
-        if len(seen) >= _MAX_SEEN and (others or isinstance(max_bad, Share)):
+        if len(seen) >= _MAX_SEEN and (others or isinstance(max_bad, RowShare)):
             break
     if not others:
         bad.check(bad.n)

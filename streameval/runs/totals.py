@@ -13,7 +13,7 @@ from streameval.errors import (
 )
 from streameval.io import BadRow
 from streameval.io.errors import RepeatedQueryError, shown
-from streameval.runs.counting import Share
+from streameval.runs.counting import RowShare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-class Tally:
+class RunTotal:
     """Fold counted blocks into one accumulator as they arrive.
 
     Parts of similar size are merged, so each block takes part in log2(blocks) merges. With states
@@ -99,11 +99,11 @@ class BadRows:
 
     Parameters
     ----------
-    limit : int or Share
+    limit : int or RowShare
         The number that is tolerated, or the share of all rows.
     """
 
-    def __init__(self, limit: int | Share) -> None:
+    def __init__(self, limit: int | RowShare) -> None:
         self._limit = limit
         self.first: list[BadRow] = []
         self.n = 0
@@ -136,7 +136,7 @@ class BadRows:
         BadDataError
             If their share is larger than tolerated; the message names the first one.
         """
-        if isinstance(self._limit, Share) and self._limit.is_below(self.n, n_rows):
+        if isinstance(self._limit, RowShare) and self._limit.is_below(self.n, n_rows):
             found = f" {self.n:,} of {n_rows:,} rows are bad; "
             raise BadDataError(str(self.first[0]), found, Named("max_bad"), f" is {self._limit}.")
 

@@ -85,7 +85,7 @@ class Prefix:
 
 
 @attrs.frozen
-class Parts:
+class EncodedParts:
     """The checked parts of encoded bytes; the type is built in, or has a name in the header."""
 
     version: int
@@ -258,7 +258,7 @@ def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefi
     return prefix
 
 
-def split(data: Any) -> Parts:
+def split(data: Any) -> EncodedParts:
     """Check prefix and checksum, and split the bytes without copying the payload.
 
     Raises
@@ -281,7 +281,7 @@ def split(data: Any) -> Parts:
     header_bytes = bytes(view[PREFIX.size : start])
     is_short = len(header_bytes) <= _SHORT_HEADER
     header = (_parse_short if is_short else _parse)(header_bytes, type_id)
-    return Parts(prefix.version, type_id, header_bytes, header, view[start:])
+    return EncodedParts(prefix.version, type_id, header_bytes, header, view[start:])
 
 
 def decode_fields(
@@ -326,7 +326,7 @@ def decode_fields(
     return fields
 
 
-def decode_named(names: Sequence[str], parts: Parts) -> dict[str, Any]:
+def decode_named(names: Sequence[str], parts: EncodedParts) -> dict[str, Any]:
     """Read the fields of a state that must have these names, in this order."""
     described = parts.header["state"]
     require(described.keys() == {*names}, "the fields are not those of this version")

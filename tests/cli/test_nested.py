@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import streameval as se
-from streameval.io import Column, Numbers, ScoresByClass, Texts, read_blocks
+from streameval.io import Argument, Numbers, ScoresByClass, Texts, read_blocks
 
 ROWS = [
     {
@@ -151,7 +151,7 @@ def test_parquet_reads_only_the_leaf_of_a_structure(folder):
     wide = pa.array([{"id": n, "blob": "x" * 1000 + str(n)} for n in range(2000)])
     parquet.write_table(pa.table({"a": wide}), folder / "log.parquet", compression="none")
     (block,) = read_blocks("log.parquet")
-    column = Column("x", ("a.id",), Numbers())
+    column = Argument("x", ("a.id",), Numbers())
     assert block.parse([column]).batch["x"].tolist() == list(range(2000))
     data = bytearray((folder / "log.parquet").read_bytes())
     start = data.index(b"x" * 900)
@@ -177,7 +177,7 @@ def test_parquet_follows_maps_lists_and_structures(name, found, folder):
     table = pa.table({"m": maps, "c": struct, "a.b": [1, 2], "a": both})
     parquet.write_table(table, folder / "log.parquet")
     (block,) = read_blocks("log.parquet")
-    assert block.parse([Column("x", (name,), Texts())]).batch["x"].tolist() == found
+    assert block.parse([Argument("x", (name,), Texts())]).batch["x"].tolist() == found
     row = next(block.rows())
     assert row["m"] == {"k": "v"}
     assert row["c"] == {"tags": ["x", "y"], "at": 7, "m": {"k": "w"}}
@@ -189,14 +189,14 @@ def test_parquet_names_a_path_that_it_lacks(folder, call):
     (block,) = read_blocks("log.parquet")
     for name in ("a.c", "y_pred.c", "b.c"):
         with pytest.raises(se.errors.BadDataError, match=f"there is no column '{name}'"):
-            block.parse([Column("x", (name,), Texts())])
+            block.parse([Argument("x", (name,), Texts())])
 
 
 def test_structure_of_scores_may_be_null(folder):
     scores = pa.array([{"cat": 0.5, "dog": 0.5}, None, {"cat": None, "dog": 0.5}])
     parquet.write_table(pa.table({"s": scores}), folder / "log.parquet")
     (block,) = read_blocks("log.parquet")
-    parsed = block.parse([Column("x", ("s",), ScoresByClass(("cat", "dog")))])
+    parsed = block.parse([Argument("x", ("s",), ScoresByClass(("cat", "dog")))])
     assert parsed.batch["x"].tolist() == [[0.5, 0.5]]
     assert [row for row, _ in parsed.faults] == [2, 3]
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from streameval.cli.progress import Progress, duration, size
+from streameval.cli.progress import ProgressLine, duration, size
 from streameval.cli.terminal import Note, line_of
 
 
@@ -36,7 +36,7 @@ def clock():
 
 def test_progress_shows_share_rows_bytes_rate_and_time_left(clock):
     screen = Terminal()
-    progress = Progress(screen, 4_000_000, clock)
+    progress = ProgressLine(screen, 4_000_000, clock)
     clock.now += 2.0
     progress.advance(5000, 1_000_000)
     assert screen.getvalue() == (
@@ -47,7 +47,7 @@ def test_progress_shows_share_rows_bytes_rate_and_time_left(clock):
 @pytest.mark.parametrize("total", [None, 0])
 def test_progress_shows_no_share_when_the_size_is_unknown(total, clock):
     screen = Terminal()
-    progress = Progress(screen, total, clock)
+    progress = ProgressLine(screen, total, clock)
     clock.now += 2.0
     progress.advance(5000, 900)
     assert screen.getvalue() == "\r5,000 rows  900 B  2,500 rows/s\x1b[K"
@@ -55,7 +55,7 @@ def test_progress_shows_no_share_when_the_size_is_unknown(total, clock):
 
 def test_progress_adds_up(clock):
     screen = Terminal()
-    progress = Progress(screen, 100, clock)
+    progress = ProgressLine(screen, 100, clock)
     for _ in range(2):
         clock.now += 1.0
         progress.advance(10, 25)
@@ -64,7 +64,7 @@ def test_progress_adds_up(clock):
 
 def test_progress_stays_below_a_hundred_per_cent(clock):
     screen = Terminal()
-    progress = Progress(screen, 100, clock)
+    progress = ProgressLine(screen, 100, clock)
     clock.now += 1.0
     progress.advance(10, 150)
     assert screen.getvalue().startswith("\r100% [####################] 10 rows")
@@ -72,7 +72,7 @@ def test_progress_stays_below_a_hundred_per_cent(clock):
 
 def test_progress_copes_with_a_first_block_of_no_bytes(clock):
     screen = Terminal()
-    progress = Progress(screen, 100, clock)
+    progress = ProgressLine(screen, 100, clock)
     clock.now += 1.0
     progress.advance(10, 0)
     assert "0:00 left" in screen.getvalue()
@@ -80,7 +80,7 @@ def test_progress_copes_with_a_first_block_of_no_bytes(clock):
 
 def test_progress_draws_ten_times_a_second_at_most(clock):
     screen = Terminal()
-    progress = Progress(screen, None, clock)
+    progress = ProgressLine(screen, None, clock)
     for _ in range(100):
         clock.now += 0.011
         progress.advance(1, 1)
@@ -90,7 +90,7 @@ def test_progress_draws_ten_times_a_second_at_most(clock):
 def test_progress_fits_a_narrow_terminal(clock, monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
     screen = Terminal()
-    progress = Progress(screen, 100, clock)
+    progress = ProgressLine(screen, 100, clock)
     clock.now += 1.0
     progress.advance(10, 10)
     assert len(screen.getvalue()) == len("\r") + 29 + len("\x1b[K")
@@ -98,7 +98,7 @@ def test_progress_fits_a_narrow_terminal(clock, monkeypatch):
 
 def test_progress_wipes_its_line(clock):
     screen = Terminal()
-    with Progress(screen, 100, clock) as progress:
+    with ProgressLine(screen, 100, clock) as progress:
         clock.now += 1.0
         progress.advance(10, 10)
     assert screen.getvalue().endswith("\r\x1b[K")
@@ -106,13 +106,13 @@ def test_progress_wipes_its_line(clock):
 
 def test_progress_leaves_no_trace_when_it_was_quick(clock):
     screen = Terminal()
-    with Progress(screen, 100, clock) as progress:
+    with ProgressLine(screen, 100, clock) as progress:
         progress.advance(10, 10)
     assert screen.getvalue() == ""
 
 
 def test_progress_keeps_silent_without_a_terminal(clock, capsys):
-    with Progress(None, 100, clock) as progress:
+    with ProgressLine(None, 100, clock) as progress:
         clock.now += 1.0
         progress.advance(10, 10)
     assert capsys.readouterr() == ("", "")

@@ -129,7 +129,7 @@ def test_a_merge_that_runs_twice_counts_once(client, parquet_paths):
 
 
 def test_results_of_a_task_are_taken_out_where_they_are(client):
-    cluster = adapter._Cluster(client)
+    cluster = adapter._DaskCluster(client)
     for results in cluster.start_several(_numbers, [(number,) for number in range(2)], 12):
         client.gather(results)
         holders = {tuple(workers) for workers in client.who_has(results).values()}
@@ -141,7 +141,7 @@ def _numbers(first):
 
 
 def test_workers_merge_in_turn(client):
-    cluster = adapter._Cluster(client)
+    cluster = adapter._DaskCluster(client)
     state = {None: se.ConfusionAccumulator().to_bytes()}
     held = client.scatter([state, state], workers=[*client.nthreads()][:1], hash=False)
     merges = [cluster.merge(merged, held, lane) for lane in range(4)]
@@ -151,7 +151,7 @@ def test_workers_merge_in_turn(client):
 
 
 def test_of_two_results_the_second_stays_with_the_first(client):
-    cluster = adapter._Cluster(client)
+    cluster = adapter._DaskCluster(client)
     ((done, state),) = cluster.start_several(_numbers_and_state, [(3,)], 2)
     assert cluster.result(done) == 3
     assert cluster.result(state) == {3: b"state"}
@@ -161,7 +161,7 @@ def test_of_two_results_the_second_stays_with_the_first(client):
 
 def test_a_failure_does_not_wait_for_results_that_cannot_be_taken_out(client, monkeypatch):
     monkeypatch.setattr(adapter, "_TAKING_OUT", 0.01)
-    cluster = adapter._Cluster(client)
+    cluster = adapter._DaskCluster(client)
     lock = Lock("taking out")
     with lock:
         source = client.submit(int, 3)
@@ -195,7 +195,7 @@ def test_results_beside_a_failure_are_told_before_it(client, monkeypatch):
     good, bad = client.submit(len, "ab"), client.submit(len, 1)
     wait([good, bad])
     monkeypatch.setattr(adapter, "as_completed", Together)
-    found = adapter._Cluster(client).finished([bad, good])
+    found = adapter._DaskCluster(client).finished([bad, good])
     assert next(found) == (good, 2)
     with pytest.raises(TypeError):
         next(found)

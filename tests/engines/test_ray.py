@@ -17,7 +17,7 @@ import streameval as se
 ray = pytest.importorskip("ray", reason="ray is not installed")
 
 from streameval.engines._counting import SourceCounter  # noqa: E402
-from streameval.engines.ray import EvaluateFn, _Cluster, _count_block, evaluate  # noqa: E402
+from streameval.engines.ray import EvaluateFn, _count_block, _RayCluster, evaluate  # noqa: E402
 
 pytestmark = pytest.mark.engine(name="ray")
 
@@ -218,5 +218,5 @@ def test_objects_that_are_there_are_told_from_failures():
 
     handles = [divide.remote(number) for number in (1, 0)]
     ray.wait(handles, num_returns=2)
-    assert _Cluster().ready(handles) == handles[:1]
-    assert _Cluster().ready([]) == []
+    assert _RayCluster().ready(handles) == handles[:1]
+    assert _RayCluster().ready([]) == []

@@ -13,7 +13,7 @@ from engines.here import evaluate
 from pyarrow import dataset, feather, fs, parquet
 
 import streameval as se
-from streameval.engines._sources import Frame, Sources
+from streameval.engines._sources import PolarsFrame, Sources
 from streameval.runs.files import files_of
 
 TABLE = pa.table(
@@ -101,7 +101,7 @@ def test_a_frame_of_an_older_polars_is_collected_at_once(monkeypatch):
         def collect(self):
             return pl.from_arrow(TABLE)
 
-    assert [len(batch) for batch in Frame(Older()).batches(["y_true"])] == [len(TABLE)]
+    assert [len(batch) for batch in PolarsFrame(Older()).batches(["y_true"])] == [len(TABLE)]
 
 
 def test_progress_counts_streams(log):

@@ -7,24 +7,24 @@ import pytest
 from mutated_rows import mutated, outcome
 from profiles import cases
 
-from streameval.io import Column, Flags, Labels, Numbers, RowFilter, Texts, Values, csv_columns
-from streameval.io.csv_columns import Cells
+from streameval.io import Argument, Flags, Labels, Numbers, RowFilter, Texts, Values, csv_columns
+from streameval.io.csv_columns import PlainRows
 from streameval.io.csv_rows import CsvBlock
 from streameval.io.row_filters import Condition
 from streameval.io.times import Gaps, Times
 
 HEADER = ("t", "s", "w", "id", "f", "at")
-INTEGERS = Column("y_true", ("t",), Labels(integers=True))
-SCORES = Column("y_score", ("s",), Numbers())
-WORDS = Column("y_pred", ("w",), Labels(integers=False, listed=False))
+INTEGERS = Argument("y_true", ("t",), Labels(integers=True))
+SCORES = Argument("y_score", ("s",), Numbers())
+WORDS = Argument("y_pred", ("w",), Labels(integers=False, listed=False))
 COLUMN_SETS = {
     "numbers": [INTEGERS, SCORES],
-    "words": [WORDS, Column("y_true", ("w",), Gaps(Labels(integers=False, among=("a", "b"))))],
-    "one_column_twice": [INTEGERS, Column("y_pred", ("t",), Numbers(gaps=True))],
-    "gaps": [Column("relevance", ("s",), Numbers(gaps=True)), SCORES],
-    "values": [Column("id", ("id",), Values()), Column("by", ("w",), Texts())],
-    "flags": [Column("f", ("f",), Flags()), Column("two", ("t", "id"), Numbers())],
-    "times": [Column("time", ("at",), Times()), Column("steps", ("id",), Times("ms"))],
+    "words": [WORDS, Argument("y_true", ("w",), Gaps(Labels(integers=False, among=("a", "b"))))],
+    "one_column_twice": [INTEGERS, Argument("y_pred", ("t",), Numbers(gaps=True))],
+    "gaps": [Argument("relevance", ("s",), Numbers(gaps=True)), SCORES],
+    "values": [Argument("id", ("id",), Values()), Argument("by", ("w",), Texts())],
+    "flags": [Argument("f", ("f",), Flags()), Argument("two", ("t", "id"), Numbers())],
+    "times": [Argument("time", ("at",), Times()), Argument("steps", ("id",), Times("ms"))],
 }
 WHERE = RowFilter((Condition("w", "!=", ("a",)), Condition("s", "<", ("0.75",))))
 TOKENS = [
@@ -147,18 +147,18 @@ def test_row_that_lends_a_cell_to_the_next_is_found():
 def test_table_of_good_rows_is_read_by_pyarrow(monkeypatch):
     pytest.importorskip("pyarrow")
     monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 0)
-    monkeypatch.setattr(Cells, "split", None)
+    monkeypatch.setattr(PlainRows, "split", None)
     assert len(block(b"\n".join(map(row, range(9)))).parse([INTEGERS, SCORES, WORDS]).row_ids) == 9
 
 
 def test_small_table_is_read_without_pyarrow(monkeypatch):
-    monkeypatch.setattr(Cells, "_table", None)
+    monkeypatch.setattr(PlainRows, "_table", None)
     assert len(block(b"\n".join(map(row, range(9)))).parse([INTEGERS]).row_ids) == 9
 
 
 @pytest.mark.parametrize("delimiter", ["é", "\u2028"])
 def test_delimiter_of_several_bytes_is_read_row_by_row(delimiter):
-    assert Cells.of(delimiter.join("ab").encode(), 2, delimiter) is None
+    assert PlainRows.of(delimiter.join("ab").encode(), 2, delimiter) is None
 
 
 def test_table_is_split_where_pyarrow_is_not_installed(monkeypatch):
@@ -191,9 +191,10 @@ def test_long_table_is_read_by_numpy_as_row_by_row(monkeypatch, more):
 
 def test_numbers_of_a_long_table_are_not_cut_into_texts(monkeypatch):
     monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 2**60)
-    texts = Cells._texts
+    texts = PlainRows._texts
     cut = []
-    monkeypatch.setattr(Cells, "_texts", lambda *given: cut.extend(found := texts(*given)) or found)
+    noted = lambda *given: cut.extend(found := texts(*given)) or found  # noqa: E731
+    monkeypatch.setattr(PlainRows, "_texts", noted)
     table = block(b"\n".join(long_table(2**9, NUMBERS)))
     assert len(table.parse([INTEGERS, SCORES]).row_ids) == 2**9
     assert sorted(cut) == ["0", "1"]

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streameval.io import BadDataError, Column, Labels, Numbers
+from streameval.io import Argument, BadDataError, Labels, Numbers
 from streameval.io.csv_rows import csv_blocks
 from streameval.io.streams import ByteStream
 
-WORD = Column("y_true", ("t",), Labels(integers=False))
-SCORE = Column("y_pred", ("s",), Numbers())
+WORD = Argument("y_true", ("t",), Labels(integers=False))
+SCORE = Argument("y_pred", ("s",), Numbers())
 
 
 def blocks(text, delimiter=","):
@@ -72,7 +72,7 @@ def test_block_sets_a_bad_line_apart(line, reason):
 
 def test_block_says_one_cell_of_a_header_that_is_none():
     parsed = parse(
-        "# made by a tool\nt,s\n", Column("y_true", ("# made by a tool",), Labels(False))
+        "# made by a tool\nt,s\n", Argument("y_true", ("# made by a tool",), Labels(False))
     )
     assert parsed.faults == [(2, "the header has 1 cell, and this row has 2")]
 

@@ -5,12 +5,12 @@ import pickle
 import numpy as np
 import pytest
 
-from streameval.io import Column, Labels, Numbers, Vectors, json_lines, name_of
+from streameval.io import Argument, Labels, Numbers, Vectors, json_lines, name_of
 from streameval.io.json_lines import JsonBlock, json_blocks
 from streameval.io.streams import ByteStream
 
-LABEL = Column("y_true", ("t",), Labels(integers=True))
-SCORE = Column("y_pred", ("s",), Numbers())
+LABEL = Argument("y_true", ("t",), Labels(integers=True))
+SCORE = Argument("y_pred", ("s",), Numbers())
 
 
 @pytest.fixture(params=["msgspec", "json"], autouse=True)
@@ -122,24 +122,24 @@ def test_block_takes_the_last_value_of_a_key_given_twice():
 
 
 def test_block_reads_lists_into_rows():
-    vectors = Column("y_pred", ("s",), Vectors(2))
+    vectors = Argument("y_pred", ("s",), Vectors(2))
     batch = block('{"s": [1, 0.5]}\n{"s": [1]}\n{"s": [3, 4]}').parse([vectors]).batch
     np.testing.assert_array_equal(batch["y_pred"], [[1, 0.5], [3, 4]])
 
 
 def test_block_joins_several_fields_into_columns():
-    columns = Column("y_pred", ("a", "b"), Numbers())
+    columns = Argument("y_pred", ("a", "b"), Numbers())
     batch = block('{"a": 1, "b": 2}\n{"a": 3, "b": 4}').parse([columns]).batch
     np.testing.assert_array_equal(batch["y_pred"], [[1, 2], [3, 4]])
 
 
 def test_block_takes_one_item_of_several():
-    column = Column("y_pred", ("s",), Vectors(2), item=1)
+    column = Argument("y_pred", ("s",), Vectors(2), item=1)
     assert block('{"s": [0.25, 0.75]}').parse([column]).batch["y_pred"].tolist() == [0.75]
 
 
 def test_block_reads_one_field_for_two_arguments():
-    columns = [LABEL, Column("y_pred", ("t",), Numbers())]
+    columns = [LABEL, Argument("y_pred", ("t",), Numbers())]
     assert block('{"t": 1}').parse(columns).batch["y_pred"].tolist() == [1.0]
 
 

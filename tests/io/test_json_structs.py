@@ -9,7 +9,7 @@ from mutated_rows import mutated, outcome
 from profiles import cases
 
 from streameval.io import (
-    Column,
+    Argument,
     Flags,
     Labels,
     Lists,
@@ -28,23 +28,23 @@ from streameval.io.times import Gaps, Times
 
 pytest.importorskip("msgspec")
 
-INTEGERS = Column("y_true", ("t",), Labels(integers=True))
-WORDS = Column("y_pred", ("w",), Labels(integers=False, listed=False))
-SCORES = Column("y_score", ("s",), Numbers())
+INTEGERS = Argument("y_true", ("t",), Labels(integers=True))
+WORDS = Argument("y_pred", ("w",), Labels(integers=False, listed=False))
+SCORES = Argument("y_score", ("s",), Numbers())
 COLUMN_SETS = {
     "numbers": [INTEGERS, SCORES],
-    "words": [WORDS, Column("y_true", ("w",), Gaps(Labels(integers=False)))],
-    "one_field_twice": [INTEGERS, Column("y_pred", ("t",), Numbers(gaps=True))],
-    "lists": [Column("y_prob", ("p",), Vectors(3)), Column("d", ("p",), Lists(Numbers(), "x"))],
-    "object": [Column("y_prob", ("o",), ScoresByClass(("cat", "dog")))],
+    "words": [WORDS, Argument("y_true", ("w",), Gaps(Labels(integers=False)))],
+    "one_field_twice": [INTEGERS, Argument("y_pred", ("t",), Numbers(gaps=True))],
+    "lists": [Argument("y_prob", ("p",), Vectors(3)), Argument("d", ("p",), Lists(Numbers(), "x"))],
+    "object": [Argument("y_prob", ("o",), ScoresByClass(("cat", "dog")))],
     "paths": [
-        Column("by", ("ctx.country",), Texts()),
-        Column("deep", ("ctx.a.b",), Values()),
-        Column("item", ("p.1",), Values()),
-        Column("whole", ("ctx",), Values()),
+        Argument("by", ("ctx.country",), Texts()),
+        Argument("deep", ("ctx.a.b",), Values()),
+        Argument("item", ("p.1",), Values()),
+        Argument("whole", ("ctx",), Values()),
     ],
-    "values": [Column("id", ("id",), Values()), Column("f", ("f",), Flags()), WORDS],
-    "times": [Column("time", ("at",), Times()), Column("steps", ("id",), Times("ms"))],
+    "values": [Argument("id", ("id",), Values()), Argument("f", ("f",), Flags()), WORDS],
+    "times": [Argument("time", ("at",), Times()), Argument("steps", ("id",), Times("ms"))],
 }
 WHERE = RowFilter((Condition("ctx.country", "!=", ("de",)), Condition("s", "<", ("0.75",))))
 TOKENS = [
@@ -181,7 +181,7 @@ def test_rows_that_are_all_good_are_numbered_by_a_range():
 @pytest.mark.parametrize("name", ['a"b', "a\\b", "\ud800", "a\nb"])
 def test_name_that_msgspec_does_not_take_is_read_without_it(name):
     data = json.dumps({name: 1}).encode()
-    column = Column("y_true", (name,), Labels(integers=True))
+    column = Argument("y_true", (name,), Labels(integers=True))
     assert json_structs.struct_reader((name,)) is None
     assert JsonBlock("log", 1, data, len(data)).parse([column]).batch["y_true"].tolist() == [1]
 

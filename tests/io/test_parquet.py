@@ -8,7 +8,16 @@ from pyarrow import parquet
 
 from streameval import InvalidInputError, StreamevalError
 from streameval.inputs.coded import CodedTexts
-from streameval.io import BadDataError, Column, Flags, Labels, Lists, Numbers, Vectors, read_blocks
+from streameval.io import (
+    Argument,
+    BadDataError,
+    Flags,
+    Labels,
+    Lists,
+    Numbers,
+    Vectors,
+    read_blocks,
+)
 from streameval.io.columns import Texts, Values
 from streameval.io.parquet import values_of
 
@@ -32,7 +41,7 @@ def write(tmp_path, monkeypatch):
 
 
 def values(blocks, kind, name="t"):
-    parsed = [block.parse([Column("y_true", (name,), kind)]) for block in blocks]
+    parsed = [block.parse([Argument("y_true", (name,), kind)]) for block in blocks]
     return np.concatenate([p.batch["y_true"] for p in parsed]), [
         f for p in parsed for f in p.faults
     ]
@@ -91,7 +100,7 @@ CODED = {
 @pytest.mark.parametrize("column", CODED)
 def test_many_texts_are_read_as_codes(column, kind, write):
     (block,) = write(t=CODED[column])
-    parsed = block.parse([Column("y_true", ("t",), kind)])
+    parsed = block.parse([Argument("y_true", ("t",), kind)])
     assert isinstance(parsed.batch["y_true"], CodedTexts)
     assert parsed.batch["y_true"].tolist() == CODED[column].to_pylist()
     assert not parsed.faults
@@ -102,7 +111,7 @@ def test_text_that_does_not_fit_is_set_apart_among_many(encoded, write):
     texts = [*"ab" * 300, "x" * 300, None, "c"]
     column = pa.array(texts).dictionary_encode() if encoded else pa.array(texts)
     (block,) = write(t=column)
-    parsed = block.parse([Column("y_true", ("t",), Labels(False))])
+    parsed = block.parse([Argument("y_true", ("t",), Labels(False))])
     assert [row for row, _ in parsed.faults] == [601, 602]
     assert parsed.batch["y_true"].tolist() == [*"ab" * 300, "c"]
 
@@ -134,7 +143,7 @@ def test_block_sets_a_bad_row_apart(column, kind, faults, write):
 @pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.large_list(pa.int16())], ids=str)
 def test_block_reads_lists_of_any_length(kind, write):
     (block,) = write(t=pa.array([[1, None], [], [3]], kind))
-    column = Column("relevance", ("t",), Lists(Numbers(gaps=True), "numbers"))
+    column = Argument("relevance", ("t",), Lists(Numbers(gaps=True), "numbers"))
     parsed = block.parse([column])
     found = [part.tolist() for part in parsed.batch["relevance"]]
     assert (found[1:], found[0][0], np.isnan(found[0][1])) == ([[], [3.0]], 1.0, True)
@@ -143,7 +152,7 @@ def test_block_reads_lists_of_any_length(kind, write):
 
 def test_block_drops_a_bad_row_from_every_column(write):
     (block,) = write(t=[1, None, 0], s=[0.1, 0.2, 0.3])
-    columns = [Column("y_true", ("t",), INTEGER), Column("y_pred", ("s",), Numbers())]
+    columns = [Argument("y_true", ("t",), INTEGER), Argument("y_pred", ("s",), Numbers())]
     parsed = block.parse(columns)
     assert parsed.row_ids == [1, 3]
     assert parsed.batch["y_pred"].tolist() == [0.1, 0.3]
@@ -261,7 +270,7 @@ def test_file_is_opened_once_while_its_blocks_are_read(tmp_path, monkeypatch):
     parquet.write_table(pa.table({"y_true": [0, 1, 0, 1]}), path, row_group_size=1)
     made, opened = [], parquet.ParquetFile
     monkeypatch.setattr(parquet, "ParquetFile", lambda name: made.append(name) or opened(name))
-    labels = Column("y_true", ("y_true",), Labels(integers=True))
+    labels = Argument("y_true", ("y_true",), Labels(integers=True))
     read = [block.parse([labels]).batch["y_true"].tolist() for block in read_blocks(path)]
     assert (read, len(made)) == ([[0], [1], [0], [1]], 1)
 
@@ -310,7 +319,7 @@ def test_first_rows_of_many_equal_ones_are_read_without_the_others(
 def test_file_is_opened_again_for_a_block_that_outlives_it(tmp_path):
     path = str(tmp_path / "log.parquet")
     parquet.write_table(pa.table({"y_true": [0, 1]}), path, row_group_size=1)
-    labels = Column("y_true", ("y_true",), Labels(integers=True))
+    labels = Argument("y_true", ("y_true",), Labels(integers=True))
     for block in [*read_blocks(path), *map(pickle.loads, map(pickle.dumps, read_blocks(path)))]:
         assert block.parse([labels]).batch["y_true"].tolist() == [block.group]
 

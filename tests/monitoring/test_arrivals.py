@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streameval.monitoring import arrivals
-from streameval.monitoring.arrivals import Arrivals, Ids
+from streameval.monitoring.arrivals import Arrivals, BlobIds
 
 LAYOUT = {"time": np.dtype(np.int64), "value": np.dtype(np.int64)}
 
@@ -17,7 +17,7 @@ def put(side: Arrivals, partition: str, start: int, size: int) -> None:
 
 
 def test_released_rows_are_in_order_of_time_and_partition() -> None:
-    side = Arrivals(LAYOUT, 0, Ids())
+    side = Arrivals(LAYOUT, 0, BlobIds())
     for partition in ("b", "a"):
         side.declare(partition)
     put(side, "b", 0, 3)
@@ -36,7 +36,7 @@ def test_released_rows_are_in_order_of_time_and_partition() -> None:
 def test_rows_that_wait_long_are_written_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrivals, "_SMALL", 32)
     monkeypatch.setattr(arrivals, "_MAX_CHUNKS", 4)
-    side = Arrivals(LAYOUT, 0, Ids())
+    side = Arrivals(LAYOUT, 0, BlobIds())
     side.declare("silent")
     kept: set[int] = set()
     n_written = 0

@@ -9,7 +9,7 @@ import pytest
 from monitoring.rotating_logs import read_all, values
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io import Column, Numbers
+from streameval.io import Argument, Numbers
 from streameval.monitoring.folders import Folder
 
 
@@ -83,7 +83,7 @@ def test_reading_goes_on_after_any_chunk(read):
 def test_parquet_is_read_by_row_group(name, read):
     move_in_parquet(name, 1, 2, 3)
     chunk = read().read(1)
-    parsed = chunk.block.parse([Column("i", ("i",), Numbers())])
+    parsed = chunk.block.parse([Argument("i", ("i",), Numbers())])
     assert parsed.batch["i"].tolist() == [1, 2]
 
 
@@ -91,7 +91,7 @@ def test_rows_are_named_by_the_lines_of_their_file(read):
     Path("in/a.csv").write_text("i,j\n1,0\n1,0\n2\n", encoding="utf-8")
     folder = read()
     position = folder.read(9).position
-    parsed = read(position).read(100).block.parse([Column("i", ("i",), Numbers())])
+    parsed = read(position).read(100).block.parse([Argument("i", ("i",), Numbers())])
     assert parsed.faults == [(4, "the header has 2 cells, and this row has 1")]
 
 

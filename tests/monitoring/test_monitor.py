@@ -20,7 +20,7 @@ from streameval.errors import InvalidInputError
 from streameval.monitoring.door import Door
 from streameval.monitoring.reader import row_to_json
 from streameval.monitoring.unlabelled import Weights
-from streameval.runs.counting import Share
+from streameval.runs.counting import RowShare
 
 START = 1_699_999_980
 IN_2099 = 4_070_908_800
@@ -326,7 +326,7 @@ def test_too_many_bad_rows_stop_the_monitor_over_restarts(start):
 
 def test_share_of_bad_rows_is_that_of_a_thousand_at_first(start):
     source = Rows(a=[row(0), *["{"] * 10])
-    with start(source, max_bad=Share(Decimal(1))) as monitor:
+    with start(source, max_bad=RowShare(Decimal(1))) as monitor:
         monitor.step()
         source.add("a", row(1), "}")
         with pytest.raises(se.BadDataError, match=r"13: .* 11 of the last 13 rows are bad; .*1%"):
@@ -336,7 +336,7 @@ def test_share_of_bad_rows_is_that_of_a_thousand_at_first(start):
 @pytest.mark.parametrize("restarts", [False, True])
 def test_share_of_bad_rows_is_that_of_the_newest_rows(start, restarts):
     source, tenth = Rows(a=[row(0)]), [*[row(0)] * 990, *["{"] * 10]
-    limit = Share(Decimal(1))
+    limit = RowShare(Decimal(1))
     for _ in range(30):
         with start(source, max_bad=limit) as monitor:
             monitor.step()
@@ -361,7 +361,7 @@ def test_share_of_bad_rows_forgets_those_of_an_older_checkpoint(start, monkeypat
         with start(source, max_bad=10) as monitor:
             monitor.step()
     source.add("a", *["{"] * 10)
-    with start(source, max_bad=Share(Decimal(1))) as monitor:
+    with start(source, max_bad=RowShare(Decimal(1))) as monitor:
         assert monitor.step().n_rows == 0
 
 

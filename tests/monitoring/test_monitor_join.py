@@ -13,7 +13,7 @@ from profiles import cases
 from win_rate import WinRate
 
 import streameval as se
-from streameval.monitoring.rows import Dictionary
+from streameval.monitoring.rows import RecordCodes
 
 START = 1_699_999_980
 
@@ -345,7 +345,7 @@ def test_tables_of_text_are_joined(start, tmp_path):
 
 
 def test_values_that_were_seen_before_get_no_new_code():
-    coder = Dictionary(["DE", ["a", 1]])
+    coder = RecordCodes(["DE", ["a", 1]])
     assert coder.encode(["DE", ("a", 1)]).tolist() == [0, 1]
     assert coder.added == []
     assert coder.encode([None, "DE", None]).tolist() == [2, 0, 2]

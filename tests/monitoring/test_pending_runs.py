@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from streameval.monitoring import pending_runs
-from streameval.monitoring.arrivals import Ids
+from streameval.monitoring.arrivals import BlobIds
 from streameval.monitoring.pending_runs import PendingRuns, key_order, key_starts
 
 VALUE = {"value": np.dtype(np.float64)}
@@ -27,7 +27,7 @@ def rows(high: Any, low: Any = 0, time: Any = 0) -> dict[str, np.ndarray]:
 
 
 def store(*, keeps_taken: bool = True) -> PendingRuns:
-    return PendingRuns(VALUE, Ids(), keeps_taken=keeps_taken)
+    return PendingRuns(VALUE, BlobIds(), keeps_taken=keeps_taken)
 
 
 def values(runs: PendingRuns, high: Any, low: Any = 0) -> list[list[float]]:

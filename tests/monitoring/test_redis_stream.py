@@ -9,7 +9,7 @@ from monitoring.fake_redis import Redis, exceptions
 
 import streameval as se
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io import Column, Numbers, Texts
+from streameval.io import Argument, Numbers, Texts
 from streameval.monitoring import redis_stream as module
 from streameval.monitoring import server_source
 from streameval.monitoring.source_protocol import Source
@@ -123,7 +123,7 @@ def test_fields_are_read_as_cells(redis):
         {"country": "FR"},
         {"n": "x", "country": None},
     ]
-    columns = (Column("a", ("country",), Texts()), Column("n", ("n",), Numbers()))
+    columns = (Argument("a", ("country",), Texts()), Argument("n", ("n",), Numbers()))
     parsed = block.parse(columns)
     assert [*parsed.row_ids] == ["6-0"]
     assert parsed.batch["n"].tolist() == [1.0]

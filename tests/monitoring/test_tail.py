@@ -8,7 +8,7 @@ import pytest
 from monitoring.rotating_logs import read_all, values
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io import Column, Numbers, lines
+from streameval.io import Argument, Numbers, lines
 from streameval.monitoring import files
 from streameval.monitoring.files import Tail
 
@@ -247,7 +247,7 @@ def test_bad_rows_are_named_by_their_line_also_after_a_restart(suffix, follow):
     with gzip.open(f"{path}.1.gz", "ab") as file:
         file.write((good + bad).encode())
     chunk = follow(path.name, position=position).read(10**6)
-    parsed = chunk.block.parse([Column("i", ("i",), Numbers())])
+    parsed = chunk.block.parse([Argument("i", ("i",), Numbers())])
     n_header = len(header.splitlines())
     assert chunk.block.source == f"{path}.1.gz"
     assert [*parsed.row_ids] == [n_header + 6]

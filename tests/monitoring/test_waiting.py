@@ -18,7 +18,7 @@ from streameval.cli.watch_text import event_text
 from streameval.monitoring.checkpoint import read_checkpoint, read_numbers
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.prometheus import MonitorCollector
-from streameval.runs.counting import Share
+from streameval.runs.counting import RowShare
 
 START = 1_699_999_980
 STALLED, NO_DATA = "labels stalled for 10m", "no data for 10m"
@@ -253,7 +253,7 @@ def test_bad_rows_end_a_monitor_that_waits(start):
 def test_share_of_bad_rows_ends_a_monitor_that_waits(start):
     predictions, labels = sources([*PREDICTIONS[:1], *["{"] * 50])
     refused = pytest.raises(se.BadDataError, match="50 of 51 rows are bad")
-    with start(predictions, labels, max_bad=Share(Decimal(1))) as monitor, refused:
+    with start(predictions, labels, max_bad=RowShare(Decimal(1))) as monitor, refused:
         monitor.step()
 
 

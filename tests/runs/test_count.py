@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.io import Column, Labels
+from streameval.io import Argument, Labels
 from streameval.io.json_lines import JsonBlock
 from streameval.runs.counting import Plan, count
 
-LABELS = [Column(name, (name,), Labels(integers=True)) for name in ("y_true", "y_pred")]
+LABELS = [Argument(name, (name,), Labels(integers=True)) for name in ("y_true", "y_pred")]
 
 
 class Watched:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from streameval.io import Column, Condition, Labels, Numbers, RowFilter, Texts, read_blocks
+from streameval.io import Argument, Condition, Labels, Numbers, RowFilter, Texts, read_blocks
 from streameval.runs.partitions import partitions_of, with_partition
 
 FORMS = ["parquet", "csv", "jsonl"]
@@ -56,10 +56,10 @@ def test_values_are_columns_of_every_row(form, tmp_path):
     block = pickle.loads(pickle.dumps(block))
     assert [row["country"] for row in block.rows()] == ["DE"] * 3
     columns = [
-        Column("y_true", ("y_true",), Labels(integers=True)),
-        Column("slice", ("country",), Texts()),
-        Column("sample_weight", ("weight",), Numbers()),
-        Column("pair", ("country", "note"), Texts()),
+        Argument("y_true", ("y_true",), Labels(integers=True)),
+        Argument("slice", ("country",), Texts()),
+        Argument("sample_weight", ("weight",), Numbers()),
+        Argument("pair", ("country", "note"), Texts()),
     ]
     batch = block.parse(columns).batch
     assert batch["y_true"].tolist() == [1, 0, 1]
@@ -73,13 +73,13 @@ def test_values_are_columns_of_every_row(form, tmp_path):
 def test_filters_see_the_values(wanted, n_kept, tmp_path):
     (block,) = blocks(write(tmp_path / "log.csv"), (("country", "DE"),))
     where = RowFilter((Condition("country", "=", (wanted,)),))
-    parsed = block.parse([Column("y_true", ("y_true",), Labels(integers=True))], where)
+    parsed = block.parse([Argument("y_true", ("y_true",), Labels(integers=True))], where)
     assert (len(parsed.row_ids), parsed.n_left_out) == (n_kept, 3 - n_kept)
 
 
 def test_a_value_that_does_not_fit_makes_bad_rows(tmp_path):
     (block,) = blocks(write(tmp_path / "log.csv"), (("weight", "heavy"),))
-    parsed = block.parse([Column("sample_weight", ("weight",), Numbers())])
+    parsed = block.parse([Argument("sample_weight", ("weight",), Numbers())])
     assert parsed.faults[0] == (2, "`weight` must be a number, got 'heavy'")
     assert len(parsed.faults) == 3
 

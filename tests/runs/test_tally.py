@@ -1,7 +1,7 @@
 import pytest
 
 from streameval.runs.counting import BlockCounts, Plan
-from streameval.runs.totals import Tally
+from streameval.runs.totals import RunTotal
 
 
 class Rows:
@@ -20,7 +20,7 @@ class Rows:
 @pytest.fixture
 def tally(monkeypatch):
     monkeypatch.setattr(Rows, "n_moved", 0)
-    return Tally(Plan(Rows, (), 0))
+    return RunTotal(Plan(Rows, (), 0))
 
 
 @pytest.mark.parametrize("n_blocks", [0, 1, 2, 3, 31, 100])

@@ -12,19 +12,19 @@ import attrs
 import pytest
 
 import streameval as se
-from streameval.io import Column, Labels, Numbers, read_blocks
+from streameval.io import Argument, Labels, Numbers, read_blocks
 from streameval.io.blocks import Emptied, emptied
 from streameval.io.json_lines import JsonBlock
 from streameval.runs import counter, processes, workers
 from streameval.runs.counting import Plan
 from streameval.runs.partitions import PartitionBlock
 from streameval.runs.processes import Team
-from streameval.runs.totals import Tally
+from streameval.runs.totals import RunTotal
 from streameval.runs.workers import count_all
 
 COLUMNS = (
-    Column("y_true", ("t",), Labels(integers=True)),
-    Column("y_score", ("s",), Numbers()),
+    Argument("y_true", ("t",), Labels(integers=True)),
+    Argument("y_score", ("s",), Numbers()),
 )
 PLAN = Plan(se.PRCurveSketch, COLUMNS, max_bad=10, is_bounded=True)
 
@@ -39,7 +39,7 @@ def lines(n_rows):
 
 
 def tallied(blocks, plan=PLAN, jobs=1):
-    return added(Tally(plan), blocks, plan, jobs)
+    return added(RunTotal(plan), blocks, plan, jobs)
 
 
 def added(tally, blocks, plan, jobs):
@@ -128,7 +128,7 @@ def test_error_of_a_worker_comes_after_what_precedes_it(log):
         yield JsonBlock("later", 1, b"no\n", 3)
         raise se.BadDataError("the end")
 
-    tally = Tally(attrs.evolve(PLAN, max_bad=0))
+    tally = RunTotal(attrs.evolve(PLAN, max_bad=0))
     with pytest.raises(se.BadDataError, match="later, line 1"):
         added(tally, cut_short(), PLAN, 2)
     n_rows = [len(block.data.splitlines()) for block in islice(read_blocks(log), 4)]
@@ -247,7 +247,7 @@ def test_team_counts_again_after_a_count_that_was_given_up(log, workers_at_once)
         given_up = count_all(read_blocks(log), PLAN, team)
         for _ in range(3):
             next(given_up)
-        tally = Tally(PLAN)
+        tally = RunTotal(PLAN)
         for counted in count_all(read_blocks(log), PLAN, team):
             tally.add(counted)
         assert team.workers == first != []
@@ -352,7 +352,7 @@ def test_rows_that_the_accumulator_before_refuses_are_counted_by_a_new_one(tmp_p
     path.write_bytes(
         b'{"t": 0, "s": 0}\n' * 40 + b'{"t": 7, "s": 0}\n' + b'{"t": 1, "s": 0}\n' * 40
     )
-    columns = (COLUMNS[0], Column("y_pred", ("s",), Labels(integers=True)))
+    columns = (COLUMNS[0], Argument("y_pred", ("s",), Labels(integers=True)))
     plan = Plan(se.ConfusionAccumulator(2).copy, columns, max_bad=1, is_bounded=True)
     found = [counted.accumulator for counted in count_all(read_blocks(str(path)), plan, Team(0))]
     assert len(set(map(id, found))) == 2

@@ -15,7 +15,7 @@ from profiles import quick_cases
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import confusion as metrics
-from streameval.metrics.confusion import Outcomes, Ratio
+from streameval.metrics.confusion import ClassOutcomes, Ratio
 
 many = settings(max_examples=quick_cases(200))
 
@@ -52,11 +52,11 @@ def matrices(draw: st.DrawFn) -> FixedPoint:
     return fixed(cells, size, size, whole=draw(st.booleans()))
 
 
-def of_matrix(matrix: FixedPoint) -> tuple[Outcomes, list[list[Fraction]]]:
+def of_matrix(matrix: FixedPoint) -> tuple[ClassOutcomes, list[list[Fraction]]]:
     size = len(matrix.whole)
     flat = exact(matrix)
     rows = [flat[size * row : size * (row + 1)] for row in range(size)]
-    return Outcomes.of_matrix(matrix.reshape(-1).total(), matrix), rows
+    return ClassOutcomes.of_matrix(matrix.reshape(-1).total(), matrix), rows
 
 
 @given(matrices())

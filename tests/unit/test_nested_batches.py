@@ -14,7 +14,7 @@ import pytest
 
 import streameval as se
 from streameval.engines._counting import SourceCounter
-from streameval.inputs.batches import Table
+from streameval.inputs.batches import TableBatch
 
 ROWS: dict[str, list[Any]] = {
     "id": [1, 2, 3, 4],
@@ -125,7 +125,7 @@ def test_slices_are_those_of_the_column_or_of_the_field(by: str) -> None:
 
 
 def test_path_is_followed_once_however_often_it_is_asked_for():
-    table = Table.of({"ctx": [{"score": 0.5}, {"score": 0.25}]})
+    table = TableBatch.of({"ctx": [{"score": 0.5}, {"score": 0.25}]})
     assert table is not None
     assert table.holds("ctx.score")
     assert table.holds("ctx.score")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.accumulators.pending import Block, BufferedState, Rows
+from streameval.accumulators.pending import BufferedState, RowBuffer, Rows
 
 ROWS = 40_000
 LAST = 2**63 - 1
@@ -147,14 +147,14 @@ def test_a_reader_at_any_moment_of_an_update_sees_whole_batches(
 ) -> None:
     accumulator, seen = case.of(0, 3), []
     before = accumulator.to_bytes()
-    put_weights = Block.put_weights
+    put_weights = RowBuffer.put_weights
 
     def put_while_read(*arguments: Any) -> None:
         seen.append(accumulator.to_bytes())
         put_weights(*arguments)
         seen.append(accumulator.to_bytes())
 
-    monkeypatch.setattr(Block, "put_weights", put_while_read)
+    monkeypatch.setattr(RowBuffer, "put_weights", put_while_read)
     accumulator.update(*case.batch(3, 7), sample_weight=np.full(4, 0.5))
     accumulator.update(*case.batch(7, 11))
     monkeypatch.undo()
@@ -204,7 +204,7 @@ def test_a_block_holds_few_numbers_however_wide_the_rows() -> None:
 
 def test_wider_numbers_widen_a_block_and_leave_older_readers_theirs() -> None:
     narrow, wide = np.array([0.25, 0.5], np.float32), np.array([1 / 3])
-    block = Block.like(Rows((narrow, np.ones(2, bool))), 8)
+    block = RowBuffer.like(Rows((narrow, np.ones(2, bool))), 8)
     state = se.RegressionAccumulator()._state
     first = BufferedState.of(state, block).extended(Rows((narrow, np.ones(2, bool))), 2)
     second = first.extended(Rows((wide, np.zeros(1, bool)), np.array([0.5])), 1)

@@ -8,11 +8,11 @@ import pytest
 
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
-from streameval.render.sheets import Column, Grid, Section, markdown, reading_grid, sheet_text
+from streameval.render.sheets import Grid, Section, SheetColumn, markdown, reading_grid, sheet_text
 from streameval.render.text import intervals, number, numbers, shorten, shorten_middle
 
-NAMES = Column.of_names("class", ["owl", "x" * 60])
-SHARES = Column(["share", "0.5", "0.25"])
+NAMES = SheetColumn.of_names("class", ["owl", "x" * 60])
+SHARES = SheetColumn(["share", "0.5", "0.25"])
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_name_stays_readable_where_nothing_fits():
 
 
 def test_column_of_a_heading_alone_is_left_out():
-    assert sheet_text([Grid([NAMES, Column(["share", "", ""])])], 80).split("\n")[0] == "class"
+    assert sheet_text([Grid([NAMES, SheetColumn(["share", "", ""])])], 80).split("\n")[0] == "class"
 
 
 def test_groups_stand_beside_the_first_columns_while_they_fit():
-    groups = [[Column([name, "1" * 20, ""])] for name in ("one", "two", "three")]
-    found = sheet_text([Grid([Column.of_names("id", ["a", "b"])], groups, caption="end")], 50)
+    groups = [[SheetColumn([name, "1" * 20, ""])] for name in ("one", "two", "three")]
+    found = sheet_text([Grid([SheetColumn.of_names("id", ["a", "b"])], groups, caption="end")], 50)
     assert found.split("\n") == [
         f"id{' ' * 19}one{' ' * 19}two",
         f"a   {'1' * 20}  {'1' * 20}",
@@ -115,7 +115,7 @@ def test_markdown_of_a_table_has_a_rule_and_a_caption():
 
 
 def test_markdown_shows_what_it_would_obey():
-    column = Column.of_names("a_b", ["x|y", "<b>*_it_*", "[a](b)", "`c`\n"])
+    column = SheetColumn.of_names("a_b", ["x|y", "<b>*_it_*", "[a](b)", "`c`\n"])
     found = markdown([Grid([column]), "two\nlines", Section("_t_", ["x"])])
     assert found.split("\n") == [
         "| a_b |",
@@ -156,7 +156,7 @@ def test_readings_have_the_intervals_that_there_are():
 
 
 def test_headings_of_numbers_are_escaped():
-    grid = Grid([NAMES], [[Column(["a|b\nc", "[0, 1]", "0.25"])]])
+    grid = Grid([NAMES], [[SheetColumn(["a|b\nc", "[0, 1]", "0.25"])]])
     assert sheet_text([grid]).split("\n")[0].endswith("a|b\\nc")
     head, _, first, _ = markdown([grid]).split("\n")
     assert head == r"| class | a\|b\\nc |"

@@ -335,6 +335,22 @@ def test_only_public_modules_list_what_they_export() -> None:
     assert [source for source in lists if not is_public(source)] == []
 
 
+def test_a_name_of_a_class_means_one_thing() -> None:
+    """Adapters of one kind have the same names, since they do the same for several frameworks."""
+    places: dict[str, list[str]] = {}
+    for source in SOURCES:
+        for node in ast.walk(tree(source)):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(source)
+    several = {name: found for name, found in places.items() if len(found) > 1}
+    assert [name for name, found in several.items() if not is_of_adapters(found)] == []
+
+
+def is_of_adapters(sources: list[str]) -> bool:
+    parts = {part_of(source) for source in sources}
+    return len(parts) == 1 and parts <= {"engines", "loops"}
+
+
 def test_public_names_are_sorted_and_there() -> None:
     assert se.__all__ == sorted(se.__all__)
     assert [name for name in se.__all__ if not hasattr(se, name)] == []

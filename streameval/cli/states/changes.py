@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streameval.render.sheets import Column, Grid
+from streameval.render.sheets import Grid, SheetColumn
 from streameval.render.text import chance_title, numbers, printable
 
 if TYPE_CHECKING:
@@ -34,29 +34,31 @@ def change_sheet(
     """
     first, *others = names = [chr(ord("A") + side) for side in range(len(sides))]
     columns = list(zip(*changes.values(), strict=True))
-    befores = Column([first, *_values([change.before.value for change in columns[0]])])
+    befores = SheetColumn([first, *_values([change.before.value for change in columns[0]])])
     values, intervals = [], []
     for name, column in zip(others, columns, strict=True):
         title = f"{name} - {first}"
         values.append(
             [
-                Column([name, *_values([change.after.value for change in column])]),
-                Column([title, *signed([change.difference for change in column])]),
+                SheetColumn([name, *_values([change.after.value for change in column])]),
+                SheetColumn([title, *signed([change.difference for change in column])]),
             ]
         )
         of = f"{title}, " if len(others) > 1 else ""
         certified = [change.bounds if change.is_open else None for change in column]
+        sampling = [change.sampling for change in column]
         intervals += [
-            [Column([f"{of}certified interval", *_intervals(certified)])],
-            [Column([f"{of}{chance_title(level)}", *_intervals([one.sampling for one in column])])],
+            [SheetColumn([f"{of}certified interval", *_intervals(certified)])],
+            [SheetColumn([f"{of}{chance_title(level)}", *_intervals(sampling)])],
         ]
     values[0].insert(0, befores)
     assumed = any(one.sampling and one.samples == "independent" for row in columns for one in row)
     caption = _ASSUMED if assumed else ""
     heading = [f"{name}: {path}, {size}" for name, (path, size) in zip(names, sides, strict=True)]
+    metrics = SheetColumn.of_names("metric", changes, by_end=True)
     return [
         "\n".join(map(printable, heading)),
-        Grid([Column.of_names("metric", changes, by_end=True)], [*values, *intervals], caption),
+        Grid([metrics], [*values, *intervals], caption),
     ]
 
 

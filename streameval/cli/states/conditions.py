@@ -24,7 +24,7 @@ _EQUAL = 4 * 2.0**-52
 
 
 @attrs.frozen
-class Condition:
+class Worsening:
     """A change for the worse.
 
     Parameters
@@ -60,7 +60,7 @@ class Condition:
         return change > rounding and change >= size - rounding
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str) -> Worsening:
     """Read a condition like ``recall[macro] drops 0.01`` or ``log_loss rises 5%``.
 
     Raises
@@ -82,10 +82,10 @@ def parse_condition(text: str) -> Condition:
     if not (math.isfinite(size) and size >= 0):
         raise UsageError(f"{text!r}: {number!r} is not a number of at least 0.")
     share = size / 100 if percent else size
-    return Condition(text.strip(), parse_metric(metric), verb == "drops", share, bool(percent))
+    return Worsening(text.strip(), parse_metric(metric), verb == "drops", share, bool(percent))
 
 
-def decide(condition: Condition, change: Change, level: float) -> Note:
+def decide(condition: Worsening, change: Change, level: float) -> Note:
     """Decide a condition; the category of the note is "passed", "failed" or "undecided".
 
     The verdict considers every value that each state can have within its certified interval:

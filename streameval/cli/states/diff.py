@@ -11,10 +11,10 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.json_text import json_line
-from streameval.cli.outcome import Outcome, laid_out
+from streameval.cli.outcome import CommandOutput, laid_out
 from streameval.cli.state_files import computed
 from streameval.cli.states.changes import change_sheet
-from streameval.cli.states.conditions import Condition, decide
+from streameval.cli.states.conditions import Worsening, decide
 from streameval.cli.states.configurations import every_option
 from streameval.cli.states.phrases import brief
 from streameval.cli.states.samples import SamplePair
@@ -105,13 +105,13 @@ def diff(
     after: Sequence[str],
     *,
     metrics: Sequence[MetricName] = (),
-    conditions: Sequence[Condition] = (),
+    conditions: Sequence[Worsening] = (),
     level: float = 0.95,
     json: bool = False,
     markdown: bool = False,
     window: str | int | None = None,
     ends: Sequence[str] = (),
-) -> Outcome:
+) -> CommandOutput:
     """Compare a state with one or several others, metric by metric.
 
     Raises
@@ -168,14 +168,14 @@ def diff(
     said = dict.fromkeys(note for of_one in notes.values() for note in of_one)
     passed = all(verdict.category == "passed" for verdict in verdicts)
     code = OK if passed else GATE_FAILED
-    return Outcome(text, (*said, *verdicts), code, is_data=json or markdown)
+    return CommandOutput(text, (*said, *verdicts), code, is_data=json or markdown)
 
 
 def _verdicts(
     a: _Side,
     b: _Side,
     pair: SamplePair,
-    conditions: Iterable[Condition],
+    conditions: Iterable[Worsening],
     level: float,
     after: Sequence[str],
 ) -> Iterator[Note]:

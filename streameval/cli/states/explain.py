@@ -10,7 +10,7 @@ import attrs
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
-from streameval.cli.outcome import Outcome
+from streameval.cli.outcome import CommandOutput
 from streameval.cli.state_files import computed, load_state
 from streameval.cli.states.configurations import is_default
 from streameval.cli.states.phrases import brief
@@ -29,9 +29,9 @@ _LEVEL = 0.95
 _OPTIONS = "Options (* is not the default)"
 
 
-def explain(state: str) -> Outcome:
+def explain(state: str) -> CommandOutput:
     """Say what a state has counted, what limits its numbers, and what each of them means."""
-    return Outcome("\n".join([*_about(state, load_state(state), WIDTH), ""]))
+    return CommandOutput("\n".join([*_about(state, load_state(state), WIDTH), ""]))
 
 
 def _about(title: str, accumulator: Any, width: int) -> list[str]:

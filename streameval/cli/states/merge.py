@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.parts import Parts
-from streameval.cli.outcome import Outcome
+from streameval.cli.outcome import CommandOutput
 from streameval.cli.state_files import check_distinct, check_state_output, load_held, save_state
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import Note
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _DIGEST_BYTES = 16
 
 
-def merge(states: Sequence[str], output: str) -> Outcome:
+def merge(states: Sequence[str], output: str) -> CommandOutput:
     """Merge state files into one: their sum, or the union of parts.
 
     Raises
@@ -34,7 +34,7 @@ def merge(states: Sequence[str], output: str) -> Outcome:
     total, suspicions = _merged(states)
     save_state(total, output)
     text = f"{plural(len(states), 'state')} merged into {printable(output)}, {size_text(total)}\n"
-    return Outcome(text, tuple(Note("warning", suspicion) for suspicion in suspicions))
+    return CommandOutput(text, tuple(Note("warning", suspicion) for suspicion in suspicions))
 
 
 def _merged(paths: Sequence[str]) -> tuple[Any, tuple[str, ...]]:

@@ -13,7 +13,7 @@ import attrs
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
-from streameval.cli.outcome import Outcome
+from streameval.cli.outcome import CommandOutput
 from streameval.cli.state_files import check_output, computed, load_state, save_picture
 from streameval.cli.states.report import short_names
 from streameval.cli.terminal import Note
@@ -48,7 +48,7 @@ def plot(
     metrics: Sequence[MetricName] = (),
     window: str | int | None = None,
     level: float = 0.95,
-) -> Outcome:
+) -> CommandOutput:
     """Draw what states hold, several of them in one picture.
 
     Raises
@@ -74,7 +74,7 @@ def plot(
         draw, subject, size = picture.draw, str(picture), picture.size
     data, notes = _drawn(draw, Path(output).suffix.lower())
     save_picture(data, output)
-    return Outcome(printable(f"{subject} drawn in {output}{size}") + "\n", notes)
+    return CommandOutput(printable(f"{subject} drawn in {output}{size}") + "\n", notes)
 
 
 def _over_time(
@@ -118,7 +118,7 @@ class _Curves:
     ----------
     name : str
         The curve.
-    sources : list of _Source
+    sources : list of _Plotted
     labels : list of (str or None)
         Their names in the legend; a single state has none.
     member : str, optional
@@ -126,14 +126,14 @@ class _Curves:
     """
 
     name: str
-    sources: list[_Source]
+    sources: list[_Plotted]
     labels: list[str | None]
     member: str | None
 
     @classmethod
     def of(cls, states: Sequence[str], curve: str | None, member: str | None) -> _Curves:
         """Load states, and check that each has the curve; the default is the first that exists."""
-        sources = [_Source.of(path, member) for path in dict.fromkeys(states)]
+        sources = [_Plotted.of(path, member) for path in dict.fromkeys(states)]
         name = sources[0].result.PICTURES[0] if curve is None else curve
         for source in sources:
             if name not in source.result.PICTURES:
@@ -169,7 +169,7 @@ class _Curves:
 
 
 @attrs.frozen
-class _Source:
+class _Plotted:
     """A state, and the curves that it has."""
 
     path: str
@@ -177,7 +177,7 @@ class _Source:
     result: Result
 
     @classmethod
-    def of(cls, path: str, member: str | None) -> _Source:
+    def of(cls, path: str, member: str | None) -> _Plotted:
         """Load a state."""
         accumulator = _chosen(path, load_state(path), member)
         result = computed(accumulator)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streameval.accumulators.persistence import replace_file
 from streameval.cli.errors import UsageError
-from streameval.cli.outcome import Outcome
+from streameval.cli.outcome import CommandOutput
 from streameval.cli.state_files import check_distinct, check_output, load_state
 from streameval.errors import BadDataError
 from streameval.render.text import plural, printable
@@ -28,7 +28,7 @@ def report(
     level: float = 0.95,
     confusions: Confusions = "count",
     metrics: Sequence[MetricName] = (),
-) -> Outcome:
+) -> CommandOutput:
     """Lay out what states hold, side by side.
 
     Raises
@@ -47,7 +47,7 @@ def report(
     except OSError as error:
         reason = str(error.strerror or error).lower()
         raise BadDataError(f"{output}: the report is not saved, {reason}.") from None
-    return Outcome(f"{plural(len(states), 'state')} reported in {printable(output)}\n")
+    return CommandOutput(f"{plural(len(states), 'state')} reported in {printable(output)}\n")
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:

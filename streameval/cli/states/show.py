@@ -9,7 +9,7 @@ import attrs
 from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.parts import Parts
 from streameval.cli.evidence_text import evidence_of
-from streameval.cli.outcome import Findings, Outcome, laid_out, reported
+from streameval.cli.outcome import CommandOutput, Findings, laid_out, reported
 from streameval.cli.slice_order import refuse_order
 from streameval.cli.state_files import checked, load_state, numbers_of_monitor
 from streameval.cli.states.report import short_names
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streameval.cli.terminal import Note
 
 
-def show(states: Sequence[str], reporting: Reporting) -> Outcome:
+def show(states: Sequence[str], reporting: Reporting) -> CommandOutput:
     """Report what states hold; states of the same type have a line each."""
     found = {path: _findings(path, reporting) for path in dict.fromkeys(states)}
     if len(found) > 1 and not reporting.json:

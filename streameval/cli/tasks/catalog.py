@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from streameval.accumulators.catalog import CatalogAccumulator
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import check_columns, given, has_column, weight_columns
-from streameval.io import Column, Labels, Numbers
+from streameval.io import Argument, Labels, Numbers
 from streameval.runs.columns import id_type
 from streameval.runs.counting import Plan
 
@@ -40,7 +40,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     items = [row[asked["item"]] for row in rows if row.get(asked["item"]) is not None]
     types = {"item": id_type(items), "rank": Labels(integers=True), "popularity": Numbers()}
     columns = (
-        *(Column(argument, (name,), types[argument]) for argument, name in asked.items()),
+        *(Argument(argument, (name,), types[argument]) for argument, name in asked.items()),
         *weight_columns(options),
     )
     return Plan(make, columns, options.max_bad)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
-    Layout,
+    TaskColumns,
     check_one_column,
     check_positive,
     configured,
@@ -29,7 +29,7 @@ from streameval.cli.tasks.columns import (
     with_names,
 )
 from streameval.configs.confusion import ConfusionConfig
-from streameval.io import Column, Numbers
+from streameval.io import Argument, Numbers
 from streameval.runs.columns import has_integer_labels, says_truth
 from streameval.runs.counting import Plan
 
@@ -54,7 +54,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     layout = lay_out(options, rows, prediction, of_scores=of_scores)
     make, classes, positive = choose(ConfusionAccumulator, ConfusionConfig, options, layout)
     columns = (
-        Column("y_true", layout.label, label_type(layout, layout.label, classes)),
+        Argument("y_true", layout.label, label_type(layout, layout.label, classes)),
         prediction_column(layout, classes, positive, "y_pred"),
         *weight_columns(options),
     )
@@ -64,7 +64,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
 
 
 def choose(
-    cls: Callable[..., Any], config: type, options: Options, *layouts: Layout
+    cls: Callable[..., Any], config: type, options: Options, *layouts: TaskColumns
 ) -> tuple[Callable[[], Any], Any, int]:
     """Choose the classes and the configuration, for predictions in one or more layouts.
 
@@ -101,7 +101,7 @@ def predictions(options: Options, rows: Sequence[Row]) -> tuple[tuple[str, ...],
     return options.y_pred or ("y_pred",), False
 
 
-def _check_options(options: Options, layout: Layout) -> None:
+def _check_options(options: Options, layout: TaskColumns) -> None:
     """Refuse options that would be ignored."""
     of_scores = {
         "--threshold": options.threshold,
@@ -116,7 +116,7 @@ def _check_options(options: Options, layout: Layout) -> None:
         check_one_column(options, *names, unless=", unless --multilabel is given")
 
 
-def _refuse_fractions(layout: Layout) -> None:
+def _refuse_fractions(layout: TaskColumns) -> None:
     """Refuse fractions as observed labels, and say what the numbers might be."""
     for name in (*layout.label, *layout.prediction):
         value = layout.row[name]
@@ -127,7 +127,7 @@ def _refuse_fractions(layout: Layout) -> None:
             )
 
 
-def _refuse_two_models(options: Options, layout: Layout, classes: Any, positive: int) -> None:
+def _refuse_two_models(options: Options, layout: TaskColumns, classes: Any, positive: int) -> None:
     """Refuse two named columns for two classes if they are not the probabilities of both."""
     is_of_two = layout.of_scores and len(layout.prediction) == 2 and n_classes(classes) == 2
     if is_of_two and not layout.multilabel:
@@ -135,7 +135,7 @@ def _refuse_two_models(options: Options, layout: Layout, classes: Any, positive:
         refuse_two_models(options, layout, label)
 
 
-def _classes(options: Options, layout: Layout) -> Any:
+def _classes(options: Options, layout: TaskColumns) -> Any:
     """Choose the classes: the typed ones, or the classes of the first row.
 
     Returns
@@ -157,7 +157,7 @@ def _classes(options: Options, layout: Layout) -> Any:
     return layout.named_classes(layout.prediction) or layout.width(layout.prediction) or 2
 
 
-def _labels(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
+def _labels(options: Options, classes: Any, layout: TaskColumns) -> dict[str, Any]:
     """Read the options that are labels."""
     integers = layout.multilabel or has_integer_labels(classes, layout.first_label)
     _check_positive(options, layout, classes, integers=integers)
@@ -171,7 +171,7 @@ def _labels(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
     )
 
 
-def _check_positive(options: Options, layout: Layout, classes: Any, *, integers: bool) -> None:
+def _check_positive(options: Options, layout: TaskColumns, classes: Any, *, integers: bool) -> None:
     """Refuse a positive label that is text, as in the file, unless the classes are listed."""
     typed, label = options.pos_label, layout.first_label
     is_text = isinstance(label, str) and not (is_integer_text(label) or says_truth(label))
@@ -192,16 +192,16 @@ def _positive_index(classes: Any, configuration: dict[str, Any]) -> int:
     return labels.index(configuration["pos_label"])
 
 
-def prediction_column(layout: Layout, classes: Any, positive: int, array: str) -> Column:
+def prediction_column(layout: TaskColumns, classes: Any, positive: int, array: str) -> Argument:
     """Read the predictions as an array of the accumulator: labels, or scores.
 
     With a score for each of two classes, the score of the `positive` one counts.
     """
     names = layout.prediction
     if not layout.of_scores:
-        return Column(array, names, label_type(layout, names, classes))
+        return Argument(array, names, label_type(layout, names, classes))
     is_binary = n_classes(classes) == 2 and not layout.multilabel
     if is_binary and layout.width(names) is None:
-        return Column(array, names, Numbers())
+        return Argument(array, names, Numbers())
     field_type = vector_type(layout, names, classes, integers=False)
-    return Column(array, names, field_type, positive if is_binary else None)
+    return Argument(array, names, field_type, positive if is_binary else None)

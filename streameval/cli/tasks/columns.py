@@ -13,7 +13,7 @@ from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
 from streameval.configs.names import nearest
 from streameval.io import (
-    Column,
+    Argument,
     FieldType,
     Flags,
     Labels,
@@ -43,7 +43,7 @@ _AS_THE_FIRST = " as the first label is (--y-score reads scores, --classes lists
 
 
 @attrs.frozen
-class Layout:
+class TaskColumns:
     """The columns of truth and prediction, and a typical row.
 
     Parameters
@@ -132,7 +132,7 @@ def lay_out(
     *,
     of_scores: bool,
     also: tuple[str, ...] = (),
-) -> Layout:
+) -> TaskColumns:
     """Find the columns in the first rows, and check other columns that a row must have.
 
     Raises
@@ -150,7 +150,7 @@ def lay_out(
     texts = {row[label[0]] for row in rows if isinstance(row.get(label[0]), str)}
     labels = [row[label[0]] for row in rows if row.get(label[0]) is not None]
     in_order = _by_class(options, prediction, labels) if of_scores else None
-    return Layout(
+    return TaskColumns(
         label,
         in_order or prediction,
         of_scores,
@@ -217,14 +217,19 @@ def refuse_order(columns: Sequence[str], in_order: Sequence[str], option: str) -
 
 
 def refuse_two_models(
-    options: Options, layout: Layout, label: Any, compared_by: str = "", *, is_sure: bool = True
+    options: Options,
+    layout: TaskColumns,
+    label: Any,
+    compared_by: str = "",
+    *,
+    is_sure: bool = True,
 ) -> None:
     """Refuse two columns for two classes if they are not the probabilities of both.
 
     Parameters
     ----------
     options : Options
-    layout : Layout
+    layout : TaskColumns
     label : int or str
         The positive class.
     compared_by : str
@@ -301,11 +306,11 @@ def configured(options: Options, config: type) -> dict[str, Any]:
     return chosen | ({"budget": None} if chosen.get("budget") == "none" else {})
 
 
-def weight_columns(options: Options) -> list[Column]:
+def weight_columns(options: Options) -> list[Argument]:
     """Read the weights, if any."""
     if options.sample_weight is None:
         return []
-    return [Column("sample_weight", (options.sample_weight,), Numbers())]
+    return [Argument("sample_weight", (options.sample_weight,), Numbers())]
 
 
 def listed_classes(typed: tuple[str, ...]) -> tuple[int, ...] | tuple[str, ...]:
@@ -340,7 +345,7 @@ def typed_label(options: Options, text: str | None) -> str | None:
     return typed[typed.names.index(text)]
 
 
-def score_classes(options: Options, layout: Layout) -> Any:
+def score_classes(options: Options, layout: TaskColumns) -> Any:
     """Choose the classes of scores: the typed ones, or the classes of the first row.
 
     Returns
@@ -391,7 +396,7 @@ def read_label(text: str | None, option: str, *, integers: bool) -> int | str | 
     return label
 
 
-def check_positive(options: Options, layout: Layout) -> None:
+def check_positive(options: Options, layout: TaskColumns) -> None:
     """Raise UsageError for a positive label that the first rows write in another case."""
     typed = options.pos_label
     if typed is None or typed in layout.texts:
@@ -404,7 +409,7 @@ def check_positive(options: Options, layout: Layout) -> None:
         )
 
 
-def label_type(layout: Layout, names: tuple[str, ...], classes: Any) -> FieldType:
+def label_type(layout: TaskColumns, names: tuple[str, ...], classes: Any) -> FieldType:
     """Read labels, or for multilabel a 0 or 1 for each class."""
     if layout.multilabel:
         return vector_type(layout, names, classes, integers=True)
@@ -430,7 +435,7 @@ def label_type(layout: Layout, names: tuple[str, ...], classes: Any) -> FieldTyp
     return field_type
 
 
-def presence_type(layout: Layout, advice: str) -> FieldType:
+def presence_type(layout: TaskColumns, advice: str) -> FieldType:
     """Read labels 0 and 1 for rows with one score.
 
     Raises
@@ -450,7 +455,7 @@ def presence_type(layout: Layout, advice: str) -> FieldType:
 
 
 def vector_type(
-    layout: Layout, names: tuple[str, ...], classes: Any, *, integers: bool
+    layout: TaskColumns, names: tuple[str, ...], classes: Any, *, integers: bool
 ) -> FieldType:
     """Read a value for each class, from one column of lists or one column for each."""
     wanted, width = n_classes(classes), layout.width(names)

@@ -13,7 +13,7 @@ from streameval.accumulators.grouped import GroupedAUC
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
-    Layout,
+    TaskColumns,
     check_one_column,
     check_positive,
     configured,
@@ -34,7 +34,7 @@ from streameval.cli.tasks.columns import (
 from streameval.configs.calibration import CalibrationConfig
 from streameval.configs.curve import CurveConfig
 from streameval.configs.grouped import GroupedConfig
-from streameval.io import Column, FieldType, Labels, Numbers
+from streameval.io import Argument, FieldType, Labels, Numbers
 from streameval.runs.columns import has_integer_labels, id_type
 from streameval.runs.counting import Plan
 
@@ -71,7 +71,7 @@ def _plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     truth = _truth_type(options, layout) if of_one else label_type(layout, layout.label, classes)
     score = Numbers() if of_one else vector_type(layout, names, classes, integers=False)
     note = note_of_classes(options, classes, names)
-    column, pos_label = Column("y_score", names, score), _pos_label(options, layout)
+    column, pos_label = Argument("y_score", names, score), _pos_label(options, layout)
     named = with_names(options, classes)
     return _plan(options, layout, truth, column, note, pos_label=pos_label, classes=named)
 
@@ -97,9 +97,9 @@ def _plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
     groups = [row[options.group] for row in rows if row.get(options.group) is not None]
     group = id_type(groups, " as the first groups are", longest=256)
     columns = (
-        Column("y_true", layout.label, presence_type(layout, "0 and 1 are needed")),
-        Column("y_score", layout.prediction, Numbers()),
-        Column("group", (options.group,), group),
+        Argument("y_true", layout.label, presence_type(layout, "0 and 1 are needed")),
+        Argument("y_score", layout.prediction, Numbers()),
+        Argument("group", (options.group,), group),
         *weight_columns(options),
     )
     return Plan(make, columns, options.max_bad)
@@ -131,15 +131,15 @@ def _plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
         truth = label_type(layout, layout.label, classes)
         probability = vector_type(layout, names, classes, integers=False)
     columns = (
-        Column("y_true", layout.label, truth),
-        Column("y_prob", names, probability),
+        Argument("y_true", layout.label, truth),
+        Argument("y_prob", names, probability),
         *weight_columns(options),
     )
     notes = note_of_classes(options, classes, names)
     return Plan(make, columns, options.max_bad, notes, is_bounded=True)
 
 
-def _plan_of_two(options: Options, layout: Layout) -> Plan:
+def _plan_of_two(options: Options, layout: TaskColumns) -> Plan:
     """Use the score of the positive class of two, by default the second."""
     names = layout.prediction
     truth = _truth_type(options, layout)
@@ -160,12 +160,12 @@ def _plan_of_two(options: Options, layout: Layout) -> Plan:
     if named is None and len(names) == 2:
         refuse_two_models(options, layout, positive, _COMPARED_BY, is_sure=False)
     index = labels.index(positive)
-    score = Column("y_score", names, vector_type(layout, names, classes, integers=False), index)
+    score = Argument("y_score", names, vector_type(layout, names, classes, integers=False), index)
     note = f"took the score of class {positive} of the two in `{','.join(names)}`."
     return _plan(options, layout, truth, score, (note,), pos_label=_pos_label(options, layout))
 
 
-def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
+def _plan_of_listed(options: Options, layout: TaskColumns, classes: Any) -> Plan:
     """Read two listed classes; the second is positive unless another is named."""
     if isinstance(options.classes, NamedTexts):
         raise UsageError(
@@ -183,10 +183,10 @@ def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
     if len(names) == 2 and not layout.has_class_columns:
         refuse_two_models(options, layout, positive, _COMPARED_BY)
     if layout.width(names) is None:
-        score = Column("y_score", names, Numbers())
+        score = Argument("y_score", names, Numbers())
     else:
         field_type = vector_type(layout, names, classes, integers=False)
-        score = Column("y_score", names, field_type, labels.index(positive))
+        score = Argument("y_score", names, field_type, labels.index(positive))
     truth = label_type(layout, layout.label, classes)
     if isinstance(truth, Labels):
         ignored = read_label(options.ignore_label, "--ignore-label", integers=integers)
@@ -198,9 +198,9 @@ def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
 
 def _plan(
     options: Options,
-    layout: Layout,
+    layout: TaskColumns,
     truth: FieldType,
-    score: Column,
+    score: Argument,
     notes: tuple[str, ...],
     *,
     pos_label: Any,
@@ -215,19 +215,19 @@ def _plan(
     read = {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
     make = partial(PRCurveSketch, **configured(options, CurveConfig) | read)
     make()  # mistakes in the options are reported before any row is read
-    columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
+    columns = (Argument("y_true", layout.label, truth), score, *weight_columns(options))
     is_bounded = options.budget != "none"
     return Plan(make, columns, options.max_bad, notes, is_bounded=is_bounded)
 
 
-def _pos_label(options: Options, layout: Layout) -> Any:
+def _pos_label(options: Options, layout: TaskColumns) -> Any:
     """Read the positive label in the way the labels of the file are read."""
     integers = not isinstance(layout.row[layout.label[0]], str)
     check_positive(options, layout)
     return read_label(options.pos_label, "--pos-label", integers=integers)
 
 
-def _truth_type(options: Options, layout: Layout) -> FieldType:
+def _truth_type(options: Options, layout: TaskColumns) -> FieldType:
     """Read 0 and 1, or any two labels if the positive one is named."""
     label = layout.row[layout.label[0]]
     if options.pos_label is not None and not isinstance(label, list):

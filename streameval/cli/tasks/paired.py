@@ -23,14 +23,14 @@ from streameval.cli.tasks.columns import (
     weight_columns,
 )
 from streameval.configs.paired import PairedConfig
-from streameval.io import Column, Numbers
+from streameval.io import Argument, Numbers
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streameval.cli.options import Options
-    from streameval.cli.tasks.columns import Layout
+    from streameval.cli.tasks.columns import TaskColumns
     from streameval.runs.sources import Row
 
 
@@ -59,7 +59,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     b = attrs.evolve(a, prediction=options.versus, has_class_columns=False)
     make, classes, positive = choose(Paired, PairedConfig, options, a, b)
     columns = (
-        Column("y_true", a.label, label_type(a, a.label, classes)),
+        Argument("y_true", a.label, label_type(a, a.label, classes)),
         prediction_column(a, classes, positive, "y_pred_a"),
         prediction_column(b, classes, positive, "y_pred_b"),
         *weight_columns(options),
@@ -73,7 +73,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
 
 
 def _note_of_positive(
-    options: Options, layout: Layout, classes: Any, positive: int
+    options: Options, layout: TaskColumns, classes: Any, positive: int
 ) -> tuple[str, ...]:
     """Name the positive one of two classes, unless it is 1, as usual."""
     if layout.multilabel or classes == "auto" or n_classes(classes) != 2:
@@ -98,9 +98,9 @@ def _plan_of_numbers(options: Options, rows: Sequence[Row], versus: tuple[str, .
     make = partial(Paired, None, **given(measures=options.measures, budget=options.budget))
     make()  # report mistakes in the options before any row is read
     columns = (
-        Column("y_true", layout.label, Numbers()),
-        Column("y_pred_a", pred, Numbers()),
-        Column("y_pred_b", versus, Numbers()),
+        Argument("y_true", layout.label, Numbers()),
+        Argument("y_pred_a", pred, Numbers()),
+        Argument("y_pred_b", versus, Numbers()),
         *weight_columns(options),
     )
     return Plan(make, columns, options.max_bad)

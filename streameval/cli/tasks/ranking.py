@@ -23,7 +23,7 @@ from streameval.cli.tasks.columns import (
 from streameval.configs.measures import NAMED_BY_RESULT, TREC_SETS
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import InvalidInputError, Named
-from streameval.io import Column, FieldType, Flags, Labels, Lists, Numbers
+from streameval.io import Argument, FieldType, Flags, Labels, Lists, Numbers
 from streameval.io.query_weights import QueryWeights, read_query_weights
 from streameval.runs.columns import id_type
 from streameval.runs.counting import Plan
@@ -71,7 +71,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
             None if options.sample_weight is None else read_query_weights(options.sample_weight)
         )
         whole = partial(whole, weights=weights)
-        columns = tuple(Column(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
+        columns = tuple(Argument(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
         finish = partial(_count_missing, write=write, weights=weights)
         return Plan(make, columns, options.max_bad, update=whole, finish=finish, text=text)
     if options.count_missing is not None:
@@ -182,16 +182,16 @@ def _check_ids(options: Options, names: Mapping[str, str]) -> None:
             )
 
 
-def _column(argument: str, name: str, names: Mapping[str, str], rows: Sequence[Row]) -> Column:
-    return Column(argument, (name,), _field_type(argument, names, rows))
+def _column(argument: str, name: str, names: Mapping[str, str], rows: Sequence[Row]) -> Argument:
+    return Argument(argument, (name,), _field_type(argument, names, rows))
 
 
 def _column_of_lists(
     argument: str, name: str, names: Mapping[str, str], rows: Sequence[Row]
-) -> Column:
+) -> Argument:
     field_type = _field_type(argument, names, rows)
     noun = _IN_LISTS.get(argument)
-    return Column(argument, (name,), field_type if noun is None else Lists(field_type, noun))
+    return Argument(argument, (name,), field_type if noun is None else Lists(field_type, noun))
 
 
 def _field_type(argument: str, names: Mapping[str, str], rows: Sequence[Row]) -> FieldType:
@@ -222,7 +222,7 @@ def _try(plan: Plan) -> None:
     plan.update(plan.make(), batch)
 
 
-def _blank(column: Column) -> Any:
+def _blank(column: Argument) -> Any:
     values: tuple[Any, ...] = ([], None, 0, "")
     own = column.field_type
     return own.whole([next(item for item in values if own.fault(item) is None)])

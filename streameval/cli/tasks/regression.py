@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from streameval.accumulators.regression import RegressionAccumulator
 from streameval.cli.errors import UsageError
-from streameval.cli.tasks.columns import Layout, configured, lay_out, weight_columns
+from streameval.cli.tasks.columns import TaskColumns, configured, lay_out, weight_columns
 from streameval.configs.regression import RegressionConfig
-from streameval.io import Column, FieldType, Numbers, Vectors
+from streameval.io import Argument, FieldType, Numbers, Vectors
 from streameval.render.text import plural
 from streameval.runs.counting import Plan
 
@@ -46,14 +46,14 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         make = partial(make, outputs=options.outputs or outputs)
         make()
     columns = (
-        Column("y_true", layout.label, _numbers(layout.label, outputs)),
-        Column("y_pred", layout.prediction, _numbers(layout.prediction, outputs)),
+        Argument("y_true", layout.label, _numbers(layout.label, outputs)),
+        Argument("y_pred", layout.prediction, _numbers(layout.prediction, outputs)),
         *weight_columns(options),
     )
     return Plan(make, columns, options.max_bad, is_bounded=options.budget != "none")
 
 
-def _number_of_outputs(layout: Layout) -> int | None:
+def _number_of_outputs(layout: TaskColumns) -> int | None:
     """Count the numbers that a row predicts; None for a single number."""
     found = {names: layout.width(names) for names in (layout.label, layout.prediction)}
     if len(set(found.values())) > 1:

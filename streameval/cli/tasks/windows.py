@@ -14,7 +14,7 @@ from streameval.cli.options import option_text
 from streameval.cli.tasks.columns import check_columns
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import is_naive, read_time
-from streameval.io import Column, FieldType, Texts
+from streameval.io import Argument, FieldType, Texts
 from streameval.runs.columns import time_type, with_gaps
 from streameval.runs.counting import Plan
 from streameval.runs.sources import typical_row
@@ -77,10 +77,10 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
         )
     columns = [with_gaps(column) for column in plan.columns]
     first = typical_row(rows, [time])[time]
-    columns.append(Column(time, (time,), _time_type(options, first)))
+    columns.append(Argument(time, (time,), _time_type(options, first)))
     if options.by is not None:
         check_columns(options.by.columns, rows)
-        columns += [Column(name, (name,), Texts()) for name in options.by.columns]
+        columns += [Argument(name, (name,), Texts()) for name in options.by.columns]
     added = [column.argument for column in columns[len(arguments) :]]
     inner = type(plan.make())
     taken = arguments.union(inner._arrays, inner._optional_arrays)
