@@ -1,6 +1,6 @@
 """Contents of pictures, pages and tables as plain values: results make them, `render` lays out.
 
-A `Description` is the content of a page about one result. Pages put descriptions of the same
+A `PageContent` is the content of a page about one result. Pages put descriptions of the same
 type side by side: their pictures have equal titles.
 """
 
