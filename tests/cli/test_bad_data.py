@@ -5,6 +5,7 @@ import json
 import os
 
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.io import lines
@@ -23,7 +24,7 @@ MAYBE_PARTIAL = " and may still be being written; --partial-last-line skip leave
 NO_NEWLINE = "the last line has no newline"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "data", "message"),
     [
         ("a.jsonl", b"", "a.jsonl: holds no rows."),
@@ -124,7 +125,7 @@ def test_eval_names_the_line_that_is_bad(line, reason, jobs, call, folder, monke
     assert found.startswith(f"a.jsonl, line 72: {reason}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "reason"),
     [
         ('"a\nb",1,cat', "`y_pred` must be an integer as the first label is"),
@@ -146,7 +147,7 @@ def test_eval_names_the_row_of_a_parquet_file(call, write):
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("bad", "options", "reason"),
     [
         ({"y_true": 5, "s": 0.5}, [], "`y_true` must hold labels 0 to 1, got 5"),
@@ -227,14 +228,14 @@ def test_eval_tolerates_the_same_rows_for_any_size_of_blocks(size, call, write, 
     assert se.load("a.state") == expected
 
 
-@pytest.mark.parametrize("limit", [9, "100%"])
+@each("limit", [9, "100%"])
 def test_eval_names_the_first_row_of_a_log_of_bad_rows_alone(limit, call, folder):
     (folder / "a.jsonl").write_text('{"y_true": 1, "y_pred": null}\n' * 2)
     said = "a.jsonl, line 1: `y_pred` is missing. No row is valid; bad rows: 2."
     assert error_of(call("eval", "a.jsonl", "--max-bad", limit)) == said
 
 
-@pytest.mark.parametrize("limit", [9, "100%"])
+@each("limit", [9, "100%"])
 def test_eval_names_the_first_line_of_a_log_that_cannot_be_read(limit, call, folder):
     (folder / "a.jsonl").write_text("junk\n" * 3)
     said = "a.jsonl, line 1: not JSON (expecting value, at character 1)."
@@ -242,8 +243,8 @@ def test_eval_names_the_first_line_of_a_log_that_cannot_be_read(limit, call, fol
     assert error_of(call("eval", "a.jsonl", "--max-bad", limit)) == told
 
 
-@pytest.mark.parametrize("command", ["show", "merge"])
-@pytest.mark.parametrize(
+@each("command", ["show", "merge"])
+@each(
     ("name", "message"),
     [
         ("absent.state", "absent.state: no such file or directory."),
@@ -259,14 +260,13 @@ def test_states_that_cannot_be_read_are_named(command, name, message, call, labe
     assert error_of(call(command, name, *options)) == message
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "message"),
     [
         ("absent/a.state", "absent/a.state: there is no such folder."),
         (".", ".: is not a regular file."),
         ("x" * 300, f"{'x' * 300}: file name too long."),
     ],
-    ids=["folder", "directory", "name"],
 )
 def test_eval_finds_out_early_that_the_state_cannot_be_saved(output, message, call):
     assert error_of(call("eval", "absent.csv", "-o", output)) == message
@@ -317,7 +317,7 @@ def test_max_bad_takes_a_share_of_all_rows(n_bad, limit, jobs, folder, call):
     assert (done.code, done.json["bad"], done.json["rows"]) == (0, n_bad, 200 + n_bad)
 
 
-@pytest.mark.parametrize("by", [[], ["--by", "y_pred"], ["--by", "y_pred=1"]])
+@each("by", [[], ["--by", "y_pred"], ["--by", "y_pred=1"]])
 def test_max_bad_refuses_a_larger_share_at_the_end(by, folder, call):
     (folder / "a.jsonl").write_text(dirty(3))
     done = call("eval", "a.jsonl", "--max-bad", "1%", "-o", "out", *by)
@@ -370,7 +370,7 @@ def test_max_bad_as_a_share_gives_up_where_most_rows_are_refused(folder, call):
     assert "next rows are refused as well; --max-bad 99% allows only a few.\n" in done.err
 
 
-@pytest.mark.parametrize("limit", ["101%", "-1%", "nan%", "%", "x%"])
+@each("limit", ["101%", "-1%", "nan%", "%", "x%"])
 def test_max_bad_says_what_a_share_is(limit, folder, call):
     done = call("eval", "a.jsonl", f"--max-bad={limit}")
     assert done.code == 2

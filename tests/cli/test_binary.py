@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from offenders import each
 from sklearn import metrics as sk
 
 import streameval as se
@@ -68,7 +69,7 @@ def test_binary_json_is_that_of_sklearn(evaluate):
     assert (metrics["n_pos"], metrics["n_neg"]) == (212, 357)
 
 
-@pytest.mark.parametrize("options", [[], ["--metrics", "roc_auc"]])
+@each("options", [[], ["--metrics", "roc_auc"]])
 def test_binary_json_has_bounds_where_metrics_are_not_exact(options, evaluate):
     found = evaluate("--json", *options).json
     assert "bounds" not in found
@@ -108,13 +109,12 @@ def test_binary_json_has_the_sampling_intervals_of_areas(evaluate):
     assert found["intervals"] == {name: [*curve.confidence(name, level=0.8)] for name in names}
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "options"),
     [
         ([(0, 0.2, 0.5), (1, 0.7, 1)], ["--sample-weight", "w"]),
         ([(0, 0.2, 1), (0, 0.7, 1)], []),
     ],
-    ids=["fractions", "one class"],
 )
 def test_binary_json_has_no_interval_where_there_is_none(rows, options, call, write):
     log = write("a.csv", [dict(zip(("y_true", "y_score", "w"), row, strict=True)) for row in rows])
@@ -127,7 +127,7 @@ def test_binary_state_is_that_of_a_program(jobs, evaluate):
     assert se.load("a.state") == se.PRCurveSketch().update(TRUTH, SCORE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "configuration"),
     [
         (["--budget", 64], {"budget": 64}),
@@ -137,14 +137,13 @@ def test_binary_state_is_that_of_a_program(jobs, evaluate):
         (["--pos-label", 0], {"pos_label": 0}),
         (["--classes", "auto"], {}),
     ],
-    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
 )
 def test_binary_options_are_those_of_the_sketch(options, configuration, evaluate):
     assert evaluate(*options, "-o", "a.state").code == 0
     assert se.load("a.state") == se.PRCurveSketch(**configuration).update(TRUTH, SCORE)
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+@each("name", ["a.jsonl", "a.csv", "a.parquet"])
 def test_binary_reads_named_columns_words_and_weights(name, call, write):
     rows = [{"label": t, "s": s, "w": w} for t, s, w in [("spam", 2.5, 2), ("ham", -1.0, 1)]]
     options = ["--y-true", "label", "--y-score", "s", "--sample-weight", "w", "--pos-label", "spam"]
@@ -158,7 +157,7 @@ def test_binary_reads_true_and_false(call, write):
     assert state(call, log) == se.PRCurveSketch().update([1, 0], [0.5, 0.25])
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+@each("name", ["a.jsonl", "a.csv"])
 def test_binary_skips_and_counts_nan(name, call, write):
     rows = [{"y_true": n % 2, "y_score": n / 10} for n in range(9)]
     rows[4]["y_score"] = float("nan")
@@ -184,8 +183,8 @@ def test_binary_notes_the_classes_it_took(call, three):
 NAMED = [{"y_true": "b", "p": 0.25, "q": 0.75}, {"y_true": "a", "p": 0.6, "q": 0.4}]
 
 
-@pytest.mark.parametrize(("positive", "scores"), [("b", [0.75, 0.4]), ("a", [0.25, 0.6])])
-@pytest.mark.parametrize("is_alone", [True, False])
+@each(("positive", "scores"), [("b", [0.75, 0.4]), ("a", [0.25, 0.6])])
+@each("is_alone", [True, False])
 def test_binary_takes_the_second_of_two_listed_classes_as_positive(
     is_alone, positive, scores, call, write
 ):
@@ -196,7 +195,7 @@ def test_binary_takes_the_second_of_two_listed_classes_as_positive(
     assert state(call, log, "--y-score", score, "--classes", "a,b", *named) == expected
 
 
-@pytest.mark.parametrize("options", [(), ("--classes", "0,1"), ("--scores", "real")])
+@each("options", [(), ("--classes", "0,1"), ("--scores", "real")])
 def test_binary_refuses_the_scores_of_two_models(options, call, write):
     rows = [{"y_true": 1, "old": 0.75, "new": 0.25}, {"y_true": 0, "old": 0.5, "new": 0.75}]
     done = call("eval", write("a.csv", rows), *BINARY, "--y-score", "old,new", *options)
@@ -239,7 +238,7 @@ def test_binary_reads_listed_classes_as_classification_does(call, write):
     assert (curve["metrics"]["n_pos"], curve["metrics"]["roc_auc"]) == (1, 1.0)
 
 
-@pytest.mark.parametrize("classes", ["2", "0,1"])
+@each("classes", ["2", "0,1"])
 def test_binary_of_two_listed_numbers_is_the_usual_curve(classes, call, write):
     rows = [{"y_true": t, "y_score": s} for t, s in ((1, 0.9), (0, 0.2))]
     log = write("a.csv", rows)
@@ -253,9 +252,7 @@ def test_binary_of_two_listed_numbers_reads_words_of_truth(call, write):
     assert state(call, log, "--classes", "0,1") == state(call, log)
 
 
-@pytest.mark.parametrize(
-    ("label", "classes", "fault"), [("c", "a,b", "one of a, b"), (7, "1,2", "one of 1, 2")]
-)
+@each(("label", "classes", "fault"), [("c", "a,b", "one of a, b"), (7, "1,2", "one of 1, 2")])
 def test_binary_refuses_a_label_that_is_not_listed(label, classes, fault, call, write):
     first = classes.split(",")[0]
     rows = [{"y_true": one, "y_score": 0.5} for one in (first, label)]
@@ -299,7 +296,7 @@ def test_binary_reads_columns_of_several_labels(call, write):
     assert state(call, write("a.csv", rows), *options) == expected
 
 
-@pytest.mark.parametrize(("positive", "place"), [(None, 1), (1, 1), (0, 0)])
+@each(("positive", "place"), [(None, 1), (1, 1), (0, 0)])
 def test_binary_takes_the_positive_score_of_two(positive, place, call, write):
     scores = [[0.1, 0.9], [0.7, 0.3], [0.6, 0.4]]
     rows = [{"y_true": t, "y_score": s} for t, s in zip([1, 0, 1], scores, strict=True)]
@@ -329,7 +326,7 @@ def test_binary_json_has_an_entry_for_each_class(call, three):
     assert low < auc < high
 
 
-@pytest.mark.parametrize(
+@each(
     ("gate", "options", "verdict"),
     [
         ("roc_auc>=0.98", [], "passed"),
@@ -408,7 +405,7 @@ def test_binary_leaves_a_perfect_auc_of_three_rows_undecided(call, write):
     assert done.err == "streameval: undecided: roc_auc>=0.5: 1 in [0.206549, 1].\n"
 
 
-@pytest.mark.parametrize("kind", ["pr", "roc", "det", "reliability", "score"])
+@each("kind", ["pr", "roc", "det", "reliability", "score"])
 def test_binary_states_plot_every_kind(kind, call, evaluate, folder):
     evaluate("-o", "a.state")
     done = call("plot", "a.state", "--kind", kind, "-o", "a.svg")
@@ -444,7 +441,7 @@ def test_binary_states_merge_and_show(call, evaluate):
     assert shown["metrics"]["roc_auc"] == pytest.approx(found["metrics"]["roc_auc"], rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (["--require", "roc_uac>1"], "no metric 'roc_uac': did you mean 'roc_auc'? Choose from"),
@@ -474,7 +471,6 @@ def test_binary_states_merge_and_show(call, evaluate):
         ),
         (["--y-score", "y_scor"], "no column 'y_scor' in the first rows: did you mean 'y_score'?"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_binary_says_what_does_not_fit(options, message, evaluate):
     done = evaluate(*options)
@@ -506,7 +502,7 @@ def test_binary_refuses_lists_of_labels_for_one_score(call, write):
     assert done.err == "streameval: error: `y_true` holds lists, but there is one score per row.\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("task", "options", "length"),
     [
         ("binary", [], 1),
@@ -540,7 +536,7 @@ def test_binary_states_of_real_scores_have_no_reliability(call, evaluate):
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "options", "reason"),
     [
         ({"y_score": 3.5}, [], "`y_score` must lie in [0, 1], got 3.5. Pass --scores real for"),
@@ -571,14 +567,14 @@ def test_binary_refuses_a_third_label_over_blocks(call, write, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "1.5", "all"])
+@each("text", ["0", "-1", "1.5", "all"])
 def test_binary_budget_is_a_number_or_none(text, call):
     done = call("eval", "a.csv", *BINARY, "--budget", text)
     assert done.code == 2
     assert f"--budget: must be an integer of at least 1, or none, got {text!r}" in done.err
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+@each("name", ["a.jsonl", "a.csv"])
 def test_binary_ignores_a_label(name, call, write):
     rows = [{"y_true": t, "y_score": s} for t, s in [(1, 0.5), (-1, 0.75), (0, 0.25)]]
     expected = se.PRCurveSketch(ignore_label=-1).update([1, 0], [0.5, 0.25])

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from cli.memory import peak_of
+from offenders import each
 from pyarrow import parquet
 
 import streameval as se
@@ -66,7 +67,7 @@ def test_top_values_are_the_most_frequent_and_the_rest_is_other(name, call):
     assert done["other"]["metrics"] == expected(rest).as_dict()
 
 
-@pytest.mark.parametrize("split", [["--by", "country"], ["--time", "at", "--pane", "50"]])
+@each("split", [["--by", "country"], ["--time", "at", "--pane", "50"]])
 def test_size_of_slices_has_one_column_when_it_is_asked_for(split, write, call):
     rows = [row | {"at": n} for n, row in enumerate(log())]
     done = call("eval", write("log.jsonl", rows), *split, "--metrics", "n,accuracy")
@@ -148,7 +149,7 @@ def test_certified_intervals_are_shown_where_there_are_no_others(call, write):
     assert call("eval", name, *chosen, "--metrics", "n").out.count("certified interval") == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "texts"),
     [
         ([True, False, True], ["true", "false"]),
@@ -222,7 +223,7 @@ TASKS = {
 }
 
 
-@pytest.mark.parametrize("task", TASKS)
+@each("task", TASKS)
 def test_every_task_goes_by_slices(task, call, write, folder):
     options, row = TASKS[task]
     rows = [row | {"v": value} for value in "aab"]
@@ -262,7 +263,7 @@ def test_folder_may_be_there_already(call, write, folder):
         assert call("eval", name, "--by", "country", "-o", "by").code == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "code", "message"),
     [
         (["--by", "contry"], 2, "no column 'contry' in the first rows: did you mean 'country'?"),
@@ -462,7 +463,7 @@ def test_slices_are_those_of_their_rows_wherever_blocks_end(
         assert se.load(f"states/{file}.state") == se.load("part.state")
 
 
-@pytest.mark.parametrize("by", ["v", "v=a,b"])
+@each("by", ["v", "v=a,b"])
 def test_values_of_rows_without_weight_are_shown(by, call, write):
     rows = [{"y_true": 1, "y_pred": 1, "v": v, "w": v == "a"} for v in "aabc"]
     rows = [row | {"w": int(row["w"])} for row in rows]
@@ -485,8 +486,8 @@ def test_values_of_several_columns_can_be_named(call, write):
     assert done["other"]["n"] == len(rows) - len(inside)
 
 
-@pytest.mark.parametrize("options", [["v=a,c"], ["v", "--top", "2"]])
-@pytest.mark.parametrize("task", ["lists", "rows"])
+@each("options", [["v=a,c"], ["v", "--top", "2"]])
+@each("task", ["lists", "rows"])
 def test_values_of_queries_can_be_named_or_the_most_frequent(task, options, call, write):
     asked, row = TASKS[task]
     rows = [row | {"v": value, "query": f"q{n}"} for n, value in enumerate("aaabbcccd")]
@@ -537,7 +538,7 @@ def test_memory_of_slices_is_that_of_their_states_and_buffers():
     assert cells < slices.measured() < cells + 3 * 15_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("option", "message"),
     [
         ("--per-query", "--per-query cannot be used with --by"),
@@ -593,7 +594,7 @@ def parts(values):
     return [values[start : start + 100] for start in range(0, len(values), 100)]
 
 
-@pytest.mark.parametrize("seed", range(50))
+@each("seed", range(50))
 def test_what_is_sure_is_true(seed):
     choose = random.Random(seed)
     values = [str(int(choose.expovariate(0.2))) for _ in range(300)]
@@ -639,7 +640,7 @@ def test_counts_are_shown_as_counts(call, write):
     ]
 
 
-@pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet"])
+@each("name", ["log.csv", "log.jsonl", "log.parquet"])
 def test_values_are_the_same_text_in_every_format(name, call, write):
     rows = [{"y_true": 1, "y_pred": 1, "w": w, "t": w > 1} for w in (1.0, 1.5, 2.0)]
     log = write(name, rows)
@@ -691,7 +692,7 @@ def test_file_that_vanishes_is_told(call, write):
     )
 
 
-@pytest.mark.parametrize("command", ["eval", "merge"])
+@each("command", ["eval", "merge"])
 def test_state_never_takes_the_place_of_another_file(command, call, write, folder):
     name = write("log.jsonl", log())
     assert call("eval", name, "-o", "a.state").code == 0
@@ -814,7 +815,7 @@ def test_parts_of_workers_are_merged_by_value():
     assert one.slices().by_value == whole.slices().by_value
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "shown"),
     [
         (("--task", "regression", "--y-pred", "p", "--measures", "mape,huber(delta=2)"),
@@ -831,7 +832,7 @@ def test_parts_of_workers_are_merged_by_value():
           "--measures", "map,ndcg@2,p@1,mrr"), ["map", "ndcg@2", "p@1", "mrr"]),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("split", ["--by", "--time"])
+@each("split", ["--by", "--time"])
 def test_lines_of_slices_and_windows_have_the_measures(split, options, shown, write, call):
     rows = [
         {"y": n % 2, "z": 1, "p": 0.5, "q": 0.25, "r": 0.25, "c": "ab"[n // 4], "t": n // 4}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from offenders import each
 from sklearn import metrics as sk
 
 import streameval as se
@@ -68,14 +69,13 @@ def test_calibration_counts_bins(evaluate):
     assert se.load("a.state") == se.CalibrationAccumulator(bins=4).update(TRUTH, SCORE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "options", "expected"),
     [
         ({"y_prob": 0.25, "y_score": 0.5}, [], 0.25),
         ({"y_score": 0.5}, [], 0.5),
         ({"y_prob": 0.25, "y_score": 0.5}, ["--y-score", "y_score"], 0.5),
     ],
-    ids=["y_prob", "y_score", "given"],
 )
 def test_calibration_reads_the_probability(row, options, expected, call, write):
     found = state(call, write("a.csv", [{"y_true": 1} | row]), *options)
@@ -88,7 +88,7 @@ def test_calibration_asks_for_the_usual_column(call, write):
     assert "no column 'y_prob' in the first rows" in done.err
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+@each("name", ["a.jsonl", "a.parquet"])
 def test_calibration_reads_lists_of_probabilities_and_weights(name, call, write):
     options = [
         "--y-true",
@@ -112,7 +112,7 @@ def test_calibration_reads_a_column_for_each_class(call, write):
     assert found == expected.update([1, 0], [[0.25, 0.75], [0.5, 0.5]])
 
 
-@pytest.mark.parametrize("options", [[], ["--classes", "auto"]], ids=["default", "auto"])
+@each("options", [[], ["--classes", "auto"]])
 def test_calibration_takes_the_number_of_classes_from_the_first_row(options, call):
     done = call("eval", DATA / "digits.jsonl.gz", *CALIBRATION, *options, "-o", "a.state")
     assert done.code == 0
@@ -138,26 +138,22 @@ def test_calibration_states_show_and_plot(call, evaluate):
         assert done.out == "reliability of a.state drawn in a.svg, n = 569\n"
 
 
-@pytest.mark.parametrize(
-    ("gate", "code"), [("ece<0.02", 0), ("ece<0.01", 1), ("log_loss<=0.08", 0), ("pcopc>1", 1)]
-)
+@each(("gate", "code"), [("ece<0.02", 0), ("ece<0.01", 1), ("log_loss<=0.08", 0), ("pcopc>1", 1)])
 def test_calibration_gate_compares_the_value_at_level_0(gate, code, evaluate):
     assert evaluate("--require", gate, "--level", 0).code == code
 
 
-@pytest.mark.parametrize(
-    ("gate", "code"), [("ece<0.02", 0), ("ece<0.01", 1), ("log_loss<=0.08", 0), ("pcopc>1", 1)]
-)
+@each(("gate", "code"), [("ece<0.02", 0), ("ece<0.01", 1), ("log_loss<=0.08", 0), ("pcopc>1", 1)])
 def test_calibration_gate_compares_the_value_which_has_no_interval(gate, code, evaluate):
     assert evaluate("--require", gate).code == code
 
 
-@pytest.mark.parametrize(("gate", "code"), [("n>=569", 0), ("n>569", 1), ("n_clipped>=1", 0)])
+@each(("gate", "code"), [("n>=569", 0), ("n>569", 1), ("n_clipped>=1", 0)])
 def test_calibration_count_is_its_own_interval(gate, code, evaluate):
     assert evaluate("--require", gate).code == code
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (
@@ -170,7 +166,6 @@ def test_calibration_count_is_its_own_interval(gate, code, evaluate):
         (["--bins", "70000"], "--bins must be at most 65536, got 70000."),
         (["--y-true", "label"], "`label` holds text, 'malignant'; 0 and 1 are needed, or a "),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_calibration_says_what_does_not_fit(options, message, evaluate):
     done = evaluate(*options)
@@ -178,7 +173,7 @@ def test_calibration_says_what_does_not_fit(options, message, evaluate):
     assert done.err.startswith(f"streameval: error: {message}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "reason"),
     [
         ({"p": [0.5, 1.5]}, "`p` must lie in [0, 1], got 1.5. Logits are not probabilities: "),

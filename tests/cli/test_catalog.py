@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from offenders import each
 
 import streameval as se
 
@@ -39,14 +39,14 @@ def test_catalog_counts_ten_ranks_by_default(call, write):
     assert done.json["metrics"]["n"] == 5
 
 
-@pytest.mark.parametrize("name", ["item", "movie"])
+@each("name", ["item", "movie"])
 def test_catalog_counts_every_row_without_ranks(name, call, write):
     rows = [{name: row["item"]} for row in ROWS]
     done = call("eval", write("r.jsonl", rows), *CATALOG, "--item", name, "--json")
     assert done.json["metrics"]["n_recommended"] == 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (

@@ -4,6 +4,7 @@ import gzip
 import sys
 
 import pytest
+from offenders import each
 
 SCORES = "y_true,y_score\n1,0.75\n0,0.25\n"
 LABELS = "y_true,y_pred\n1,1\n0,1\n"
@@ -97,7 +98,7 @@ def test_eval_says_what_is_wrong_with_the_file(data, options, message, told):
     assert (code, line[: len(place + message)]) == (3, place + message)
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"\xef\xbb\xbf" + LABELS.encode(),
@@ -107,7 +108,6 @@ def test_eval_says_what_is_wrong_with_the_file(data, options, message, told):
         LABELS.replace("1", "True").replace("0", "False").encode(),
         b"".join(b'"%s"\n' % line.replace(b",", b'","') for line in LABELS.encode().split()),
     ],
-    ids=["BOM", "CRLF", "blank lines", "gzip without the suffix", "words", "quotes"],
 )
 def test_eval_reads_what_spreadsheets_and_data_frames_write(data, call, folder):
     (folder / "a.csv").write_bytes(data)
@@ -116,10 +116,9 @@ def test_eval_reads_what_spreadsheets_and_data_frames_write(data, call, folder):
     assert done.out.startswith("2 rows of 1 file\n")
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [BINARY, [], ["--task", "calibration", "--y-score", "y_score"], [*BINARY, "--group", "g"]],
-    ids=["binary", "classification", "calibration", "grouped"],
 )
 def test_words_for_truth_are_labels_beside_scores(options, call, folder):
     for name, yes, no in [("a.csv", "True", "False"), ("b.csv", "1", "0")]:
@@ -139,7 +138,7 @@ def test_groups_may_look_like_fractions(call, folder):
     assert done.json["metrics"]["n_groups"] == 2
 
 
-@pytest.mark.parametrize("typed", ["ndgc", "ngcd"])
+@each("typed", ["ndgc", "ngcd"])
 def test_measure_that_was_perhaps_meant_is_named(call, folder, typed):
     (folder / "a.csv").write_text("query,relevance,score\n1,1,1\n")
     done = call("eval", "a.csv", "--task", "ranking", "--measures", f"{typed}@5")

@@ -4,6 +4,7 @@ import builtins
 
 import pytest
 import shtab
+from offenders import each
 from shell import bash
 
 from streameval.cli.arguments import SHELLS, argument_parser
@@ -63,12 +64,12 @@ def completed(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("typed", TYPED)
+@each("typed", TYPED)
 def test_bash_completes(typed, completed):
     assert sorted(completed[typed]) == sorted(TYPED[typed].split())
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@each("shell", SHELLS)
 def test_every_shell_learns_commands_options_and_choices(shell, call):
     done = call("completion", shell)
     assert (done.code, done.err) == (0, "")
@@ -77,9 +78,7 @@ def test_every_shell_learns_commands_options_and_choices(shell, call):
         assert word in done.out
 
 
-@pytest.mark.parametrize(
-    "meant", ["the state before", "the states after", "TREC judgements", '--output}"[']
-)
+@each("meant", ["the state before", "the states after", "TREC judgements", '--output}"['])
 def test_zsh_completes_files_where_files_are_meant(meant, call):
     lines = [line for line in call("completion", "zsh").out.splitlines() if meant in line]
     assert lines
@@ -91,7 +90,7 @@ def test_zsh_completes_no_files_where_columns_are_meant(call):
     assert [line for line in lines if ":COLUMN:" in line and "_files" in line] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ([], "the following arguments are required: shell"),

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.render.text import printable
@@ -18,7 +19,7 @@ def is_clean(text):
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "escaped"),
     [
         ("naïve 日本 \u200c\u200d \xa0 \\x1b", "naïve 日本 \u200c\u200d \xa0 \\x1b"),
@@ -42,7 +43,7 @@ def states(folder):
     se.save(se.Collection(members, columns={EVIL: {"y_pred": EVIL}}), folder / "all")
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         ["show", EVIL],
@@ -68,7 +69,6 @@ def states(folder):
         ["show", "all", f"--{EVIL}"],
         [EVIL],
     ],
-    ids=ascii,
 )
 def test_command_on_states_prints_no_control_characters(arguments, states, call):
     done = call(*arguments)
@@ -84,7 +84,7 @@ def log(write):
     return write(f"{EVIL}.jsonl", [row, row | {"y_pred": LINE, EVIL: LINE}])
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         [],
@@ -100,7 +100,6 @@ def log(write):
         ["--task", EVIL],
         ["--by", EVIL, "-o", EVIL],
     ],
-    ids=ascii,
 )
 def test_eval_prints_no_control_characters(arguments, log, call):
     done = call("eval", log, log, *arguments)
@@ -143,8 +142,8 @@ def test_folder_of_slices_that_is_a_link_to_nowhere_is_refused(target, labels, f
     assert "loop: is not a folder" in done.err
 
 
-@pytest.mark.parametrize("label", [2**63, 2**64 + 1, -(2**63) - 1])
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+@each("label", [2**63, 2**64 + 1, -(2**63) - 1])
+@each("name", ["a.jsonl", "a.csv"])
 def test_label_past_64_bits_is_shown_as_given(label, name, write, call):
     log = write(name, [{"y_true": 1, "y_pred": 1}, {"y_true": label, "y_pred": 1}])
     done = call("eval", log)

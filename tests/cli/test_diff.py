@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.cli.errors import UsageError
@@ -71,7 +72,7 @@ ACCUMULATORS = {
 }
 
 
-@pytest.mark.parametrize("kind", ACCUMULATORS)
+@each("kind", ACCUMULATORS)
 def test_diff_of_a_state_with_itself_is_zero_or_undefined(kind, call, save):
     name = save("a.state", ACCUMULATORS[kind]())
     metrics = call("diff", name, name, "--json").json["metrics"]
@@ -80,7 +81,7 @@ def test_diff_of_a_state_with_itself_is_zero_or_undefined(kind, call, save):
     assert all(entry["a"] == entry["b"] for entry in metrics.values())
 
 
-@pytest.mark.parametrize("kind", ACCUMULATORS)
+@each("kind", ACCUMULATORS)
 def test_diff_lists_the_metrics_that_show_lists(kind, call, save):
     name = save("a.state", ACCUMULATORS[kind]())
     plain = se.load(name).compute().as_dict()
@@ -89,7 +90,7 @@ def test_diff_lists_the_metrics_that_show_lists(kind, call, save):
     assert set(plain) - ends <= {*listed, "n_averaged"}
 
 
-@pytest.mark.parametrize("kind", ACCUMULATORS)
+@each("kind", ACCUMULATORS)
 def test_diff_fits_80_columns(kind, call, save):
     name = save("a.state", ACCUMULATORS[kind]())
     done = call("diff", name, name)
@@ -238,14 +239,13 @@ def test_diff_gives_the_numbers_of_python(call, save):
     assert "interval" not in done["metrics"]["ks"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after", "interval"),
     [
         ((48, 80), (56, 70), (0.0524, 0.3339)),
         ((3, 10), (9, 10), (0.1705, 0.8090)),
         ((2, 10), (5, 10), None),
     ],
-    ids=["56/70 - 48/80", "9/10 - 3/10", "symmetric"],
 )
 def test_diff_gives_the_interval_of_newcombe(before, after, interval, call, save):
     """Method 10 of Newcombe (1998), table II."""
@@ -300,8 +300,8 @@ def test_diff_decides_a_condition_of_a_member(call, save):
     ]
 
 
-@pytest.mark.parametrize("level", [0.95, 0])
-@pytest.mark.parametrize("kind", ACCUMULATORS)
+@each("level", [0.95, 0])
+@each("kind", ACCUMULATORS)
 def test_readings_at_once_are_those_one_by_one(kind, level):
     result = ACCUMULATORS[kind]().compute()
     for name, reading in result.readings(level).items():
@@ -452,7 +452,7 @@ def test_diff_names_a_state_that_cannot_be_read(name, message, call, pair, folde
         assert error_of(call("diff", *arguments), 3).startswith(message)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "metric", "drops", "size", "is_share"),
     [
         ("accuracy drops 0.01", MetricName("accuracy"), True, 0.01, False),
@@ -474,7 +474,7 @@ def test_condition_is_refused_in_python_too():
         parse_condition("accuracy drops 1 %%")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "before", "after", "kind"),
     [
         ("x drops 0.1", 0.9, 0.8, "failed"),
@@ -509,7 +509,7 @@ def test_condition_of_exact_values_is_about_the_difference(text, before, after, 
     assert verdict(text, before, after) == kind
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "before", "after", "kind"),
     [
         ("x drops 0.1", (0.8, 0.7, 0.9), (0.5, 0.4, 0.55), "failed"),
@@ -533,7 +533,7 @@ def test_condition_of_bounded_values_leaves_no_doubt(text, before, after, kind):
     assert verdict(text, se.Bounded(*before), se.Bounded(*after)) == kind
 
 
-@pytest.mark.parametrize("text", ["x drops 0.15", "x drops 30%", "x rises 40%", "x rises 0"])
+@each("text", ["x drops 0.15", "x drops 30%", "x rises 40%", "x rises 0"])
 def test_condition_is_decided_as_for_every_value_within_the_bounds(text):
     rng = np.random.default_rng(0)
     condition = parse_condition(text)
@@ -576,7 +576,7 @@ def test_diff_decides_a_condition(condition, code, line, call, pair):
     assert (done.code, done.err.splitlines()[-1]) == (code, f"streameval: {line}")
 
 
-@pytest.mark.parametrize(("n", "side"), [(1002, "beyond"), (60, "within")])
+@each(("n", "side"), [(1002, "beyond"), (60, "within")])
 def test_diff_says_whether_chance_explains_a_change_of_independent_samples(call, save, n, side):
     names = save("a.state", right(n * 8 // 10, n)), save("b.state", right(n * 7 // 10, n + 1))
     done = call("diff", *names, "--fail-on", "accuracy drops 0.01", "--level", "0.99")
@@ -590,7 +590,7 @@ def labels(n, n_wrong):
     return true, np.where(np.arange(n) < n_wrong, 1 - true, true)
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [
         lambda true, pred: se.ConfusionAccumulator(2).update(true, pred),
@@ -605,16 +605,6 @@ def labels(n, n_wrong):
         ),
         lambda true, pred: se.Collection({"c": se.ConfusionAccumulator(2)}).update(true, pred),
         lambda true, pred: se.GroupedAUC().update(true, pred / 2 + 0.1, true // 2),
-    ],
-    ids=[
-        "confusion",
-        "curve",
-        "calibration",
-        "regression",
-        "ranking",
-        "classes",
-        "collection",
-        "grouped",
     ],
 )
 def test_diff_does_not_judge_states_that_may_count_the_same_rows(call, save, make):
@@ -698,7 +688,7 @@ def test_diff_decides_every_condition(call, pair):
     assert [line.split(": ")[1] for line in done.err.splitlines()] == ["failed"]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ACCUMULATORS if not kind.startswith("no")])
+@each("kind", [kind for kind in ACCUMULATORS if not kind.startswith("no")])
 def test_diff_of_a_state_with_itself_passes(kind, call, save):
     name = save("a.state", ACCUMULATORS[kind]())
     metrics = call("diff", name, name, "--json").json["metrics"]

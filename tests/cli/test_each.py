@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from offenders import each
 
 from streameval.cli import eval as eval_command
 
@@ -120,7 +121,7 @@ def test_states_of_each_column_have_a_limit(call, log, monkeypatch):
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (["--each"], "--each needs --by."),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.io import lines
@@ -27,7 +28,7 @@ def test_eval_gives_the_state_of_the_library_from_any_format(name, jobs, call, w
     assert se.load("a.state").to_bytes() == expected.to_bytes()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_eval_joins_score_columns_in_any_format(name, call, write):
     done = call("eval", write(name, ROWS), "--y-score", "p0,p1,p2", "--top-k", 2, "-o", "a.state")
     assert done.code == 0
@@ -35,7 +36,7 @@ def test_eval_joins_score_columns_in_any_format(name, call, write):
     assert se.load("a.state") == expected
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+@each("name", ["a.jsonl", "a.parquet"])
 def test_eval_reads_a_list_of_scores(name, call, write):
     rows = [{"y_true": int(t), "y_score": s.tolist()} for t, s in zip(TRUTH, SCORES, strict=True)]
     done = call("eval", write(name, rows), "-o", "a.state")

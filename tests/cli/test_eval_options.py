@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-import pytest
+from offenders import each
 
 import streameval as se
 
@@ -24,7 +24,7 @@ def test_eval_prefers_predicted_labels_to_scores(call, write):
     assert state(call, log) == se.ConfusionAccumulator("auto").update([1, 0, 1, 0], [1, 1, 1, 1])
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+@each("name", ["a.jsonl", "a.csv"])
 def test_eval_takes_one_number_a_row_as_the_score_of_two_classes(name, call, write):
     expected = se.ConfusionAccumulator(2).update([1, 0, 1, 0], [0.9, 0.3, 0.4, 0.7])
     assert state(call, write(name, BINARY)) == expected
@@ -36,7 +36,7 @@ def test_eval_decides_by_the_threshold(call, write):
     assert state(call, log, "--threshold", 0.8) == expected
 
 
-@pytest.mark.parametrize(("positive", "column"), [(None, 1), (0, 0), (1, 1)])
+@each(("positive", "column"), [(None, 1), (0, 0), (1, 1)])
 def test_eval_takes_the_positive_score_of_two(positive, column, call, write):
     scores = [[0.1, 0.9], [0.7, 0.3], [0.6, 0.4]]
     rows = [{"y_true": t, "y_score": s} for t, s in zip([1, 0, 1], scores, strict=True)]
@@ -55,8 +55,8 @@ def test_eval_takes_the_positive_score_of_two_listed_classes(call, write):
     )
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
-@pytest.mark.parametrize(
+@each("name", ["a.jsonl", "a.csv", "a.parquet"])
+@each(
     ("options", "positive"),
     [([], 1), (["--pos-label", "0"], 0), (["--classes", "0,1"], 1), (["--classes", "1,0"], 0)],
 )
@@ -79,10 +79,9 @@ def test_eval_does_not_advise_to_compare_models_that_are_compared(call, write):
     assert "`r,s` are two scores" in done.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("scores", "options"),
     [((0.3335, 0.6660), []), ((0.25, 0.5), ["--scores", "real"])],
-    ids=["rounded", "logits"],
 )
 def test_eval_takes_two_named_scores_of_two_classes(scores, options, call, write):
     log = write("a.csv", [dict(zip(("y_true", "p", "q"), (1, *scores), strict=True))])
@@ -99,8 +98,8 @@ def test_eval_names_a_row_whose_score_of_two_is_no_probability(call, write):
     )
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
-@pytest.mark.parametrize("classes", ["auto", "owl,dog,cat"])
+@each("name", ["a.jsonl", "a.csv", "a.parquet"])
+@each("classes", ["auto", "owl,dog,cat"])
 def test_eval_counts_words(classes, name, call, write):
     log = write(name, WORDS)
     given = classes if classes == "auto" else classes.split(",")
@@ -109,7 +108,7 @@ def test_eval_counts_words(classes, name, call, write):
     assert state(call, log, *options) == expected
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+@each("name", ["a.jsonl", "a.csv"])
 def test_eval_takes_integers_as_words_when_listed_so(name, call, write):
     rows = [{"y_true": "x", "y_pred": 3}, {"y_true": 3, "y_pred": 3}]
     expected = se.ConfusionAccumulator(["x", "3"]).update(["x", "3"], ["3", "3"])
@@ -146,7 +145,7 @@ def test_eval_ignores_a_word(call, write):
     assert state(call, write("a.csv", rows), "--ignore-label", "?") == expected
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+@each("name", ["a.jsonl", "a.parquet"])
 def test_eval_counts_lists_of_flags(name, call, write):
     expected = se.ConfusionAccumulator(3, multilabel=True)
     expected.update([[1, 0, 1], [0, 0, 1]], [[1, 1, 0], [0, 0, 1]])
@@ -195,13 +194,12 @@ def test_eval_reads_infinite_scores(call, write):
     assert state(call, write("a.jsonl", rows), "--scores", "real") == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "rows"),
     [
         ([], [{"y_true": 1, "y_score": 0.5}, {"y_true": 0, "y_score": 85.0}]),
         (["--multilabel"], [{"y_true": [1, 0], "y_score": [0.5, 85.0]}]),
     ],
-    ids=["binary", "multilabel"],
 )
 def test_eval_refuses_scores_outside_0_and_1_with_the_remedy(options, rows, call, write):
     done = call("eval", write("a.jsonl", rows), "--task", "classification", *options)

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.cli.states.explain import limits
@@ -100,14 +101,14 @@ def sections(text):
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *EMPTY])
+@each("kind", [*KINDS, *EMPTY])
 def test_explain_fits_80_columns(kind, explained):
     lines = explained((KINDS | EMPTY)[kind]()).splitlines()
     assert max(map(len, lines)) <= 80
     assert not any(line != line.rstrip() for line in lines)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "collection"])
+@each("kind", [kind for kind in KINDS if kind != "collection"])
 def test_explain_gives_every_metric_its_value_and_meaning(kind, explained):
     accumulator = KINDS[kind]()
     result = accumulator.compute()
@@ -119,7 +120,7 @@ def test_explain_gives_every_metric_its_value_and_meaning(kind, explained):
         assert result.meaning(name) in " ".join(text.split())
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "collection"])
+@each("kind", [kind for kind in KINDS if kind != "collection"])
 def test_explain_lists_every_option(kind, explained):
     accumulator = KINDS[kind]()
     listing = sections(explained(accumulator)).get("Options", "")
@@ -127,7 +128,7 @@ def test_explain_lists_every_option(kind, explained):
     assert found == list(accumulator.options)
 
 
-@pytest.mark.parametrize("kind", EMPTY)
+@each("kind", EMPTY)
 def test_explain_says_that_nothing_was_counted(kind, explained):
     assert re.search(r"has been counted yet\.", explained(EMPTY[kind]()))
 
@@ -157,7 +158,7 @@ def test_explain_says_that_counts_are_exact(explained):
     assert "n_queries = 40, " in explained(KINDS["ranking"]())
 
 
-@pytest.mark.parametrize(
+@each(
     ("accumulator", "changed"),
     [
         (se.ConfusionAccumulator(), set()),
@@ -238,7 +239,7 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
     assert len(re.findall(r"^  \* budget +(?:32|16)$", text, re.MULTILINE)) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("accumulator", "sentences"),
     [
         (
@@ -485,7 +486,7 @@ def test_limits_of_anything_else_are_none():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["collection", "coarse", "ranking"])
+@each("kind", ["collection", "coarse", "ranking"])
 def test_explain_needs_no_docstrings(kind, explained, folder):
     text = explained(KINDS[kind]())
     run = [sys.executable, "-OO", "-m", "streameval", "explain", "a.state"]
@@ -493,7 +494,7 @@ def test_explain_needs_no_docstrings(kind, explained, folder):
     assert done.stdout == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         ("auto", "'auto'"),
@@ -529,7 +530,7 @@ def test_explain_names_a_state_that_cannot_be_read(name, message, call, folder):
     assert line.startswith(f"streameval: error: {message}")
 
 
-@pytest.mark.parametrize("kind", ["binary", "coarse"])
+@each("kind", ["binary", "coarse"])
 def test_explain_names_the_metrics_on_request(kind, explained):
     result = KINDS[kind]().compute()
     line = re.search(

@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.cli.gates import judge, parse_gate
@@ -9,7 +10,7 @@ from streameval.results.inequality import Inequality
 from streameval.results.names import MetricName
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "metric", "of", "sign", "bound"),
     [
         ("accuracy>=0.9", "accuracy", None, ">=", 0.9),
@@ -25,7 +26,7 @@ def test_gate_reads_metric_sign_and_bound(text, metric, of, sign, bound):
     assert gate.bound == Inequality(MetricName(metric, of), sign, bound)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sign", "kept"),
     [
         (">=", [False, True, True]),
@@ -39,7 +40,7 @@ def test_gate_keeps_the_right_side(sign, kept):
     assert [gate.bound.holds(value) for value in (0.4, 0.5, 0.6)] == kept
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "interval", "verdict"),
     [
         ("accuracy>=0.5", (0.5, 0.9), "passed"),
@@ -67,7 +68,7 @@ def gate_lines(done):
     return [line for line in done.err.splitlines() if "note" not in line]
 
 
-@pytest.mark.parametrize(
+@each(
     ("gate", "verdict", "code"),
     [
         ("accuracy>=0.7", "passed", 0),
@@ -148,7 +149,7 @@ def test_quiet_prints_json_that_is_asked_for(call, labels):
     assert call("diff", "a.state", "a.state", "--quiet", "--json").json["task"] == "classification"
 
 
-@pytest.mark.parametrize("option", ["--require", "--fail-under"])
+@each("option", ["--require", "--fail-under"])
 def test_gate_has_a_name_that_reads_well_with_an_upper_bound(option, call, labels):
     done = call("eval", labels, option, "n<=100")
     assert (done.code, done.err) == (1, "streameval: failed: n<=100: 200.\n")

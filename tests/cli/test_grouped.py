@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from offenders import each
 from sklearn.metrics import roc_auc_score
 
 import streameval as se
@@ -41,7 +42,7 @@ def gauc():
     return np.average(areas, weights=np.bincount(USERS))
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+@each("name", ["a.jsonl", "a.csv", "a.parquet"])
 def test_grouped_state_is_that_of_a_program(name, call, write):
     assert state(call, write(name, ROWS)) == of_users()
 
@@ -75,7 +76,7 @@ def test_grouped_json_has_bounds_that_hold_the_exact_value(call, log):
     assert not found["exact"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "configuration"),
     [
         (["--budget", 64], {"budget": 64}),
@@ -83,7 +84,6 @@ def test_grouped_json_has_bounds_that_hold_the_exact_value(call, log):
         (["--group-weight", "uniform"], {"group_weight": "uniform"}),
         (["--max-groups", 20], {"max_groups": 20}),
     ],
-    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
 )
 def test_grouped_options_are_those_of_the_accumulator(options, configuration, call, log):
     assert state(call, log, *options) == of_users(**configuration)
@@ -95,7 +95,7 @@ def test_grouped_is_a_task_of_its_own(call, log):
     assert se.load("a.state") == of_users()
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+@each("name", ["a.jsonl", "a.csv"])
 def test_grouped_reads_integers_as_groups_and_weights(name, call, write):
     rows = [{"user": u, "y_true": t, "s": 0.5, "w": 2} for u, t in [(7, 1), (7, 0), (-1, 1)]]
     found = state(call, write(name, rows), "--y-score", "s", "--sample-weight", "w")
@@ -120,7 +120,7 @@ def test_grouped_states_merge_and_show(call, write):
     assert shown.out == f"sum.state, n = 400\n\n{of_users().compute().report()}\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("gate", "options", "verdict"),
     [
         ("gauc>=0.6", [], "passed"),
@@ -138,7 +138,7 @@ def test_grouped_decides_a_gate_by_its_interval(gate, options, verdict, call, lo
     assert done.err.startswith(f"streameval: {verdict}: {gate}: ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (["--budget", "none"], "--budget none is for curves; groups share a number of cells."),
@@ -148,7 +148,6 @@ def test_grouped_decides_a_gate_by_its_interval(gate, options, verdict, call, lo
         (["--require", "gacu>0"], "no metric 'gacu': did you mean 'gauc'? Choose from n, n_gr"),
         (["--require", "gauc[1]>0"], "'gauc[1]': gauc has no averages and no classes."),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_grouped_says_what_does_not_fit(options, message, call, log):
     done = call("eval", log, *GROUPED, *options)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.ranking_data import as_lists, qrels_text, run_text
+from offenders import each
 from shell import bash
 
 import streameval as se
@@ -123,7 +124,7 @@ PARSERS = parsers()
 EXAMPLES = sorted({line for parser in PARSERS.values() for line in examples_of(str(parser.epilog))})
 
 
-@pytest.mark.parametrize("command", PARSERS)
+@each("command", PARSERS)
 def test_help_of_every_command_has_examples(command: str) -> None:
     shown = examples_of(PARSERS[command].format_help())
     assert shown == examples_of(str(PARSERS[command].epilog))
@@ -144,12 +145,12 @@ def test_example_of_help_works(example: str, tmp_path: Path) -> None:
     assert done.stdout or set(tmp_path.iterdir()) > before
 
 
-@pytest.mark.parametrize("name", FILES)
+@each("name", FILES)
 def test_every_file_of_examples_is_named_by_one(name: str) -> None:
     assert any(name in names_in(example) for example in EXAMPLES), "take it out of FILES"
 
 
-@pytest.mark.parametrize(
+@each(
     ("example", "names"),
     [
         ("streameval merge part-*.state -o all.state", ["part-*.state"]),

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from offenders import each
 from sklearn import metrics as sk
 
 from streameval.cli.json_text import json_line
@@ -109,7 +110,7 @@ def test_json_writes_null_for_what_is_undefined(call, write):
     assert found["metrics"]["cohen_kappa"] is None
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@each("value", [math.nan, math.inf, -math.inf])
 def test_json_line_is_strict_at_any_depth(value):
     assert json_line({"a": [1, {"b": (value, 0.1)}]}) == '{"a": [1, {"b": [null, 0.1]}]}\n'
 

@@ -2,14 +2,14 @@
 
 import math
 
-import pytest
+from offenders import each
 
 import streameval as se
 from streameval.metrics.table import Reading
 from streameval.results.names import MetricName, parse_metric
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "metric"),
     [
         ("accuracy", MetricName("accuracy")),
@@ -25,7 +25,7 @@ def test_metric_is_a_name_and_perhaps_brackets(text, metric):
     assert str(metric) == text.strip()
 
 
-@pytest.mark.parametrize("text", ["", "[macro]", "recall[", "recall[]", "a b", ">=1"])
+@each("text", ["", "[macro]", "recall[", "recall[]", "a b", ">=1"])
 def test_what_is_no_metric_is_refused(text, call, labels):
     done = call("eval", labels, "--metrics", text)
     assert (done.code, done.out) == (2, "")
@@ -124,7 +124,7 @@ def test_metrics_of_a_collection_are_those_of_its_members(call, folder):
     assert shown.json["metrics"] == {"counts/accuracy": 2 / 3, "curve/recall_at(0.5)": 0.5}
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "expected"),
     [
         ("recall_at(0.5)", lambda curve: curve.recall_at(0.5)),
@@ -156,7 +156,7 @@ def test_counts_at_a_threshold_have_a_sampling_interval(call, write):
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "message"),
     [
         ("recall_at(x)", "'recall_at(x)': 'x' is not a number."),
@@ -228,7 +228,7 @@ def test_level_0_leaves_intervals_out_of_json_too(call, labels):
     assert call("eval", labels, "--json", "--level", "0", *chosen).json["intervals"] == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "suggestion"),
     [
         ("f1", "did you mean 'f_score'? Choose from"),
@@ -247,7 +247,7 @@ def test_name_of_another_tool_or_task_is_suggested_to_classification(
     assert f"no metric {typed!r}: {suggestion}" in done.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "tasks"),
     [
         ("roc_auc", "--task binary"),
@@ -262,13 +262,13 @@ def test_metric_of_another_task_needs_a_second_command(typed, tasks, call, label
     assert done.err.count("second command") == 1
 
 
-@pytest.mark.parametrize("typed", ["f1", "acuracy", "nothing_like_it"])
+@each("typed", ["f1", "acuracy", "nothing_like_it"])
 def test_metric_of_no_other_task_needs_no_second_command(typed, call, labels):
     done = call("eval", labels, "--metrics", typed)
     assert (done.code, "second command" in done.err) == (2, False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "suggestion"),
     [
         ("auc", "did you mean 'roc_auc'? Choose from"),

@@ -6,6 +6,7 @@ import math
 from itertools import permutations
 
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -36,7 +37,7 @@ def test_text_labels_take_names_in_the_order_that_was_typed(write, call):
     assert [line.split()[0] for line in done.out.splitlines()[3:5]] == ["Hund", "Katze"]
 
 
-@pytest.mark.parametrize("label", ["neg", "0"])
+@each("label", ["neg", "0"])
 def test_positive_and_ignored_labels_are_given_by_name_or_label(label, labels, call):
     done = call("eval", labels, "--classes", "0=neg,1=pos", "--pos-label", label, "--json")
     assert done.json["metrics"]["recall"] == 0.5
@@ -60,7 +61,7 @@ def test_names_of_scored_classes_are_shown(task, make, scores, call, folder):
     assert se.load(folder / "a.state") == made
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "error"),
     [
         (
@@ -88,9 +89,9 @@ NUMBERED = [{name.translate(TO_DIGITS): value if name != "y_true" else "abc".ind
              for name, value in row.items()} for row in SCORES]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
-@pytest.mark.parametrize("columns", [*permutations("abc")])
-@pytest.mark.parametrize("task", ["classification", "binary", "calibration"])
+@each("name", ["a.csv", "a.jsonl"])
+@each("columns", [*permutations("abc")])
+@each("task", ["classification", "binary", "calibration"])
 def test_columns_named_as_the_classes_hold_their_scores(task, columns, name, call, write):
     metric = {"binary": "roc_auc_macro", "calibration": "log_loss"}.get(task, "accuracy")
     options = ("--task", task, "--json")
@@ -122,7 +123,7 @@ def test_numbers_of_columns_without_a_header_are_no_classes(call, folder):
     assert call("eval", "a.csv", *options, "--json").json["metrics"]["accuracy"] == 1.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "other"),
     [(("--versus", "x,y,z"), "--versus"), (("--multilabel", "--y-true", "x,y,z"), "--y-true")],
 )

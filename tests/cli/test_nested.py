@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+from offenders import each
 from pyarrow import parquet
 
 import streameval as se
@@ -48,7 +49,7 @@ def test_score_takes_a_path_to_a_class(log, call):
     assert done.json["metrics"]["roc_auc"] == float(expected)
 
 
-@pytest.mark.parametrize("column", ["scores", "top"])
+@each("column", ["scores", "top"])
 def test_scores_by_class_name_are_those_of_columns(column, log, call):
     done = call("eval", log, "--y-true", "truth.label", "--y-score", column, "-o", "all.state")
     assert done.code == 0, done.err
@@ -58,7 +59,7 @@ def test_scores_by_class_name_are_those_of_columns(column, log, call):
     assert se.load("all.state").to_bytes() == expected.to_bytes()
 
 
-@pytest.mark.parametrize("task", ["binary", "calibration"])
+@each("task", ["binary", "calibration"])
 def test_scores_by_class_name_make_curves(task, log, call):
     arguments = ("--task", task, "--y-true", "truth.label", "--y-score", "top")
     done = call("eval", log, *arguments, "--classes", "dog,cat", "--json")
@@ -82,7 +83,7 @@ def test_scores_of_two_classes_by_name_need_a_positive_one(write, call):
     assert (done.code, done.err) == (2, f"streameval: error: {message}")
 
 
-@pytest.mark.parametrize("task", ["binary", "calibration"])
+@each("task", ["binary", "calibration"])
 def test_classes_are_the_names_of_scores_when_there_are_more_than_two(task, write, call):
     names = ["cat", "dog", "owl"]
     rows = [{"y_true": names[n % 3], "y_score": dict(zip(names, (0.5, 0.25, 0.25), strict=True))}
@@ -99,11 +100,10 @@ def test_scores_by_the_numbers_of_classes(write, call):
     assert (done.code, done.json["metrics"]["accuracy"]) == (0, 1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     "scores",
     [{"cat": 0.5}, {"cat": 0.5, "cow": 0.5}, {"cat": 1, "dog": 0, "cow": 0}, {"cat": 1, "dog": "x"},
      [{"label": "cat", "score": 1}, {"label": "cat", "score": 0}], [{"label": "cat"}], [0.5, 0.5]],
-    ids=["one missing", "another", "one more", "no number", "twice", "no score", "no names"],
 )  # fmt: skip
 def test_scores_that_lack_a_class_are_a_bad_row(scores, write, call):
     name = write("log.jsonl", [*ROWS, {"truth": {"label": "cat"}, "scores": scores}])
@@ -160,7 +160,7 @@ def test_parquet_reads_only_the_leaf_of_a_structure(folder):
     assert next(read_blocks("log.parquet")).parse([column]).batch["x"].tolist() == list(range(2000))
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "found"),
     [("m.k", ["v", None]), ("a.b", ["1", "2"]), ("c.tags.1", ["y", None]), ("c.at", ["7", None]),
      ("c.m.k", ["w", None])],
@@ -244,8 +244,8 @@ UNNAMED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("options", [[], ["--classes", "12"]])
-@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
+@each("options", [[], ["--classes", "12"]])
+@each("name", ["log.jsonl", "log.parquet"])
 def test_classes_without_names_have_the_numbers_that_hugging_face_gives(name, options, call, write):
     arguments = ("--y-true", "label", "--y-score", "prediction", *options, "--json")
     done = call("eval", write(name, UNNAMED), *arguments, "-o", "all.state")
@@ -253,7 +253,7 @@ def test_classes_without_names_have_the_numbers_that_hugging_face_gives(name, op
     assert done.json["classes"] == list(range(12))
 
 
-@pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
+@each("name", ["log.jsonl", "log.csv"])
 def test_predicted_class_without_a_name_is_its_number(name, call, write):
     rows = [{"y_true": n % 3, "y_pred": f"LABEL_{n % 3}"} for n in range(6)]
     done = call("eval", write(name, rows), "--classes", "3", "--json")

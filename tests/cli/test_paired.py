@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -133,7 +134,7 @@ def test_versus_takes_multilabel(call, tmp_path):
     assert (done.json["metrics"]["accuracy_a"], done.json["metrics"]["accuracy_b"]) == (1.0, 0.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (("--task", "paired"), "--task paired needs --versus, the predictions of the other model."),
@@ -158,7 +159,7 @@ def test_versus_refuses(options, message, call, log):
     assert message in done.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "name"),
     [
         (("--classes", "1,0"), "0"),
@@ -178,7 +179,7 @@ def test_versus_names_the_positive_class(options, name, call, log):
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "options", "measures"),
     [
         ("roc_auc_difference", ("--y-score", "p", "--versus", "q"), "roc_auc"),
@@ -195,7 +196,7 @@ def test_versus_says_which_measure_has_a_metric(metric, options, measures, call,
     assert (done.code, done.err.endswith(f" Add --measures {measures}.\n")) == (2, True), done.err
 
 
-@pytest.mark.parametrize("metric", ["roc_auc_macro", "roc_auc", "acuracy_a"])
+@each("metric", ["roc_auc_macro", "roc_auc", "acuracy_a"])
 def test_versus_says_no_measure_that_is_there_or_does_not_help(metric, call, log):
     given = ("--y-score", "p", "--versus", "q", "--measures", "roc_auc", "--metrics", metric)
     done = call("eval", log, *given)
@@ -221,7 +222,7 @@ def test_two_models_of_numbers_are_compared(call, write):
     assert found["metrics"] == {name: result.value(name) for name in names}
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "says"),
     [
         (("--versus", "old"), "--versus is the column of --y-pred itself."),

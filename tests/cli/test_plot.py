@@ -4,6 +4,7 @@ import builtins
 import re
 
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -130,7 +131,7 @@ def test_plot_writes_names_that_mean_something_to_matplotlib(call, texts):
     assert {" _a.state", "$b$.state", f"{'c' * 39}\u2026"} <= set(texts("a.svg"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("accumulator", "message"),
     [
         (
@@ -142,7 +143,6 @@ def test_plot_writes_names_that_mean_something_to_matplotlib(call, texts):
             "curves of classes show one state: draw each in its own figure.",
         ),
     ],
-    ids=["matrix", "classes"],
 )
 def test_plot_refuses_several_states_that_would_hide_each_other(accumulator, message, call, folder):
     for name in ("a.state", "b.state"):
@@ -165,7 +165,7 @@ def test_plot_names_the_state_of_several_that_cannot_be_drawn(call, folder):
     assert names_in(folder) == ["a.state", "b.state"]
 
 
-@pytest.mark.parametrize(("member", "kind"), [("curve", "pr"), ("in/cm", "matrix")])
+@each(("member", "kind"), [("curve", "pr"), ("in/cm", "matrix")])
 def test_plot_draws_a_member(member, kind, call):
     se.save(two_members(), "a.state")
     done = call("plot", "a.state", "--member", member, "-o", "a.svg")
@@ -181,7 +181,7 @@ def test_plot_draws_one_member_of_several_states(call, texts):
     assert {"a.state", "b.state"} <= set(texts("a.svg"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ([], "c.state holds a Collection; choose a --member: choose from curve, in/cm, sums."),

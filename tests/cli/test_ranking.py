@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, run_text
+from offenders import each
 
 import streameval as se
 from streameval.io import lines
@@ -65,7 +66,7 @@ def weighted():
     return accumulator.update_run(queries, QRELS, False, query_weight=WEIGHTS)
 
 
-@pytest.mark.parametrize("form", ["lists", "rows"])
+@each("form", ["lists", "rows"])
 def test_ranking_weight_is_that_of_the_query(form, call, folder):
     lines = as_lists() if form == "lists" else as_rows()
     text = "".join(json.dumps({**line, "w": WEIGHTS[line["query"]]}) + "\n" for line in lines)
@@ -127,7 +128,7 @@ def test_ranking_weights_of_a_run_are_those_of_a_program(jobs, rows, call, run, 
     assert acc.compute().n_missing == RUN_WEIGHTS["t98"] + RUN_WEIGHTS["t99"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("t3 1\n", "w.txt: has no weight for query 't"),
@@ -251,7 +252,7 @@ def test_ranking_counts_no_missing_queries_of_a_part_when_told(call, run, folder
     assert se.load("sum") == of_queries()
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "configuration"),
     [
         (["--measures", "map,rbp(p=0.8,rel=2)"], {"measures": ["map", "rbp(p=0.8,rel=2)"]}),
@@ -279,7 +280,6 @@ def test_ranking_counts_no_missing_queries_of_a_part_when_told(call, run, folder
             {"like": "trec_eval", "measures": ["ndcg"], "relevance_level": 3},
         ),
     ],
-    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
 )
 def test_ranking_options_are_those_of_the_accumulator(options, configuration, call, run):
     assert counted(call, run, "--qrels", "a.qrels", *options) == of_run(**configuration)
@@ -346,7 +346,7 @@ def test_ranking_report_has_certified_intervals_of_what_was_not_kept(call, write
     assert "  [0." in first
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet"])
+@each("name", ["a.jsonl", "a.jsonl.gz", "a.parquet"])
 def test_ranking_reads_lists_of_whole_queries(name, call, write):
     assert counted(call, write(name, as_lists())) == of_queries()
 
@@ -368,7 +368,7 @@ def test_ranking_needs_no_more_than_relevances_and_scores(call, write):
     assert found == se.RankingAccumulator("mrr").update(relevance, score, mask=mask)
 
 
-@pytest.mark.parametrize("doc", ["d", 7])
+@each("doc", ["d", 7])
 def test_ranking_counts_a_query_without_documents(doc, call, write):
     names = ("relevance", "score", "doc", "retrieved")
     rows = [
@@ -412,7 +412,7 @@ def test_ranking_reads_columns_of_other_names(call, write):
     assert found == of_queries(ties="docid_desc")
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+@each("name", ["a.csv", "a.jsonl"])
 def test_ranking_reads_integers_as_queries(name, call, write):
     rows = [
         {"query": q, "relevance": r, "score": s} for q, r, s in [(7, 1, 1), (8, 0, 2), (7, 0, 2)]
@@ -422,7 +422,7 @@ def test_ranking_reads_integers_as_queries(name, call, write):
     assert found == expected.update([1, 0, 0], [1, 2, 2], query=[7, 8, 7])
 
 
-@pytest.mark.parametrize("words", [("true", "false"), ("1", "0"), (True, False), ("1.0", "0.0")])
+@each("words", [("true", "false"), ("1", "0"), (True, False), ("1.0", "0.0")])
 def test_ranking_reads_what_was_retrieved_in_words(words, call, write):
     yes, no = words
     rows = [

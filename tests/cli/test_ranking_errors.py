@@ -5,6 +5,7 @@ import json
 
 import pytest
 from cli.ranking_data import QRELS, RUN, as_lists, as_rows, qrels_text, run_text
+from offenders import each
 
 from streameval.io import lines
 from streameval.runs import sources
@@ -28,7 +29,7 @@ def error_of(done, code):
     return line.removeprefix("streameval: error: ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (["--query", "q"], "--query cannot be used with --qrels: TREC files have no header."),
@@ -58,14 +59,13 @@ def error_of(done, code):
         (["-o", "a.qrels"], "-o a.qrels would overwrite an input."),
         (["-o", "a.run"], "-o a.run would overwrite an input."),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_ranking_of_a_run_says_what_does_not_fit(options, message, call, run):
     found = error_of(call("eval", run, *RANKING, "--qrels", "a.qrels", *options), 2)
     assert found.startswith(message)
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "options", "message"),
     [
         ({"score": 1, "relevanc": 1}, [], "no column 'relevance' in the first rows: did you mean"),
@@ -108,14 +108,14 @@ def test_ranking_of_rows_says_what_does_not_fit(row, options, message, call, wri
     assert found.startswith(message)
 
 
-@pytest.mark.parametrize("options", [["--gain", "1=x"], ["--gain", "1=1,1=2"], ["--gain", "=2"]])
+@each("options", [["--gain", "1=x"], ["--gain", "1=1,1=2"], ["--gain", "=2"]])
 def test_ranking_refuses_a_gain_that_is_none(options, call):
     done = call("eval", "a", *RANKING, *options)
     assert done.code == 2
     assert "argument --gain: must be " in done.err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("option", ["--empty", "--missing"])
+@each("option", ["--empty", "--missing"])
 def test_ranking_refuses_a_policy_that_names_no_measure(option, call):
     done = call("eval", "a", *RANKING, option, "=skip")
     assert f"argument {option}: must be a word, or pairs such as a=1,b=2, got" in done.err
@@ -140,7 +140,7 @@ def test_eval_takes_columns_of_numbered_classes_for_no_run(call, write):
     assert "no column 'y_true'" in done.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("names", "what"),
     [
         (["-", "--qrels", "-"], "the run and its --qrels"),
@@ -167,7 +167,7 @@ def test_ranking_says_how_to_compare_a_run_with_scattered_queries(call, run, fol
     assert found.endswith(f" is in a.run as well. {COMPARE}")
 
 
-@pytest.mark.parametrize("options", [RANKING, ()])
+@each("options", [RANKING, ()])
 def test_ranking_says_how_to_compare_runs(options, call, run):
     done = call("eval", run, *options, "--qrels", "a.qrels", "--versus", "b.run")
     assert error_of(done, 2).endswith(COMPARE)
@@ -267,7 +267,7 @@ def test_ranking_names_the_query_whose_judgements_are_refused(jobs, call, run, f
     assert found == f"a.run, query t21: {rule}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "message"),
     [
         ({"relevance": "x"}, "`relevance` must be a number, got 'x'."),
@@ -291,7 +291,7 @@ def test_ranking_names_the_row_that_does_not_fit(row, message, call, write):
     assert found.startswith(f"a.csv, line 152: {message}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "message"),
     [
         ({"relevance": 1}, "`relevance` must be a list of numbers, got 1."),
@@ -331,7 +331,7 @@ def test_ranking_refuses_a_document_that_a_line_has_twice(call, write):
     assert found.startswith("a.jsonl, line 1: `doc` ")
 
 
-@pytest.mark.parametrize("n_bad", [0, 1])
+@each("n_bad", [0, 1])
 def test_ranking_refuses_a_document_that_a_query_of_rows_has_twice(n_bad, call, write):
     rows = [ONE | {"doc": doc} for doc in ("x", "y", "z", "x")] + [
         ONE | {"doc": "b", "relevance": -1}

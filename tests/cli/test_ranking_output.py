@@ -9,6 +9,7 @@ import pytest
 import pytrec_eval
 from cli.memory import peak_of
 from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, run_text
+from offenders import each
 
 import streameval as se
 from streameval.cli import spool
@@ -109,7 +110,7 @@ def test_trec_counts_missing_queries_if_they_enter_means(call, run):
     assert found["num_q"] == str(len(JUDGED) + len(MISSING))
 
 
-@pytest.mark.parametrize("asked", ["P.10,5,map", "map,P_10,P_5", "P_5,map,P.10"])
+@each("asked", ["P.10,5,map", "map,P_10,P_5", "P_5,map,P.10"])
 def test_trec_prints_in_the_order_of_trec_eval(asked, call, run):
     assert list(printed(call, run, "--qrels", "a.qrels", "--measures", asked)) == [
         *("map", "P_5", "P_10")
@@ -144,15 +145,13 @@ def test_max_docs_needs_judgements(call, lists):
     assert "--max-docs needs --qrels." in done.err
 
 
-@pytest.mark.parametrize("name", TREC)
+@each("name", TREC)
 def test_trec_name_of_a_measure_is_that_of_trec_eval(name):
     (measure,) = se.RankingAccumulator(name).compute()
     assert trec_name(measure) == name
 
 
-@pytest.mark.parametrize(
-    "name", ["mrr@10", "dcg@5", "p(rel=2)@5", "lrap", "map(rel=2)", "err@20", "judged@10"]
-)
+@each("name", ["mrr@10", "dcg@5", "p(rel=2)@5", "lrap", "map(rel=2)", "err@20", "judged@10"])
 def test_trec_name_is_its_own_where_trec_eval_has_none(name):
     assert trec_name(name) == name
 
@@ -190,7 +189,7 @@ def test_per_query_writes_missing_queries_as_lines_of_json(call, run):
     assert found[-2:] == [{"query": query, "map": 0.0, "p@5": None} for query in MISSING]
 
 
-@pytest.mark.parametrize("options", [["--missing", "skip"], ["--no-count-missing"]], ids=str)
+@each("options", [["--missing", "skip"], ["--no-count-missing"]])
 def test_per_query_leaves_out_missing_queries_that_do_not_count(options, call, run):
     done = call("eval", run, "--qrels", "a.qrels", "--measures", "map", *options, *QUERIES)
     assert [line.split("\t")[1] for line in done.out.splitlines()] == [*JUDGED, "all"]
@@ -212,7 +211,7 @@ def test_per_query_of_lists_is_that_of_the_run(jobs, call, run, lists, monkeypat
     assert found.out == of_run.out
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+@each("name", ["a.csv", "a.jsonl", "a.parquet"])
 def test_per_query_of_rows_is_sorted(name, call, write):
     options = ("--like", "trec_eval", "--measures", "map,P_5", "--json")
     done = call("eval", write(name, as_rows()), *options, *QUERIES)

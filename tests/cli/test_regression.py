@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from offenders import each
 from sklearn import metrics as sk
 
 import streameval as se
@@ -48,7 +49,7 @@ ORACLES = {
 }
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@each("name", ORACLES)
 def test_regression_json_is_that_of_sklearn(name, evaluate):
     found = evaluate("--json").json
     assert found["metrics"][name] == pytest.approx(ORACLES[name](TRUTH, PREDICTION), rel=1e-9)
@@ -61,7 +62,7 @@ def test_regression_json_says_what_was_read(evaluate):
     assert found == origin | {"n": 442, "intervals": {}, "level": 0.9}
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+@each("name", ["a.jsonl", "a.csv", "a.parquet"])
 def test_regression_reads_named_columns_and_weights(name, call, write):
     options = ["--y-true", "price", "--y-pred", "guess", "--sample-weight", "w", "-o", "a.state"]
     assert call("eval", write(name, ROWS), *REGRESSION, *options).code == 0
@@ -85,7 +86,7 @@ def test_regression_states_merge_and_show(call, evaluate):
     assert call("show", "b.state", "--json").json["task"] == "regression"
 
 
-@pytest.mark.parametrize(
+@each(
     ("gate", "code"),
     [
         ("rmse<=54.6", 0),
@@ -104,9 +105,7 @@ def test_regression_gate_compares_the_value_at_level_0(gate, code, evaluate):
     assert done.err.startswith(f"streameval: {'failed' if code else 'passed'}: {gate}: ")
 
 
-@pytest.mark.parametrize(
-    ("gate", "verdict"), [("rmse<=60", "passed"), ("rmse<=50", "failed"), ("r2>=0.4", "passed")]
-)
+@each(("gate", "verdict"), [("rmse<=60", "passed"), ("rmse<=50", "failed"), ("r2>=0.4", "passed")])
 def test_regression_gate_compares_the_value_which_has_no_interval(gate, verdict, evaluate):
     done = evaluate("--require", gate)
     assert done.code == (verdict == "failed")
@@ -118,7 +117,7 @@ def test_regression_count_is_its_own_interval(evaluate):
     assert evaluate("--require", "n>442").code == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (
@@ -139,7 +138,6 @@ def test_regression_count_is_its_own_interval(evaluate):
             "no column 'y_prde' in the first rows: did you mean 'y_pred'? Choose from id, y_true, ",
         ),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_regression_says_what_does_not_fit(options, message, evaluate):
     done = evaluate(*options)
@@ -147,7 +145,7 @@ def test_regression_says_what_does_not_fit(options, message, evaluate):
     assert done.err.startswith(f"streameval: error: {message}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "reason"),
     [
         ({"y_true": 1, "y_pred": "much"}, "`y_pred` must be a number, got 'much'"),
@@ -176,7 +174,7 @@ def test_regression_counts_the_measures_that_it_is_asked_for(evaluate):
     assert found["exact"] is True
 
 
-@pytest.mark.parametrize("budget", ["8", "none"])
+@each("budget", ["8", "none"])
 def test_regression_quantiles_have_bounds_past_the_budget(budget, evaluate):
     options = ("--measures", "medae", "--budget", budget, "--json", "--bounds")
     found = evaluate(*options).json
@@ -213,9 +211,7 @@ OUTPUTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "columns", [("y", "p"), ("y0,y1", "p0,p1"), ("y", "p0,p1")], ids=["lists", "columns", "both"]
-)
+@each("columns", [("y", "p"), ("y0,y1", "p0,p1"), ("y", "p0,p1")])
 def test_regression_counts_several_outputs(columns, call, write):
     label, pred = columns
     options = ("--y-true", label, "--y-pred", pred, "--metrics", "mse,mse[1],r2[variance_weighted]")
@@ -244,9 +240,7 @@ def test_regression_names_its_outputs(call, write):
     assert call("eval", path, *REGRESSION, *options, "--json").json["metrics"] == {"mse[lon]": 2.0}
 
 
-@pytest.mark.parametrize(
-    ("columns", "found"), [(("y", "p"), "2 numbers"), (("y0", "p0"), "no list of numbers")]
-)
+@each(("columns", "found"), [(("y", "p"), "2 numbers"), (("y0", "p0"), "no list of numbers")])
 def test_regression_refuses_names_of_other_outputs(columns, found, call, write):
     label, pred = columns
     options = ("--y-true", label, "--y-pred", pred, "--outputs", "lat")

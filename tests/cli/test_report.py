@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from offenders import each
 from report_pages import read, rows, text
 
 import streameval as se
@@ -116,7 +117,7 @@ def test_report_takes_a_name_that_is_no_text(call, states, folder):
     assert listed(folder / "all.html") == ["caf\ufffd.state"]
 
 
-@pytest.mark.parametrize("name", ["a.png", "a", "b.state", ".html"])
+@each("name", ["a.png", "a", "b.state", ".html"])
 def test_report_refuses_a_name_that_is_none_of_html(name, call, states):
     found = error_of(call("report", "a.state", "-o", name))
     assert found == f"-o {name}: the name must end in .html."
@@ -170,7 +171,7 @@ def test_report_names_a_state_that_is_a_folder(call, states, folder):
     assert error_of(call("report", "folder", "-o", "all.html"), 3) == "folder: is a directory."
 
 
-@pytest.mark.parametrize("data", [b"", b"y_true,y_pred\n1,1\n", b"\x89SEVL\r\n\x1a\n"])
+@each("data", [b"", b"y_true,y_pred\n1,1\n", b"\x89SEVL\r\n\x1a\n"])
 def test_report_names_a_file_that_is_no_state(data, call, states, folder):
     (folder / "log.csv").write_bytes(data)
     found = error_of(call("report", "a.state", "log.csv", "-o", "all.html"), 3)
@@ -198,14 +199,14 @@ def test_report_says_that_the_disk_is_full(call, states, folder, monkeypatch):
     assert (folder / "a.html").read_text() == "old"
 
 
-@pytest.mark.parametrize("level", ["1", "-0.5", "nan", "x"])
+@each("level", ["1", "-0.5", "nan", "x"])
 def test_report_refuses_another_level(level, call, states):
     done = call("report", "a.state", "-o", "a.html", f"--level={level}")
     assert (done.code, done.out) == (2, "")
     assert "--level" in done.err
 
 
-@pytest.mark.parametrize("arguments", [[], ["a.state"], ["-o", "a.html"]])
+@each("arguments", [[], ["a.state"], ["-o", "a.html"]])
 def test_report_needs_a_state_and_an_output(arguments, call, states):
     assert call("report", *arguments).code == 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.cli.errors import UsageError
@@ -35,7 +36,7 @@ def verdict(done):
     return done.err.removeprefix("streameval: ").rstrip("\n")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "over", "metric", "of"),
     [
         ("worst(recall)>=0.7", "worst", "recall", None),
@@ -55,7 +56,7 @@ def test_gate_over_slices_reads_what_it_compares(text, over, metric, of):
     assert (gate.over, gate.metric) == (over, MetricName(metric, of))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "match"),
     [
         ("gap(recall, quotient)<=1", "must have difference or ratio after the comma, got 'quoti"),
@@ -74,7 +75,7 @@ def test_limits_of_evidence_are_not_over_slices():
         parse_limit("worst(recall)>=0.7")
 
 
-@pytest.mark.parametrize(
+@each(
     ("gate", "expected", "code"),
     [
         ("worst(accuracy)>=0.3", "passed", 0),
@@ -90,7 +91,7 @@ def test_limits_of_evidence_are_not_over_slices():
         ("worst(zero_one_loss)<=0.2", "failed", 1),
     ],
 )
-@pytest.mark.parametrize("option", ["--require", "--fail-under"])
+@each("option", ["--require", "--fail-under"])
 def test_gate_over_slices_is_decided(option, gate, expected, code, call, log):
     done = call("eval", log, "--classes", 2, "--by", "country", "--min-n", 50, option, gate)
     assert (verdict(done).partition(":")[0], done.code) == (expected, code)
@@ -200,7 +201,7 @@ def test_gates_over_slices_of_a_state_and_of_windows_are_decided(call, write):
     assert call("show", "a.state", "--require", "worst(acuracy)>=0.6").code == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from offenders import each
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def names(done):
 COMMON = ("--classes", 2, "--by", "country", "--metrics", "accuracy")
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "shown", "remark"),
     [
         (["--sort", "accuracy"], "ES IT DE FR", "by accuracy, the worst first"),
@@ -110,7 +111,7 @@ def test_order_of_slices_is_of_one_state(call, log):
     assert call("show", "a.state", "b.state", "--worst", 1, "--json").code == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (["--sort", "acuracy"], "no metric 'acuracy': did you mean 'accuracy'"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.memory import peak_of
+from offenders import each
 
 import streameval as se
 from streameval import InvalidInputError
@@ -113,7 +114,7 @@ def test_merge_is_silent_about_states_that_hold_nothing(call, save):
     assert call("merge", *names, "-o", "all.state").err == ""
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+@each("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
 def test_merge_warns_of_slices_with_their_total(order, call, save):
     slices = [save("a=1.state", one_row(1, 0)), save("a=2.state", one_row(0, 0, 1))]
     given = [save("all.state", one_row(1, 0, 0, 0, 1)), *slices]
@@ -125,7 +126,7 @@ def test_merge_warns_of_slices_with_their_total(order, call, save):
     )
 
 
-@pytest.mark.parametrize("third", [(1, 1), (1, 0, 1)])
+@each("third", [(1, 1), (1, 0, 1)])
 def test_merge_is_silent_about_a_state_of_as_many_rows_as_the_others(third, call, save):
     names = [save("a.state", one_row(1, 0)), save("b.state", one_row(0, 0))]
     names += [save("c.state", one_row(*third)), save("d.state", one_row(*[0] * (4 + len(third))))]
@@ -162,9 +163,7 @@ def test_merge_names_the_part_that_has_two_states(call, save):
     )
 
 
-@pytest.mark.parametrize(
-    ("names", "held"), [(["a.parts", "b.state"], "no parts"), (["b.state", "a.parts"], "parts")]
-)
+@each(("names", "held"), [(["a.parts", "b.state"], "no parts"), (["b.state", "a.parts"], "parts")])
 def test_merge_refuses_parts_beside_states_of_none(names, held, call, save):
     save("a.parts", se.Parts().add("mon", one_row(1)))
     save("b.state", one_row(0))
@@ -255,7 +254,7 @@ def test_merge_adds_collections(call, save):
     assert se.load("sum.state") == se.merge([two_members()] * 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gate", "code", "message"),
     [
         ("curve/roc_auc>=0.5", 1, "undecided: curve/roc_auc>=0.5: 1 in [0."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -72,7 +73,7 @@ def test_header_none_takes_the_first_row_that_is_not_blank(folder, call):
     assert done.json["rows"] == 2
 
 
-@pytest.mark.parametrize("header", ["none", "id,y_true,y_pred"])
+@each("header", ["none", "id,y_true,y_pred"])
 def test_header_of_an_empty_table_holds_no_rows(header, folder, call):
     (folder / "log.csv").write_text("\n")
     done = call("eval", "log.csv", "--header", header)

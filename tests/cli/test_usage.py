@@ -4,6 +4,7 @@ import argparse
 import inspect
 
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.cli.arguments import argument_parser
@@ -27,7 +28,7 @@ def error_of(done):
     return line.removeprefix("streameval: error: ")
 
 
-@pytest.mark.parametrize("option", ["--y-true", "--y-pred", "--y-score", "--sample-weight"])
+@each("option", ["--y-true", "--y-pred", "--y-score", "--sample-weight"])
 def test_eval_names_the_nearest_column(option, call, labels):
     assert error_of(call("eval", labels, option, "y_ture")) == (
         "no column 'y_ture' in the first rows: did you mean 'y_true'? "
@@ -57,7 +58,7 @@ def test_eval_asks_for_predictions(call, write):
     assert "no column 'y_pred'" in error_of(call("eval", write("a.csv", [{"y_true": 1}])))
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "options", "message"),
     [
         (
@@ -159,14 +160,13 @@ def test_eval_asks_for_predictions(call, write):
             "no class '7': choose from 0, 1, macro, micro, weighted.",
         ),
     ],
-    ids=lambda value: " ".join(value) if value and isinstance(value[0], str) else "",
 )
 def test_eval_says_what_does_not_fit(rows, options, message, call, write):
     found = error_of(call("eval", write("a.jsonl", rows), *options))
     assert found.startswith(message)
 
 
-@pytest.mark.parametrize(
+@each(
     ("labels", "options", "message"),
     [
         (["yes", "no"], [], f"{LISTED} no,yes."),
@@ -189,14 +189,14 @@ def test_eval_says_how_to_list_labels_that_are_text(labels, options, message, ca
     ).startswith(message)
 
 
-@pytest.mark.parametrize("scores", [[0.1, 0.2, 0.7], [0.3, 0.7]])
+@each("scores", [[0.1, 0.2, 0.7], [0.3, 0.7]])
 def test_eval_speaks_of_no_positive_label_where_each_class_has_a_score(scores, call, write):
     log = write("a.jsonl", [{"y_true": "ham", "y_score": scores}])
     assert error_of(call("eval", log)).endswith("list the labels with --classes a,b,...")
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
-@pytest.mark.parametrize("task", ["classification", "binary", "calibration"])
+@each("name", ["a.csv", "a.jsonl", "a.parquet"])
+@each("task", ["classification", "binary", "calibration"])
 def test_eval_asks_whether_label_and_score_are_swapped(task, name, call, write):
     log = write(name, [{"hit": 1, "p": 0.687}, {"hit": 0, "p": 0.25}])
     options = ("--task", task, "--y-true", "p", "--y-score", "hit")
@@ -211,7 +211,7 @@ def test_eval_leaves_out_a_first_label_that_is_a_fraction(call, write):
     assert (done.code, "2 rows of 1 file, 1 of them bad" in done.out) == (0, True)
 
 
-@pytest.mark.parametrize("option", ["--classes", "--multilabel", "--pos-label", "--nan", "--bins"])
+@each("option", ["--classes", "--multilabel", "--pos-label", "--nan", "--bins"])
 def test_eval_refuses_an_option_that_groups_do_not_take(option, call):
     given = [option] if OPTIONS[option] is None else [option, OPTIONS[option]]
     found = error_of(call("eval", "absent.csv", "--task", "binary", "--group", "user", *given))
@@ -328,7 +328,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("task", TAKEN)
+@each("task", TAKEN)
 def test_eval_refuses_each_option_of_another_task(task, call):
     for option in OPTIONS.keys() - TAKEN[task]:
         given = [option] if OPTIONS[option] is None else [option, OPTIONS[option]]
@@ -350,7 +350,7 @@ def test_eval_names_a_class_that_was_not_met(call, labels):
     assert found == "no class '9': choose from 0, 1, 2, macro, micro, weighted."
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ([], "the following arguments are required: COMMAND"),
@@ -371,7 +371,6 @@ def test_eval_names_a_class_that_was_not_met(call, labels):
         (["show"], "the following arguments are required: STATE"),
         (["plot", "a"], "the following arguments are required: -o"),
     ],
-    ids=" ".join,
 )
 def test_arguments_are_refused_with_a_reason(arguments, message, call):
     done = call(*arguments)
@@ -382,7 +381,7 @@ def test_arguments_are_refused_with_a_reason(arguments, message, call):
     assert message in done.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ("eval a --labls x", "no option --labls: did you mean --y-true? See streameval eval "),
@@ -433,7 +432,7 @@ def test_help_fits_80_columns(arguments, call, monkeypatch):
     assert max(map(len, done.out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("command", ["eval", "watch"])
+@each("command", ["eval", "watch"])
 def test_help_shows_what_people_use_and_help_all_the_rest(command, call):
     every = {action.option_strings[0] for action in visible(COMMANDS[command])}
     shown, rest = (
@@ -518,7 +517,7 @@ SINGLE = [
 ]
 
 
-@pytest.mark.parametrize(("command", "action"), SINGLE, ids=lambda one: getattr(one, "dest", one))
+@each(("command", "action"), SINGLE)
 def test_option_that_takes_one_value_is_refused_twice(command, action, call):
     """Whichever of its names it has; one by one, since the first value would be lost."""
     value = str(next(iter(action.choices or ["1"])))
@@ -534,7 +533,7 @@ def test_option_that_takes_one_value_is_refused_twice(command, action, call):
     assert told.startswith(f"argument {'/'.join(action.option_strings)}: was given twice, and")
 
 
-@pytest.mark.parametrize("option", ["--quiet", "--json"])
+@each("option", ["--quiet", "--json"])
 def test_flag_may_be_repeated(option, call, labels):
     assert call("eval", labels, option, option).code == 0
 

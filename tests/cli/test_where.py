@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from offenders import each
 
 from streameval.runs import sources
 
@@ -25,8 +26,8 @@ def correct(rows):
     return sum(row["y_true"] == row["y_pred"] for row in rows) / len(rows)
 
 
-@pytest.mark.parametrize("name", ["log.jsonl", "log.csv", "log.tsv", "log.parquet"])
-@pytest.mark.parametrize(
+@each("name", ["log.jsonl", "log.csv", "log.tsv", "log.parquet"])
+@each(
     ("conditions", "keeps"),
     [
         (["country=DE"], lambda row: row["country"] == "DE"),
@@ -40,7 +41,6 @@ def correct(rows):
         (["split>test", "age=100"], lambda row: False),
         (["split<=test"], lambda row: row["age"] >= 40),
     ],
-    ids=lambda value: " and ".join(value) if isinstance(value, list) else "",
 )  # fmt: skip
 def test_where_counts_the_rows_that_fit(name, conditions, keeps, write, call):
     rows = ROWS if name.endswith(("jsonl", "parquet")) else FLAT
@@ -58,7 +58,7 @@ def test_where_counts_the_rows_that_fit(name, conditions, keeps, write, call):
     assert done.json["metrics"]["accuracy"] == pytest.approx(correct(expected))
 
 
-@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
+@each("name", ["log.jsonl", "log.parquet"])
 def test_where_takes_a_path(name, write, call):
     done = call("eval", write(name, ROWS), "--where", "ctx.os=ios", "--json")
     assert done.json["rows"] == 60
@@ -113,9 +113,7 @@ def test_where_plans_by_other_rows_when_those_that_fit_are_far_behind(
     assert (done.code, done.json["rows"], done.json["left_out"]) == (0, 80, 1000)
 
 
-@pytest.mark.parametrize(
-    ("name", "n_missing"), [("log.jsonl", 1), ("log.parquet", 1), ("log.csv", 2)]
-)
+@each(("name", "n_missing"), [("log.jsonl", 1), ("log.parquet", 1), ("log.csv", 2)])
 def test_an_empty_text_is_missing_in_a_text_table_alone(name, n_missing, write, call):
     rows = [ROWS[0] | {"ctx": None, "country": country} for country in ("DE", "", None)]
     file = write(name, rows)
@@ -126,14 +124,14 @@ def test_an_empty_text_is_missing_in_a_text_table_alone(name, n_missing, write, 
     assert found == [n_missing, 3 - n_missing]
 
 
-@pytest.mark.parametrize("sign", ["<", ">", "="])
+@each("sign", ["<", ">", "="])
 def test_where_takes_a_sign_at_the_start_of_a_quoted_value(sign, write, call):
     rows = [row | {"bin": f"{sign}1" if row["age"] < 30 else "1"} for row in ROWS]
     done = call("eval", write("log.jsonl", rows), "--where", f'bin="{sign}1"', "--json")
     assert (done.json["rows"], done.json["left_out"]) == (30, 90)
 
 
-@pytest.mark.parametrize(
+@each(
     ("condition", "message"),
     [
         ("contry=DE", "no column 'contry' in the first rows: did you mean 'country'?"),

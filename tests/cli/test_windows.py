@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from offenders import each
 from pyarrow import parquet
 
 import streameval as se
@@ -62,7 +63,7 @@ def test_jobs_give_the_same_windows(write, call, small_buffers):
     assert se.load("1.state").to_bytes() == se.load("2.state").to_bytes()
 
 
-@pytest.mark.parametrize("form", ["csv", "iso.csv", "iso.jsonl", "parquet"])
+@each("form", ["csv", "iso.csv", "iso.jsonl", "parquet"])
 def test_times_are_the_same_in_every_format(form, call, write, folder):
     rows = log()
     if "iso" in form:
@@ -82,7 +83,7 @@ def test_times_are_the_same_in_every_format(form, call, write, folder):
     assert se.load("a.state").n_rows() == 600
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@each("form", ["csv", "jsonl"])
 def test_numbers_with_a_unit_are_times_when_they_are_text(form, call, write):
     rows = [row | {"ts": str(row["ts"])} for row in log()]
     assert call("eval", write(f"log.{form}", rows), *HOURS, "-o", "a.state").code == 0
@@ -91,7 +92,7 @@ def test_numbers_with_a_unit_are_times_when_they_are_text(form, call, write):
     assert found == {str(start): part for start, _, part in windowed(log()).panes()}
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@each("form", ["csv", "jsonl"])
 def test_numbers_may_stand_beside_iso_times(form, call, write):
     rows = log()
     for row in rows[::2]:
@@ -102,7 +103,7 @@ def test_numbers_may_stand_beside_iso_times(form, call, write):
     assert found == {str(start): part for start, _, part in windowed(log()).panes()}
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@each("form", ["csv", "jsonl"])
 def test_a_text_that_is_no_time_is_a_bad_row_beside_numbers(form, call, write):
     rows = [*log(), log()[0] | {"ts": "soon"}]
     done = call("eval", write(f"log.{form}", rows), *HOURS)
@@ -452,7 +453,7 @@ def ranked(rows, inner=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+@each("form", ["jsonl", "csv", "parquet"])
 def test_rows_of_queries_are_counted_in_panes(form, call, write, small_buffers):
     rows = rows_of([one for one in queries(1000) if one["doc"]])
     done = call("eval", write(f"log.{form}", rows), *RANKED, "-o", "a.state")
@@ -469,8 +470,8 @@ def test_jobs_give_the_same_windows_of_queries(call, write, small_buffers):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("by", [[], ["--by", "country=DE,FR"]])
-@pytest.mark.parametrize("ids", [[], ["--track-queries"]])
+@each("by", [[], ["--by", "country=DE,FR"]])
+@each("ids", [[], ["--track-queries"]])
 def test_lists_of_queries_are_counted_in_panes(by, ids, call, write, small_buffers):
     listed = queries(400)
     name = write("log.jsonl", listed)
@@ -497,7 +498,7 @@ def test_lists_without_the_names_of_queries_are_counted_in_panes(call, write):
     assert se.load("a.state") == se.load("b.state")
 
 
-@pytest.mark.parametrize("number", [False, True], ids=["text", "number"])
+@each("number", [False, True])
 def test_query_of_two_times_is_named(number, call, write):
     rows = rows_of(queries())
     ids = {row["query"]: at for at, row in enumerate(rows)}
@@ -572,7 +573,7 @@ def test_time_that_is_none_makes_a_bad_row(call, write):
     assert "line 3: `ts` must be an integer" in steps.err
 
 
-@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+@each("quiet", [[], ["--quiet"]])
 def test_times_without_an_offset_are_noted(quiet, call, write):
     rows = [{"ts": f"2026-01-01T0{n}:00", "y_true": 1, "y_pred": 1} for n in range(3)]
     name = write("log.csv", rows)

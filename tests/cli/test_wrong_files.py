@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from offenders import each
 from pyarrow import feather, parquet
 
 import streameval as se
@@ -65,7 +66,7 @@ def test_eval_recognises(name, message, command, folder, call):
     assert (done.code, done.err) == (3, f"streameval: error: {name}: {message}\n")
 
 
-@pytest.mark.parametrize("name", ["state", "sqlite"])
+@each("name", ["state", "sqlite"])
 def test_eval_recognises_what_was_called_parquet(name, folder, call):
     done = call("eval", make(name), "--format", "parquet")
     assert done.code == 3
@@ -108,7 +109,7 @@ def test_eval_recognises_parquet_of_another_name(folder, call):
     assert call("eval", "parquet.csv", "--format", "parquet").code == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "what"),
     [
         (b'{"y_true": 1}\n', "a log of JSON lines"),
@@ -122,7 +123,7 @@ def test_eval_recognises_parquet_of_another_name(folder, call):
         (parquet_bytes(), "a Parquet file"),
     ],
 )
-@pytest.mark.parametrize("command", [("show",), ("merge", "-o", "out"), ("diff", "log")])
+@each("command", [("show",), ("merge", "-o", "out"), ("diff", "log")])
 def test_states_are_not_logs(data, what, command, folder, call):
     (folder / "log").write_bytes(data)
     done = call(*command, "log")
@@ -130,7 +131,7 @@ def test_states_are_not_logs(data, what, command, folder, call):
     assert (done.code, done.err) == (3, f"streameval: error: {message}\n")
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"",
@@ -140,7 +141,6 @@ def test_states_are_not_logs(data, what, command, folder, call):
         gzip.compress(b"a,b", mtime=0)[:12],
         b"BZh91AY&SY,,,,",
     ],
-    ids=["empty", "control", "word", "latin", "cut", "damaged"],
 )
 def test_show_leaves_open_what_it_does_not_recognise(data, folder, call):
     (folder / "log").write_bytes(data)

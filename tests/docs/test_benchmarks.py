@@ -20,6 +20,7 @@ import report
 import scaling
 import watch_memory
 import watching
+from offenders import each
 from speed import clusters, far, merge_tree, results, tables
 from speed import contest as contest_module
 from speed.contest import Contest, Peer, Ready, Side
@@ -130,7 +131,7 @@ def test_rows_measured_again_replace_those_that_were_saved() -> None:
     assert report.together([second, gone, old], [again]) == [first, again]
 
 
-@pytest.mark.parametrize(("verb", "work", "size", "library", "goal"), GOALS)
+@each(("verb", "work", "size", "library", "goal"), GOALS)
 def test_every_goal_is_a_row(verb: str, work: str, size: int, library: str, goal: float) -> None:
     rows = [
         row

@@ -8,6 +8,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from offenders import each
 from shell import bash
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +47,7 @@ def test_nested_log_is_as_long_and_as_broken_as_the_page_says(folder: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [one for one in COMMANDS if one.split()[2] in LOGS])
+@each("command", [one for one in COMMANDS if one.split()[2] in LOGS])
 def test_log_of_many_rows_is_evaluated_as_the_page_says(command: str, folder: Path) -> None:
     command = command.partition(" > ")[0]
     done = bash(command, folder)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from offenders import each
 
 import streameval
 
@@ -177,7 +178,7 @@ def anchors(page: Path) -> set[str]:
     return {f"{name}-{n}" if n else name for name, total in found.items() for n in range(total)}
 
 
-@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda page: page.name)
+@each("page", sorted(ROOT.glob("*.md")))
 def test_links_of_a_document_lead_to_files_and_headings(page: Path) -> None:
     """Sphinx checks the pages of the site, and not these."""
     text = page.read_text(encoding="utf-8")
@@ -272,7 +273,7 @@ def test_install_page_names_the_lowest_versions() -> None:
     assert {f"attrs>={found['attrs']}", f"numpy>={found['NumPy']}"} == set(project["dependencies"])
 
 
-@pytest.mark.parametrize("folder", ["tutorial", "reference", "explanation", "migrate"])
+@each("folder", ["tutorial", "reference", "explanation", "migrate"])
 def test_index_has_a_line_for_every_page(folder: str) -> None:
     text = (ROOT / "docs" / folder / "index.md").read_text(encoding="utf-8")
     pages = {path.name for path in (ROOT / "docs" / folder).glob("*.md")} - {"index.md"}

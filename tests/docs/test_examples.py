@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from offenders import each
 from sklearn.metrics import roc_auc_score
 
 import streameval as se
@@ -74,7 +75,7 @@ def test_example_of_a_classifier_counts_every_image_once_on_four_ranks(tmp_path:
     assert len(re.findall(r"^  digit \d: average precision 0\.[5-9]", said, re.MULTILINE)) == 10
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+@each("path", sorted(EXAMPLES.glob("*.py")))
 def test_page_of_examples_names_a_script(path: Path) -> None:
     page = (ROOT / "docs" / "examples" / "index.md").read_text(encoding="utf-8")
     assert f"```{{literalinclude}} {path.name}" in page

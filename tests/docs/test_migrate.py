@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from offenders import each
 from sklearn import metrics as sk
 
 import streameval as se
@@ -15,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "migrate" / "index.md"
 TARGET, PREDS = [1, 1, 1, 0], [1, 0, 0, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     "kind",
     [
         se.ConfusionAccumulator,
@@ -31,7 +32,7 @@ def test_update_says_first_that_the_truth_comes_first(kind: type) -> None:
     assert next(iter(list(inspect.signature(kind.update).parameters)[1:])) == "y_true"
 
 
-@pytest.mark.parametrize("kind", [se.ConfusionAccumulator, se.RegressionAccumulator])
+@each("kind", [se.ConfusionAccumulator, se.RegressionAccumulator])
 def test_update_says_what_the_order_of_torchmetrics_does(kind: type) -> None:
     second = inspect.getdoc(kind.update).split("\n\n")[1]
     assert second.startswith("torchmetrics takes them the other way round")
@@ -61,7 +62,7 @@ def test_names_of_arguments_are_right_in_any_order() -> None:
     assert named == se.ConfusionAccumulator().update(TARGET, PREDS)
 
 
-@pytest.mark.parametrize("kind", [se.PRCurveSketch, se.CalibrationAccumulator])
+@each("kind", [se.PRCurveSketch, se.CalibrationAccumulator])
 def test_scores_in_place_of_the_truth_are_refused(kind: type) -> None:
     with pytest.raises(se.InvalidInputError, match="`y_true` must hold"):
         kind().update(np.array([0.2, 0.7]), [0, 1])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -37,7 +38,7 @@ def by_hand(match: Flags, n_objects: int) -> tuple[float, float, float]:
     return raw, interpolated, float(np.mean(at_steps))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_average_precision_of_detections_is_that_by_hand(seed: int) -> None:
     random = np.random.default_rng(seed)
     n_objects = int(random.integers(1, 60))

@@ -13,6 +13,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -76,7 +77,7 @@ def answers(page: str) -> str:
     return "\n".join(line for line in lines if not line.startswith((">>>", "...")))
 
 
-@pytest.mark.parametrize(
+@each(
     ("page", "example"),
     [(page, example) for page, examples in SHOWN.items() for example in examples],
 )
@@ -86,7 +87,7 @@ def test_tutorial_shows_the_numbers_of_a_text(page: str, example: str) -> None:
         assert min(abs(number - other) for other in shown) < 5.1e-5, number
 
 
-@pytest.mark.parametrize(("page", "slip"), SLIPS)
+@each(("page", "slip"), SLIPS)
 def test_tutorial_names_the_slip_of_a_text(page: str, slip: str) -> None:
     text = " ".join((PAGES / f"{page}.md").read_text(encoding="utf-8").split())
     assert slip in text
@@ -119,7 +120,7 @@ def test_dcg_is_printed_with_one_decimal() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("relevance", "measure", "printed"),
     [
         ([[0, 1, 1, 0, 1, 0, 0, 0, 1, 0]], "map", 0.55),
@@ -127,7 +128,6 @@ def test_dcg_is_printed_with_one_decimal() -> None:
         ([[1, 0, 0, 1, 1, 1]], "map", 0.6917),
         ([[0, 0, 1], [0, 1, 0], [1, 0, 0]], "mrr", 0.61),
     ],
-    ids=["ten results", "ranks 1, 3, 6, 9, 10", "six recommendations", "cats, tori, viruses"],
 )
 def test_mean_is_printed_rounded(relevance: list[list[int]], measure: str, printed: float) -> None:
     score = [range(len(row), 0, -1) for row in relevance]
@@ -136,10 +136,9 @@ def test_mean_is_printed_rounded(relevance: list[list[int]], measure: str, print
     assert round(float(result[measure]), decimals) == printed
 
 
-@pytest.mark.parametrize(
+@each(
     ("num_relevant", "expected"),
     [(5, 0.64), (3, 0.79)],
-    ids=["five, as computed", "three, as written"],
 )
 def test_map_of_two_topics_is_printed_with_five_relevant_pages(
     num_relevant: int, expected: float
@@ -150,9 +149,7 @@ def test_map_of_two_topics_is_printed_with_five_relevant_pages(
     assert round(float(acc.compute().map), 2) == expected
 
 
-@pytest.mark.parametrize(
-    ("called", "counts"), [(1, (1, 0, 4, 5)), (2, (2, 0, 3, 5)), (4, (3, 1, 2, 4))]
-)
+@each(("called", "counts"), [(1, (1, 0, 4, 5)), (2, (2, 0, 3, 5)), (4, (3, 1, 2, 4))])
 def test_counts_of_the_aeroplanes_lie_on_the_curve_of_the_ten_images(
     called: int, counts: tuple[int, int, int, int]
 ) -> None:

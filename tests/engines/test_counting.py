@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from engines.cases import CASES, TABLE, every_case, parts, write_parts
+from offenders import each
 from pyarrow import parquet
 
 import streameval as se
@@ -123,7 +124,7 @@ def test_file_that_cannot_be_counted_is_named(name, data, message, tmp_path):
 DAY = datetime.date(2024, 1, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "expected"),
     [
         (["b", "a", "b"], ["a", "b"]),
@@ -158,7 +159,7 @@ def test_values_of_several_types_are_in_order():
     assert list(counting.result(merged(*map(counting.count, tables)))) == [2, "a", "b"]
 
 
-@pytest.mark.parametrize("column", [list, tuple, pd.Series, pa.array])
+@each("column", [list, tuple, pd.Series, pa.array])
 def test_values_that_differ_in_a_nul_are_counted_apart(column):
     batch = {"y_true": [1, 0, 1], "y_pred": [1, 1, 1], "slice": column(["a\0", "a", "a"])}
     counting = SourceCounter.of(se.ConfusionAccumulator, by="slice")
@@ -213,7 +214,7 @@ def test_columns_of_a_collection_may_be_renamed():
     assert counting.result(counting.count(batch)).n == {"rate": 2, "curve": 2}
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"make": se.PRCurveSketch()}, "`make` must be callable and give an empty accumulator,"),
@@ -234,7 +235,7 @@ def test_argument_that_breaks_a_rule_is_named(change, message):
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize(
+@each(
     ("batch", "by", "message"),
     [
         ([1, 0], None, "`sources` must be paths, or batches with columns, got list."),

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from engines.cases import CASES, TABLE, every_case, parts, write_parts
 from engines.here import Here, evaluate
+from offenders import each
 from profiles import quick_cases
 from pyarrow import csv, dataset, fs, parquet
 
@@ -171,7 +172,7 @@ def test_values_are_dealt_out_to_several_merges(tmp_path):
     assert len(engine.n_merged) >= 16
 
 
-@pytest.mark.parametrize(
+@each(
     ("n_slots", "n_tasks", "fan_in", "n_shares"),
     [(1, 1, 8, 4), (1, 7, 8, 7), (1, 9, 8, 8), (2, 2, 8, 8), (2, 9, 20, 9), (9, 1, 8, 16)],
 )
@@ -430,7 +431,7 @@ def test_resume_is_saved_at_times(tmp_path, monkeypatch):
     assert len(saved) == 2, "after the first part, and at the end"
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         None,
@@ -448,7 +449,7 @@ def test_values_are_read_back(value):
     assert (found, type(found)) == (value, type(value))
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"fan_in": 1}, "`fan_in` must be an integer of at least 2, got 1."),

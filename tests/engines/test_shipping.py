@@ -7,9 +7,9 @@ from functools import partial
 
 import attrs
 import numpy as np
-import pytest
 from engines.cases import TABLE
 from engines.here import Here, evaluate
+from offenders import each
 
 import streameval as se
 from streameval.accumulators.pending import Rows
@@ -41,7 +41,7 @@ LABELLED = partial(se.PRCurveSketch, pos_label=1)
 SKIPPING = partial(se.PRCurveSketch, nan="skip")
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "has_rows"),
     [
         (partial(se.PRCurveSketch, budget=None), True),
@@ -50,7 +50,6 @@ SKIPPING = partial(se.PRCurveSketch, nan="skip")
         (LABELLED, False),
         (se.ConfusionAccumulator, False),
     ],
-    ids=["exact", "default", "coarse", "labelled", "confusion"],
 )
 def test_rows_are_shipped_where_they_are_smaller_than_a_state(make, has_rows):
     assert is_uncounted(shipment(ROWS, make)) == {has_rows}
@@ -66,7 +65,7 @@ def test_skipped_rows_are_in_what_is_shipped():
     assert se.from_bytes(merged(shipped)["DE"]).compute().n_skipped == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("scores", "dtype", "width"),
     [
         ([0.5, 0.25], "f8", 4),
@@ -75,7 +74,6 @@ def test_skipped_rows_are_in_what_is_shipped():
         ([0.5, 0.25], "f2", 2),
         ([0.0, -0.0], "f8", 4),
     ],
-    ids=["binary fractions", "decimals", "float32", "float16", "zeros"],
 )
 def test_shipped_scores_are_as_narrow_as_their_values_allow(scores, dtype, width):
     batch = curve_batch(scores, dtype)
@@ -99,7 +97,7 @@ def test_scores_past_the_range_of_float32_are_shipped_as_they_are():
     assert shipped.rows.columns[0].tolist() == [[1e300], [-np.inf]]
 
 
-@pytest.mark.parametrize("cut", [0, 1, 900, 3000])
+@each("cut", [0, 1, 900, 3000])
 def test_rows_and_states_merge_to_the_bytes_of_all_rows(cut):
     tables = ROWS.slice(0, cut), ROWS.slice(cut)
     parts = [shipment(part, se.PRCurveSketch) for part in tables]
@@ -127,8 +125,8 @@ def test_merging_leaves_shipped_rows_alone():
     assert merged(*parts) == merged(*parts)
 
 
-@pytest.mark.parametrize("by", [None, "country"])
-@pytest.mark.parametrize("n_batches", [2, 3, 8, 9, 20])
+@each("by", [None, "country"])
+@each("n_batches", [2, 3, 8, 9, 20])
 def test_the_last_merge_alone_counts_rows(by, n_batches):
     engine = Here()
     batches = [ROWS.slice(100 * n, 100) for n in range(n_batches)]
@@ -140,7 +138,7 @@ def test_the_last_merge_alone_counts_rows(by, n_batches):
     assert counted == evaluate(ROWS.slice(0, 100 * n_batches), se.PRCurveSketch, by=by)
 
 
-@pytest.mark.parametrize("by", [None, "country"])
+@each("by", [None, "country"])
 def test_a_single_task_counts_its_rows(by):
     engine = Here()
     evaluate(ROWS, se.PRCurveSketch, by=by, engine=engine)

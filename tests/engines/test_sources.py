@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from engines.here import evaluate
+from offenders import each
 from pyarrow import dataset, feather, fs, parquet
 
 import streameval as se
@@ -41,7 +42,7 @@ def log(tmp_path):
     return tmp_path / "log"
 
 
-@pytest.mark.parametrize("by", ["country", "shard", ["shard", "country"], ["country"]])
+@each("by", ["country", "shard", ["shard", "country"], ["country"]])
 def test_columns_that_folders_name_are_counted_apart(by, log):
     expected = counted(TABLE, by=by)
     assert len(expected) in (3, 6)
@@ -76,8 +77,8 @@ def filtered(table):
     return dataset.dataset(table).filter(dataset.field("y_pred") >= 0)
 
 
-@pytest.mark.parametrize("make", [lazy, reader, dataset.dataset, filtered])
-@pytest.mark.parametrize("by", [None, "country"])
+@each("make", [lazy, reader, dataset.dataset, filtered])
+@each("by", [None, "country"])
 def test_streams_are_counted(make, by):
     options = {} if by is None else {"by": by}
     assert counted(make(TABLE), **options) == counted(TABLE, **options)
@@ -130,7 +131,7 @@ def test_a_data_set_whose_files_lack_a_column_is_refused(is_filtered, tmp_path):
     assert counted(data, missing_columns="default").n == 12
 
 
-@pytest.mark.parametrize("make", [lazy, reader])
+@each("make", [lazy, reader])
 def test_the_rows_of_a_batch_that_fails_are_named(make):
     table = pa.table({"y_true": [1, 0, 1], "y_score": [0.5, 0.5, 7.0]})
     with pytest.raises(se.InvalidInputError, match=r"^source 1, rows \d to 3: `y_score` must lie"):
@@ -144,7 +145,7 @@ def test_a_stream_that_fails_is_left_out():
     assert len(left_out) == 1
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "-05:00"])
+@each("zone", ["UTC", "Europe/Berlin", "-05:00"])
 def test_moments_are_told_in_utc(zone):
     moment = datetime(2024, 1, 1, 12, tzinfo=UTC)
     table = TABLE.append_column("at", pa.array([moment] * 6).cast(pa.timestamp("us", zone)))
@@ -203,7 +204,7 @@ def test_nulls_must_be_a_known_option():
         counted(TABLE, nulls="no")
 
 
-@pytest.mark.parametrize("by", [[], ["a", "a"], [1], ("a", None)])
+@each("by", [[], ["a", "a"], [1], ("a", None)])
 def test_several_columns_must_differ(by):
     with pytest.raises(se.InvalidInputError, match="`by` must be the name of a column, or diff"):
         counted(TABLE, by=by)

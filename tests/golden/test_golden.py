@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from golden.make import accumulators
+from offenders import each
 
 import streameval as se
 
@@ -18,9 +19,7 @@ PICKLES = sorted(FOLDER.glob("pickles/*.pickle"))
 STATES = accumulators()
 
 
-every_file = pytest.mark.parametrize(
-    "path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}"
-)
+every_file = each("path", FILES)
 
 
 @every_file
@@ -34,14 +33,14 @@ def test_a_golden_file_is_the_state_of_the_same_rows(path: Path) -> None:
     assert se.load(path) == STATES[path.stem]
 
 
-@pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
+@each("path", OLD)
 def test_a_state_dict_of_an_older_version_loads(path: Path) -> None:
     accumulator = STATES[path.stem].copy().reset()
     accumulator.load_state_dict({"state": base64.b64encode(path.read_bytes()).decode()})
     assert accumulator == STATES[path.stem]
 
 
-@pytest.mark.parametrize("name", sorted(STATES))
+@each("name", sorted(STATES))
 def test_the_same_rows_give_the_golden_bytes(name: str) -> None:
     golden = FOLDER / "version-2" / f"{name}.se"
     assert STATES[name].to_bytes() == golden.read_bytes()

@@ -4,6 +4,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+from offenders import each
 from pyarrow import parquet
 
 from streameval.io.arrow import array_of
@@ -12,8 +13,8 @@ TYPES = [*(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 TYPES += ["float16", "float32", "float64"]
 
 
-@pytest.mark.parametrize("name", TYPES)
-@pytest.mark.parametrize("cut", [slice(None), slice(1, None), slice(3, 17), slice(5, 5)])
+@each("name", TYPES)
+@each("cut", [slice(None), slice(1, None), slice(3, 17), slice(5, 5)])
 def test_array_holds_the_values_of_a_column(name, cut):
     expected = (np.arange(20) % 3 == 1).astype(name)
     found = array_of(pa.array(expected)[cut])
@@ -21,8 +22,8 @@ def test_array_holds_the_values_of_a_column(name, cut):
     assert found.tolist() == expected[cut].tolist()
 
 
-@pytest.mark.parametrize("name", TYPES)
-@pytest.mark.parametrize("n_chunks", [0, 1, 3])
+@each("name", TYPES)
+@each("n_chunks", [0, 1, 3])
 def test_array_joins_the_chunks_of_a_column(name, n_chunks):
     chunk = pa.array((np.arange(11) % 2).astype(name))
     found = array_of(pa.chunked_array([chunk[1:]] * n_chunks, type=chunk.type))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 
 from streameval.io import (
     Flags,
@@ -60,7 +61,7 @@ def test_whole_is_none_exactly_when_a_value_has_a_fault(kind, items):
     assert (kind.whole(items) is None) == has_fault
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "items", "expected"),
     [
         (Numbers(), [1, 0.5], np.array([1.0, 0.5])),
@@ -81,7 +82,7 @@ def test_whole_makes_an_array_of_one_type(kind, items, expected):
     np.testing.assert_array_equal(array, expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "cells", "expected"),
     [
         (Numbers(), ["1", "0.5", "-1e3"], [1.0, 0.5, -1000.0]),
@@ -119,7 +120,7 @@ def test_integer_or_text_leaves_thousands_of_digits():
     assert integer_or_text("9" * 5000) == "9" * 5000
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "value", "message"),
     [
         (Numbers(), None, "`p` is missing"),
@@ -165,21 +166,18 @@ def test_integer_or_text_leaves_thousands_of_digits():
         (Lists(Numbers(), "numbers"), 3, "`p` must be a list of numbers, got 3"),
         (Lists(Numbers(), "numbers"), [1, None], "`p` must be a list of numbers, got [1, None]"),
     ],
-    ids=lambda value: repr(value)[:30],
 )
 def test_what_is_wrong_names_field_rule_and_value(kind, value, message):
     assert what_is_wrong("p", kind, value) == message
 
 
-@pytest.mark.parametrize(
-    ("label", "fits"), [("x" * 256, True), ("x" * 257, False), ("\ud800", False)]
-)
+@each(("label", "fits"), [("x" * 256, True), ("x" * 257, False), ("\ud800", False)])
 def test_label_is_short_text_that_utf8_can_say(label, fits):
     assert (Labels(integers=False).fault(label) is None) is fits
 
 
-@pytest.mark.parametrize("kind", [Steps(), Times("s")])
-@pytest.mark.parametrize("values", [[1_700_000_000, True], [False]])
+@each("kind", [Steps(), Times("s")])
+@each("values", [[1_700_000_000, True], [False]])
 def test_booleans_are_no_points_in_time(kind, values):
     assert kind.whole(values) is None
 

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from mutated_rows import mutated, outcome
+from offenders import each
 from profiles import cases
 
 from streameval.io import Argument, Flags, Labels, Numbers, RowFilter, Texts, Values, csv_columns
@@ -94,7 +95,7 @@ def test_many_mutated_rows_are_read_by_column_as_row_by_row():
 
 
 @pytest.mark.usefixtures("reader")
-@pytest.mark.parametrize("columns", COLUMN_SETS.values(), ids=COLUMN_SETS)
+@each("columns", COLUMN_SETS.values())
 def test_cells_are_read_by_column_as_row_by_row(columns):
     differ = []
     for name in sorted({name for column in columns for name in column.names}):
@@ -108,7 +109,7 @@ def test_cells_are_read_by_column_as_row_by_row(columns):
 
 
 @pytest.mark.usefixtures("reader")
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"",
@@ -156,7 +157,7 @@ def test_small_table_is_read_without_pyarrow(monkeypatch):
     assert len(block(b"\n".join(map(row, range(9)))).parse([INTEGERS]).row_ids) == 9
 
 
-@pytest.mark.parametrize("delimiter", ["é", "\u2028"])
+@each("delimiter", ["é", "\u2028"])
 def test_delimiter_of_several_bytes_is_read_row_by_row(delimiter):
     assert PlainRows.of(delimiter.join("ab").encode(), 2, delimiter) is None
 

@@ -5,6 +5,7 @@ import pickle
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from offenders import each
 
 from streameval.io import Argument, BadDataError, Labels, Numbers
 from streameval.io.csv_rows import csv_blocks
@@ -24,7 +25,7 @@ def parse(text, *columns, delimiter=","):
     return block.parse(columns)
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "dos"])
+@each("end", ["\n", "\r\n"])
 def test_block_keeps_only_the_columns_asked_for(end):
     text = end.join(["id,s,t", "1,0.5,cat", "2,1e-3,dog", ""])
     batch = parse(text, WORD, SCORE).batch
@@ -48,7 +49,7 @@ def test_block_numbers_lines_past_quoted_newlines_and_blank_lines():
     assert parse(text, WORD).row_ids == [5, 9]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "reason"),
     [
         ("a", "the header has 2 cells, and this row has 1"),
@@ -60,7 +61,6 @@ def test_block_numbers_lines_past_quoted_newlines_and_blank_lines():
         ("a,", "`s` is missing"),
         ("a,cat", "`s` must be a number, got 'cat'"),
     ],
-    ids=lambda value: repr(value)[:20],
 )
 def test_block_sets_a_bad_line_apart(line, reason):
     line = line if isinstance(line, bytes) else line.encode()
@@ -101,7 +101,7 @@ def test_blocks_refuse_a_bad_header():
         blocks('\n"t"x,s\n1,2\n')
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "delimiter", "message"),
     [
         ("t;s\n1;0,5\n", ",", "the delimiter looks like ';'; delimiter=';' reads it."),
@@ -109,7 +109,6 @@ def test_blocks_refuse_a_bad_header():
         ("t\ts\n1\t2\n", ",", r"the delimiter looks like '\t'; that is the format tsv."),
         ("t,s\n1,2\n", "\t", "the delimiter looks like ','; that is the format csv."),
     ],
-    ids=["semicolon", "bar", "tab", "comma"],
 )
 def test_blocks_name_the_delimiter_that_the_header_shows(text, delimiter, message):
     with pytest.raises(BadDataError) as caught:
@@ -117,10 +116,9 @@ def test_blocks_name_the_delimiter_that_the_header_shows(text, delimiter, messag
     assert str(caught.value) == f"log: {message}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "header"),
     [("t;u,s\na,1\n", ("t;u", "s")), ('"t,u"\na\n', ("t,u",))],
-    ids=["two cells", "quoted"],
 )
 def test_blocks_take_a_header_that_its_delimiter_splits(text, header):
     (block,) = blocks(text)

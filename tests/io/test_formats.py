@@ -5,12 +5,13 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from offenders import each
 
 from streameval.io import format_of, read_blocks
 from streameval.io.json_lines import JsonBlock
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "form"),
     [
         ("a.jsonl", "jsonl"),

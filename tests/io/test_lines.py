@@ -1,6 +1,7 @@
 import io
 
 import pytest
+from offenders import each
 
 from streameval.io import BadDataError, lines
 from streameval.io.lines import LineEnds, RowEnds, is_text, pieces, text_of
@@ -107,6 +108,6 @@ def test_pieces_accept_a_line_of_the_longest_length(monkeypatch):
     assert len(piece.data) == 64
 
 
-@pytest.mark.parametrize(("data", "is_it"), [(b"a", True), ("é".encode(), True), (b"\xff", False)])
+@each(("data", "is_it"), [(b"a", True), ("é".encode(), True), (b"\xff", False)])
 def test_text_tells_whether_it_was_utf8(data, is_it):
     assert is_text(text_of(data)) is is_it

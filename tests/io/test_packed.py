@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from offenders import each
 
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.streams import ByteStream, CutShortError
@@ -69,14 +70,14 @@ def test_stream_unpacks_members_one_after_the_other(packing):
     assert read_all(pack(TEXT[:1000]) + pack(b"") + pack(TEXT[1000:]))[0] == TEXT
 
 
-@pytest.mark.parametrize("packing", ["gzip", "bzip2", "xz"])
-@pytest.mark.parametrize("zeros", [4, 2**15])
+@each("packing", ["gzip", "bzip2", "xz"])
+@each("zeros", [4, 2**15])
 def test_stream_takes_zeros_after_a_member_for_padding(packing, zeros):
     pack = PACKERS[packing]
     assert read_all(pack(TEXT) + bytes(zeros))[0] == TEXT
 
 
-@pytest.mark.parametrize("packing", ["bzip2", "xz"])
+@each("packing", ["bzip2", "xz"])
 def test_stream_unpacks_a_member_after_padding(packing):
     pack = PACKERS[packing]
     assert read_all(pack(TEXT) + bytes(2**15) + pack(TEXT))[0] == TEXT + TEXT
@@ -90,8 +91,8 @@ def test_stream_refuses_data_that_is_cut_short(packing, left):
         read_all(cut)
 
 
-@pytest.mark.parametrize("text", [b"", TEXT], ids=["empty", "text"])
-@pytest.mark.parametrize("left", [5, 7, 9])
+@each("text", [b"", TEXT])
+@each("left", [5, 7, 9])
 def test_stream_knows_bzip2_data_that_is_cut_in_its_first_bytes(text, left):
     with pytest.raises(CutShortError, match=r"log: the bzip2 data is cut short\."):
         read_all(bz2.compress(text)[:left])
@@ -119,15 +120,15 @@ def test_stream_refuses_a_few_bytes_behind_a_member(packing, garbage, zeros, mon
         read_all(PACKERS[packing](b"text") + padding + garbage)
 
 
-@pytest.mark.parametrize("packing", ["bzip2", "xz"])
-@pytest.mark.parametrize("left", [1, 3, 5])
+@each("packing", ["bzip2", "xz"])
+@each("left", [1, 3, 5])
 def test_stream_finds_a_member_cut_short_behind_another(packing, left):
     pack = PACKERS[packing]
     with pytest.raises(CutShortError):
         read_all(pack(b"text") + pack(TEXT)[:left])
 
 
-@pytest.mark.parametrize("packing", ["gzip", "bzip2", "xz"])
+@each("packing", ["gzip", "bzip2", "xz"])
 def test_stream_refuses_data_that_is_damaged(packing):
     packed = bytearray(PACKERS[packing](TEXT))
     packed[len(packed) // 2] ^= 255
@@ -164,7 +165,7 @@ def _with_dictionary(data, code):
     return data[:start] + bytes(header) + checksum + data[start + size :]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         b"BZh1,BZh2\n1,2\n",

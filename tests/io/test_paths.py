@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 
 from streameval.inputs.paths import ABSENT, Fields, cuts, find, value_at
 
@@ -15,7 +16,7 @@ rows = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "path", "expected"),
     [
         ({"a": 1}, "a", 1),

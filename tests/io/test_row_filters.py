@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 
 from streameval.io import Condition, RowFilter
 from streameval.io.columns import as_text
@@ -16,7 +16,7 @@ def holds(relation, values, value):
     return Condition("c", relation, typed).holds(as_text(value))
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "value"),
     [("DE", "DE"), ("3", 3), ("3", 3.0), ("3", "3"), ("3.0", 3), ("0.50", 0.5), ("1e3", 1000),
      ("0.5", "0.50"), ("true", True), ("True", True), ("", None), ("nan", "nan"),
@@ -27,7 +27,7 @@ def test_equal_values_are_equal_however_they_are_written(typed, value):
     assert not holds("!=", typed, value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "value"),
     [("DE", "de"), ("DE", None), ("3", 4), ("3", "x"), ("", "x"), ("x", 3), (("DE", "FR"), "US"),
      ("1", True)],
@@ -37,7 +37,7 @@ def test_different_values_are_different(typed, value):
     assert not holds("=", typed, value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "value"),
     [("3", 2), ("3", 2.5), ("10", "9"), ("-1", -2), ("2024-05-02", "2024-05-01"),
      ("b", "a"), ("1e2", 99), ("0.3", "0.25")],
@@ -47,14 +47,14 @@ def test_order_is_that_of_numbers_or_of_texts(typed, value):
     assert found == {"<": True, "<=": True, ">": False, ">=": False}
 
 
-@pytest.mark.parametrize("value", [None, "cat", ""])
-@pytest.mark.parametrize("relation", ["<", "<=", ">", ">="])
+@each("value", [None, "cat", ""])
+@each("relation", ["<", "<=", ">", ">="])
 def test_what_is_no_number_is_in_no_order_with_one(relation, value):
     assert not holds(relation, "3", value)
 
 
-@pytest.mark.parametrize("value", [None, 3, 0.5, "3"])
-@pytest.mark.parametrize("relation", ["<", "<=", ">", ">="])
+@each("value", [None, 3, 0.5, "3"])
+@each("relation", ["<", "<=", ">", ">="])
 def test_what_is_no_word_is_in_no_order_with_one(relation, value):
     assert not holds(relation, "b", value)
 

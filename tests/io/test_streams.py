@@ -4,6 +4,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from offenders import each
 
 from streameval.io import BadDataError, size_of, streams
 from streameval.io.streams import ByteStream, opened, store_of
@@ -15,12 +16,12 @@ def read_all(stream, size=1000):
     return b"".join(iter(lambda: stream.read(size), b""))
 
 
-@pytest.mark.parametrize("data", [TEXT, gzip.compress(TEXT)], ids=["plain", "gzip"])
+@each("data", [TEXT, gzip.compress(TEXT)])
 def test_stream_reads_the_plain_bytes(data):
     assert read_all(ByteStream(io.BytesIO(data), "log")) == TEXT
 
 
-@pytest.mark.parametrize("data", [TEXT, gzip.compress(TEXT)], ids=["plain", "gzip"])
+@each("data", [TEXT, gzip.compress(TEXT)])
 def test_stream_counts_the_bytes_of_the_file(data):
     stream = ByteStream(io.BytesIO(data), "log")
     read_all(stream)
@@ -34,7 +35,7 @@ def test_stream_counts_packed_bytes_as_it_goes():
     assert 0 < stream.taken <= len(data)
 
 
-@pytest.mark.parametrize("data", [b"", b"a", b"ab", b"abc"])
+@each("data", [b"", b"a", b"ab", b"abc"])
 def test_stream_reads_short_files(data):
     assert read_all(ByteStream(io.BytesIO(data), "log")) == data
 
@@ -92,7 +93,7 @@ def test_size_of_is_none_when_there_is_none(name, tmp_path, monkeypatch):
     assert size_of(name) is None
 
 
-@pytest.mark.parametrize("size", range(12))
+@each("size", range(12))
 def test_stream_reads_exactly_as_much_as_an_unpacker_asks_for(size):
     counted = streams._CountingReader(io.BytesIO(TEXT[5:]), TEXT[:5])
     data = counted.read(size)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 
 import streameval as se
 from streameval.io import Qrels, Run, iter_run, lines, read_qrels, read_run
@@ -122,7 +123,7 @@ def test_pieces_of_a_run_are_whole_queries_and_join_to_it(data, rows, size, leas
         assert all(len(run.doc) - sizes[list(run)[-1]] < least for run in found)
 
 
-@pytest.mark.parametrize("name", ["digits_retrieval.run.gz", "digits_retrieval.qrels.gz"])
+@each("name", ["digits_retrieval.run.gz", "digits_retrieval.qrels.gz"])
 def test_file_of_the_docs_is_read_as_by_splitting_its_lines(name):
     with gzip.open(DATA / name, "rt", encoding="utf-8") as file:
         fields = [line.split() for line in file]
@@ -187,7 +188,7 @@ def test_bad_line_of_qrels_is_named(line, reason, size, write, monkeypatch):
     assert str(caught.value) == f"qrels, line 4: {reason}."
 
 
-@pytest.mark.parametrize(("read", "layout"), [(read_run, RUN_LAYOUT), (read_qrels, QRELS_LAYOUT)])
+@each(("read", "layout"), [(read_run, RUN_LAYOUT), (read_qrels, QRELS_LAYOUT)])
 def test_bad_first_row_is_named(read, layout, write):
     with pytest.raises(se.BadDataError) as caught:
         read(write("\n#\nq1,d1,0.5\n"))
@@ -232,7 +233,7 @@ def test_scores_may_be_infinite(write):
     assert run.score.tolist() == [math.inf, -math.inf, 1000.0]
 
 
-@pytest.mark.parametrize("comment", ["#", "# Q0 d2 1 0.5 tag", "#q Q0 d2 1 0.5 t", "\t# bm25"])
+@each("comment", ["#", "# Q0 d2 1 0.5 tag", "#q Q0 d2 1 0.5 t", "\t# bm25"])
 def test_comment_is_no_row(comment, write):
     text = f"q Q0 d1 1 1 t\n{comment}\nq Q0 d#3 1 1 #t\n"
     assert dict(read_run(write(text))) == {"q": {"d1": 1.0, "d#3": 1.0}}
@@ -304,9 +305,7 @@ def test_queries_before_a_bad_line_are_given_first(write, monkeypatch):
         next(pieces)
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\n", b"# nothing\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)]
-)
+@each("data", [b"", b"\n", b"# nothing\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
 def test_file_without_rows_is_empty(data, write):
     name = write(data)
     run, qrels = read_run(name), read_qrels(name)
@@ -315,8 +314,8 @@ def test_file_without_rows_is_empty(data, write):
     assert list(iter_run(name)) == []
 
 
-@pytest.mark.parametrize("read", [read_run, read_qrels, lambda name: list(iter_run(name))])
-@pytest.mark.parametrize(
+@each("read", [read_run, read_qrels, lambda name: list(iter_run(name))])
+@each(
     ("name", "message"),
     [
         ("absent", "absent: no such file or directory."),
@@ -345,13 +344,13 @@ def test_run_is_read_from_standard_input(monkeypatch):
         read_qrels("-")
 
 
-@pytest.mark.parametrize("path", [b"a.run", Path("a.run"), "a.run"])
+@each("path", [b"a.run", Path("a.run"), "a.run"])
 def test_path_may_be_of_any_type(path, write):
     write("q Q0 d 1 0.5 t\n")
     assert read_run(path)["q"] == {"d": 0.5}
 
 
-@pytest.mark.parametrize("read", [read_run, read_qrels, iter_run])
+@each("read", [read_run, read_qrels, iter_run])
 def test_path_that_is_none_is_refused(read):
     with pytest.raises(se.InvalidInputError, match=r"^`path` must be the path of a file, got list"):
         read([])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 from streameval.io.words import CellWords
@@ -34,9 +34,7 @@ def test_decimals_are_those_of_float(texts: list[str]) -> None:
     np.testing.assert_array_equal(values[read].view(np.int64), expected.view(np.int64))
 
 
-@pytest.mark.parametrize(
-    "text", ["0.5", "-0.0", "12345678.25", "0.30000000000000004", "0.0000000000000000000001"]
-)
+@each("text", ["0.5", "-0.0", "12345678.25", "0.30000000000000004", "0.0000000000000000000001"])
 def test_decimal_of_few_digits_is_read(text: str) -> None:
     words, starts, ends = cells_of([text])
     values, are_read = words.decimals(starts, ends)
@@ -44,7 +42,7 @@ def test_decimal_of_few_digits_is_read(text: str) -> None:
     assert str(values[0]) == str(float(text))
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -96,10 +94,9 @@ def test_distinct_cells_stand_for_all(texts: list[str]) -> None:
     assert len(positions) == len(set(texts))
 
 
-@pytest.mark.parametrize(
+@each(
     "texts",
     [["123456789"], [str(number) for number in range(65)], ["a"] * 2**10 + ["b"]],
-    ids=["long", "many", "one_late"],
 )
 def test_distinct_cells_are_left_where_they_are(texts: list[str]) -> None:
     assert CellWords.distinct(*cells_of(texts)) is None

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from laws.beside import read_beside
 from laws.collection_cases import MEMBERS, SCORES, large_rows, options_of
 from laws.test_laws import draw_case, every, lawful
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -122,7 +123,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.uncovered
-@pytest.mark.parametrize("read", READERS)
+@each("read", READERS)
 def test_a_reader_never_sees_members_out_of_step(read: str) -> None:
     names = ["cm", "curve", "gauc", "cal", "fit"]
     options, rows = options_of(names), large_rows()[1]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
+from offenders import each
 
 MOST, PANE, KEEP = 3, 10, 30
 Rows = list[tuple[str, int]]
@@ -103,11 +103,11 @@ def answers(rule: Rule) -> int:
     return len(found)
 
 
-@pytest.mark.parametrize("name", CONTROLS)
+@each("name", CONTROLS)
 def test_a_control_rule_gives_many_answers(name: str) -> None:
     assert answers(CONTROLS[name]) > 1
 
 
-@pytest.mark.parametrize("name", OURS)
+@each("name", OURS)
 def test_our_rules_give_one_answer(name: str) -> None:
     assert answers(OURS[name]) == 1

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from offenders import each
 from profiles import cases
 
 import streameval as se
@@ -227,8 +228,8 @@ NESTINGS = [("slices", None), ("panes", None), ("both", None), ("both", "many")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(cases(1000)))
-@pytest.mark.parametrize(("nesting", "chosen"), NESTINGS)
+@each("seed", range(cases(1000)))
+@each(("nesting", "chosen"), NESTINGS)
 def test_groups_equal_a_model_of_lists_of_rows(nesting: str, chosen: str | None, seed: int) -> None:
     draw = random.Random(f"{nesting} {chosen} {seed}")
     chosen = chosen or draw.choice(sorted(SINGLE))

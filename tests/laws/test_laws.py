@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from laws.cases import LARGE, LAWS, WITHOUT_WEIGHTS, Case
+from offenders import each
 from profiles import cases
 
 import streameval as se
@@ -79,7 +80,7 @@ def test_every_accumulator_has_laws() -> None:
     assert public == {"Accumulator", *LAWS}
 
 
-@every
+@each("name", sorted(LAWS))
 def test_every_field_of_the_configuration_is_changed_once(name: str) -> None:
     fields = attrs.fields(getattr(se, name)._definition.config)
     assert {field.name for field in fields} == set(LAWS[name].changed_options)
@@ -188,9 +189,7 @@ def test_weights_are_refused_where_they_have_no_meaning(name: str) -> None:
         case.empty().update(case.rows, sample_weight=np.ones(case.size))
 
 
-@pytest.mark.parametrize(
-    ("name", "claim"), [(name, claim) for name in LAWS for claim in LAWS[name].bad_batches]
-)
+@each(("name", "claim"), [(name, claim) for name in LAWS for claim in LAWS[name].bad_batches])
 def test_update_leaves_the_state_unchanged_when_the_batch_is_invalid(name: str, claim: str) -> None:
     options, batch = LAWS[name].bad_batches[claim]
     accumulator = getattr(se, name)(**options)
@@ -201,9 +200,7 @@ def test_update_leaves_the_state_unchanged_when_the_batch_is_invalid(name: str, 
     assert accumulator.to_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("name", "field"), [(name, field) for name in LAWS for field in LAWS[name].changed_options]
-)
+@each(("name", "field"), [(name, field) for name in LAWS for field in LAWS[name].changed_options])
 def test_merge_names_the_field_when_one_field_differs(name: str, field: str) -> None:
     one, other = (getattr(se, name)(**options) for options in LAWS[name].changed_options[field])
     before = one.to_bytes()
@@ -215,7 +212,7 @@ def test_merge_names_the_field_when_one_field_differs(name: str, field: str) -> 
 
 @pytest.mark.uncovered
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(LARGE))
+@each("name", sorted(LARGE))
 @pytest.mark.usefixtures("long_blocks")
 def test_shuffles_shards_and_trees_of_a_large_case_give_one_result(name: str) -> None:
     case = LARGE[name]()

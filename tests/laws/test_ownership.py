@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws.cases import LARGE, Case
 from laws.test_laws import draw_case, every, lawful, result_numbers
+from offenders import each
 
 import streameval as se
 
-large = pytest.mark.parametrize("name", sorted(LARGE))
+each_large = each("name", sorted(LARGE))
 sizes = pytest.mark.parametrize(
     "size",
     [1, pytest.param(3, marks=pytest.mark.slow), 1000, pytest.param(10**6, marks=pytest.mark.slow)],
@@ -76,7 +77,7 @@ FORMS: dict[str, Callable[[np.ndarray], Any]] = {
     "objects": _objects,
     "lists": _listed,
 }
-every_form = pytest.mark.parametrize("form", FORMS)
+each_form = each("form", FORMS)
 
 
 def scribble(value: Any) -> None:
@@ -129,8 +130,8 @@ def test_scribbling_over_arguments_changes_nothing(name: str, data: st.DataObjec
 
 @pytest.mark.slow
 @sizes
-@every_form
-@large
+@each_form
+@each_large
 @pytest.mark.usefixtures("usual_blocks")
 def test_scribbling_over_arguments_of_a_large_case_changes_nothing(
     name: str, form: str, size: int
@@ -210,7 +211,7 @@ def take_step(
 
 
 @pytest.mark.long
-@large
+@each("name", sorted(LARGE))
 def test_random_programs_own_what_they_count(name: str) -> None:
     case = LARGE[name]()
     different = [
@@ -222,8 +223,8 @@ def test_random_programs_own_what_they_count(name: str) -> None:
 
 
 @sizes
-@every_form
-@large
+@each_form
+@each_large
 @pytest.mark.usefixtures("usual_blocks")
 def test_update_keeps_no_argument_alive(name: str, form: str, size: int) -> None:
     case = LARGE[name]().without_weights()
@@ -272,7 +273,7 @@ def results_of(accumulator: Any) -> list[Any]:
     return list(result.leaves().values()) if isinstance(result, se.CollectionResult) else [result]
 
 
-@large
+@each("name", sorted(LARGE))
 @pytest.mark.usefixtures("usual_blocks")
 def test_scribbling_over_results_changes_nothing(name: str) -> None:
     accumulator = LARGE[name]().of(slice(0, 1000))
@@ -287,7 +288,7 @@ def test_scribbling_over_results_changes_nothing(name: str) -> None:
     assert result_numbers(accumulator) == numbers
 
 
-@large
+@each("name", sorted(LARGE))
 @pytest.mark.usefixtures("usual_blocks")
 def test_later_updates_change_no_array_of_a_result(name: str) -> None:
     case = LARGE[name]()
@@ -317,7 +318,7 @@ CONSTRUCTORS: dict[str, tuple[type, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("claim", CONSTRUCTORS)
+@each("claim", CONSTRUCTORS)
 def test_scribbling_over_options_changes_nothing(claim: str) -> None:
     kind, options = CONSTRUCTORS[claim]
     expected = kind(**options).to_bytes()

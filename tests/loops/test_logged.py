@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.loops._logged import Logged, binary_scores
@@ -17,7 +18,7 @@ PROBABILITIES = np.array([[0.9, 0.1], [0.25, 0.75]])
 BOTH = {"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch()}
 
 
-@pytest.mark.parametrize(
+@each(
     "acc",
     [
         se.ConfusionAccumulator(),
@@ -40,7 +41,7 @@ def test_two_logits_become_their_difference_where_scores_are_real():
     assert binary_scores(se.PRCurveSketch(scores="real"), LOGITS).tolist() == [-3, 3, 2000]
 
 
-@pytest.mark.parametrize(
+@each(
     "acc",
     [
         se.ConfusionAccumulator(3),
@@ -54,7 +55,7 @@ def test_other_counts_are_given_what_the_model_predicts(acc):
     assert binary_scores(acc, LOGITS) is LOGITS
 
 
-@pytest.mark.parametrize("predictions", [np.eye(3), np.ones(2), [[0.5, 0.5]]])
+@each("predictions", [np.eye(3), np.ones(2), [[0.5, 0.5]]])
 def test_other_shapes_are_left_alone(predictions):
     assert binary_scores(se.ConfusionAccumulator(), predictions) is predictions
 
@@ -78,7 +79,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("acc", "names"), NAMES)
+@each(("acc", "names"), NAMES)
 def test_metrics_have_the_names_of_the_command_line(acc, names):
     logged = Logged.checked(names, "val_", acc)
     if isinstance(acc, se.Collection):
@@ -91,7 +92,7 @@ def test_metrics_have_the_names_of_the_command_line(acc, names):
     assert {type(value) for value in found.values()} <= {int, float}
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "says"),
     [("acuracy", "did you mean 'accuracy'"), ("f1", "'f_score'"), ("recall[7]", "no class '7'")],
 )
@@ -114,7 +115,7 @@ def test_metrics_of_slices_are_known_when_these_are():
         Logged(["c=FR/n"], "").of(result)
 
 
-@pytest.mark.parametrize("metrics", ["accuracy", []])
+@each("metrics", ["accuracy", []])
 def test_metrics_must_be_some_names(metrics):
     with pytest.raises(se.InvalidInputError, match="`metrics` must be the names of some metrics"):
         Logged.checked(metrics, "")

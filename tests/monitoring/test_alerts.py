@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 from win_rate import WinRate
 
 import streameval as se
@@ -281,7 +282,7 @@ def test_area_of_an_alarm_is_below_the_limit_if_scores_of_panes_differ() -> None
     assert all(event.value is not None and event.value < 0.8 for event in fired)
 
 
-@pytest.mark.parametrize("sign", ["<", ">"])
+@each("sign", ["<", ">"])
 def test_alarm_reports_the_pane_of_a_known_change(sign: str) -> None:
     random = np.random.default_rng(11)
     off = []
@@ -365,7 +366,7 @@ def test_further_alarm_puts_off_the_end() -> None:
     assert brief(run.through((1000, 0), first=28)) == [("resolved", 290)]
 
 
-@pytest.mark.parametrize("others", [0, 1])
+@each("others", [0, 1])
 def test_evidence_rests_on_the_time_that_has_passed(others: int) -> None:
     """A pause within a drop belongs to it, with rows of other slices or without any."""
     run = Run("recall{country=DE} < 0.9", false_alarms=100_000)
@@ -611,7 +612,7 @@ def test_restart_gives_the_same_ids() -> None:
     assert len(first.events) > 4
 
 
-@pytest.mark.parametrize("n_at_once", [1, 3, 20])
+@each("n_at_once", [1, 3, 20])
 def test_windows_that_slide_are_those_of_the_panes(n_at_once: int) -> None:
     run = Run("recall < 0.6 over 3 panes")
     for number in range(20):
@@ -717,7 +718,7 @@ def test_late_labels_are_a_share_of_the_newest() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "message"),
     [
         ("recal < 1", "'recal < 1': no metric 'recal': did you mean 'recall'?"),
@@ -776,7 +777,7 @@ def test_slices_of_several_columns_are_named_by_all() -> None:
     ]
 
 
-@pytest.mark.parametrize(("text", "value"), [("1", 1), ("'1'", "1"), ("x", "x")])
+@each(("text", "value"), [("1", 1), ("'1'", "1"), ("x", "x")])
 def test_quotes_tell_a_text_from_a_number(text: str, value: Any) -> None:
     inner = se.Sliced(se.ConfusionAccumulator(), "a", values=["1", 1, "x"])
     [state] = Alerts([f"recall{{a={text}}} < 1, n >= 1"], se.Windowed(inner, pane=PANE)).states()
@@ -817,7 +818,7 @@ def test_times_are_iso_8601() -> None:
     json.dumps(event.to_json(), allow_nan=False)
 
 
-@pytest.mark.parametrize("stored", [None, {}, {"state": "firing"}])
+@each("stored", [None, {}, {"state": "firing"}])
 def test_corrupt_state_is_refused(stored: Any) -> None:
     alerts = Alerts(["recall{all} < 0.8"], windowed(), false_alarms=10)
     [key] = alerts.to_json()

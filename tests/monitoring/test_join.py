@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 from streameval.errors import InvalidInputError
 from streameval.monitoring.join import Join, Joined
@@ -74,7 +75,7 @@ def test_join_forgets_a_label_that_is_more_than_a_wait_before_its_prediction() -
     assert counters(join) == {"unlabelled": 1, "orphan_expired": 1}
 
 
-@pytest.mark.parametrize(("arrival", "labelled"), [(10, 1.0), (11, None)])
+@each(("arrival", "labelled"), [(10, 1.0), (11, None)])
 def test_join_takes_a_label_until_the_end_of_the_wait(arrival: int, labelled: float | None) -> None:
     join = make()
     predict(join, ("a", 0), ("z", 50))
@@ -268,7 +269,7 @@ def test_join_is_full_while_it_holds_many_predictions() -> None:
     assert not join.is_full_of_labels
 
 
-@pytest.mark.parametrize("settle", [None, 5])
+@each("settle", [None, 5])
 def test_join_is_full_of_labels_that_have_no_prediction(settle: int | None) -> None:
     join = make(max_pending=2, settle=settle)
     label(join, ("a", 0, 1.0), ("b", 0, 1.0))
@@ -320,7 +321,7 @@ ROWS = np.zeros(2, DTYPE)
 TIMES = np.array([0, 1])
 
 
-@pytest.mark.parametrize(
+@each(
     ("ids", "times", "rows", "message"),
     [
         (["a", None], TIMES, ROWS, r"`ids` must hold an id in every row, got None at position 1\."),
@@ -357,7 +358,7 @@ def test_join_refuses_predictions_that_it_cannot_hold(
     assert join.n_pending == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("dtype", "labels", "message"),
     [
         ("f8", [1.0], r"must be float64 of shape \(2,\), got float64 of shape \(1,\)\."),
@@ -381,7 +382,7 @@ def test_join_refuses_labels_that_it_cannot_hold(dtype: str, labels: Any, messag
         join.label("l", ["a", "b"], TIMES, np.array(labels))
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"wait": 0}, r"`wait` must be an integer from 1 up to 2\*\*60 - 1, got 0\."),
@@ -397,7 +398,7 @@ def test_join_refuses_options_without_meaning(options: dict[str, Any], message: 
         make(**options)
 
 
-@pytest.mark.parametrize("dtype", ["f8", [("name", "O")]])
+@each("dtype", ["f8", [("name", "O")]])
 def test_join_refuses_rows_without_fixed_columns(dtype: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"^`dtype` must be a structured dtype without obj"):
         Join(dtype, wait=1)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from monitoring import join_model
 from numpy.random import Generator, default_rng
+from offenders import each
 from profiles import cases
 
 from streameval.monitoring import arrivals, pending_runs
@@ -151,7 +152,7 @@ def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_runs")
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_join_counts_what_its_rules_say_however_it_is_read(seed: int) -> None:
     for case in range(cases(4000, least=40) // 10):
         random = default_rng([seed, case])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.random import default_rng
+from offenders import each
 
 from streameval.errors import CorruptStateError, IncompatibleStateError
 from streameval.monitoring import columns
@@ -86,7 +87,7 @@ def test_nothing_is_written_twice() -> None:
     assert changes.state == state
 
 
-@pytest.mark.parametrize("name", ["wait", "out_of_order", "settle"])
+@each("name", ["wait", "out_of_order", "settle"])
 def test_restore_refuses_other_options(name: str) -> None:
     with pytest.raises(IncompatibleStateError, match=rf"^cannot restore the join: `{name}` diff"):
         restored(*written(), **{name: 5})
@@ -244,7 +245,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@each("name", CHANGES)
 def test_restore_refuses_parts_that_do_not_belong_together(name: str) -> None:
     change, message = CHANGES[name]
     state, runs, dead = written()

@@ -18,6 +18,7 @@ from typing import Any, cast
 import attrs
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.accumulators.windowed import Windowed
@@ -265,7 +266,7 @@ def test_value_of_an_older_pane_has_its_time() -> None:
     assert "pane of" not in fragment(view(snapshot(held, n_open=1)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("newest", "written"),
     [(np.datetime64("2023-11-14T22:13:20.5", "us"), "1700000000.5"), (7, None), (None, None)],
 )
@@ -290,7 +291,7 @@ def test_page_shows_no_value_while_no_pane_is_mature() -> None:
     assert 'class="big">0.' not in text
 
 
-@pytest.mark.parametrize("shown", [None, windowed({})], ids=["no accumulator", "no rows"])
+@each("shown", [None, windowed({})])
 def test_page_waits_for_first_rows(shown: Windowed | None) -> None:
     status: dict[str, Any] = {"watermark": None, "mature_until": None, "last_event_time": None}
     made = view(snapshot(shown, number=0, committed_at=None, **status))
@@ -478,7 +479,7 @@ def test_page_shows_what_alerts_are_about_and_the_headline_by_default() -> None:
     assert names == ["recall[1]", "accuracy", "f_score"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("accumulator", "shown"),
     [
         (se.RegressionAccumulator(), ["rmse", "mae", "bias"]),
@@ -492,7 +493,6 @@ def test_page_shows_what_alerts_are_about_and_the_headline_by_default() -> None:
             ["cm/accuracy", "cm/f_score", "curve/roc_auc", "curve/average_precision"],
         ),
     ],
-    ids=lambda one: type(one).__name__ if not isinstance(one, list) else "",
 )
 def test_page_shows_the_headline_of_every_task(accumulator: Any, shown: list[str]) -> None:
     rng = np.random.default_rng(0)
@@ -591,7 +591,7 @@ def test_panes_that_have_not_changed_are_read_once(monkeypatch: pytest.MonkeyPat
     assert made.whole.points[-1].labelled == 51
 
 
-@pytest.mark.parametrize("budget", [None, 8], ids=["exact", "cells of several scores"])
+@each("budget", [None, 8])
 def test_page_has_the_readings_of_each_slice_alone(budget: int | None) -> None:
     random, names = np.random.default_rng(9), ("roc_auc", "average_precision", "recall_at(0.5)")
     slices = se.Sliced(se.PRCurveSketch(budget), "country", max_values=30)
@@ -628,7 +628,7 @@ def test_older_panes_are_read_later_where_it_takes_long() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("inner", [se.ConfusionAccumulator(), se.PRCurveSketch(4)])
+@each("inner", [se.ConfusionAccumulator(), se.PRCurveSketch(4)])
 def test_page_of_changed_panes_is_that_of_who_sees_them_first(inner: Any) -> None:
     metric = parse_metric("accuracy" if isinstance(inner, se.ConfusionAccumulator) else "roc_auc")
     held = se.Windowed(se.Sliced(inner, "c"), pane="1m", time="t", unit="s")
@@ -875,13 +875,13 @@ def test_files_of_the_page_are_served() -> None:
     assert b"#d9480f" in icon.body
 
 
-@pytest.mark.parametrize("level", [-0.1, 1.0])
+@each("level", [-0.1, 1.0])
 def test_page_refuses_what_is_no_level(level: float) -> None:
     with pytest.raises(se.InvalidInputError, match="level"):
         LivePage("ck.db", snapshot(None), level=level)
 
 
-@pytest.mark.parametrize(
+@each(
     ("metrics", "reason"),
     [
         (["accurcy"], "no metric 'accurcy': did you mean 'accuracy'"),
@@ -916,10 +916,9 @@ OPEN = Reading(Bounded(0.5, 0.4, 0.6), (0.1, 0.9))
 GAP = Reading(math.nan)
 
 
-@pytest.mark.parametrize(
+@each(
     "later",
     [[0.3, 0.4], [0.3, GAP], [GAP, GAP, 0.2], [OPEN], [], [-2.0, OPEN, GAP, 0.25]],
-    ids=["values", "gap", "gaps", "interval", "fewer", "wider range"],
 )
 def test_sparkline_after_others_is_that_of_its_readings_alone(
     later: Sequence[float | Reading],

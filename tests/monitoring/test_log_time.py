@@ -1,10 +1,10 @@
 """How far a log has come: a jump counts once later rows confirm it."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from monitoring import join_model
+from offenders import each
 from profiles import cases
 
 from streameval.monitoring.log_time import LogTime
@@ -43,8 +43,8 @@ def test_without_a_limit_the_newest_row_counts(steps):
     assert observed(times, None)[1] == max(times, default=None)
 
 
-@pytest.mark.parametrize("step", [1, 10, 60, 900])
-@pytest.mark.parametrize("n_ahead", [1, 3, 7])
+@each("step", [1, 10, 60, 900])
+@each("n_ahead", [1, 3, 7])
 def test_wrong_rows_ahead_move_nothing(step, n_ahead):
     times = [step * at for at in range(30)]
     wrong = [times[-1] + 5 * step + 36_000 + step * at for at in range(n_ahead)]
@@ -53,7 +53,7 @@ def test_wrong_rows_ahead_move_nothing(step, n_ahead):
     assert observed([*times, *wrong, *later])[1] == later[-1]
 
 
-@pytest.mark.parametrize("step", [1, 60, 900])
+@each("step", [1, 60, 900])
 def test_gap_is_confirmed_by_the_rows_after_it(step):
     times = [step * at for at in range(30)]
     later = [times[-1] + 36_000 + step * at for at in range(8)]

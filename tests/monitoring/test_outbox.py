@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from offenders import each
 
 from streameval.errors import InvalidInputError
 from streameval.monitoring import outbox as module
@@ -48,7 +49,7 @@ def test_command_may_leave_standard_input_unread() -> None:
     assert python("import sys; sys.stdin.close()").send(large, HANGS) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "why"),
     [
         ("raise SystemExit(3)", "ended with the exit status 3"),
@@ -60,14 +61,13 @@ def test_command_that_fails_has_refused(code: str, why: str) -> None:
         python(code).send(EVENT, HANGS)
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "import time; time.sleep(3600)",
         "import os, time; os.close(1); os.close(2); time.sleep(3600)",
         "while True: print('y' * 65536)",
     ],
-    ids=["sleeps", "sleeps silently", "writes forever"],
 )
 def test_command_is_killed_at_the_time_out(code: str) -> None:
     with pytest.raises(Refused, match=r"has not ended within 0\.3 s"):
@@ -130,7 +130,7 @@ def test_command_that_is_gone_has_refused(tmp_path: Path) -> None:
         command.send(EVENT, HANGS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "why"),
     [
         ("no-such-program --token s3cret", "got 'no-such-program'"),
@@ -303,7 +303,7 @@ def test_webhook_has_no_time_left_after_a_redirect(server: Server) -> None:
     assert server.posts == []
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
+@each("scheme", ["http", "https"])
 def test_messages_of_a_webhook_hold_no_credentials(scheme: str) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

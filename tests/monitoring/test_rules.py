@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 
 from streameval.errors import InvalidInputError
 from streameval.metrics.evidence import Limit
@@ -20,7 +21,7 @@ def claim(metric: str, sign: str, number: float, of: str | None = None) -> Inequ
     return Inequality(MetricName(metric, of), sign, number)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "rule"),
     [
         ("recall[1] < 0.8", MetricRule(claim("recall", "<", 0.8, "1"))),
@@ -65,7 +66,7 @@ def test_rule_is_read(text: str, rule: Any) -> None:
     assert parse_rule(rule.text) == rule
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "canonical"),
     [
         ("recall[1]<.80", "recall[1] < 0.8"),
@@ -81,7 +82,7 @@ def test_rule_has_a_canonical_form(text: str, canonical: str) -> None:
     assert parse_rule(text).text == canonical
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected", "position", "got"),
     [
         ("", "a metric", 0, "the end"),
@@ -136,14 +137,14 @@ def test_evidence_decides_a_rule_without_clauses() -> None:
         assert not parse_rule(text).is_evidence  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("sign", "is_floor"), [("<", True), ("<=", True), (">", False)])
+@each(("sign", "is_floor"), [("<", True), ("<=", True), (">", False)])
 def test_limit_is_what_is_kept_while_there_is_no_alarm(sign: str, is_floor: bool) -> None:
     rule = parse_rule(f"recall {sign} 0.8")
     assert isinstance(rule, MetricRule)
     assert rule.limit == Limit(0.8, is_floor=is_floor)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pairs", "value", "chosen"),
     [
         ([("a", "1", False)], 1, True),

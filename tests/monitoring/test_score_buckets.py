@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.monitoring.score_buckets import score_buckets
@@ -19,7 +20,7 @@ def near_the_ends(size, seed=0):
     return np.where(rng.random(size) < 0.5, scores, 1 - scores), rng.integers(0, 2, size)
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
+@each("budget", BUDGETS)
 def test_buckets_hold_the_scores_below_their_edges(budget):
     scores, truth = near_the_ends(20_000)
     found = score_buckets(se.PRCurveSketch(budget).update(truth, scores))
@@ -45,7 +46,7 @@ def test_each_score_is_within_the_promise_in_the_sum():
         assert negatives.total == 0
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_sum_stays_the_same_while_rows_of_the_other_class_widen_the_cells(seed):
     others, _ = near_the_ends(8000, seed)
     rng = np.random.default_rng(seed)
@@ -57,7 +58,7 @@ def test_sum_stays_the_same_while_rows_of_the_other_class_widen_the_cells(seed):
     assert score_buckets(sketch)[0] == before
 
 
-@pytest.mark.parametrize("budget", [4096, 65_536])
+@each("budget", [4096, 65_536])
 def test_no_bucket_falls_while_cells_become_wider(budget):
     sketch = se.PRCurveSketch(budget)
     before = None
@@ -84,7 +85,7 @@ def test_classes_are_labels_where_one_is_called_positive():
     assert [(one.label, one.n) for one in score_buckets(sketch)] == [("spam", 1.0), ("ham", 1.0)]
 
 
-@pytest.mark.parametrize("budget", [65_536, None])
+@each("budget", [65_536, None])
 def test_scores_of_any_size_have_no_sum(budget):
     sketch = se.PRCurveSketch(budget, scores="real")
     scores = [-np.inf, -8.0, -3.0, 0.0, 0.25, 7.0, np.inf]
@@ -94,7 +95,7 @@ def test_scores_of_any_size_have_no_sum(budget):
     assert positives.below == (1, 2, 3, 3, 3, 3, 5, 5, 5, 5, 6)
 
 
-@pytest.mark.parametrize(
+@each(
     "accumulator",
     [
         se.PRCurveSketch(4000),

@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.monitoring.server import Request, Response, Server
@@ -302,10 +303,8 @@ REQUEST = b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "sent", [b"", b"GET /", REQUEST % b"/large"], ids=["nothing", "a part", "all, reading nothing"]
-)
-@pytest.mark.parametrize("path", ["/metrics", "/healthz"])
+@each("sent", [b"", b"GET /", REQUEST % b"/large"])
+@each("path", ["/metrics", "/healthz"])
 def test_slow_clients_do_not_keep_out_scrapes(sent: bytes, path: str) -> None:
     large = Response("text/plain", bytes(2**25))
     with serve() as server, ExitStack() as slow:
@@ -377,7 +376,7 @@ def test_close_ends_streams_and_frees_the_port() -> None:
     assert again.url == server.url
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "shown"),
     [
         ("127.0.0.1:0", "http://127.0.0.1:"),
@@ -417,7 +416,7 @@ def test_server_listens_on_ipv6() -> None:
         assert ask(server, "GET / HTTP/1.1\nHost: [::1]")[0] == 200
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:0", "0.0.0.0:0", ":0"])
+@each("address", ["127.0.0.1:0", "0.0.0.0:0", ":0"])
 def test_only_a_specific_address_is_a_host_too(address: str) -> None:
     with serve(address=address) as server:
         assert not server._hosts.allow("0.0.0.0")
@@ -430,7 +429,7 @@ def test_host_of_the_address_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None
         assert server._hosts.allow("page.example:8765")
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "reason"),
     [
         ("log.jsonl/x", "`address` must be HOST:PORT, such as 127.0.0.1:8765, got 'log.jsonl/x'."),
@@ -454,7 +453,7 @@ def test_server_says_that_a_port_is_taken() -> None:
             serve(address=address)
 
 
-@pytest.mark.parametrize("host", ["a:80", "a b", "", "http://a"])
+@each("host", ["a:80", "a b", "", "http://a"])
 def test_server_names_a_host_that_cannot_be_allowed(host: str) -> None:
     with pytest.raises(se.InvalidInputError, match="`allow_host` must be a name, an IP address"):
         serve(allow_host=[host])

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.monitoring.alerts import Alerts, Event
@@ -75,7 +76,7 @@ def test_month_of_healthy_data_has_no_alarm() -> None:
     assert fired.count("accuracy < 0.9 for 3 panes") > 50
 
 
-@pytest.mark.parametrize(("share", "median", "late"), [(0.8, 3, 5), (0.87, 24, 38)])
+@each(("share", "median", "late"), [(0.8, 3, 5), (0.87, 24, 38)])
 def test_delay_after_a_drop_is_that_of_the_docs(share: float, median: int, late: int) -> None:
     delays = []
     for seed in range(7):

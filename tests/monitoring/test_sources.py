@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from monitoring.fake_kafka import Kafka as KafkaServer
 from monitoring.fake_redis import Redis as RedisServer
+from offenders import each
 
 from streameval.errors import InvalidInputError
 from streameval.monitoring.files import Tail
@@ -83,7 +84,7 @@ def test_what_is_no_source_is_refused():
         as_source(3, argument="labels")
 
 
-@pytest.mark.parametrize(
+@each(
     ("log", "oldest_first"),
     [
         ("app.log", ["app.log.11", "app.log.10.gz", "app.log.2.zst", "app.log.1", "app.log"]),
@@ -106,7 +107,7 @@ def test_rotated_names_belong_to_their_log_in_order_of_age(log, oldest_first):
     assert ages == sorted({*ages})
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "app.log",

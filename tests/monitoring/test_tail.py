@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from monitoring.rotating_logs import read_all, values
+from offenders import each
 
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io import Argument, Numbers, lines
@@ -305,7 +306,7 @@ def test_columns_without_names_are_numbered(follow):
     assert [*block.rows()] == [{"1": 7, "2": 8}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"format": "xml"}, "`format` must be one of 'jsonl', 'csv', 'tsv', 'parquet', got 'xml'"),
@@ -322,13 +323,13 @@ def test_options_that_do_not_fit_are_refused(options, message):
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize("patterns", [[], "", ["app.log", ""], [b"app.log"], 3])
+@each("patterns", [[], "", ["app.log", ""], [b"app.log"], 3])
 def test_patterns_are_paths(patterns):
     with pytest.raises(InvalidInputError, match=r"^`patterns` must be "):
         Tail(patterns)
 
 
-@pytest.mark.parametrize(
+@each(
     "position",
     [
         3,

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -56,7 +56,7 @@ def of_panes(held: se.Windowed, beside: se.Windowed) -> list[SliceRows | None]:
     return [SliceRows.of_pane(span, beside) for span in spans(held)]
 
 
-@pytest.mark.parametrize("seed", range(quick_cases(200, least=6)))
+@each("seed", range(quick_cases(200, least=6)))
 def test_rows_of_slices_are_those_counted_one_by_one(seed: int) -> None:
     rng = random.Random(seed)
     batches = [drawn(rng, rng.choice([0, 1, 6]), 200) for _ in range(rng.randrange(1, 5))]
@@ -92,7 +92,7 @@ def test_both_accumulators_are_the_same_however_rows_come() -> None:
     assert len(states) == 1
 
 
-@pytest.mark.parametrize("seed", range(quick_cases(150, least=4)))
+@each("seed", range(quick_cases(150, least=4)))
 def test_tally_is_the_same_however_rows_are_cut_and_committed(seed: int) -> None:
     rng = random.Random(seed)
     rows = drawn(rng, rng.choice([0, 1, 6]), 200)

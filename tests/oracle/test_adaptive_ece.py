@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -24,7 +25,7 @@ def direct(truth: np.ndarray, score: np.ndarray, bins: int) -> Fraction:
     return sum(gaps, Fraction()) / len(truth)
 
 
-@pytest.mark.parametrize("budget", [None, 20, 3])
+@each("budget", [None, 20, 3])
 def test_adaptive_error_is_that_of_equal_parts_of_sorted_rows(budget: int | None) -> None:
     n_open = 0
     for seed in range(N_CASES):

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import quick_cases
 from scipy.stats import norm
 from sklearn import metrics as sk
@@ -67,7 +68,7 @@ def computed(rows: Rows, **options: object) -> se.Calibration:
     return accumulator.update(truth, probability, sample_weight=weights).compute()
 
 
-KINDS = pytest.mark.parametrize("make", [binary, several], ids=["binary", "several classes"])
+KINDS = each("make", [binary, several])
 
 
 @KINDS
@@ -99,7 +100,7 @@ def test_normalized_entropy_equals_the_quotient_of_scikit_learns_losses(
 
 
 @KINDS
-@pytest.mark.parametrize("name", sorted(D2))
+@each("name", sorted(D2))
 def test_d2_scores_equal_scikit_learn(name: str, make: Callable[[int], Rows]) -> None:
     for seed in CASES:
         truth, probability, weights = make(seed)
@@ -123,14 +124,14 @@ def test_parts_of_brier_add_up_to_it_where_each_bin_holds_one_prediction() -> No
     assert reliability - resolution + uncertainty == pytest.approx(result.brier, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(PARTS_OF_BRIER))
+@each("name", sorted(PARTS_OF_BRIER))
 def test_parts_of_brier_are_refused_for_several_classes(name: str) -> None:
     result = computed(several(0))
     with pytest.raises(se.InvalidInputError, match=f"`{name}` is defined for two classes"):
         result.value(name)
 
 
-@pytest.mark.parametrize("name", sorted(OF_BINS | PARTS_OF_BRIER | D2 | {"normalized_entropy"}))
+@each("name", sorted(OF_BINS | PARTS_OF_BRIER | D2 | {"normalized_entropy"}))
 def test_metric_on_request_of_nothing_is_nan(name: str) -> None:
     assert math.isnan(se.CalibrationAccumulator().compute().value(name))
 
@@ -286,7 +287,7 @@ def test_log_loss_is_the_exact_value_within_one_unit_of_each_row(
 BINS = [*range(1, 300), 999, 1000, 1023, 1024, 1025, 4095, 10_007, 32_767, 55_000, 65_535, 65_536]
 
 
-@pytest.mark.parametrize("step", [-1, 0, 1], ids=["below", "nearest", "above"])
+@each("step", [-1, 0, 1])
 def test_edge_is_the_nearest_float_and_belongs_to_the_bin_above(step: int) -> None:
     for bins in BINS:
         places = range(1, bins) if bins < 1100 else range(1, bins, bins // 997)
@@ -301,7 +302,7 @@ def test_decimals_fall_where_they_are_read() -> None:
     assert bin_indices(np.array([0.29, 0.57, 0.58]), 100).tolist() == [29, 57, 58]
 
 
-@pytest.mark.parametrize("bins", [1, 3, 15, 1000, 65_536])
+@each("bins", [1, 3, 15, 1000, 65_536])
 def test_bins_of_tiny_and_random_probabilities_are_those_of_a_slow_search(bins: int) -> None:
     random = np.random.default_rng(bins)
     tiny = [0.0, -0.0, 5e-324, 1.5e-323, 2.0**-1022, 2.0**-970, 1.0, 1 - 2.0**-53]
@@ -317,7 +318,7 @@ def test_dtype_of_the_probabilities_does_not_change_where_they_are_clipped() -> 
         assert result.log_loss == pytest.approx((52 + 1) * math.log(2) / 2, rel=1e-15)
 
 
-@pytest.mark.parametrize(
+@each(
     ("truth", "probability", "clipped"),
     [
         (1, 0.0, 1),
@@ -359,7 +360,7 @@ def test_pcopc_is_undefined_without_a_positive() -> None:
     assert same(pcopc, [0.5, math.nan])
 
 
-@pytest.mark.parametrize("classes", [None, 3])
+@each("classes", [None, 3])
 def test_metrics_of_nothing_are_undefined(classes: int | None) -> None:
     result = se.CalibrationAccumulator(classes=classes).compute()
     numbers = result.as_dict()
@@ -378,7 +379,7 @@ def test_numbers_of_classes_are_arrays_of_all_classes() -> None:
 
 
 @KINDS
-@pytest.mark.parametrize("name", ["log_loss", "brier"])
+@each("name", ["log_loss", "brier"])
 def test_interval_of_a_loss_is_that_of_a_mean(make: Callable[[int], Rows], name: str) -> None:
     for seed in CASES:
         truth, probability, weights = make(3 * seed)  # without weights

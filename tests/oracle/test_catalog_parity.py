@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from scipy import stats
 
 import streameval as se
@@ -59,7 +60,7 @@ def weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
     return math.fsum(values * weights) / math.fsum(weights) if weights.sum() else math.nan
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_metrics_are_those_of_the_definitions(seed: int) -> None:
     options, rows = rows_of(seed)
     result = se.CatalogAccumulator(**options).update(rows).compute()

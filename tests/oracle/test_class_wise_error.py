@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from offenders import each
 from oracle.curve_oracles import Table, ece
 from profiles import quick_cases
 
@@ -15,7 +16,7 @@ COMPARED = {"class_wise_ece"}
 N_CASES = quick_cases(200)
 
 
-@pytest.mark.parametrize("budget", [None, 3])
+@each("budget", [None, 3])
 def test_class_wise_error_is_the_mean_of_the_definition(budget: int | None) -> None:
     n_open = 0
     for seed in range(N_CASES):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from oracle.classification_cases import (
     BINARY,
     KINDS,
@@ -212,7 +213,7 @@ def test_metric_equals_its_oracle(row: Parity, kind: str) -> None:
         np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=row.near_zero, err_msg=str(one))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_average_is_binary_for_two_classes_and_macro_otherwise_by_default(kind: str) -> None:
     for seed in range(N_CASES):
         c = result(case(kind, seed))
@@ -223,7 +224,7 @@ def test_average_is_binary_for_two_classes_and_macro_otherwise_by_default(kind: 
         assert c.recall() == expected, case(kind, seed)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_support_is_the_weight_of_the_true_labels(kind: str) -> None:
     for seed in range(N_CASES):
         one = case(kind, seed)
@@ -233,7 +234,7 @@ def test_support_is_the_weight_of_the_true_labels(kind: str) -> None:
         np.testing.assert_allclose(np.atleast_1d(support), tp + fn, rtol=1e-12, err_msg=str(one))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_matrix_holds_integers_until_a_fraction_is_seen(kind: str) -> None:
     for seed in range(N_CASES):
         one = case(kind, seed)
@@ -243,16 +244,14 @@ def test_matrix_holds_integers_until_a_fraction_is_seen(kind: str) -> None:
         assert result(one).matrix.dtype == expected, one
 
 
-@pytest.mark.parametrize("name", ["tp", "fp", "fn", "tn", "support"])
+@each("name", ["tp", "fp", "fn", "tn", "support"])
 def test_counts_of_two_classes_are_plain_numbers_of_the_positive_class(name: str) -> None:
     c = se.ConfusionAccumulator(["no", "yes"]).update(["no", "yes"], ["yes", "yes"]).compute()
 
     assert isinstance(getattr(c, name), int)
 
 
-@pytest.mark.parametrize(
-    "name", ["cohen_kappa", "balanced_accuracy", "geometric_mean", "cohen_kappa_linear"]
-)
+@each("name", ["cohen_kappa", "balanced_accuracy", "geometric_mean", "cohen_kappa_linear"])
 def test_single_label_metric_raises_for_multilabel(name: str) -> None:
     acc = se.ConfusionAccumulator(2, multilabel=True)
     c = acc.update(np.array([[1, 0], [1, 1]]), np.array([[1, 1], [0, 1]])).compute()
@@ -272,8 +271,8 @@ def test_matthews_corrcoef_of_perfect_predictions_is_exactly_one() -> None:
         assert c.matthews_corrcoef == 1.0, weight
 
 
-@pytest.mark.parametrize("classes", [2, 3, ["a", "b"], "auto"])
-@pytest.mark.parametrize("name", ["accuracy", "hamming_loss", "balanced_accuracy", "cohen_kappa"])
+@each("classes", [2, 3, ["a", "b"], "auto"])
+@each("name", ["accuracy", "hamming_loss", "balanced_accuracy", "cohen_kappa"])
 def test_metric_of_nothing_is_nan(name: str, classes: Any) -> None:
     c = se.ConfusionAccumulator(classes).compute()
 
@@ -300,8 +299,8 @@ def test_ignored_rows_leave_no_trace() -> None:
         np.testing.assert_allclose(c.matrix, expected, rtol=1e-12, err_msg=f"seed {seed}")
 
 
-@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
-@pytest.mark.parametrize("kind", [*MULTICLASS, *MULTILABEL])
+@each("average", ["macro", "micro", "weighted"])
+@each("kind", [*MULTICLASS, *MULTILABEL])
 def test_mean_over_named_classes_equals_scikit_learns(kind: str, average: str) -> None:
     for seed in range(N_CASES):
         one = case(kind, seed)
@@ -321,8 +320,8 @@ def test_mean_over_named_classes_equals_scikit_learns(kind: str, average: str) -
         np.testing.assert_allclose(ours, theirs[:3], rtol=1e-12, atol=1e-14, err_msg=str(one))
 
 
-@pytest.mark.parametrize("normalize", ["true", "pred", "all"])
-@pytest.mark.parametrize("kind", SINGLE_LABEL)
+@each("normalize", ["true", "pred", "all"])
+@each("kind", SINGLE_LABEL)
 def test_normalized_matrix_equals_scikit_learns(kind: str, normalize: Any) -> None:
     for seed in range(N_CASES):
         one = case(kind, seed)

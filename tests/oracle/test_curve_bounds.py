@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from oracle.curve_oracles import (
     CURVE_METRICS,
     GENERATORS,
@@ -330,7 +331,7 @@ def enumerated(zone: str) -> tuple[Tally, list[Enumeration]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("zone", ZONES)
+@each("zone", ZONES)
 def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: str) -> None:
     tally, _ = enumerated(zone)
 
@@ -340,7 +341,7 @@ def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("zone", ZONES)
+@each("zone", ZONES)
 def test_ends_are_attained_when_cells_of_several_scores_hold_both_classes(zone: str) -> None:
     _, found = enumerated(zone)
     loose = [
@@ -432,7 +433,7 @@ def campaign(name: str) -> Tally:
     return run_campaign(name, range(N_SAMPLES))
 
 
-every_generator = pytest.mark.parametrize("name", GENERATORS)
+every_generator = each("name", GENERATORS)
 
 
 @every_generator
@@ -517,8 +518,8 @@ def mean_over_classes(tables: list[Table], metric: Callable[[Table], Value], ave
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("average", ["macro", "weighted"])
-@pytest.mark.parametrize("metric", [roc_auc, average_precision])
+@each("average", ["macro", "weighted"])
+@each("metric", [roc_auc, average_precision])
 def test_mean_over_classes_holds_that_of_the_exact_values(
     metric: Callable[[Table], Value], average: str
 ) -> None:
@@ -637,13 +638,11 @@ def violations_in_samples(formula: Formula) -> int:
     return len(tally.broken) + len(tally.missed)
 
 
-every_search = pytest.mark.parametrize(
-    "violations", [violations_in_enumeration, violations_in_samples]
-)
+every_search = each("violations", [violations_in_enumeration, violations_in_samples])
 
 
 @every_search
-@pytest.mark.parametrize("formula", RIGHT)
+@each("formula", RIGHT)
 def test_no_data_lies_outside_the_right_bounds(
     formula: str, violations: Callable[[Formula], int]
 ) -> None:
@@ -652,7 +651,7 @@ def test_no_data_lies_outside_the_right_bounds(
 
 @pytest.mark.slow
 @every_search
-@pytest.mark.parametrize("fault", FAULTS)
+@each("fault", FAULTS)
 def test_fault_in_the_bounds_is_noticed(fault: str, violations: Callable[[Formula], int]) -> None:
     assert violations(FAULTS[fault]) >= 10
 

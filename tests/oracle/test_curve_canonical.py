@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from oracle.curve_oracles import GENERATORS, Cell, Mode, Sample, Table, cells_of, key, sample
 from profiles import quick_cases
 
@@ -99,7 +100,7 @@ def test_state_is_the_reference(name: str) -> None:
 
 
 @pytest.mark.slow
-@every_generator
+@each("name", GENERATORS)
 def test_state_is_the_reference_for_budgets_of_1_to_300(name: str) -> None:
     one = sample(name, 99)
     first = list(GENERATORS).index(name) % 5
@@ -111,7 +112,7 @@ def test_state_is_the_reference_for_budgets_of_1_to_300(name: str) -> None:
         assert_is_reference(curve, cells, unit=one.unit, source=source)
 
 
-@every_generator
+@each("name", GENERATORS)
 def test_curve_without_a_budget_keeps_every_score(name: str) -> None:
     one = sample(name, 99)
     acc = se.PRCurveSketch(None, scores=one.mode)
@@ -137,8 +138,8 @@ ORDERS: Orders = {
 }
 
 
-@every_generator
-@pytest.mark.parametrize("order", ORDERS)
+@each("name", GENERATORS)
+@each("order", ORDERS)
 def test_every_order_of_arrival_gives_the_same_bytes(name: str, order: str) -> None:
     for seed in range(quick_cases(30)):
         one = sample(name, seed)
@@ -147,7 +148,7 @@ def test_every_order_of_arrival_gives_the_same_bytes(name: str, order: str) -> N
         assert counted(one, rows).to_bytes() == counted(one).to_bytes(), one
 
 
-@every_generator
+@each("name", GENERATORS)
 def test_every_cut_into_batches_gives_the_same_bytes(name: str) -> None:
     for seed in range(N_SAMPLES):
         one, rng = sample(name, seed), np.random.default_rng([5, seed])
@@ -162,7 +163,7 @@ def test_every_cut_into_batches_gives_the_same_bytes(name: str) -> None:
         assert acc.to_bytes() == counted(one).to_bytes(), one
 
 
-@every_generator
+@each("name", GENERATORS)
 def test_every_tree_of_merges_gives_the_same_bytes(name: str) -> None:
     for seed in range(N_SAMPLES):
         one, rng = sample(name, seed), np.random.default_rng([6, seed])
@@ -198,7 +199,7 @@ def relabelled(rng: np.random.Generator, y: np.ndarray) -> Any:
     return found.tolist() if rng.random() < 0.3 else found
 
 
-@every_generator
+@each("name", GENERATORS)
 def test_every_dtype_gives_the_same_bytes(name: str) -> None:
     for seed in range(N_SAMPLES):
         one, rng = sample(name, seed), np.random.default_rng([7, seed])
@@ -214,8 +215,8 @@ FLOAT16 = np.arange(2**16, dtype=np.uint16).view(np.float16)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("budget", [None, 1_000, 17])
-@pytest.mark.parametrize("mode", ["probability", "real"])
+@each("budget", [None, 1_000, 17])
+@each("mode", ["probability", "real"])
 def test_every_float16_counts_as_its_float64(mode: Mode, budget: int | None) -> None:
     narrow_scores = FLOAT16[~np.isnan(FLOAT16)]
     if mode == "probability":
@@ -246,7 +247,7 @@ def float32_edges(mode: Mode) -> np.ndarray:
     return found[(found >= 0) & (found <= 1)] if mode == "probability" else found
 
 
-@pytest.mark.parametrize("mode", ["probability", "real"])
+@each("mode", ["probability", "real"])
 def test_float32_at_the_edges_of_its_range_counts_as_its_float64(mode: Mode) -> None:
     scores = float32_edges(mode)
     y = np.arange(len(scores)) % 2
@@ -276,7 +277,7 @@ def float64_edges(mode: Mode) -> list[float]:
     return sorted(x for x in found if mode == "real" or 0 <= x <= 1)
 
 
-@pytest.mark.parametrize("mode", ["probability", "real"])
+@each("mode", ["probability", "real"])
 def test_float64_at_the_edges_of_its_range_is_the_reference(mode: Mode) -> None:
     scores = float64_edges(mode)
     y = [i % 2 for i in range(len(scores))]
@@ -299,7 +300,7 @@ def test_zero_has_no_sign() -> None:
     assert math.copysign(1, minus.compute().roc_curve()[2][-1]) == 1
 
 
-@every_generator
+@each("name", GENERATORS)
 def test_rows_of_weight_zero_leave_no_trace(name: str) -> None:
     for seed in range(quick_cases(20)):
         one = sample(name, seed)
@@ -322,8 +323,8 @@ LARGE: dict[str, tuple[Mode, Callable[[np.random.Generator, int], np.ndarray]]] 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("budget", [1, 60, 300, 5_000])
-@pytest.mark.parametrize("name", LARGE)
+@each("budget", [1, 60, 300, 5_000])
+@each("name", LARGE)
 def test_long_stream_is_the_reference_in_any_order_and_tree(name: str, budget: int) -> None:
     mode, draw = LARGE[name]
     rng = np.random.default_rng([8, budget])

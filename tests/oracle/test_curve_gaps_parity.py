@@ -6,7 +6,7 @@ import math
 import warnings
 
 import numpy as np
-import pytest
+from offenders import each
 from profiles import quick_cases
 from sklearn import metrics
 
@@ -16,7 +16,7 @@ N_CASES = quick_cases(200)
 IGNORED = -7
 
 
-@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
+@each("metric", ["roc_auc", "average_precision"])
 def test_area_of_each_label_is_scikit_learns_of_its_known_rows(metric: str) -> None:
     compared = 0
     for seed in range(N_CASES):

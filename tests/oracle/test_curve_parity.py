@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from oracle.curve_oracles import (
     CURVE_METRICS,
     OPERATING_POINTS,
@@ -267,7 +268,7 @@ def test_the_oracles_equal_a_search_over_scikit_learns_curve() -> None:
         assert_close(best_f(one.table, 1.0)[0], f.max(), one)
 
 
-@pytest.mark.parametrize("name", ["roc_auc", "average_precision"])
+@each("name", ["roc_auc", "average_precision"])
 def test_area_is_scikit_learns_float(name: str) -> None:
     for seed in range(N_CASES):
         one = case(seed)
@@ -298,8 +299,8 @@ def test_precision_recall_curve_is_scikit_learns_arrays() -> None:
             np.testing.assert_array_equal(ours, array, strict=True, err_msg=str(one))
 
 
-@pytest.mark.parametrize("draw", [exactly_weighted, freely_weighted])
-@pytest.mark.parametrize("name", ["roc_auc", "average_precision"])
+@each("draw", [exactly_weighted, freely_weighted])
+@each("name", ["roc_auc", "average_precision"])
 def test_weighted_area_equals_scikit_learn(name: str, draw: Callable[[int], Case]) -> None:
     for seed in range(N_WEIGHTED):
         one = draw(seed)
@@ -308,8 +309,8 @@ def test_weighted_area_equals_scikit_learn(name: str, draw: Callable[[int], Case
             assert_close(getattr(one.curve, name), expected, one)
 
 
-@pytest.mark.parametrize("draw", [exactly_weighted, freely_weighted])
-@pytest.mark.parametrize("name", ["roc_curve", "precision_recall_curve"])
+@each("draw", [exactly_weighted, freely_weighted])
+@each("name", ["roc_curve", "precision_recall_curve"])
 def test_weighted_curve_equals_scikit_learn(name: str, draw: Callable[[int], Case]) -> None:
     for seed in range(N_WEIGHTED):
         one = draw(seed)
@@ -322,7 +323,7 @@ def test_weighted_curve_equals_scikit_learn(name: str, draw: Callable[[int], Cas
             np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=1e-15, err_msg=str(one))
 
 
-@pytest.mark.parametrize("draw", [case, exactly_weighted])
+@each("draw", [case, exactly_weighted])
 def test_det_curve_equals_scikit_learn(draw: Callable[[int], Case]) -> None:
     for seed in range(N_WEIGHTED):
         one = draw(seed)
@@ -347,7 +348,7 @@ def test_gain_curve_is_the_recall_at_each_share_of_the_examples() -> None:
             assert (share[0], recall[0], thresholds[0]) == (0.0, 0.0, np.inf)
 
 
-@pytest.mark.parametrize("max_fpr", [0.01, 0.1, 0.37, 0.5, 1.0])
+@each("max_fpr", [0.01, 0.1, 0.37, 0.5, 1.0])
 def test_partial_roc_auc_equals_scikit_learn(max_fpr: float) -> None:
     for draw, count in ((case, 1000), (exactly_weighted, 400), (freely_weighted, 400)):
         for seed in range(quick_cases(count)):
@@ -372,7 +373,7 @@ def test_number_equals_its_definition(name: str) -> None:
         _assert_equals_definition(ALL_METRICS[name], name, case(seed))
 
 
-@pytest.mark.parametrize("name", ALL_METRICS)
+@each("name", ALL_METRICS)
 def test_number_equals_its_definition_when_weighted(name: str) -> None:
     for seed in range(N_WEIGHTED):
         _assert_equals_definition(ALL_METRICS[name], name, exactly_weighted(seed))
@@ -399,7 +400,7 @@ def thresholds_for(one: Case) -> list[float]:
     return [x for x in map(float, chosen) if one.mode == "real" or 0 <= x <= 1]
 
 
-@pytest.mark.parametrize("draw", [case, exactly_weighted])
+@each("draw", [case, exactly_weighted])
 def test_numbers_at_a_threshold_equal_their_definition(draw: Callable[[int], Case]) -> None:
     for seed in range(N_WEIGHTED):
         one = draw(seed)
@@ -410,7 +411,7 @@ def test_numbers_at_a_threshold_equal_their_definition(draw: Callable[[int], Cas
                 assert_close(metric.ours(one.curve), metric.truth(one.table), f"{name}: {one}")
 
 
-@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+@each("beta", [0.5, 1.0, 2.0])
 def test_best_f_is_f_at_its_threshold(beta: float) -> None:
     for seed in range(quick_cases(500)):
         one = case(seed)
@@ -419,7 +420,7 @@ def test_best_f_is_f_at_its_threshold(beta: float) -> None:
             assert value == one.curve.f_at(float(threshold), beta=beta), one
 
 
-@pytest.mark.parametrize("share", [k / 10 for k in range(1, 11)])
+@each("share", [k / 10 for k in range(1, 11)])
 def test_a_bound_that_is_reached_exactly_counts(share: float) -> None:
     k = round(10 * share)
     y = np.array([1] * k + [0] * (10 - k) + [1] * (10 - k))
@@ -432,7 +433,7 @@ def test_a_bound_that_is_reached_exactly_counts(share: float) -> None:
     assert tied.threshold_at_precision(share) == 0.5
 
 
-@pytest.mark.parametrize("name", ALL_METRICS)
+@each("name", ALL_METRICS)
 def test_interval_of_an_exact_number_is_the_number(name: str) -> None:
     for draw in (case, exactly_weighted, freely_weighted):
         for seed in range(quick_cases(300)):
@@ -465,8 +466,8 @@ NEEDS_BOTH = (
 )
 
 
-@pytest.mark.parametrize("name", NEEDS_BOTH)
-@pytest.mark.parametrize("label", [0, 1])
+@each("name", NEEDS_BOTH)
+@each("label", [0, 1])
 def test_area_of_one_class_is_undefined(name: str, label: int) -> None:
     curve = se.PRCurveSketch().update([label] * 3, [0.1, 0.2, 0.2]).compute()
     ours = ALL_METRICS[name].ours(curve)
@@ -480,14 +481,14 @@ NEEDS_A_POSITIVE = [
 ]
 
 
-@pytest.mark.parametrize("name", NEEDS_A_POSITIVE)
+@each("name", NEEDS_A_POSITIVE)
 def test_number_without_a_positive_is_undefined(name: str) -> None:
     curve = se.PRCurveSketch().update([0] * 3, [0.1, 0.2, 0.2]).compute()
     ours = ALL_METRICS[name].ours(curve)
     assert [math.isnan(x) for x in (ours, ours.low, ours.high)] == [True] * 3
 
 
-@pytest.mark.parametrize("name", ALL_METRICS)
+@each("name", ALL_METRICS)
 def test_number_of_nothing_is_undefined(name: str) -> None:
     assert math.isnan(ALL_METRICS[name].ours(se.PRCurveSketch().compute()))
 
@@ -551,12 +552,12 @@ def class_table(seed: int, *, multilabel: bool) -> ClassTable:
 
 
 AVERAGED = {"roc_auc": roc_auc, "average_precision": average_precision}
-shapes = pytest.mark.parametrize("multilabel", [False, True], ids=["multiclass", "multilabel"])
+shapes = each("multilabel", [False, True])
 
 
 @shapes
-@pytest.mark.parametrize("name", AVERAGED)
-@pytest.mark.parametrize("average", ["macro", "micro", "weighted", None])
+@each("name", AVERAGED)
+@each("average", ["macro", "micro", "weighted", None])
 def test_average_over_classes_equals_scikit_learn(
     name: str, average: str | None, multilabel: bool
 ) -> None:
@@ -582,8 +583,8 @@ def _floats(value: Any) -> Any:
 
 
 @shapes
-@pytest.mark.parametrize("name", AVERAGED)
-@pytest.mark.parametrize("average", ["macro", "micro", "weighted", None])
+@each("name", AVERAGED)
+@each("average", ["macro", "micro", "weighted", None])
 def test_average_over_classes_leaves_out_the_undefined(
     name: str, average: str | None, multilabel: bool
 ) -> None:

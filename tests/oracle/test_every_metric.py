@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import pytest
+from offenders import each
 from oracle import (
     test_calibration_parity,
     test_catalog_parity,
@@ -63,7 +63,7 @@ COMPARED = {
 }
 
 
-@pytest.mark.parametrize("kind", [kind for kind in WITH_TABLES if kind.TABLE])
+@each("kind", [kind for kind in WITH_TABLES if kind.TABLE])
 def test_every_metric_is_compared_with_an_oracle(kind: type[se.Confusion]) -> None:
     rows = {row.name for row in kind.TABLE.values() if not row.is_count}
     assert rows - COMPARED[kind.__name__] == set()

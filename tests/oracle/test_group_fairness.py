@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -38,7 +39,7 @@ def sliced(batch: dict[str, Any]) -> se.SlicedResult:
     return se.Sliced(se.ConfusionAccumulator(2), "group").update(batch).compute()
 
 
-@pytest.mark.parametrize("seed", range(N_CASES))
+@each("seed", range(N_CASES))
 def test_gaps_between_slices_are_demographic_parity_and_equalized_odds(seed: int) -> None:
     batch = drawn(seed)
     result, truth = sliced(batch), batch["y_true"]

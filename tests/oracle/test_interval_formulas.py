@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from scipy.optimize import brentq
 from scipy.stats import rankdata
 
@@ -55,13 +56,13 @@ def half_width(result: se.Confusion, name: str, **options: Any) -> Any:
     return (np.asarray(high) - low) / 2
 
 
-@pytest.mark.parametrize("name", ["accuracy", "hamming_loss", "matthews_corrcoef", "cohen_kappa"])
+@each("name", ["accuracy", "hamming_loss", "matthews_corrcoef", "cohen_kappa"])
 def test_width_is_that_of_the_derivatives(name: str) -> None:
     variance = (MATRIX * gradient(of_matrix, MATRIX, name) ** 2).sum()
     assert half_width(of_matrix(MATRIX), name) == pytest.approx(Z * np.sqrt(variance), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", RATIOS)
+@each("name", RATIOS)
 def test_width_of_each_class_is_that_of_the_derivatives(name: str) -> None:
     slopes = gradient(of_matrix, MATRIX, name, average=None)
     expected = Z * np.sqrt((MATRIX * slopes**2).sum(axis=(1, 2)))
@@ -69,8 +70,8 @@ def test_width_of_each_class_is_that_of_the_derivatives(name: str) -> None:
     np.testing.assert_allclose(widths, expected, rtol=1e-3)
 
 
-@pytest.mark.parametrize("unseen", [0, 2], ids=["all seen", "two unseen"])
-@pytest.mark.parametrize("name", RATIOS)
+@each("unseen", [0, 2])
+@each("name", RATIOS)
 def test_width_of_pooled_counts_is_that_of_the_derivatives(name: str, unseen: int) -> None:
     padded = np.pad(MATRIX, (0, unseen))
     variance = (MATRIX * gradient(of_matrix, MATRIX, name, average="micro") ** 2).sum()
@@ -82,8 +83,8 @@ def test_width_of_pooled_counts_is_that_of_the_derivatives(name: str, unseen: in
     assert width == pytest.approx(Z * np.sqrt(variance), rel=1e-3)
 
 
-@pytest.mark.parametrize("average", ["macro", "weighted"])
-@pytest.mark.parametrize("name", RATIOS)
+@each("average", ["macro", "weighted"])
+@each("name", RATIOS)
 def test_width_of_a_mean_is_the_wider_of_two_approximations(name: str, average: str) -> None:
     linear = (MATRIX * gradient(of_matrix, MATRIX, name, average=average) ** 2).sum()
     slopes = gradient(of_matrix, MATRIX, name, average=None)
@@ -101,7 +102,7 @@ def test_width_of_balanced_accuracy_is_that_of_macro_recall() -> None:
     assert half_width(result, "balanced_accuracy") == pytest.approx(macro, rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "options"),
     [("hamming_loss", {}), *((name, {"average": "micro"}) for name in RATIOS)],
 )
@@ -113,7 +114,7 @@ def test_width_of_pooled_labels_allows_any_dependence(name: str, options: dict[s
     assert half_width(of_tables(TABLES), name, **options) == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", RATIOS)
+@each("name", RATIOS)
 def test_width_of_a_mean_over_labels_allows_any_dependence(name: str) -> None:
     slopes = gradient(of_tables, TABLES, name, average=None)
     deviations = np.sqrt((TABLES * slopes**2).sum(axis=(1, 2, 3)))
@@ -131,7 +132,7 @@ def test_width_of_top_k_accuracy_is_that_of_the_credits() -> None:
     assert half_width(result, "top_k_accuracy") == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("matrix", "name", "options", "draws"),
     [
         ([[10, 0], [0, 5]], "f_score", {}, 10),
@@ -139,7 +140,6 @@ def test_width_of_top_k_accuracy_is_that_of_the_credits() -> None:
         ([[7, 3], [5, 0]], "f_score", {}, 8 / 2),
         ([[10, 0], [0, 5]], "jaccard", {"average": "micro"}, 15),
     ],
-    ids=["perfect F", "perfect F2", "F of nothing found", "perfect pooled"],
 )
 def test_interval_at_an_end_is_wilsons_of_the_limit(
     matrix: list[list[int]], name: str, options: dict[str, Any], draws: float
@@ -158,8 +158,8 @@ def test_a_small_class_keeps_the_interval_of_a_mean_wide() -> None:
     assert low < result.balanced_accuracy - (1 - recall_of_two) / 2 * 0.99
 
 
-@pytest.mark.parametrize("name", ["cohen_kappa", "matthews_corrcoef", "cohen_kappa_linear"])
-@pytest.mark.parametrize("size", [2, 3])
+@each("name", ["cohen_kappa", "matthews_corrcoef", "cohen_kappa_linear"])
+@each("size", [2, 3])
 def test_few_examples_of_a_class_widen_a_correlation(name: str, size: int) -> None:
     matrix = np.random.default_rng(size).integers(3, 30, (size, size)) + 20.0 * np.eye(size)
     slopes = gradient(of_matrix, matrix, name)
@@ -181,9 +181,7 @@ def test_correlation_of_one_predicted_class_has_a_wide_interval() -> None:
     assert result.confidence("matthews_corrcoef") == (-1.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    "name", ["cohen_kappa", "matthews_corrcoef", "cohen_kappa_linear", "cohen_kappa_quadratic"]
-)
+@each("name", ["cohen_kappa", "matthews_corrcoef", "cohen_kappa_linear", "cohen_kappa_quadratic"])
 def test_interval_of_perfect_disagreement_mirrors_that_of_agreement(name: str) -> None:
     low, high = of_matrix(np.array([[9, 0], [0, 9]])).confidence(name)
     mirrored = of_matrix(np.array([[0, 9], [9, 0]])).confidence(name)
@@ -204,10 +202,8 @@ def slopes_of_rows(value: Any, truth: np.ndarray) -> np.ndarray:
     return np.array([(value(1 + step) - value(1 - step)) / 2e-5 for step in steps])
 
 
-@pytest.mark.parametrize("digits", [0, 1, 12])
-@pytest.mark.parametrize(
-    ("n_pos", "n_neg", "max_fpr"), [(5, 60, 0.07), (30, 40, 0.33), (9, 30, 1.0)]
-)
+@each("digits", [0, 1, 12])
+@each(("n_pos", "n_neg", "max_fpr"), [(5, 60, 0.07), (30, 40, 0.33), (9, 30, 1.0)])
 def test_limits_of_a_partial_area_solve_the_score_equation(
     n_pos: int, n_neg: int, max_fpr: float, digits: int
 ) -> None:
@@ -245,8 +241,8 @@ def area_and_variance(truth: np.ndarray, scores: np.ndarray) -> tuple[float, flo
     return above.mean(), above.var(ddof=1) / n_pos + below.var(ddof=1) / n_neg
 
 
-@pytest.mark.parametrize(("n_pos", "n_neg"), [(2, 3), (5, 200), (10, 990), (60, 40), (900, 800)])
-@pytest.mark.parametrize("digits", [0, 1, 12])
+@each(("n_pos", "n_neg"), [(2, 3), (5, 200), (10, 990), (60, 40), (900, 800)])
+@each("digits", [0, 1, 12])
 def test_limits_of_an_area_solve_the_score_equation(n_pos: int, n_neg: int, digits: int) -> None:
     truth = np.arange(n_pos + n_neg) < n_pos
     scores = np.random.default_rng(n_pos).normal(1.5 * truth).round(digits)

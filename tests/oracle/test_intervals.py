@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from sklearn import metrics
 
 import streameval as se
@@ -36,7 +37,7 @@ def from_counts(*, tp: int, fp: int, fn: int, tn: int) -> Any:
     return from_matrix([[tn, fp], [fn, tp]])
 
 
-@pytest.mark.parametrize(
+@each(
     ("right", "n", "low", "high"),
     [
         (81, 263, 0.2553, 0.3662),
@@ -55,8 +56,8 @@ def test_accuracy_interval_equals_the_published_one(
     assert c.confidence("accuracy") == pytest.approx((low, high), abs=5e-5)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(
+@each("level", LEVELS)
+@each(
     ("metric", "share"),
     [
         ("accuracy", lambda tp, fp, fn, tn: (tp + tn, tp + fp + fn + tn)),
@@ -81,7 +82,7 @@ def test_interval_of_a_binary_share_is_wilsons(
         assert c.confidence(metric, level=level) == expected, counts
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@each("level", LEVELS)
 def test_interval_of_accuracy_is_wilsons_for_many_classes(level: float) -> None:
     matrix = np.random.default_rng(6).integers(0, 30, (4, 4))
 
@@ -98,7 +99,7 @@ def test_interval_of_accuracy_is_wilsons_for_multilabel() -> None:
     assert c.confidence("accuracy") == pytest.approx(wilson(9, 14), rel=1e-9)
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@each("level", LEVELS)
 def test_interval_of_recall_is_wilsons_for_each_class(level: float) -> None:
     matrix = np.random.default_rng(7).integers(1, 30, (4, 4))
 
@@ -122,10 +123,9 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("f_score", (2.0,), {"average": "micro"}),
     ("f_score", (), {"alpha": 0.2, "average": "weighted"}),
 ]
-call_cases = pytest.mark.parametrize(
+call_cases = each(
     ("name", "args", "options"),
     CALLS,
-    ids=["-".join(map(str, (name, *args, *options.values()))) for name, args, options in CALLS],
 )
 SAMPLE = [[30, 4, 2], [6, 25, 3], [1, 5, 24]]
 
@@ -259,8 +259,8 @@ def scikit_learn(matrix: np.ndarray, metric: Callable[..., Any], **options: Any)
         return metric(true.ravel(), pred.ravel(), sample_weight=matrix.ravel(), **options)
 
 
-@pytest.mark.parametrize("truth", TRUE_MATRICES)
-@pytest.mark.parametrize(
+@each("truth", TRUE_MATRICES)
+@each(
     ("ours", "options", "metric"),
     [
         ("f_score", {"average": "macro"}, metrics.f1_score),
@@ -269,7 +269,6 @@ def scikit_learn(matrix: np.ndarray, metric: Callable[..., Any], **options: Any)
         ("cohen_kappa", {}, metrics.cohen_kappa_score),
         ("balanced_accuracy", {}, metrics.balanced_accuracy_score),
     ],
-    ids=["macro-f", "weighted-precision", "matthews", "kappa", "balanced-accuracy"],
 )
 def test_interval_covers_the_true_value_as_often_as_it_says(
     ours: str, options: dict[str, Any], metric: Callable[..., Any], truth: str
@@ -285,7 +284,7 @@ def test_interval_covers_the_true_value_as_often_as_it_says(
     assert 0.92 <= share <= 0.985
 
 
-@pytest.mark.parametrize("name", ["matthews_corrcoef", "cohen_kappa"])
+@each("name", ["matthews_corrcoef", "cohen_kappa"])
 def test_interval_of_perfect_disagreement_says_nothing_with_two_examples(name: str) -> None:
     result = se.ConfusionAccumulator().update([0, 1], [1, 0]).compute()
     assert result.value(name) == -1.0

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from oracle.curve_oracles import (
     GENERATORS,
     PROBABILITY_METRICS,
@@ -129,7 +130,7 @@ def test_intervals_hold_the_losses_of_all_data_sets_with_the_same_cells() -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["brier", "log_loss"])
+@each("name", ["brier", "log_loss"])
 def test_both_ends_of_a_mean_loss_are_attained(name: str) -> None:
     for _, ours, (least, most) in filter(lambda one: one[0] == name, enumerated()):
         assert (ours.low, ours.high) == pytest.approx((least, most), rel=CLOSE, abs=CLOSE)
@@ -196,9 +197,9 @@ def test_interval_of_ece_covers_the_attainable_one_and_shares_its_upper_end() ->
         assert high == pytest.approx(most, abs=CLOSE)
 
 
-@pytest.mark.parametrize("bins", [5, 7], ids=["one inner bin", "two inner bins"])
-@pytest.mark.parametrize(("pos", "neg"), [(1, 3), (3, 1), (2, 2), (0, 3), (3, 0)])
-@pytest.mark.parametrize(("below", "above"), list(itertools.product((0, 1), repeat=2)))
+@each("bins", [5, 7])
+@each(("pos", "neg"), [(1, 3), (3, 1), (2, 2), (0, 3), (3, 0)])
+@each(("below", "above"), list(itertools.product((0, 1), repeat=2)))
 def test_interval_of_ece_knows_what_else_is_in_the_outer_bins_of_a_cell(
     below: int, above: int, pos: int, neg: int, bins: int
 ) -> None:
@@ -225,8 +226,8 @@ def test_interval_of_ece_is_hardly_wider_than_attainable(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bins", [3, 15])
-@pytest.mark.parametrize("name", [name for name, (mode, _) in GENERATORS.items() if mode != "real"])
+@each("bins", [3, 15])
+@each("name", [name for name, (mode, _) in GENERATORS.items() if mode != "real"])
 def test_intervals_hold_the_losses_of_weighted_data_on_few_cells(name: str, bins: int) -> None:
     n_coarse = 0
     for seed in range(60):
@@ -253,9 +254,9 @@ def light_end(y: int, scores: list[float], light: float) -> tuple[Any, Table]:
     return curve, Table.of(labels, scores, weights)
 
 
-@pytest.mark.parametrize("scores", [[0.26, 0.3], [0.26, 0.4]], ids=["in one bin", "over an edge"])
-@pytest.mark.parametrize("end", [0, 1])
-@pytest.mark.parametrize("y", [0, 1])
+@each("scores", [[0.26, 0.3], [0.26, 0.4]])
+@each("end", [0, 1])
+@each("y", [0, 1])
 def test_end_of_a_cell_may_hold_hardly_any_weight_when_weights_have_fractions(
     y: int, end: int, scores: list[float]
 ) -> None:

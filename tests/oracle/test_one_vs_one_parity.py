@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import quick_cases
 from sklearn.metrics import roc_auc_score
 
@@ -52,7 +53,7 @@ def exact_area(truth: np.ndarray, scores: np.ndarray, average: str) -> Fraction:
     return Fraction(total, sum(weights))
 
 
-@pytest.mark.parametrize("name", COMPARED)
+@each("name", COMPARED)
 def test_area_of_pairs_of_classes_equals_scikit_learn(name: str) -> None:
     for seed in range(N_CASES):
         truth, scores = case(seed)
@@ -62,7 +63,7 @@ def test_area_of_pairs_of_classes_equals_scikit_learn(name: str) -> None:
         assert found == pytest.approx(expected, rel=1e-12), f"seed {seed}"
 
 
-@pytest.mark.parametrize("name", COMPARED)
+@each("name", COMPARED)
 def test_interval_of_the_area_of_pairs_of_classes_contains_it(name: str) -> None:
     n_open = 0
     for seed in range(N_CASES):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import quick_cases
 from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
@@ -70,7 +71,7 @@ ORACLES: dict[str, Callable[..., float]] = {
 }
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@each("name", ORACLES)
 def test_paired_metric_equals_its_oracle(name: str) -> None:
     for seed in CASES:
         rows = case(seed)
@@ -175,7 +176,7 @@ SCORED: dict[str, Callable[..., float]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCORED)
+@each("name", SCORED)
 def test_measure_of_two_models_equals_its_oracle(name: str) -> None:
     for seed in CASES:
         rows = scored(seed)
@@ -186,7 +187,7 @@ def test_measure_of_two_models_equals_its_oracle(name: str) -> None:
         assert ours == pytest.approx(expected, rel=near, abs=1e-13), f"seed {seed}"
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@each("measure", MEASURES)
 def test_interval_of_a_difference_equals_its_oracle(measure: str) -> None:
     for seed in CASES:
         truth, *_ = rows = scored(seed)
@@ -221,7 +222,7 @@ ERRORS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 OF_ERRORS = {f"{name}_{which}" for name in ERRORS for which in ("a", "b", "difference", "pvalue")}
 
 
-@pytest.mark.parametrize("measure", ERRORS)
+@each("measure", ERRORS)
 def test_errors_of_two_models_equal_their_oracle(measure: str) -> None:
     metric = {"mse": mean_squared_error, "mae": mean_absolute_error}[measure]
     loss = ERRORS[measure]
@@ -323,7 +324,7 @@ def linear_variances(metric: Callable[..., float], *rows: np.ndarray) -> tuple[f
     return float(variance), of_one / (K - 1)
 
 
-@pytest.mark.parametrize("name", DECIDED)
+@each("name", DECIDED)
 def test_decisions_of_two_models_equal_their_oracle(name: str) -> None:
     metric = DECIDED[name]
     for seed in range(quick_cases(200)):
@@ -341,7 +342,7 @@ def least_root(reach: Callable[[float], float], distance: float) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DECIDED)
+@each("name", DECIDED)
 def test_test_of_decisions_equals_that_of_finite_differences(name: str) -> None:
     for seed in range(quick_cases(4, least=2)):
         rows = decided(seed)

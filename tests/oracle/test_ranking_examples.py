@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
 EVERY_TIES = ("expected", "pessimistic", "optimistic")
-every_ties = pytest.mark.parametrize("ties", EVERY_TIES)
+every_ties = each("ties", EVERY_TIES)
 
 
 def ranked(relevance: Sequence[float], num_relevant: int | None = None) -> dict[str, Any]:
@@ -29,13 +30,12 @@ def accumulator(*measures: str, **options: Any) -> Any:
     return se.RankingAccumulator(measures, **options)
 
 
-@pytest.mark.parametrize(
+@each(
     ("relevance", "num_relevant", "expected", "printed"),
     [
         ([0, 1, 1, 0, 1, 0, 0, 0, 1, 0], 4, 0.5527777777777778, 0.55),
         ([1, 0, 0, 1, 1, 1], 4, 0.6916666666666667, 0.6917),
     ],
-    ids=["ten results", "six recommendations"],
 )
 @every_ties
 def test_average_precision_of_a_list(
@@ -48,13 +48,13 @@ def test_average_precision_of_a_list(
     assert float(result["map"]) == pytest.approx(printed, abs=5e-3)
 
 
-@pytest.mark.parametrize("relevance", [[0, 1, 1, 0, 1, 0, 0, 0, 1, 0], [1, 0, 0, 1, 1, 1]])
+@each("relevance", [[0, 1, 1, 0, 1, 0, 0, 0, 1, 0], [1, 0, 0, 1, 1, 1]])
 def test_average_precision_of_a_list_counts_its_relevant_documents(relevance: list[int]) -> None:
     by_rows = accumulator("map").update(**ranked(relevance))
     assert by_rows == accumulator("map").update(**ranked(relevance, 4))
 
 
-@pytest.mark.parametrize(
+@each(
     ("ranks", "num_relevant", "expected"),
     [
         ([1, 2, 4, 7], 4, 0.8303571428571429),
@@ -62,7 +62,7 @@ def test_average_precision_of_a_list_counts_its_relevant_documents(relevance: li
         ([1, 3, 6, 9, 10], 5, 0.6222222222222222),
     ],
 )
-@pytest.mark.parametrize("n", [10, 25])
+@each("n", [10, 25])
 def test_average_precision_of_ranks(
     ranks: list[int], num_relevant: int, expected: float, n: int
 ) -> None:
@@ -113,11 +113,11 @@ DCG = {
 }
 PRINTED = [31, 32.9, 40.4, 46.9, 52.7]
 NDCG = {"exp2": 0.9473069778637526, "linear": 0.9593886374186069}
-every_gain = pytest.mark.parametrize("gain", DCG)
+every_gain = each("gain", DCG)
 
 
 @every_gain
-@pytest.mark.parametrize("k", range(1, 6))
+@each("k", range(1, 6))
 def test_dcg_of_five_results(gain: str, k: int) -> None:
     result = accumulator(f"dcg@{k}", gain=gain).update(**ranked(FIVE)).compute()
     assert float(result[f"dcg@{k}"]) == pytest.approx(DCG[gain][k - 1], rel=1e-12)
@@ -126,7 +126,7 @@ def test_dcg_of_five_results(gain: str, k: int) -> None:
 
 
 @every_gain
-@pytest.mark.parametrize("name", ["ndcg", "ndcg@5", "ndcg@10"])
+@each("name", ["ndcg", "ndcg@5", "ndcg@10"])
 def test_ndcg_of_five_results(gain: str, name: str) -> None:
     result = accumulator(name, "dcg", gain=gain).update(**ranked(FIVE)).compute()
     assert float(result[name]) == pytest.approx(NDCG[gain], rel=1e-12)

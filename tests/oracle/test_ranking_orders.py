@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import pytrec_eval
+from offenders import each
 from oracle.ranking_oracles import (
     ARRANGED,
     ORDERED,
@@ -30,7 +31,7 @@ BY_TIES = {
     "pessimistic": ARRANGED,
     "optimistic": ARRANGED,
 }
-by_ties = pytest.mark.parametrize("ties", BY_TIES)
+by_ties = each("ties", BY_TIES)
 
 TREC = {
     "num_ret": "num_ret",
@@ -52,7 +53,7 @@ TREC = {
 
 
 @by_ties
-@pytest.mark.parametrize("gain", ["linear", "exp2"])
+@each("gain", ["linear", "exp2"])
 def test_ordered_measures_equal_brute_force(gain: Any, ties: Any) -> None:
     rng = np.random.default_rng([71, list(BY_TIES).index(ties)])
     options, measures = Options(ties=ties, gain=gain), BY_TIES[ties]

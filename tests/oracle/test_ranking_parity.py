@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import pytrec_eval
+from offenders import each
 from oracle.ranking_oracles import (
     GEOMETRIC,
     MEASURES,
@@ -58,7 +59,7 @@ ASKED = {
 }  # fmt: skip
 
 Tables = Mapping[str, Mapping[str, float]]
-both_levels = pytest.mark.parametrize("level", [1, 2])
+both_levels = each("level", [1, 2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +261,7 @@ IR_MEASURES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("names", [TREC, IR_MEASURES], ids=["trec_eval", "ir_measures"])
+@each("names", [TREC, IR_MEASURES])
 def test_other_tools_names_mean_the_same(names: Mapping[str, str]) -> None:
     one = next(case for case in map(trec_case, range(N_RUNS)) if len(case.topics) >= 2)
     one = TrecCase(one.run, {t: {d: min(g, 3) for d, g in q.items()} for t, q in one.qrels.items()})
@@ -393,7 +394,7 @@ def theirs_by_sklearn(name: str, truth: np.ndarray, score: np.ndarray) -> float:
     return function(truth, score, k=int(k) if k else None)
 
 
-@pytest.mark.parametrize("name", SKLEARN)
+@each("name", SKLEARN)
 def test_blocks_equal_scikit_learn(name: str) -> None:
     for seed in range(N_BLOCKS):
         truth, score = blocks(seed)
@@ -402,7 +403,7 @@ def test_blocks_equal_scikit_learn(name: str) -> None:
         assert_close(acc.compute()[name], expected, (seed, truth, score), tolerance=1e-12)
 
 
-@pytest.mark.parametrize("name", SKLEARN)
+@each("name", SKLEARN)
 def test_lines_of_a_block_equal_scikit_learn(name: str) -> None:
     for seed in range(N_BLOCKS // 4):
         truth, score = blocks(seed)
@@ -448,7 +449,7 @@ def policy_case(seed: int) -> tuple[Any, dict[str, list[Any]], list[list[Row]]]:
 POLICIES = [
     (empty, missing) for empty in ("zero", "skip", "one", "nan") for missing in ("zero", "skip")
 ]
-every_policy = pytest.mark.parametrize(("empty", "missing"), POLICIES)
+every_policy = each(("empty", "missing"), POLICIES)
 
 
 @every_policy
@@ -532,7 +533,7 @@ def test_standard_error_of_many_queries_is_numpys() -> None:
         assert_close(result.stderr[name], expected, name, tolerance=1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_confidence_surrounds_the_mean_and_widens_with_the_level(name: str) -> None:
     rng = np.random.default_rng(36)
     truth, score = rng.integers(0, 3, (200, 8)), rng.random((200, 8))
@@ -556,7 +557,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@each("name", PRESETS)
 def test_a_preset_counts_as_its_options(name: str) -> None:
     measures = ("map", "map@3", "ndcg@3", "lrap", "mrr")
     rng = np.random.default_rng(37)

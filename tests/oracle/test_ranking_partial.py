@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from oracle.ranking_oracles import (
     EVERY_TIES,
     GEOMETRIC,
@@ -51,8 +52,8 @@ CUT = tuple(name for name, measure in MEASURES.items() if measure.k is not None)
 EVERY = (*MEASURES, *GEOMETRIC)
 MOST_ORDERS = 100
 
-every_ties = pytest.mark.parametrize("ties", EVERY_TIES)
-both_unjudged = pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
+every_ties = each("ties", EVERY_TIES)
+both_unjudged = each("unjudged", ["nonrelevant", "drop"])
 
 Queries = Mapping[Any, Sequence[Row]]
 
@@ -133,7 +134,7 @@ def in_pieces(
 
 @both_unjudged
 @every_ties
-@pytest.mark.parametrize("measures", [CUT, UNCUT, EVERY], ids=["cut", "uncut", "all"])
+@each("measures", [CUT, UNCUT, EVERY])
 def test_pieces_leave_no_trace(ties: Any, unjudged: str, measures: Any) -> None:
     rng = np.random.default_rng([41, EVERY_TIES.index(ties)])
     options = Options(ties=ties, unjudged=unjudged)
@@ -455,7 +456,7 @@ def test_the_ends_are_the_worst_and_the_best_arrangement(ties: Any) -> None:
 
 
 @every_ties
-@pytest.mark.parametrize("name", UNCUT)
+@each("name", UNCUT)
 def test_the_estimate_is_the_mean_of_all_arrangements(name: str, ties: Any) -> None:
     rng = np.random.default_rng([51, EVERY_TIES.index(ties)])
     options = Options(ties=ties)
@@ -480,7 +481,7 @@ def ap_interval(kept: Order, n: int, n_relevant: int, n_outside: int) -> tuple[V
     return worst / n_relevant, best / n_relevant
 
 
-@pytest.mark.parametrize("most", [3, 10, 100])
+@each("most", [3, 10, 100])
 def test_the_interval_of_average_precision_is_its_formula(most: int) -> None:
     rng = np.random.default_rng([52, most])
     for _ in range(cases(10, least=5)):

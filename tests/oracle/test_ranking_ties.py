@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from oracle.ranking_oracles import (
     EVERY_TIES,
     GEOMETRIC,
@@ -56,8 +57,8 @@ GAINS: dict[str, Options] = {
         relevance_level=2,
     ),
 }
-every_ties = pytest.mark.parametrize("ties", EVERY_TIES)
-every_gain = pytest.mark.parametrize("options", GAINS.values(), ids=GAINS)
+every_ties = each("ties", EVERY_TIES)
+every_gain = each("options", GAINS.values())
 
 Queries = Mapping[int, Sequence[Row]]
 
@@ -139,7 +140,7 @@ def test_each_query_equals_brute_force_when_scores_are_missing(ties: Any) -> Non
 
 
 @every_ties
-@pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
+@each("unjudged", ["nonrelevant", "drop"])
 def test_negative_relevance_counts_as_unjudged_when_asked(ties: Any, unjudged: str) -> None:
     options = Options(ties=ties, unjudged=unjudged)
     drawn = queries(GAINS["linear-R"])
@@ -168,7 +169,7 @@ def test_negative_relevance_has_the_gain_that_a_mapping_gives_it(ties: Any) -> N
 
 
 @every_ties
-@pytest.mark.parametrize("name", GEOMETRIC)
+@each("name", GEOMETRIC)
 def test_geometric_mean_equals_brute_force(name: str, ties: Any) -> None:
     options = Options(ties=ties)
     drawn = queries(GAINS["linear-R"])
@@ -221,8 +222,8 @@ OF_GAINS = [name for name in MEASURES if name.startswith(GRADED)]
 
 
 @every_ties
-@pytest.mark.parametrize("shape", ["dense", "ragged"])
-@pytest.mark.parametrize("with_gains", [False, True], ids=["binary", "gains of 0 and 1"])
+@each("shape", ["dense", "ragged"])
+@each("with_gains", [False, True])
 def test_a_given_number_of_relevant_documents_equals_brute_force(
     ties: Any, shape: str, with_gains: bool
 ) -> None:
@@ -336,8 +337,8 @@ def chance(n: int, n_relevant: int, n_missed: int, k: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [2, 3, 10, 61, 400])
-@pytest.mark.parametrize("score", [0.0, -7.5, math.inf, -math.inf])
+@each("n", [2, 3, 10, 61, 400])
+@each("score", [0.0, -7.5, math.inf, -math.inf])
 def test_a_constant_scorer_scores_chance(n: int, score: float) -> None:
     rng = np.random.default_rng([27, n])
     for _ in range(20):
@@ -380,8 +381,8 @@ def chance_of_err(levels: Sequence[int], k: int) -> Fraction:
     return total
 
 
-@pytest.mark.parametrize("n", [1, 4, 50, 300])
-@pytest.mark.parametrize("k", [1, 3, 10, 20])
+@each("n", [1, 4, 50, 300])
+@each("k", [1, 3, 10, 20])
 def test_a_constant_scorer_scores_chance_on_err(n: int, k: int) -> None:
     levels = np.random.default_rng([28, n]).integers(0, 4, n)
     levels[0] = 3
@@ -395,7 +396,7 @@ def test_the_default_rule_is_expected_for_a_constant_scorer() -> None:
     assert float(result["p@10"]) == pytest.approx(0.1, rel=1e-15)
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@each("name", MEASURES)
 def test_the_rules_for_ties_are_in_order(name: str) -> None:
     drawn = queries(GAINS["linear-R"])
     column = {
@@ -457,7 +458,7 @@ PLANTED: dict[str, tuple[str, Options]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "planted"), PLANTED.values(), ids=PLANTED)
+@each(("name", "planted"), PLANTED.values())
 def test_the_queries_would_find_a_planted_fault(name: str, planted: Options) -> None:
     drawn = queries(GAINS["linear-R"])
     measures = {name: MEASURES[name]}

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from oracle.curve_oracles import (
     Table,
     best_f,
@@ -143,7 +144,7 @@ def test_weights_past_2_to_the_53_reach_the_precision_that_is_printed() -> None:
     assert curve.threshold_at_precision(0.6) == 0.0
 
 
-@pytest.mark.parametrize("weight", [2**40, 2**53, 2**54, 2**60])
+@each("weight", [2**40, 2**53, 2**54, 2**60])
 def test_precision_below_what_rounds_to_the_bound_is_not_enough(weight: int) -> None:
     less = int(Fraction(1, 2) * weight * 2**-50) or 1
     misses = se.PRCurveSketch().update(
@@ -190,7 +191,7 @@ def test_best_f_is_at_the_exactly_highest_of_values_that_round_alike() -> None:
     assert found.best_f()[1] == 0.8
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "meant"),
     [(0.9, "9/10"), (0.1, "1/10"), (5 / 6, "5/6"), (0.5, "1/2"), (0.0, "0"), (1.0, "1")],
 )

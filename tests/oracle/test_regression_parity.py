@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import cases, quick_cases
 from scipy.stats import pearsonr
 from sklearn import metrics as sk
@@ -74,7 +75,7 @@ ORACLES = {
 ARGUMENTS = {"adjusted_r2": (FEATURES,), "pinball_loss": (0.3,)}
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [row.name for row in se.Regression.TABLE.values() if not (row.is_count or row.measured)],
 )
@@ -88,8 +89,8 @@ def test_regression_metric_equals_its_oracle(name: str) -> None:
         assert ours == close, f"seed {seed}"
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
-@pytest.mark.parametrize("mean", [0.0, 1e6], ids=["centred", "mean far beyond the spread"])
+@each("weighted", [False, True])
+@each("mean", [0.0, 1e6])
 def test_regression_metrics_are_the_exact_values_rounded_once(mean: float, weighted: bool) -> None:
     for seed in range(20):
         random = np.random.default_rng(seed)
@@ -128,7 +129,7 @@ def test_regression_of_nothing_is_undefined() -> None:
     assert all(math.isnan(number) for number in numbers.values())
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e-320, 2.0**400])
+@each("size", [1e-200, 1e-320, 2.0**400])
 def test_regression_takes_numbers_of_any_size_it_admits(size: float) -> None:
     accumulator = se.RegressionAccumulator()
     accumulator.update([size, -size, 0.0], [0.0, size, -size], sample_weight=[0.3, 2**62, 2**-19])
@@ -274,7 +275,7 @@ def measured(seed: int) -> se.Regression:
     return acc.compute()
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@each("name", MEASURES)
 def test_regression_measure_equals_its_oracle(name: str) -> None:
     for seed in CASES:
         truth, prediction, weights = positive_case(seed)
@@ -284,8 +285,8 @@ def test_regression_measure_equals_its_oracle(name: str) -> None:
         assert measured(seed).value(name) == close, f"seed {seed}"
 
 
-@pytest.mark.parametrize("power", [-2.0, 1.0, 1.5, 1.9, 2.0, 2.5, 3.0, 5.0])
-@pytest.mark.parametrize("distance", [1e-4, 1e-2, 1.0, 3.0])
+@each("power", [-2.0, 1.0, 1.5, 1.9, 2.0, 2.5, 3.0, 5.0])
+@each("distance", [1e-4, 1e-2, 1.0, 3.0])
 def test_deviance_is_accurate_where_predictions_are_near_the_truth(
     power: float, distance: float
 ) -> None:
@@ -311,7 +312,7 @@ def deviance(y: Decimal, p: Decimal, power: Decimal) -> Decimal:
     return 2 * (y**b / (a * b) - y * p**a / a + p**b / b)
 
 
-@pytest.mark.parametrize("budget", [1, 2, 5, 17])
+@each("budget", [1, 2, 5, 17])
 def test_bounds_of_quantiles_contain_the_exact_ones(budget: int) -> None:
     levels = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]
     for seed in CASES:
@@ -356,7 +357,7 @@ def interval_by_hand(name: str, y: np.ndarray, p: np.ndarray, z: float) -> tuple
     return (math.sqrt(low), math.sqrt(high)) if name == "rmse" else (low, high)
 
 
-@pytest.mark.parametrize("name", ["rmse", "mse", "mae", "r2", "bias"])
+@each("name", ["rmse", "mse", "mae", "r2", "bias"])
 def test_sampling_interval_is_that_of_the_residuals(name: str) -> None:
     for seed in CASES:
         truth, prediction, weights = case(seed)
@@ -433,7 +434,7 @@ AVERAGED: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", AVERAGED)
+@each("name", AVERAGED)
 def test_averages_over_outputs_equal_scikit_learn(name: str) -> None:
     for seed in CASES:
         random = np.random.default_rng(seed)

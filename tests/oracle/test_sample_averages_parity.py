@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import quick_cases
 from sklearn import metrics
 
@@ -15,7 +16,7 @@ import streameval as se
 N_CASES = quick_cases(200)
 
 
-@pytest.mark.parametrize("zero_division", [0.0, 1.0, math.nan])
+@each("zero_division", [0.0, 1.0, math.nan])
 def test_means_over_examples_are_scikit_learns(zero_division: float) -> None:
     for seed in range(N_CASES):
         random = np.random.default_rng([20, seed])

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from oracle.classification_cases import distinct_scores, weights
 from oracle.classification_oracles import scikit_learn
 from profiles import quick_cases
@@ -27,7 +28,7 @@ def top_k_result(
     return acc.compute().top_k_accuracy
 
 
-@pytest.mark.parametrize("k", range(1, 6))
+@each("k", range(1, 6))
 def test_top_k_accuracy_equals_scikit_learn_without_ties(k: int) -> None:
     for seed in range(N_CASES):
         rng = np.random.default_rng([2, seed])
@@ -52,8 +53,8 @@ def test_top_k_accuracy_equals_scikit_learn_without_ties(k: int) -> None:
         assert by_name == by_number, f"seed {seed}"
 
 
-@pytest.mark.parametrize("n_classes", [64, 65, 1000])
-@pytest.mark.parametrize("k", [2, 5, 63])
+@each("n_classes", [64, 65, 1000])
+@each("k", [2, 5, 63])
 def test_top_k_accuracy_of_many_classes_in_small_batches_equals_scikit_learn(
     n_classes: int, k: int
 ) -> None:
@@ -76,7 +77,7 @@ def share_of_orders_with_a_hit(true: int, scores: np.ndarray, k: int) -> float:
     return sum(hits) / len(hits)
 
 
-@pytest.mark.parametrize("k", range(1, 5))
+@each("k", range(1, 5))
 def test_top_k_accuracy_is_the_mean_over_the_orders_of_tied_classes(k: int) -> None:
     for seed in range(N_CASES):
         rng = np.random.default_rng([3, seed])
@@ -92,7 +93,7 @@ def test_top_k_accuracy_is_the_mean_over_the_orders_of_tied_classes(k: int) -> N
         assert ours == pytest.approx(expected, rel=1e-12, abs=1e-14), f"seed {seed}"
 
 
-@pytest.mark.parametrize("k", range(1, 6))
+@each("k", range(1, 6))
 def test_top_k_accuracy_of_a_constant_model_is_chance(k: int) -> None:
     scores = np.full((50, 5), 0.2)
 
@@ -103,7 +104,7 @@ def test_top_k_accuracy_of_nothing_is_nan() -> None:
     assert np.isnan(se.ConfusionAccumulator(3, top_k=2).compute().top_k_accuracy)
 
 
-@pytest.mark.parametrize("classes", [3, 32, 33, 255, 300])
+@each("classes", [3, 32, 33, 255, 300])
 def test_one_tie_among_many_rows_is_seen(classes: int) -> None:
     scores = np.tile(np.linspace(0.0, 1.0, classes), (100_000 if classes == 3 else 600, 1))
     scores[0] = 0.5
@@ -112,7 +113,7 @@ def test_one_tie_among_many_rows_is_seen(classes: int) -> None:
     assert acc.compute().matrix[0, [0, -1]].tolist() == [1, len(scores) - 1]
 
 
-@pytest.mark.parametrize("average", ["macro", "micro", "weighted", None])
+@each("average", ["macro", "micro", "weighted", None])
 def test_top_k_precision_equals_scikit_learns_of_what_torchmetrics_predicts(average: Any) -> None:
     """There the true class is predicted if it is among the best k, else the best one is."""
     for seed in range(N_CASES):

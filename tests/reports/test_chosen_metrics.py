@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from offenders import each
 from report_pages import report, text
 
 import streameval as se
@@ -55,7 +56,7 @@ def test_metric_of_a_member_is_shown_of_that_alone() -> None:
     assert [text(row).count("Zero-one loss") for row in page.iter("section")] == [0, 1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("metrics", "message"),
     [
         (["youden"], "youden_j is a metric of --task binary"),

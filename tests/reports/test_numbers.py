@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from report_pages import cells, figure, figures, read, report, rows, styled, text
 from small_states import EVERY
 
@@ -30,7 +31,7 @@ def classes(n: int, rows: int = 2000, seed: int = 0, labels: Any = None) -> Any:
     return se.ConfusionAccumulator(n if labels is None else labels).update(truth, guess)
 
 
-@pytest.mark.parametrize("state", [EVERY["binary"](), classes(5)], ids=["binary", "five"])
+@each("state", [EVERY["binary"](), classes(5)])
 def test_confusion_metrics_are_those_of_the_result(state: Any) -> None:
     result, found = state.compute(), cells(report(state), "Metrics")
     assert found.pop("Examples")[0] == f"{result.n:,}"
@@ -76,7 +77,7 @@ def test_weights_with_fractions_have_no_sampling_interval() -> None:
     assert "95%" not in text(figure(page, "By class"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("states", "said"),
     [
         ([EVERY["binary"]()], "for class 1, the positive one"),
@@ -86,7 +87,6 @@ def test_weights_with_fractions_have_no_sampling_interval() -> None:
             "are for the positive class of each state",
         ),
     ],
-    ids=["binary", "macro", "two"],
 )
 def test_table_says_what_its_averages_are(states: list[Any], said: str) -> None:
     assert said in text(figure(report(*states), "Metrics"))
@@ -123,7 +123,7 @@ def test_classes_past_the_thirtieth_are_counted_and_the_largest_come_first() -> 
     assert listed == sorted(support, reverse=True)[:30]
 
 
-@pytest.mark.parametrize("n", [2, 3, 10, 24])
+@each("n", [2, 3, 10, 24])
 def test_matrix_is_that_of_the_result(n: int) -> None:
     state = classes(n)
     matrix = state.compute().matrix
@@ -277,7 +277,7 @@ def test_numbers_of_states_side_by_side_are_in_the_order_of_the_states() -> None
     assert found[1] == f"{theirs:.4f}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("states", "title"),
     [
         ([EVERY["binary"]()], "Metrics"),
@@ -289,7 +289,6 @@ def test_numbers_of_states_side_by_side_are_in_the_order_of_the_states() -> None
         ([se.RegressionAccumulator().update([3e3, 1.0, -7.5], [1e3, 1.5, 3.25])], "Errors"),
         ([EVERY["coarse_groups"]()], "Largest groups"),
     ],
-    ids=["one", "two", "classes", "curve", "two curves", "ranking", "regression", "groups"],
 )
 def test_numbers_of_one_column_have_one_format(states: list[Any], title: str) -> None:
     (table,) = figure(report(*states), title).iter("table")
@@ -305,7 +304,7 @@ def test_numbers_of_one_column_have_one_format(states: list[Any], title: str) ->
         assert len(decimals) <= 1, column
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "title", "said"),
     [
         ("top_k", "By class", ["Below a number: its sampling interval at 95%."]),
@@ -395,7 +394,7 @@ def test_ten_largest_groups_of_each_state_are_listed() -> None:
     assert "AUC of the groups" in text(next(report(state).iter("main")))
 
 
-@pytest.mark.parametrize("name", ["calibration", "class_calibration"])
+@each("name", ["calibration", "class_calibration"])
 def test_calibration_is_that_of_the_result(name: str) -> None:
     state = EVERY[name]()
     result, page = state.compute(), report(state)

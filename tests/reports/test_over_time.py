@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
+from offenders import each
 from report_pages import pictures, read, text
 
 import streameval as se
@@ -31,14 +31,13 @@ def titles(page: str) -> list[str]:
     return [text(title) for picture in pictures(read(page)) for title in picture.findall("title")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("accumulator", "metrics"),
     [
         (se.ConfusionAccumulator(), ["accuracy", "f_score"]),
         (se.PRCurveSketch(8), ["roc_auc", "average_precision"]),
         (se.Sliced(se.ConfusionAccumulator(), "country"), ["accuracy", "f_score"]),
     ],
-    ids=["confusion", "curve", "sliced"],
 )
 def test_usual_metrics_are_drawn_over_time(accumulator: Any, metrics: list[str]) -> None:
     held = windowed(accumulator)
@@ -71,7 +70,7 @@ def test_level_of_zero_leaves_the_sampling_intervals_out() -> None:
     assert "interval</th>" not in page[page.index("accuracy over time") :]
 
 
-@pytest.mark.parametrize(
+@each(
     ("n", "options", "axis"),
     [
         (3, {"pane": "1s"}, "Minutes after 2023-11-14T22:13:20 UTC"),

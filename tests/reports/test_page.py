@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from report_pages import (
     as_xml,
     figures,
@@ -27,7 +28,7 @@ from small_states import EVERY
 import streameval as se
 from streameval.reports import html_report
 
-every_state = pytest.mark.parametrize("name", EVERY)
+every_state = each("name", EVERY)
 
 HOSTILE = {
     "script": "<script>alert(1)</script>",
@@ -210,7 +211,7 @@ def test_report_leaves_the_states_as_they_are() -> None:
         assert state == make()
 
 
-@pytest.mark.parametrize("label", LABELS.values(), ids=LABELS)
+@each("label", LABELS.values())
 def test_label_is_harmless(label: str) -> None:
     plain = harmless_page("a")
     found = html_report({"a": hostile_state(label)}, title="t")
@@ -219,7 +220,7 @@ def test_label_is_harmless(label: str) -> None:
     assert len(found.encode()) < len(plain) + 40_000
 
 
-@pytest.mark.parametrize("label", HOSTILE.values(), ids=HOSTILE)
+@each("label", HOSTILE.values())
 def test_name_and_title_are_harmless(label: str) -> None:
     state, plain = hostile_state("plain"), read(harmless_page("n", "b"))
     found = html_report({label: state, "b": state}, title=label)
@@ -252,7 +253,7 @@ def test_title_is_the_names_of_the_first_states_without_one() -> None:
     assert [text(found) for found in report(*[state] * 5).iter("h1")] == ["a, b, c and 2 more"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "counted", "holds", "numbers"),
     [
         ("binary", "4 examples", "ConfusionAccumulator", "exact"),
@@ -277,7 +278,7 @@ def test_states_are_listed(name: str, counted: str, holds: str, numbers: str) ->
     )
 
 
-@pytest.mark.parametrize(("name", "numbers"), [("map", "certified intervals"), ("p@1", "exact")])
+@each(("name", "numbers"), [("map", "certified intervals"), ("p@1", "exact")])
 def test_ranking_is_exact_unless_a_measure_has_bounds(name: str, numbers: str) -> None:
     random = np.random.default_rng(0)
     state = se.RankingAccumulator([name, "hit@1"], rows_per_query=2)
@@ -324,7 +325,7 @@ def test_links_of_equal_headings_name_the_states() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         (words("a", "b"), words("c", "d")),
@@ -336,7 +337,6 @@ def test_links_of_equal_headings_name_the_states() -> None:
         (se.CalibrationAccumulator(), se.CalibrationAccumulator(classes=2)),
         (se.CalibrationAccumulator(), se.RegressionAccumulator()),
     ],
-    ids=["labels", "multilabel", "binary", "scale", "classes", "sizes", "calibration", "kinds"],
 )
 def test_states_of_different_tasks_have_sections_of_their_own(one: Any, other: Any) -> None:
     assert [names for _, names in sections(report(one, other))] == [[], []]
@@ -383,7 +383,7 @@ def test_lines_of_states_differ_in_colour_and_in_dashes() -> None:
     assert len({dashes for _, _, dashes in looks}) == 8
 
 
-@pytest.mark.parametrize(("level", "written"), [(0.95, "95%"), (0.9, "90%"), (0.999, "99.9%")])
+@each(("level", "written"), [(0.95, "95%"), (0.9, "90%"), (0.999, "99.9%")])
 def test_level_is_that_of_the_sampling_intervals(level: float, written: str) -> None:
     result = EVERY["binary"]().compute()
     low, high = result.confidence("accuracy", level=level)
@@ -400,13 +400,13 @@ def test_level_of_0_leaves_the_sampling_intervals_out(name: str) -> None:
     assert styled(page, "whisker") == []
 
 
-@pytest.mark.parametrize("level", [-0.1, 1.0, 95, math.nan])
+@each("level", [-0.1, 1.0, 95, math.nan])
 def test_another_level_is_refused(level: float) -> None:
     with pytest.raises(se.InvalidInputError, match=r"`level` must lie in \[0, 1\)"):
         html_report({"a": se.RegressionAccumulator()}, level=level)
 
 
-@pytest.mark.parametrize(
+@each(
     ("states", "message"),
     [
         ({}, r"`states` must map names to accumulators, got \{\}"),
@@ -414,7 +414,6 @@ def test_another_level_is_refused(level: float) -> None:
         ({1: se.RegressionAccumulator()}, "`states` must have names that are texts, got 1"),
         ({"a": se.RegressionAccumulator().compute()}, "accumulators, got Regression for 'a'"),
     ],
-    ids=["none", "a list", "a number", "a result"],
 )
 def test_what_is_no_state_is_refused(states: Any, message: str) -> None:
     with pytest.raises(se.InvalidInputError, match=message):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from offenders import each
 
 from streameval.metrics.bounded import Threshold
 from streameval.render.markup import Html, clean, element, joined
@@ -44,7 +45,7 @@ def test_clean_text_is_printable_and_as_long(text: str) -> None:
     assert len(clean(text)) == len(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "written"),
     [
         (0.0, "0.0000"),
@@ -90,7 +91,7 @@ def test_interval_is_written_as_it_is(one: float, other: float) -> None:
     assert written == pytest.approx((low, high), abs=5.1e-5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "written"),
     [(0.0, "0%"), (0.5, "50.0%"), (1.0, "100%"), (0.9996, ">99.9%"), (0.0004, "<0.1%")],
 )
@@ -98,14 +99,12 @@ def test_share_is_written(value: float, written: str) -> None:
     assert share(value) == written
 
 
-@pytest.mark.parametrize(
-    ("value", "written"), [(0, "0"), (2**62, "4,611,686,018,427,387,904"), (0.25, "0.25")]
-)
+@each(("value", "written"), [(0, "0"), (2**62, "4,611,686,018,427,387,904"), (0.25, "0.25")])
 def test_count_is_written(value: float, written: str) -> None:
     assert count(value) == written
 
 
-@pytest.mark.parametrize(
+@each(
     ("n_bytes", "written"),
     [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (12_345_678, "12.3 MB"), (5 * 10**9, "5 GB")],
 )
@@ -139,7 +138,7 @@ def test_axis_holds_its_numbers_and_places_its_ticks_in_order(one: float, other:
     assert all(a <= b for a, b in pairwise(places))
 
 
-@pytest.mark.parametrize(
+@each(
     ("low", "high", "ticks"),
     [
         (0, 1, (0, 0.2, 0.4, 0.6, 0.8, 1)),
@@ -174,7 +173,7 @@ def variables(block: str) -> dict[str, str]:
 
 LIGHT = variables(CSS.partition("@media screen")[0])
 DARK = LIGHT | variables(CSS.partition("@media screen")[2].partition("* {")[0])
-themes = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+themes = each("theme", [LIGHT, DARK])
 
 
 def rgb(colour: str) -> np.ndarray[Any, Any]:
@@ -202,13 +201,13 @@ def test_text_is_legible(theme: dict[str, str]) -> None:
 
 
 @themes
-@pytest.mark.parametrize("place", range(8))
+@each("place", range(8))
 def test_lines_are_visible(place: int, theme: dict[str, str]) -> None:
     assert contrast(rgb(theme[f"c{place}"]), rgb(theme["bg"])) >= 3
 
 
 @themes
-@pytest.mark.parametrize("look", ["hit", "miss"])
+@each("look", ["hit", "miss"])
 def test_counts_are_legible_on_every_shade(look: str, theme: dict[str, str]) -> None:
     shades = re.findall(r"td\.h(\d+) \{ background: rgb\(var\(--of\)(?: / ([\d.]+))?\)", CSS)
     assert [int(shade) for shade, _ in shades] == list(range(1, 11))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.path import Path
+from offenders import each
 from profiles import quick_cases
 from report_pages import figure, figures, pictures, points, report, styled, text
 from small_states import EVERY
@@ -52,7 +53,7 @@ def drawn(page: Any, title: str, style: str = "s0") -> tuple[Any, Any]:
     return numbers(path)
 
 
-@pytest.mark.parametrize("name", ["curve", "real_curve", "coarse_curve", "weighted_curve"])
+@each("name", ["curve", "real_curve", "coarse_curve", "weighted_curve"])
 def test_line_of_the_roc_curve_has_its_points(name: str) -> None:
     state = EVERY[name]()
     x, y = drawn(report(state), "ROC curve")
@@ -72,9 +73,9 @@ def test_line_of_precision_over_recall_has_its_points() -> None:
     assert {(round(r, 3), round(p, 3)) for r, p in zip(x, y, strict=True)} <= {*expected, (0, 1)}
 
 
-@pytest.mark.parametrize("title", ["ROC curve", "Precision over recall"])
-@pytest.mark.parametrize("budget", [2, 5, 30])
-@pytest.mark.parametrize("seed", range(quick_cases(5, least=1)))
+@each("title", ["ROC curve", "Precision over recall"])
+@each("budget", [2, 5, 30])
+@each("seed", range(quick_cases(5, least=1)))
 def test_exact_curve_lies_in_the_band(title: str, budget: int, seed: int) -> None:
     page = report(curve(budget=budget, seed=seed))
     (band,) = styled(figure(page, title), "area", "s0")
@@ -110,13 +111,13 @@ def test_state_without_a_curve_leaves_its_colour_unused() -> None:
     assert path is not None
 
 
-@pytest.mark.parametrize("truth", [[], [0], [1]])
+@each("truth", [[], [0], [1]])
 def test_curve_of_one_class_is_not_drawn(truth: list[int]) -> None:
     state = se.PRCurveSketch().update(truth, [0.5] * len(truth))
     assert figures(report(state), "ROC curve") == []
 
 
-@pytest.mark.parametrize("budget", [None, 65_536])
+@each("budget", [None, 65_536])
 def test_line_of_many_points_is_thinned(budget: int | None) -> None:
     page = report(curve(200_000, budget=budget))
     for path in page.iter("path"):
@@ -290,7 +291,7 @@ def test_recall_and_precision_of_more_than_two_classes_are_drawn() -> None:
     assert figures(report(EVERY["binary"]()), "Recall of each class") == []
 
 
-@pytest.mark.parametrize("name", ["a", "w" * 15, "w" * 80])
+@each("name", ["a", "w" * 15, "w" * 80])
 def test_names_beside_dots_have_the_space_that_they_need(name: str) -> None:
     labels = [name, "b", "c"]
     page = report(se.ConfusionAccumulator(labels).update(labels, labels))

@@ -7,6 +7,7 @@ import pickle
 
 import pyarrow as pa
 import pytest
+from offenders import each
 from pyarrow import csv, parquet
 
 from streameval.io import Argument, Condition, Labels, Numbers, RowFilter, Texts, read_blocks
@@ -32,7 +33,7 @@ def blocks(path, values, names=None):
     return list(with_partition(read_blocks(path), values, names))
 
 
-@pytest.mark.parametrize(
+@each(
     ("files", "expected"),
     [
         (["a.csv"], [()]),

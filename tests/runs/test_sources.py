@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+from offenders import each
 from pyarrow import parquet
 
 import streameval as se
@@ -42,7 +43,7 @@ def log(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("prefix", ["", "file://"])
+@each("prefix", ["", "file://"])
 def test_folder_is_its_files_but_for_marks(log, prefix):
     root = f"{prefix}{log}"
     assert files_of(f"{root}/") == [

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from small_states import EVERY, ONCE
 
 import streameval as se
 from streameval.accumulators.base import Accumulator
 
-every_state = pytest.mark.parametrize("name", EVERY)
+every_state = each("name", EVERY)
 COUNTED = [name for name in EVERY if "empty" not in name]
-counted = pytest.mark.parametrize("name", COUNTED)
+counted = each("name", COUNTED)
 NOTHING = ({"cm": 0, "fit": 0, "inner": {"cm": 0, "curve": 0}}, {"cm": 0, "curve": 0})
 """What a collection says of members that have counted nothing."""
-doubled = pytest.mark.parametrize("name", [name for name in COUNTED if name not in ONCE])
+doubled = each("name", [name for name in COUNTED if name not in ONCE])
 
 
 def ones(*truth: int) -> se.ConfusionAccumulator:
@@ -40,7 +41,7 @@ def test_update_gives_the_accumulator_itself_when_weighted() -> None:
     assert accumulator.update([1], [0], sample_weight=[0.5]) is accumulator
 
 
-@pytest.mark.parametrize("rows", [1, 100, 5_000, 20_000])
+@each("rows", [1, 100, 5_000, 20_000])
 def test_update_adds_to_what_was_counted(rows: int) -> None:
     accumulator = se.ConfusionAccumulator()
     for _ in range(5):
@@ -79,7 +80,7 @@ def test_merge_leaves_the_others_alone(name: str) -> None:
     assert other.to_bytes() == before
 
 
-@pytest.mark.parametrize("name", ONCE)
+@each("name", ONCE)
 def test_merge_of_the_same_twice_is_refused_and_changes_nothing(name: str) -> None:
     one, other = EVERY[name](), EVERY[name]()
     with pytest.raises(se.StreamevalError):
@@ -108,16 +109,15 @@ def test_later_updates_of_the_merged_do_not_reach_an_argument() -> None:
     assert cells(other) == [[0, 1], [0, 0]]
 
 
-@pytest.mark.parametrize("other", [None, 0, "ham", [1], {"n": 1}], ids=repr)
+@each("other", [None, 0, "ham", [1], {"n": 1}])
 def test_merge_refuses_what_is_no_accumulator(other: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=f"`others` .* got {type(other).__name__}"):
         ones(0).merge(other)
 
 
-@pytest.mark.parametrize(
+@each(
     ("good", "bad"),
     [(ones(1), None), (ones(1), se.ConfusionAccumulator(3))],
-    ids=["no accumulator", "other options"],
 )
 def test_merge_changes_nothing_when_a_later_argument_is_refused(good: Any, bad: Any) -> None:
     accumulator = ones(0)
@@ -148,7 +148,7 @@ def test_merge_refuses_more_labels_than_can_be_met() -> None:
         few.merge(se.ConfusionAccumulator("auto").update([4096], [0]))
 
 
-@pytest.mark.parametrize("weight", [2**62, 2.0**62], ids=["integer", "float"])
+@each("weight", [2**62, 2.0**62])
 def test_merge_past_the_largest_count_is_refused_and_changes_nothing(weight: float) -> None:
     accumulator = se.ConfusionAccumulator().update([1], [1], sample_weight=[weight])
     with pytest.raises(se.CountOverflowError):
@@ -191,9 +191,9 @@ def test_sum_of_one_is_a_new_accumulator() -> None:
     assert sum([only]) is not only
 
 
-@pytest.mark.parametrize("other", [1, 0.5, "0", None, [], np.array([1, 2])], ids=repr)
-@pytest.mark.parametrize("add", [operator.add, operator.iadd])
-@pytest.mark.parametrize("side", ["left", "right"])
+@each("other", [1, 0.5, "0", None, [], np.array([1, 2])])
+@each("add", [operator.add, operator.iadd])
+@each("side", ["left", "right"])
 def test_plus_refuses_what_is_no_accumulator(
     add: Callable[..., Any], side: str, other: Any
 ) -> None:
@@ -213,21 +213,19 @@ def test_merge_function_makes_a_new_accumulator() -> None:
     assert cells(only) == [[0, 1], [0, 0]]
 
 
-@pytest.mark.parametrize("nothing", [[], (), iter([])], ids=["list", "tuple", "iterator"])
+@each("nothing", [[], (), iter([])])
 def test_merge_function_refuses_nothing(nothing: Any) -> None:
     with pytest.raises(se.InvalidInputError, match="`accumulators` must hold at least one"):
         se.merge(nothing)
 
 
-@pytest.mark.parametrize(
-    "items", [[1], "ham", [ones(0), None], [None, ones(0)]], ids=["int", "text", "last", "first"]
-)
+@each("items", [[1], "ham", [ones(0), None], [None, ones(0)]])
 def test_merge_function_refuses_what_holds_no_accumulators(items: Any) -> None:
     with pytest.raises(se.InvalidInputError, match="`accumulators` must hold accumulators, got"):
         se.merge(items)
 
 
-@pytest.mark.parametrize("item", [ones(0), 5, None], ids=["accumulator", "int", "None"])
+@each("item", [ones(0), 5, None])
 def test_merge_function_refuses_what_holds_nothing(item: Any) -> None:
     with pytest.raises((TypeError, se.InvalidInputError)):
         se.merge(item)
@@ -263,7 +261,7 @@ def test_reset_reaches_no_copy() -> None:
     assert cells(copied) == [[0, 1], [0, 0]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("accumulator", "expected"),
     [
         (se.ConfusionAccumulator(), "ConfusionAccumulator(n=0)"),
@@ -281,13 +279,12 @@ def test_reset_reaches_no_copy() -> None:
             "ConfusionAccumulator(classes=('a', 'b'), multilabel=True, threshold=0.25, n=0)",
         ),
     ],
-    ids=["default", "counted", "numbers", "text", "flags"],
 )
 def test_repr_shows_what_differs_from_the_defaults(accumulator: Any, expected: str) -> None:
     assert repr(accumulator) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("weights", "expected"),
     [
         (None, 2),
@@ -299,7 +296,6 @@ def test_repr_shows_what_differs_from_the_defaults(accumulator: Any, expected: s
         ([2**53, 1], 2**53 + 1),
         ([2**63 - 2, 1], 2**63 - 1),
     ],
-    ids=str,
 )
 def test_n_is_the_sum_of_the_weights_in_the_type_that_holds_it(
     weights: Any, expected: float
@@ -312,7 +308,7 @@ def test_n_of_nothing_is_the_integer_zero() -> None:
     assert repr(se.ConfusionAccumulator().n) == "0"
 
 
-@pytest.mark.parametrize("name", EVERY)
+@each("name", EVERY)
 def test_the_total_is_that_of_the_state(name: str) -> None:
     accumulator = EVERY[name]()
     if not isinstance(accumulator, (se.Collection, se.Sliced, se.Windowed)):

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from small_states import EVERY, SMALL
 
 import streameval as se
 
-every_state = pytest.mark.parametrize("name", EVERY)
+every_state = each("name", EVERY)
 
 
 def ones(*truth: int) -> se.ConfusionAccumulator:
@@ -45,14 +46,14 @@ def test_every_copy_is_equal(name: str) -> None:
     assert accumulator == EVERY[name]()
 
 
-@pytest.mark.parametrize("how", COPIES)
+@each("how", COPIES)
 def test_update_of_a_copy_leaves_the_original_alone(how: str) -> None:
     accumulator = ones(0)
     COPIES[how](accumulator).update([1], [1])
     assert cells(accumulator) == [[0, 1], [0, 0]]
 
 
-@pytest.mark.parametrize("how", COPIES)
+@each("how", COPIES)
 def test_update_of_the_original_leaves_a_copy_alone(how: str) -> None:
     accumulator = ones(0)
     copied = COPIES[how](accumulator)
@@ -65,21 +66,20 @@ def test_pickle_holds_the_bytes() -> None:
     assert accumulator.to_bytes() in pickle.dumps(accumulator)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         (ones(0, 1), ones(1, 0)),
         (se.ConfusionAccumulator(2), se.ConfusionAccumulator([0, 1], pos_label=1)),
         (se.ConfusionAccumulator(threshold=0.0), se.ConfusionAccumulator(threshold=-0.0)),
     ],
-    ids=["order", "spelling", "minus zero"],
 )
 def test_accumulators_are_equal_when_they_differ_only_in(one: Any, other: Any) -> None:
     assert one == other
     assert one.to_bytes() == other.to_bytes()
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         ones(1),
@@ -90,7 +90,6 @@ def test_accumulators_are_equal_when_they_differ_only_in(one: Any, other: Any) -
         None,
         ones(0).to_bytes(),
     ],
-    ids=["counts", "n", "options", "classes", "number", "None", "bytes"],
 )
 def test_accumulators_are_not_equal_when_they_differ_in(other: Any) -> None:
     assert ones(0) != other
@@ -133,14 +132,14 @@ def test_result_stays_as_it_was_when_merges_follow() -> None:
     assert result.matrix.tolist() == [[0, 1], [0, 0]]
 
 
-@pytest.mark.parametrize("attribute", ["n", "matrix", "_state", "other"])
+@each("attribute", ["n", "matrix", "_state", "other"])
 def test_result_is_frozen(attribute: str) -> None:
     with pytest.raises(AttributeError):
         setattr(ones(0).compute(), attribute, 5)
 
 
-@pytest.mark.parametrize("attribute", ["matrix", "tp", "fp", "fn", "tn", "support"])
-@pytest.mark.parametrize("name", SMALL)
+@each("attribute", ["matrix", "tp", "fp", "fn", "tn", "support"])
+@each("name", SMALL)
 def test_writing_into_an_array_of_a_result_alters_neither_it_nor_the_accumulator(
     name: str, attribute: str
 ) -> None:

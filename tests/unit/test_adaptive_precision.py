@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import cases
 
 import streameval as se
@@ -19,7 +20,7 @@ def retrieval_precision(score: Any, relevant: Any, k: int | None, *, adaptive: b
     return float(relevant[order][:k].sum() / k) if relevant.any() else 0.0
 
 
-@pytest.mark.parametrize("name", ["adaptive_p@4", "p@4", "set_p"])
+@each("name", ["adaptive_p@4", "p@4", "set_p"])
 def test_precision_is_that_of_torchmetrics(name: str) -> None:
     random = np.random.default_rng(4)
     for _ in range(cases(200, least=20)):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -27,9 +28,9 @@ def columns(values: list[Any]) -> np.ndarray:
     return np.array(values, object if isinstance(values[0], str) else None)[:, None]
 
 
-@pytest.mark.parametrize("weights", [None, [2, 0.5, 1, 0]], ids=["plain", "weighted"])
-@pytest.mark.parametrize("tall", ["truth", "prediction", "both"])
-@pytest.mark.parametrize("name", PAIRS)
+@each("weights", [None, [2, 0.5, 1, 0]])
+@each("tall", ["truth", "prediction", "both"])
+@each("name", PAIRS)
 def test_arrays_of_one_column_are_vectors(name: str, tall: str, weights: Any) -> None:
     make, arrays = PAIRS[name]
     weights = weights and weights[: len(arrays[0])]
@@ -58,8 +59,8 @@ def test_a_column_is_no_vector_where_it_is_one_label_of_multilabel() -> None:
     assert result.matrix.shape == (1, 2, 2)
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 1, 3, 4)], ids=str)
-@pytest.mark.parametrize("as_scores", [False, True], ids=["labels", "scores"])
+@each("shape", [(2, 3, 4), (2, 1, 3, 4)])
+@each("as_scores", [False, True])
 def test_masks_count_item_by_item(shape: tuple[int, ...], as_scores: bool) -> None:
     random = np.random.default_rng(0)
     truth = random.integers(0, 2, shape)
@@ -99,7 +100,7 @@ def test_texts_of_two_dimensions_are_no_one_hot_rows() -> None:
     assert acc.compute().matrix.tolist() == [[1, 0], [0, 3]]
 
 
-@pytest.mark.parametrize("predicted", [[1, 0], [[0, 1, 0], [1, 0, 0]]], ids=["labels", "one-hot"])
+@each("predicted", [[1, 0], [[0, 1, 0], [1, 0, 0]]])
 def test_one_hot_truth_is_refused_with_the_remedy(predicted: Any) -> None:
     truth = [[0, 1, 0], [1, 0, 0]]
     assert message(lambda: se.ConfusionAccumulator(3), truth, predicted) == (
@@ -121,7 +122,7 @@ def test_one_hot_truth_of_probabilities_is_refused_with_the_remedy() -> None:
     assert found.endswith("got (1, 3). Pass y_true.argmax(axis=1) for one-hot rows.")
 
 
-@pytest.mark.parametrize("scores", [[0, 1, 2], np.eye(3)], ids=["labels", "scores"])
+@each("scores", [[0, 1, 2], np.eye(3)])
 def test_three_classes_without_classes_are_refused_with_the_remedy(scores: Any) -> None:
     assert message(se.ConfusionAccumulator, [0, 1, 2], scores) == (
         "`y_true` must hold labels 0 to 1, got 2 at position 2. Pass classes=3 for labels 0 to 2, "
@@ -142,14 +143,13 @@ def test_three_labels_of_a_curve_are_refused_with_the_remedy() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("labels", "listed"),
     [
         (["b", "a", "b"], "'a', 'b'"),
         ([f"c{k}" for k in range(8)], "'c0', 'c1', 'c2', 'c3', 'c4', 'c5', ..."),
         (["x" * 100], "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"),
     ],
-    ids=["few", "many", "long"],
 )
 def test_text_labels_without_classes_are_refused_with_the_remedy(labels: Any, listed: str) -> None:
     assert message(se.ConfusionAccumulator, labels, labels) == (
@@ -158,9 +158,7 @@ def test_text_labels_without_classes_are_refused_with_the_remedy(labels: Any, li
     )
 
 
-@pytest.mark.parametrize(
-    ("labels", "listed"), [([-1, 1, -1], "-1, 1"), ([2**15, 5], "5, 32768")], ids=str
-)
+@each(("labels", "listed"), [([-1, 1, -1], "-1, 1"), ([2**15, 5], "5, 32768")])
 def test_numbers_that_no_count_of_classes_holds_are_refused_with_the_remedy(
     labels: Any, listed: str
 ) -> None:

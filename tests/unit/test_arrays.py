@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.inputs.arrays import (
@@ -78,39 +79,37 @@ def refused(value: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@each("dtype", NUMERIC_DTYPES)
 def test_update_counts_labels_of_every_dtype(dtype: str) -> None:
     y_true, y_pred = np.array(TRUTH, dtype), np.array(PREDICTION, dtype)
     assert count(y_true, y_pred, from_scores=False) == MATRIX
 
 
-@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@each("dtype", FLOAT_DTYPES)
 def test_update_counts_scores_of_every_float_dtype(dtype: str) -> None:
     assert count([0, 1, 1, 0], np.array([0.25, 0.5, 0.75, 1.0], dtype)) == [[1, 1], [0, 2]]
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@each("dtype", NUMERIC_DTYPES)
 def test_as_labels_gives_native_int64(dtype: str) -> None:
     labels = as_labels(np.array(TRUTH, dtype), name="y_true")
     assert (labels.dtype, labels.dtype.isnative, labels.tolist()) == (np.int64, True, TRUTH)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@each("dtype", NUMERIC_DTYPES)
 def test_as_scores_gives_native_float64(dtype: str) -> None:
     scores = as_scores(np.array(TRUTH, dtype), name="y_score")
     assert (scores.dtype, scores.dtype.isnative, scores.tolist()) == (np.float64, True, TRUTH)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@each("dtype", NUMERIC_DTYPES)
 def test_as_weights_takes_every_dtype(dtype: str) -> None:
     weights = as_weights(np.array(TRUTH, dtype), rows=4)
     assert weights is not None
     assert weights.units() == TRUTH
 
 
-@pytest.mark.parametrize(
-    "label", [-(2**63), -(2**53) - 1, 2**53 + 1, 2**63 - 1], ids=["min", "-2^53-1", "2^53+1", "max"]
-)
+@each("label", [-(2**63), -(2**53) - 1, 2**53 + 1, 2**63 - 1])
 def test_as_labels_keeps_every_bit_of_an_integer(label: int) -> None:
     assert as_labels(np.array([label]), name="y_true").tolist() == [label]
     assert as_labels(np.array([label], dtype=object), name="y_true").tolist() == [label]
@@ -121,10 +120,9 @@ def test_as_labels_keeps_every_bit_of_an_unsigned_integer() -> None:
     assert labels.tolist() == [2**63 - 1]
 
 
-@pytest.mark.parametrize(
+@each(
     "labels",
     [np.array([1, 2**63], np.uint64), [1, 2**63], np.array([1, 2**63], object), [1.0, 2.0**63]],
-    ids=["uint64", "list", "object", "float"],
 )
 def test_as_labels_refuses_what_int64_cannot_hold(labels: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`y_true` must hold labels .* position 1\.$"):
@@ -135,8 +133,8 @@ def test_as_labels_takes_the_largest_float16() -> None:
     assert as_labels(np.array([65504], np.float16), name="y_true").tolist() == [65504]
 
 
-@pytest.mark.parametrize("label", [0.5, np.nan, np.inf, -np.inf, 1e300])
-@pytest.mark.parametrize("dtype", ["float64", "longdouble"])
+@each("label", [0.5, np.nan, np.inf, -np.inf, 1e300])
+@each("dtype", ["float64", "longdouble"])
 def test_as_labels_refuses_a_float_that_is_no_label(label: float, dtype: str) -> None:
     with pytest.raises(se.InvalidInputError, match=r"`y_pred` must hold labels.* at position 2\.$"):
         as_labels(np.array([0, 1, label], dtype), name="y_pred")
@@ -150,17 +148,16 @@ def test_as_scores_gives_infinity_for_a_longdouble_past_float64() -> None:
     assert as_scores(np.array(["1e4000"], np.longdouble), name="y_score").tolist() == [np.inf]
 
 
-@pytest.mark.parametrize(
+@each(
     ("scores", "position"),
     [([0.5, np.nan], "position 1"), ([[0.5, 0.5], [np.nan, 0.5]], r"position \(1, 0\)")],
-    ids=["vector", "matrix"],
 )
 def test_as_scores_refuses_nan(scores: Any, position: str) -> None:
     with pytest.raises(se.InvalidInputError, match=rf"^`y_score` must not hold NaN.*{position}\.$"):
         as_scores(scores, name="y_score")
 
 
-@pytest.mark.parametrize("make", [list, np.array], ids=["list", "array"])
+@each("make", [list, np.array])
 def test_as_scores_refuses_strings(make: Callable[..., Any]) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`y_score` must hold scores, got strings\.$"):
         as_scores(make(["0.5", "0.25"]), name="y_score")
@@ -170,20 +167,20 @@ def test_as_scores_takes_an_empty_list() -> None:
     assert as_scores([], name="y_score").tolist() == []
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@each("dtype", NUMERIC_DTYPES)
 def test_as_comparable_keeps_float32_and_widens_the_rest(dtype: str) -> None:
     scores = as_comparable(np.array(TRUTH, dtype), name="y_score")
     expected = np.float32 if dtype == "float32" else np.float64
     assert (scores.dtype, scores.dtype.isnative, scores.tolist()) == (expected, True, TRUTH)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC_DTYPES)
+@each("dtype", NUMERIC_DTYPES)
 def test_as_numbers_gives_native_float64(dtype: str) -> None:
     numbers = as_numbers(np.array(TRUTH, dtype), name="y_true")
     assert (numbers.dtype, numbers.dtype.isnative, numbers.tolist()) == (np.float64, True, TRUTH)
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e300, -1e300], ids=repr)
+@each("number", [np.nan, np.inf, -np.inf, 1e300, -1e300])
 def test_as_numbers_refuses_what_has_no_finite_square(number: float) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
         as_numbers([0.0, number], name="y_true")
@@ -205,7 +202,7 @@ def test_as_weights_gives_none_for_no_weights() -> None:
     assert as_weights(None, rows=3) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("weights", "message"),
     [
         ([1, -2, 3], "`sample_weight` must not be negative, got -2 at position 1."),
@@ -217,7 +214,6 @@ def test_as_weights_gives_none_for_no_weights() -> None:
         ([1, 2], "`sample_weight` must have 3 rows, got 2."),
         (2.0, "`sample_weight` must have shape (n,), got a scalar."),
     ],
-    ids=["int", "float", "nan", "inf", "strings", "matrix", "rows", "scalar"],
 )
 def test_as_weights_refuses(weights: Any, message: str) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
@@ -225,7 +221,7 @@ def test_as_weights_refuses(weights: Any, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [
         list,
@@ -237,13 +233,12 @@ def test_as_weights_refuses(weights: Any, message: str) -> None:
         np.ma.array,
         np.array,
     ],
-    ids=["list", "tuple", "scalars", "0-d", "bools", "object", "unmasked", "array"],
 )
 def test_update_counts_sequences(make: Callable[..., Any]) -> None:
     assert count(make(TRUTH), make(PREDICTION)) == MATRIX
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [
         lambda rows: rows,
@@ -261,17 +256,12 @@ def test_update_counts_sequences(make: Callable[..., Any]) -> None:
         lambda rows: pa.array(rows, type=pa.list_(pa.float32(), 3)),
         lambda rows: pa.chunked_array([rows[:1], rows[1:]]),
     ],
-    ids=[
-        *("lists", "tuples", "arrays", "float32-arrays", "object"),
-        *("pandas-frame", "polars-frame", "pandas-lists", "pandas-arrays"),
-        *("polars-list", "polars-array", "arrow-list", "arrow-fixed-list", "arrow-chunks"),
-    ],
 )
 def test_update_counts_scores_in_rows(make: Callable[..., Any]) -> None:
     assert count_best(make(SCORES)) == np.eye(3).tolist()
 
 
-@pytest.mark.parametrize(
+@each(
     "view",
     [
         lambda items: np.array(items)[::-1][::-1],
@@ -281,7 +271,6 @@ def test_update_counts_scores_in_rows(make: Callable[..., Any]) -> None:
         lambda items: np.ascontiguousarray(np.array(items).T).T,
         lambda items: np.array(items).view(np.ma.MaskedArray),
     ],
-    ids=["twice-reversed", "reversed", "strided", "fortran", "transposed", "subclass"],
 )
 def test_update_counts_views(view: Callable[..., Any]) -> None:
     assert count(view(TRUTH), view(PREDICTION)) == MATRIX
@@ -299,7 +288,7 @@ def read_only(items: Any, dtype: Any = None) -> Any:
     return array
 
 
-@pytest.mark.parametrize("dtype", ["int64", "uint8", "float64", "float32", "object", "U1", ">i8"])
+@each("dtype", ["int64", "uint8", "float64", "float32", "object", "U1", ">i8"])
 def test_update_counts_read_only_arrays(dtype: str) -> None:
     classes = ["0", "1"] if dtype == "U1" else 2
     y_true, y_pred = read_only(TRUTH, dtype), read_only(PREDICTION, dtype)
@@ -308,7 +297,7 @@ def test_update_counts_read_only_arrays(dtype: str) -> None:
     assert acc.compute().matrix.tolist() == MATRIX
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "y_true", "y_pred"),
     [
         ({}, TRUTH, PREDICTION),
@@ -320,7 +309,6 @@ def test_update_counts_read_only_arrays(dtype: str) -> None:
         ({"classes": 3, "multilabel": True, "ignore_label": -1}, [[1, 0, -1]] * 3, SCORES),
         ({"classes": ["a", "b"]}, WORD_TRUTH, WORD_PREDICTION),
     ],
-    ids=["labels", "scores", "ignored", "listed", "auto", "top-k", "multilabel", "words"],
 )
 def test_update_writes_to_none_of_its_inputs(options: Any, y_true: Any, y_pred: Any) -> None:
     given = [np.array(y_true), np.array(y_pred), np.linspace(0.0, 2.0, len(y_true))]
@@ -339,7 +327,7 @@ def test_update_keeps_no_view_of_its_inputs() -> None:
     assert acc.compute().matrix.tolist() == MATRIX
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [
         list,
@@ -364,18 +352,12 @@ def test_update_keeps_no_view_of_its_inputs() -> None:
         lambda items: pa.chunked_array([items[:1], items[1:]]),
         lambda items: pa.chunked_array([items[:1], items[1:]]).dictionary_encode(),
     ],
-    ids=[
-        *("list", "tuple", "numpy-scalars", "numpy", "object", "StringDType", "strided"),
-        *("pandas", "index", "pandas-object", "pandas-string", "pandas-arrow", "pandas-category"),
-        *("polars", "polars-categorical", "polars-enum"),
-        *("arrow", "arrow-large", "arrow-dictionary", "arrow-chunks", "arrow-dictionary-chunks"),
-    ],
 )
 def test_update_counts_strings(make: Callable[..., Any]) -> None:
     assert count_words(make(WORD_TRUTH), make(WORD_PREDICTION)) == MATRIX
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [
         pd.Series,
@@ -401,19 +383,12 @@ def test_update_counts_strings(make: Callable[..., Any]) -> None:
         lambda items: pa.chunked_array([items[:1], items[1:]]),
         lambda items: pa.array([0, *items])[1:],
     ],
-    ids=[
-        *("pandas", "index", "pandas-array", "Int64", "UInt8", "Float64", "boolean"),
-        *("pandas-category", "pandas-arrow", "pandas-odd-index"),
-        *("polars", "polars-uint8", "polars-float32", "polars-bool", "polars-chunks"),
-        *("arrow", "arrow-int8", "arrow-float64", "arrow-bool", "arrow-dictionary"),
-        *("arrow-chunks", "arrow-slice"),
-    ],
 )
 def test_update_counts_columns_of_numbers(make: Callable[..., Any]) -> None:
     assert count(make(TRUTH), make(PREDICTION)) == MATRIX
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "items"),
     [
         ([Decimal("0.5"), Decimal(2)], [0.5, 2.0]),
@@ -424,7 +399,6 @@ def test_update_counts_columns_of_numbers(make: Callable[..., Any]) -> None:
         ([10**19, 0.5], [1e19, 0.5]),
         (np.array([10**19, 1], object), [1e19, 1.0]),
     ],
-    ids=["decimal", "fraction", "mixed", "object", "object-integers", "big-list", "big-object"],
 )
 def test_as_array_settles_numbers_of_several_types(value: Any, items: list[float]) -> None:
     array = as_array(value, name="y_score")
@@ -437,26 +411,24 @@ def test_as_array_keeps_the_shape_of_an_object_matrix() -> None:
     assert (array.dtype, array.tolist()) == (np.float64, [[1.0, 2.5], [3.0, 4.0]])
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [["a", "long" * 1000], np.array(["a", "b"]), [["a", "b"], ["c", "d"]]],
-    ids=["list", "array", "nested"],
 )
 def test_as_array_gives_strings_as_objects(value: Any) -> None:
     array = as_array(value, name="y_true")
     assert (array.dtype, array.tolist()) == (object, np.array(value).tolist())
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [[1, "a"], ["a", 1], (1, "a"), [1.5, "a"], [True, "a"], np.array([1, "a"], dtype=object)],
-    ids=["number-first", "string-first", "tuple", "float", "bool", "object"],
 )
 def test_as_array_refuses_strings_among_numbers(value: Any) -> None:
     assert refused(value).startswith("`y_true` must hold numbers or strings, one of the two, got")
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         [[1, "a"], [2, "b"]],
@@ -465,7 +437,6 @@ def test_as_array_refuses_strings_among_numbers(value: Any) -> None:
         [[1, 2], ["a", "b"]],
         [np.array([1, 2]), np.array(["a", "b"])],
     ],
-    ids=["within-rows", "string-first", "strings-then-numbers", "numbers-then-strings", "arrays"],
 )
 def test_as_array_refuses_strings_among_numbers_in_nested_rows(value: Any) -> None:
     assert refused(value).startswith("`y_true` must ")
@@ -503,7 +474,7 @@ MISSING = {
 }
 
 
-@pytest.mark.parametrize("value", MISSING.values(), ids=MISSING.keys())
+@each("value", MISSING.values())
 def test_as_array_names_the_position_of_a_missing_value(value: Any) -> None:
     message = refused(value)
     assert message.startswith("`y_true` must not hold missing values, got ")
@@ -525,7 +496,7 @@ MISSING_NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("column", MISSING_NUMBERS.values(), ids=MISSING_NUMBERS.keys())
+@each("column", MISSING_NUMBERS.values())
 def test_update_names_the_position_of_a_missing_number(column: Any) -> None:
     acc = se.ConfusionAccumulator()
     with pytest.raises(se.InvalidInputError, match=r"^`y_true` must .* at position 1\.$"):
@@ -536,7 +507,7 @@ def test_update_names_the_position_of_a_missing_number(column: Any) -> None:
         acc.update([1, 1], [1, 1], sample_weight=column)
 
 
-@pytest.mark.parametrize(
+@each(
     "scores",
     [
         pl.Series([[0.5, 0.5], [None, 1.0]]),
@@ -545,7 +516,6 @@ def test_update_names_the_position_of_a_missing_number(column: Any) -> None:
         pa.array([[0.5, 0.5], [None, 1.0]], type=pa.list_(pa.float64(), 2)),
         pd.Series([[0.5, 0.5], [None, 1.0]]),
     ],
-    ids=["polars-list", "polars-array", "arrow-list", "arrow-fixed-list", "pandas-lists"],
 )
 def test_as_scores_names_the_position_of_a_missing_score_within_a_row(scores: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`y_score` must not hold .*\(1, 0\)\.$"):
@@ -591,7 +561,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("value", "phrase"), REFUSED.values(), ids=REFUSED.keys())
+@each(("value", "phrase"), REFUSED.values())
 def test_as_array_refuses(value: Any, phrase: str) -> None:
     message = refused(value)
     assert message.startswith("`y_true` must ")
@@ -599,7 +569,7 @@ def test_as_array_refuses(value: Any, phrase: str) -> None:
     assert message.endswith(".")
 
 
-@pytest.mark.parametrize("value", ["abc", 3, np.array(1), np.int64(1)], ids=repr)
+@each("value", ["abc", 3, np.array(1), np.int64(1)])
 def test_update_refuses_a_scalar(value: Any) -> None:
     acc = se.ConfusionAccumulator(["abc", "b"] if isinstance(value, str) else 2)
     message = r"^`y_true` must have shape \(n,\), got a scalar\.$"
@@ -767,28 +737,26 @@ def test_as_array_refuses_complex_jax_arrays(jax: Any) -> None:
     assert refused(jax.numpy.array([1j])).endswith("got dtype complex64.")
 
 
-@pytest.mark.parametrize(
+@each(
     ("mask", "index"),
     [([False, True, True], 1), ([[False, False], [False, True]], (1, 1))],
-    ids=["vector", "matrix"],
 )
 def test_first_index_finds_what_is_true(mask: Any, index: object) -> None:
     assert first_index(np.array(mask)) == index
 
 
-@pytest.mark.parametrize(("shape", "text"), [((2, 3), "(2, 3)"), ((), "a scalar")])
+@each(("shape", "text"), [((2, 3), "(2, 3)"), ((), "a scalar")])
 def test_shape_text(shape: tuple[int, ...], text: str) -> None:
     assert shape_text(np.zeros(shape)) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("array", "rows", "message"),
     [
         (np.zeros((2, 1)), None, "`a` must have shape (n,), got (2, 1)."),
         (np.zeros(()), None, "`a` must have shape (n,), got a scalar."),
         (np.zeros(2), 3, "`a` must have 3 rows, got 2."),
     ],
-    ids=["matrix", "scalar", "rows"],
 )
 def test_check_vector_refuses(array: Any, rows: int | None, message: str) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
@@ -796,14 +764,13 @@ def test_check_vector_refuses(array: Any, rows: int | None, message: str) -> Non
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
+@each(
     ("array", "rows", "message"),
     [
         (np.zeros(4), None, "`a` must have shape (n, 4), got (4,)."),
         (np.zeros((4, 3)), None, "`a` must have shape (n, 4), got (4, 3)."),
         (np.zeros((2, 4)), 3, "`a` must have 3 rows, got 2."),
     ],
-    ids=["vector", "columns", "rows"],
 )
 def test_check_matrix_refuses(array: Any, rows: int | None, message: str) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
@@ -818,8 +785,8 @@ def test_checks_accept_the_right_shapes() -> None:
     check_matrix(np.zeros((3, 2)), rows=None, columns=2, name="a")
 
 
-@pytest.mark.parametrize("label", [2**63, 2**64 + 1, -(2**63) - 1, 10**30])
-@pytest.mark.parametrize(
+@each("label", [2**63, 2**64 + 1, -(2**63) - 1, 10**30])
+@each(
     "make",
     [
         lambda label: [1, -1, label],
@@ -829,7 +796,6 @@ def test_checks_accept_the_right_shapes() -> None:
         lambda label: pd.Series([1, -1, label], dtype=object),
         lambda label: [1.0, -1, label],
     ],
-    ids=["list", "tuple", "rows", "objects", "series", "mixed"],
 )
 def test_as_labels_shows_a_label_past_64_bits_as_given(make: Any, label: int) -> None:
     with pytest.raises(se.InvalidInputError, match=f"within 64 bits, got {label} at"):
@@ -842,8 +808,8 @@ def test_as_labels_shows_a_float_past_64_bits_as_a_float() -> None:
             as_labels(given, name="y_true")
 
 
-@pytest.mark.parametrize("label", [2**63, 2**64 + 1, -(2**63) - 1])
-@pytest.mark.parametrize(
+@each("label", [2**63, 2**64 + 1, -(2**63) - 1])
+@each(
     ("name", "update"),
     [
         ("y_true", lambda label: se.ConfusionAccumulator().update([-1, label], [1, 1])),
@@ -858,7 +824,6 @@ def test_as_labels_shows_a_float_past_64_bits_as_a_float() -> None:
             lambda label: se.RankingAccumulator().update([0, 1], [0.1, 0.2], query=[-1, label]),
         ),
     ],
-    ids=["binary", "auto", "prediction", "curve", "grouped", "group", "calibration", "query"],
 )
 def test_update_shows_a_label_past_64_bits_as_given(name: str, update: Any, label: int) -> None:
     with pytest.raises(se.InvalidInputError, match=f"`{name}` must hold labels.*, got {label} at"):

@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.inputs.batches import arguments
@@ -35,14 +36,14 @@ MAPPINGS: dict[str, Callable[[dict[str, Any]], Any]] = {
     ),
     "arrow-batch": pa.RecordBatch.from_pydict,
 }
-every_mapping = pytest.mark.parametrize("make", MAPPINGS.values(), ids=MAPPINGS.keys())
+every_mapping = each("make", MAPPINGS.values())
 
 SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
     "tuple": tuple,
     "list": list,
     "arrays": lambda arrays: tuple(map(np.array, arrays)),
 }
-every_sequence = pytest.mark.parametrize("make", SEQUENCES.values(), ids=SEQUENCES.keys())
+every_sequence = each("make", SEQUENCES.values())
 
 
 def count(batch: Any, **more: Any) -> list[list[float]]:
@@ -80,7 +81,7 @@ def test_the_order_of_columns_is_free_and_others_are_ignored(make: Callable[...,
 
 
 @every_mapping
-@pytest.mark.parametrize("missing", ["y_true", "y_pred"])
+@each("missing", ["y_true", "y_pred"])
 def test_a_missing_column_is_named_beside_those_there(
     make: Callable[..., Any], missing: str
 ) -> None:
@@ -116,13 +117,12 @@ def test_a_required_column_of_none_is_refused() -> None:
     assert refused(COLUMNS | {"y_pred": None}) == "`y_pred` must be an array, got NoneType."
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [
         lambda names, columns: pd.DataFrame(dict(enumerate(columns))).set_axis(names, axis=1),
         lambda names, columns: pa.table(columns, names=names),
     ],
-    ids=["pandas", "arrow"],
 )
 def test_a_column_that_is_there_twice_is_refused_by_name(make: Callable[..., Any]) -> None:
     batch = make(["y_true", "y_pred", "y_true"], [TRUTH, PREDICTION, TRUTH])
@@ -168,14 +168,14 @@ def test_a_named_tuple_is_taken_apart_in_order() -> None:
     assert count(Batch(TRUTH, PREDICTION)) == MATRIX
 
 
-@pytest.mark.parametrize("keyword", [None, WEIGHTS], ids=["without-keyword", "with-keyword"])
+@each("keyword", [None, WEIGHTS])
 def test_none_in_a_sequence_stands_for_no_weights(keyword: Any) -> None:
     expected = MATRIX if keyword is None else WEIGHTED
     assert count((TRUTH, PREDICTION, None), sample_weight=keyword) == expected
 
 
-@pytest.mark.parametrize("length", [0, 1, 4, 5])
-@pytest.mark.parametrize("kind", [tuple, list])
+@each("length", [0, 1, 4, 5])
+@each("kind", [tuple, list])
 def test_a_sequence_of_another_length_is_refused(kind: Callable[..., Any], length: int) -> None:
     assert refused(kind([TRUTH] * length)) == (
         "`y_pred` is missing, or the batch must hold y_true, y_pred in this order "
@@ -183,7 +183,7 @@ def test_a_sequence_of_another_length_is_refused(kind: Callable[..., Any], lengt
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "kind"),
     [
         (np.array(TRUTH), "ndarray"),
@@ -195,7 +195,6 @@ def test_a_sequence_of_another_length_is_refused(kind: Callable[..., Any], lengt
         (3, "int"),
         (None, "NoneType"),
     ],
-    ids=["vector", "matrix", "pandas", "polars", "arrow", "string", "number", "None"],
 )
 def test_an_array_alone_is_refused(value: Any, kind: str) -> None:
     assert refused(value) == (
@@ -221,14 +220,13 @@ def test_arrays_by_keyword_are_taken() -> None:
     assert acc.compute().matrix.tolist() == MATRIX
 
 
-@pytest.mark.parametrize(
+@each(
     "arrays",
     [
         ("t", "p", "g"),
         (("t", "p", "g"), None, None),
         ({"y_true": "t", "y_score": "p", "group": "g"}, None, None),
     ],
-    ids=["arrays", "tuple", "mapping"],
 )
 def test_arguments_names_any_number_of_arrays(arrays: tuple[Any, ...]) -> None:
     names = ("y_true", "y_score", "group")
@@ -316,7 +314,7 @@ LENT_ARRAYS: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("make", LENT_BATCHES.values(), ids=LENT_BATCHES.keys())
+@each("make", LENT_BATCHES.values())
 def test_a_batch_that_is_lent_counts_as_its_columns_do(make: Callable[..., Any]) -> None:
     columns = COLUMNS | {"sample_weight": WEIGHTS}
     assert count(make(columns)) == WEIGHTED
@@ -330,7 +328,7 @@ def test_a_batch_that_is_lent_counts_as_its_columns_do(make: Callable[..., Any])
     assert panes.total().n == 10
 
 
-@pytest.mark.parametrize("make", LENT_ARRAYS.values(), ids=LENT_ARRAYS.keys())
+@each("make", LENT_ARRAYS.values())
 def test_an_array_that_is_lent_counts_as_its_items_do(make: Callable[..., Any]) -> None:
     expected = se.PRCurveSketch().update(TRUTH, [0.1, 0.5, 0.4, 0.5])
     assert se.PRCurveSketch().update(make(TRUTH), make([0.1, 0.5, 0.4, 0.5])) == expected

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -29,11 +30,11 @@ COUNTING: dict[str, tuple[dict[str, Any], np.ndarray]] = {
     "the best one in float16": ({}, LOGITS.astype(np.float16)),
     "with labels that are ignored": ({"top_k": 5, "ignore_label": -1}, TIED),
 }
-every_way = pytest.mark.parametrize(("options", "scores"), COUNTING.values(), ids=COUNTING)
+every_way = each(("options", "scores"), COUNTING.values())
 
 
 @every_way
-@pytest.mark.parametrize("weight", [None, np.full(32, 0.5)], ids=["plain", "weighted"])
+@each("weight", [None, np.full(32, 0.5)])
 def test_a_batch_makes_no_matrix_of_all_classes(
     options: dict[str, Any], scores: np.ndarray, weight: Any
 ) -> None:
@@ -49,7 +50,7 @@ def test_a_batch_makes_no_matrix_of_all_classes(
     assert accumulator.n == (96 if weight is None else 48)
 
 
-@pytest.mark.parametrize("others", ["labels", "scores", "one label"])
+@each("others", ["labels", "scores", "one label"])
 def test_ties_stay_pending_among_other_batches(others: str) -> None:
     accumulator = se.ConfusionAccumulator(MANY).update(TRUTH, TIED)
     zero, used = accumulator._held.state, 32
@@ -64,8 +65,8 @@ def test_ties_stay_pending_among_other_batches(others: str) -> None:
         assert (accumulator._held.state, accumulator._held.used) == (zero, used)
 
 
-@pytest.mark.parametrize("top_k", [1, 2])
-@pytest.mark.parametrize("bad", ["label", "score", "shape", "weight"])
+@each("top_k", [1, 2])
+@each("bad", ["label", "score", "shape", "weight"])
 def test_a_refused_batch_leaves_pending_rows_as_they_are(top_k: int, bad: str) -> None:
     scores, true = np.array([[3.0, 2, 1], [1, 1, 1], [2, 2, 1]]), np.array([1, 2, 1])
     accumulator = se.ConfusionAccumulator(3, top_k=top_k).update(true, scores)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.metrics.bounded import outward
@@ -28,7 +29,7 @@ NUMBERS = {
     "negative": se.Bounded(-VALUE, -1, 0),
     "infinite": se.Bounded(math.inf, 2.5, math.inf),
 }
-every_number = pytest.mark.parametrize("name", NUMBERS)
+every_number = each("name", NUMBERS)
 
 
 def ends(number: se.Bounded) -> tuple[str, str, str]:
@@ -51,7 +52,7 @@ def test_it_is_its_own_interval_when_none_is_given() -> None:
     assert type(number.low) is type(number.high) is float
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "exact"),
     [
         (se.Bounded(0.5, 0, 1), False),
@@ -61,13 +62,12 @@ def test_it_is_its_own_interval_when_none_is_given() -> None:
         (se.Bounded(math.nan), True),
         (se.Bounded(0.0, -0.0, 0.0), True),
     ],
-    ids=repr,
 )
 def test_it_is_exact_when_nothing_is_open(number: se.Bounded, exact: bool) -> None:
     assert number.exact is exact
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "shown"),
     [
         ("open", "0.30000000000000004 [0.25, 0.5]"),
@@ -82,10 +82,9 @@ def test_repr_shows_the_interval_if_it_is_open(name: str, shown: str) -> None:
 
 
 @every_number
-@pytest.mark.parametrize(
+@each(
     "show",
     [str, "{}".format, "{:.3f}".format, "{:>12.4g}".format, "{:%}".format, lambda x: f"{x}"],
-    ids=["str", "format", "3f", "4g", "percent", "f-string"],
 )
 def test_text_is_that_of_the_float(name: str, show: Callable[[float], str]) -> None:
     assert show(NUMBERS[name]) == show(float(NUMBERS[name]))
@@ -122,7 +121,7 @@ def test_data_frame_holds_the_float(name: str) -> None:
 
 
 @every_number
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@each("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickle_keeps_the_interval(name: str, protocol: int) -> None:
     back = pickle.loads(pickle.dumps(NUMBERS[name], protocol=protocol))
     assert type(back) is se.Bounded
@@ -130,7 +129,7 @@ def test_pickle_keeps_the_interval(name: str, protocol: int) -> None:
 
 
 @every_number
-@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda x: copy.deepcopy([x])[0]])
+@each("make", [copy.copy, copy.deepcopy, lambda x: copy.deepcopy([x])[0]])
 def test_copy_keeps_the_interval(name: str, make: Callable[[se.Bounded], se.Bounded]) -> None:
     back = make(NUMBERS[name])
     assert type(back) is se.Bounded
@@ -153,7 +152,7 @@ OPERATIONS: dict[str, Callable[[float], Any]] = {
 }
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@each("operation", OPERATIONS)
 def test_arithmetic_gives_a_plain_float(operation: str) -> None:
     found = OPERATIONS[operation](NUMBERS["open"])
     assert type(found) is float
@@ -184,7 +183,7 @@ def test_nan_is_not_equal_to_itself() -> None:
     assert math.isnan(NUMBERS["nan"])
 
 
-@pytest.mark.parametrize("attribute", ["low", "high", "exact", "value", "real"])
+@each("attribute", ["low", "high", "exact", "value", "real"])
 def test_attribute_cannot_be_set(attribute: str) -> None:
     number = se.Bounded(0.5, 0, 1)
     with pytest.raises(AttributeError, match=r"^a Bounded is frozen: \w+ cannot be set\.$"):
@@ -192,7 +191,7 @@ def test_attribute_cannot_be_set(attribute: str) -> None:
     assert ends(number) == ("0.5", "0.0", "1.0")
 
 
-@pytest.mark.parametrize("attribute", ["low", "high"])
+@each("attribute", ["low", "high"])
 def test_attribute_cannot_be_deleted(attribute: str) -> None:
     number = se.Bounded(0.5, 0, 1)
     with pytest.raises(AttributeError):
@@ -225,7 +224,7 @@ def test_outward_widens_and_holds_the_estimate() -> None:
     assert number.high >= 0.75 + 0.75 * 2**-40 + 2**-50
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "expected"),
     [((0.0, 0.5, 1.0), (0.0, 0.5, 1.0)), ((0.5, 0.0, 1.0), None), ((0.25, 1.0, 0.5), None)],
 )
@@ -247,7 +246,7 @@ def test_outward_keeps_to_the_range_that_is_given() -> None:
     assert (number.low, number.high) == (-1.0, 36.0)
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.6, 0.9), (0.1, 0.4), (0.9, 0.1)])
+@each(("low", "high"), [(0.6, 0.9), (0.1, 0.4), (0.9, 0.1)])
 def test_value_outside_its_interval_is_refused(low: float, high: float) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`value` must lie in \[low, high\], got 0.5 "):
         se.Bounded(0.5, low, high)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import attrs
-import pytest
+from offenders import each
 from small_states import EVERY
 
 from streameval.configs.cached import Cached
@@ -24,9 +24,7 @@ class Squares(Cached):
         return sum(number**2 for number in self.numbers)
 
 
-@pytest.mark.parametrize(
-    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
-)
+@each("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_copy_has_the_fields_and_caches_by_itself(copied: Callable[[Squares], Squares]) -> None:
     squares = Squares((3, 4))
     assert squares.total == 25
@@ -43,7 +41,7 @@ def test_state_for_a_pickle_does_not_change_as_values_are_cached() -> None:
     assert [*attributes] == [("numbers", (3, 4))]
 
 
-@pytest.mark.parametrize("name", EVERY)
+@each("name", EVERY)
 def test_pickle_of_a_result_does_not_grow_as_it_is_read(name: str) -> None:
     result: Any = EVERY[name]().compute()
     fresh = len(pickle.dumps(result))

@@ -13,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.accumulators import calibration
@@ -48,7 +49,7 @@ ACCEPTED: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("claim", ACCEPTED)
+@each("claim", ACCEPTED)
 def test_one_probability_is_taken_as(claim: str) -> None:
     expected = se.CalibrationAccumulator().update([1, 0], [0.75, 0.5])
     assert se.CalibrationAccumulator().update(*ACCEPTED[claim]()) == expected
@@ -58,10 +59,8 @@ def test_integers_are_probabilities_0_and_1() -> None:
     assert se.CalibrationAccumulator().update([1, 0], [1, 0]).compute().brier == 0.0
 
 
-@pytest.mark.parametrize(
-    ("dtype", "slack"), [(np.float16, 0.03), (np.float32, 9.9e-3), (np.float64, 9.9e-3)]
-)
-@pytest.mark.parametrize("sign", [1, -1], ids=["above", "below"])
+@each(("dtype", "slack"), [(np.float16, 0.03), (np.float32, 9.9e-3), (np.float64, 9.9e-3)])
+@each("sign", [1, -1])
 def test_rows_may_miss_1_by_what_rounding_takes(dtype: type, slack: float, sign: int) -> None:
     accumulator = se.CalibrationAccumulator(classes=2)
     accumulator.update([0], np.array([[0.5, 0.5 + sign * slack]], dtype=dtype))
@@ -95,15 +94,14 @@ def softmax(size: int, spread: float) -> np.ndarray:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("spread", [1, 5])
-@pytest.mark.parametrize(
+@each("spread", [1, 5])
+@each(
     "written",
     [
         lambda rows: np.asarray(json.loads(json.dumps(rows.astype(np.float32).tolist()))),
         lambda rows: rows.round(4),
         lambda rows: rows.round(4).astype(np.float32),
     ],
-    ids=["float32 through JSON", "4 digits", "4 digits in float32"],
 )
 def test_softmax_rows_of_a_log_are_accepted(spread: float, written: Any) -> None:
     rows = written(softmax(1000, spread))
@@ -112,14 +110,14 @@ def test_softmax_rows_of_a_log_are_accepted(spread: float, written: Any) -> None
     assert se.from_bytes(accumulator.to_bytes()) == accumulator
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("row", [[0.33, 0.33, 0.33], [0.34, 0.34, 0.33]])
+@each("dtype", [np.float64, np.float32])
+@each("row", [[0.33, 0.33, 0.33], [0.34, 0.34, 0.33]])
 def test_rows_that_miss_one_by_a_hundredth_are_accepted(row: list[float], dtype: type) -> None:
     accumulator = se.CalibrationAccumulator(classes=3).update([0], np.array([row], dtype))
     assert accumulator.n == 1
 
 
-@pytest.mark.parametrize("total", [0.0, 0.5, 0.98, 1.02, 2.0])
+@each("total", [0.0, 0.5, 0.98, 1.02, 2.0])
 def test_rows_that_are_no_softmax_are_refused(total: float) -> None:
     rows = softmax(20, 1) * total
     with pytest.raises(se.InvalidInputError, match=r"sum to 1 within 0\.01.* in row 0\. Logits"):
@@ -132,7 +130,7 @@ def test_rows_of_integers_are_judged_like_float64() -> None:
         accumulator.update([0, 0], [[1, 0], [1, 1]])
 
 
-@pytest.mark.parametrize("scores", [[], np.empty((0, 3))], ids=["no shape", "no rows"])
+@each("scores", [[], np.empty((0, 3))])
 def test_batch_of_no_rows_changes_nothing(scores: Any) -> None:
     accumulator = se.CalibrationAccumulator(classes=3)
     before = accumulator.to_bytes()
@@ -155,7 +153,7 @@ def test_columns_go_by_the_order_of_the_labels() -> None:
     assert list(one.mean_label) == [1.0, 0.0]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("classes", [None, 5], ids=["binary", "classes"])
+@each("classes", [None, 5])
 def test_batch_of_many_blocks_is_the_sum_of_its_rows(classes: int | None) -> None:
     random = np.random.default_rng(0)
     size = 70_000
@@ -215,7 +213,7 @@ def test_report_of_many_classes_is_cut_and_says_so() -> None:
     assert "more" not in many(50).report()
 
 
-@pytest.mark.parametrize("label", ["x" * 500, "a\nb", "日本" * 40], ids=["long", "lines", "wide"])
+@each("label", ["x" * 500, "a\nb", "日本" * 40])
 def test_report_has_lines_of_at_most_80_columns(label: str) -> None:
     accumulator = se.CalibrationAccumulator(classes=[label, "y"]).update(["y"], [[1.0, 0.0]])
     lines = accumulator.compute().report().splitlines()
@@ -310,7 +308,7 @@ def test_plot_without_matplotlib_says_what_to_install(monkeypatch: pytest.Monkey
         binary().plot()
 
 
-@pytest.mark.parametrize("bins", [1, 7, 15, 49, 2**16])
+@each("bins", [1, 7, 15, 49, 2**16])
 def test_bins_begin_at_the_floats_nearest_to_their_edges(bins: int) -> None:
     edges = np.arange(bins + 1) / bins
     beside = [np.nextafter(edges, 0.0), np.nextafter(edges, 1.0)]
@@ -367,7 +365,7 @@ def test_interval_of_one_row_is_undefined_and_that_of_equal_ones_is_wide() -> No
     assert 0.0 < low < same.log_loss < 20.0 < high
 
 
-@pytest.mark.parametrize(
+@each(
     ("ask", "says"),
     [
         (lambda: binary().confidence("brier"), "`intervals` must be True when the accumulator"),

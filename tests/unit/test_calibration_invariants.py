@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import quick_cases
 from small_states import EVERY, parse_words, seal_words
 from unit.test_decoded_invariants import Broken
@@ -181,14 +182,14 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("claim", BROKEN)
+@each("claim", BROKEN)
 def test_calibration_is_refused_in_one_sentence_when_it_has(claim: str) -> None:
     with pytest.raises(se.CorruptStateError, match=re.escape(BROKEN[claim].reason)) as caught:
         se.from_bytes(BROKEN[claim].data())
     assert re.fullmatch(r"state is corrupt: [^\n]*[^.\n]\.", str(caught.value))
 
 
-@pytest.mark.parametrize("name", [ONE, SEVERAL, EMPTY])
+@each("name", [ONE, SEVERAL, EMPTY])
 def test_calibration_sealed_again_without_a_change_is_read(name: str) -> None:
     assert se.from_bytes(Broken(name, "").data()) == EVERY[name]()
 
@@ -223,7 +224,7 @@ EXTREME: dict[str, tuple[dict[str, Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("claim", EXTREME)
+@each("claim", EXTREME)
 def test_state_of_extreme_rows_is_read_again(claim: str) -> None:
     options, batch = EXTREME[claim]
     accumulator = se.CalibrationAccumulator(**options).update(batch)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from small_states import EVERY, parse_words, seal_words
 
 import streameval as se
@@ -41,7 +42,7 @@ def test_batch_may_be_a_mapping() -> None:
     assert se.CatalogAccumulator(5).update(batch).n == 1
 
 
-@pytest.mark.parametrize("empty", [[], np.zeros((0, 3))])
+@each("empty", [[], np.zeros((0, 3))])
 def test_empty_batch_changes_nothing(empty: Any) -> None:
     acc = se.CatalogAccumulator(3).update(empty)
     assert acc == se.CatalogAccumulator(3)
@@ -50,7 +51,7 @@ def test_empty_batch_changes_nothing(empty: Any) -> None:
     assert acc.compute().coverage == 0.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ({"item": [[[1]]]}, r"`item` must have shape \(n,\) or \(n, m\), got \(1, 1, 1\)."),
@@ -73,7 +74,7 @@ def test_bad_batch_is_refused(arguments: dict[str, Any], message: str) -> None:
     assert acc == se.CatalogAccumulator(5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("popularity", "message"),
     [
         (None, "`popularity` is missing: popularity=True asks for it."),
@@ -87,7 +88,7 @@ def test_bad_popularity_is_refused(popularity: Any, message: str) -> None:
         se.CatalogAccumulator(5, popularity=True).update([[1, 2]], popularity=popularity)
 
 
-@pytest.mark.parametrize("weight", [1, 0.5, 2.0**-62, 2**62])
+@each("weight", [1, 0.5, 2.0**-62, 2**62])
 def test_state_of_the_smallest_popularity_can_be_read_whatever_its_weight(weight: float) -> None:
     acc = se.CatalogAccumulator(5, popularity=True)
     acc.update([[1]], popularity=[[5e-324]], sample_weight=[weight])
@@ -234,9 +235,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "field", "value", "message"), HOSTILE, ids=lambda value: str(value)[:20]
-)
+@each(("name", "field", "value", "message"), HOSTILE)
 def test_bytes_of_no_catalog_are_refused(name: str, field: str, value: Any, message: str) -> None:
     state = parse_words(EVERY[name]().to_bytes())
     header, payload = state.settings, bytearray(state.payload)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 from streameval.exact import cell_sums as _cell_sums
@@ -43,7 +44,7 @@ def weighted_sum(terms: list[np.ndarray], weights: FixedPoint) -> ExactSum:
     return ExactSum.of(np.concatenate(pieces))
 
 
-@pytest.mark.parametrize("decades", [0, 1, 12, 100])
+@each("decades", [0, 1, 12, 100])
 def test_weighted_sums_are_those_of_the_slower_way(decades: int) -> None:
     random = np.random.default_rng(decades)
     size = 3000
@@ -84,8 +85,8 @@ def test_sums_of_nothing_are_zero() -> None:
     assert single_sum([nothing, np.zeros(3)], None) == ExactSum()
 
 
-@pytest.mark.parametrize("scale", [1.0, 2.0**-1040, 2.0**970], ids=["usual", "tiny", "huge"])
-@pytest.mark.parametrize("size", [3, 20_000], ids=["few cells", "many cells"])
+@each("scale", [1.0, 2.0**-1040, 2.0**970])
+@each("size", [3, 20_000])
 def test_sums_of_several_chunks_are_those_of_limbs(scale: float, size: int) -> None:
     draw = np.random.default_rng(1)
     values = draw.normal(size=150_000) * scale

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from offenders import each
 from small_states import parse_words
 
 import streameval as se
@@ -361,7 +362,7 @@ def test_rows_within_a_budget_are_those_fitted_to_it(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bits", [0, 29])
+@each("bits", [0, 29])
 def test_groups_are_in_the_same_order_packed_and_sorted_twice(bits: int) -> None:
     random = np.random.default_rng(bits)
     keys = random.integers(0, 2**33, 5000).astype(np.uint64) << np.uint64(bits)
@@ -382,7 +383,7 @@ def test_groups_are_in_the_same_order_packed_and_sorted_twice(bits: int) -> None
         np.testing.assert_array_equal(group[found], group[order])
 
 
-@pytest.mark.parametrize("budget", [None, 1, 7, 1000])
+@each("budget", [None, 1, 7, 1000])
 def test_states_may_be_added_first_and_fit_the_budget_then(budget: int | None) -> None:
     random = np.random.default_rng(7)
     one, other = (

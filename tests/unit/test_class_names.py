@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
+from offenders import each
 from small_states import parse
 
 import streameval as se
@@ -38,10 +39,10 @@ def calibration() -> se.CalibrationAccumulator:
 
 
 MADE: dict[str, Any] = {"confusion": confusion, "curves": curves, "calibration": calibration}
-every = pytest.mark.parametrize("name", MADE)
+every = each("name", MADE)
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         {0: "neg", 1: "pos"},
@@ -51,7 +52,6 @@ every = pytest.mark.parametrize("name", MADE)
         ((0, "neg"), (1, "pos")),
         {0: "neg", 1: "pos"}.items(),
     ],
-    ids=["numbers", "another order", "digits", "other types", "pairs", "items"],
 )
 def test_names_of_labels_are_taken_from_a_mapping_or_pairs(given: Any) -> None:
     accumulator = se.ConfusionAccumulator(given)
@@ -85,7 +85,7 @@ def test_names_that_are_the_labels_leave_the_configuration_as_it_is() -> None:
     assert se.ConfusionAccumulator({"a": "a", "b": "b"}) == se.ConfusionAccumulator(["a", "b"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("classes", "message"),
     [
         ({}, "`classes` must be at least 2, got 0."),
@@ -97,7 +97,6 @@ def test_names_that_are_the_labels_leave_the_configuration_as_it_is() -> None:
         ([(0, "a"), (0, "b")], "`classes` must be distinct, got 0 twice."),
         ({0: "a", 1: "\ud800"}, "`classes` must be Unicode text, got '\\ud800'."),
     ],
-    ids=str,
 )
 def test_names_that_say_nothing_clear_are_refused(classes: Any, message: str) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
@@ -138,7 +137,7 @@ def test_names_survive_copies(name: str) -> None:
 
 
 @every
-@pytest.mark.parametrize("others", [3, {0: "cat", 1: "dog", 2: "bat"}], ids=["none", "others"])
+@each("others", [3, {0: "cat", 1: "dog", 2: "bat"}])
 def test_differing_names_do_not_merge(name: str, others: Any) -> None:
     accumulator = MADE[name]()
     other = type(accumulator)(**accumulator.options | {"classes": others})
@@ -152,7 +151,7 @@ def test_repr_shows_the_names() -> None:
     )
 
 
-@pytest.mark.parametrize("positive", [0, "neg"], ids=repr)
+@each("positive", [0, "neg"])
 def test_the_positive_class_is_given_by_label_or_name(positive: Any) -> None:
     accumulator = se.ConfusionAccumulator(NAMES, pos_label=positive)
     assert accumulator.options["pos_label"] == 0
@@ -220,7 +219,7 @@ def test_pages_show_the_names(name: str) -> None:
     assert list(described.by_class.rows) == ["cat", "dog", "owl"]
 
 
-@pytest.mark.parametrize("name", ["confusion", "curves"])
+@each("name", ["confusion", "curves"])
 def test_plots_show_the_names(name: str) -> None:
     figure = MADE[name]().compute().plot().figure
     shown = " ".join(texts(figure))
@@ -231,14 +230,14 @@ def test_explain_shows_the_names() -> None:
     assert "class owl\n" in curves().compute().explain()
 
 
-@pytest.mark.parametrize("of", ["dog", "1"])
-@pytest.mark.parametrize(("name", "metric"), [("confusion", "recall"), ("curves", "roc_auc")])
+@each("of", ["dog", "1"])
+@each(("name", "metric"), [("confusion", "recall"), ("curves", "roc_auc")])
 def test_a_metric_is_read_by_name_or_label(name: str, metric: str, of: str) -> None:
     result = MADE[name]().compute()
     assert result.read(f"{metric}[{of}]").value == 1.0
 
 
-@pytest.mark.parametrize(("name", "metric"), [("confusion", "recall"), ("curves", "roc_auc")])
+@each(("name", "metric"), [("confusion", "recall"), ("curves", "roc_auc")])
 def test_a_name_that_no_class_has_is_suggested(name: str, metric: str) -> None:
     with pytest.raises(se.InvalidInputError, match=r"no class 'dogg': did you mean 'dog'\?"):
         MADE[name]().compute().read(f"{metric}[dogg]")
@@ -272,9 +271,9 @@ OF_SCORES: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES.keys())
-@pytest.mark.parametrize("count", OF_SCORES.values(), ids=OF_SCORES.keys())
-@pytest.mark.parametrize("classes", [["a", "b", "c"], {0: "a", 1: "b", 2: "c"}, 3])
+@each("make", FRAMES.values())
+@each("count", OF_SCORES.values())
+@each("classes", [["a", "b", "c"], {0: "a", 1: "b", 2: "c"}, 3])
 def test_columns_of_scores_named_as_the_classes_are_put_in_their_order(
     classes: Any, count: Callable[..., Any], make: Callable[..., Any]
 ) -> None:

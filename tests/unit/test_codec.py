@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import cases, quick_cases
 from small_states import (
     EVERY,
@@ -39,11 +40,10 @@ from streameval.states.column import Column
 from streameval.states.type_ids import OWN_TYPES
 
 every_state = pytest.mark.parametrize("name", EVERY)
-of_version_1 = pytest.mark.parametrize("name", [name for name in EVERY if name not in GROUPED])
-readers = pytest.mark.parametrize(
+of_version_1 = each("name", [name for name in EVERY if name not in GROUPED])
+readers = each(
     "read",
     [se.from_bytes, se.ConfusionAccumulator.from_bytes],
-    ids=["from_bytes", "ConfusionAccumulator.from_bytes"],
 )
 VERSION_FIELD = range(8, 10)
 
@@ -70,7 +70,7 @@ def test_bytes_are_those_of_the_format_when_one_example_was_counted() -> None:
     assert written == prefix + checksum + header + payload
 
 
-@every_state
+@each("name", EVERY)
 def test_prefix_declares_what_follows(name: str) -> None:
     accumulator = EVERY[name]()
     data = accumulator.to_bytes()
@@ -81,7 +81,7 @@ def test_prefix_declares_what_follows(name: str) -> None:
     assert parsed.checksum == zlib.crc32(data[:24] + data[28:])
 
 
-@every_state
+@each("name", EVERY)
 def test_header_is_canonical_json_without_floats(name: str) -> None:
     header = parse(EVERY[name]().to_bytes()).header
 
@@ -121,23 +121,22 @@ def test_payload_is_little_endian_whole_before_fraction_field_after_field() -> N
     assert parse(acc.to_bytes()).payload == struct.pack("<10Q", *n, *matrix[0], *matrix[1])
 
 
-@every_state
+@each("name", EVERY)
 def test_state_is_read_back(name: str) -> None:
     accumulator = EVERY[name]()
     assert se.from_bytes(accumulator.to_bytes()) == accumulator
 
 
-@pytest.mark.parametrize(
+@each(
     "label",
     ["", "\0", '"\\', "\x7f", "é", "日本", "😀"],
-    ids=["empty", "nul", "quote", "delete", "latin", "wide", "astral"],
 )
 def test_label_is_read_back(label: str) -> None:
     accumulator = se.ConfusionAccumulator("auto").update([label, "b"], ["b", label])
     assert se.from_bytes(accumulator.to_bytes()).compute().labels == tuple(sorted({label, "b"}))
 
 
-@pytest.mark.parametrize("label", ["\ud800", "\ud83d\ude00"], ids=["lone", "pair"])
+@each("label", ["\ud800", "\ud83d\ude00"])
 def test_label_of_surrogates_is_refused_because_json_would_join_them(label: str) -> None:
     with pytest.raises(se.InvalidInputError, match="must be Unicode text"):
         se.ConfusionAccumulator("auto").update([label], [label])
@@ -145,7 +144,7 @@ def test_label_of_surrogates_is_refused_because_json_would_join_them(label: str)
 
 @pytest.mark.uncovered
 @pytest.mark.slow
-@every_state
+@each("name", EVERY)
 @readers
 def test_every_flipped_bit_is_refused(read: Callable[[bytes], Any], name: str) -> None:
     data = EVERY[name]().to_bytes()
@@ -158,7 +157,7 @@ def test_every_flipped_bit_is_refused(read: Callable[[bytes], Any], name: str) -
                 read(bytes(damaged))
 
 
-@every_state
+@each("name", EVERY)
 @readers
 def test_every_truncation_is_refused(read: Callable[[bytes], Any], name: str) -> None:
     data = EVERY[name]().to_bytes()
@@ -167,7 +166,7 @@ def test_every_truncation_is_refused(read: Callable[[bytes], Any], name: str) ->
             read(data[:size])
 
 
-@every_state
+@each("name", EVERY)
 def test_extension_is_refused(name: str) -> None:
     data = EVERY[name]().to_bytes()
     for more in (b"\0", b"\n", b"\0" * 8, b"\0" * 4096):
@@ -175,7 +174,7 @@ def test_extension_is_refused(name: str) -> None:
             se.from_bytes(data + more)
 
 
-@pytest.mark.parametrize("version", [0, 3, 65_535])
+@each("version", [0, 3, 65_535])
 def test_other_version_is_refused_by_number_when_the_rest_is_right(version: int) -> None:
     parsed = parse(SMALL["binary"]().to_bytes())
     with pytest.raises(se.UnsupportedVersionError, match=f"version {version}, .* versions 1 to 2"):
@@ -183,7 +182,7 @@ def test_other_version_is_refused_by_number_when_the_rest_is_right(version: int)
 
 
 @readers
-@pytest.mark.parametrize("type_id", [0, 13, 0x7FFF])
+@each("type_id", [0, 13, 0x7FFF])
 def test_unknown_type_id_of_our_own_is_refused(type_id: int, read: Callable[[bytes], Any]) -> None:
     parsed = parse(SMALL["binary"]().to_bytes())
     with pytest.raises(se.CorruptStateError, match=f"unknown type id {type_id}"):
@@ -220,7 +219,7 @@ def test_every_type_id_is_that_of_its_class() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", {type(make()): name for name, make in EVERY.items()}.values())
+@each("name", {type(make()): name for name, make in EVERY.items()}.values())
 def test_bytes_are_read_by_a_process_that_has_imported_no_accumulator(name: str) -> None:
     data = EVERY[name]().to_bytes()
     code = "import sys, streameval as se; sys.stdout.buffer.write(se.from_bytes(%r).to_bytes())"
@@ -238,10 +237,9 @@ def test_accumulators_of_two_kinds_are_not_equal() -> None:
 
 
 @readers
-@pytest.mark.parametrize(
+@each(
     "data",
     ["text", None, 5, [1, 2], np.zeros(28, np.uint8), io.BytesIO(b"")],
-    ids=lambda data: type(data).__name__,
 )
 def test_what_is_not_bytes_is_refused(data: Any, read: Callable[[Any], Any]) -> None:
     with pytest.raises(se.InvalidInputError, match=f"`data` .* {type(data).__name__}"):
@@ -254,7 +252,7 @@ def test_no_bytes_at_all_are_refused() -> None:
 
 
 @readers
-@pytest.mark.parametrize(
+@each(
     "view",
     [
         bytearray,
@@ -263,7 +261,6 @@ def test_no_bytes_at_all_are_refused() -> None:
         lambda data: memoryview(np.frombuffer(data, np.int8)),
         lambda data: memoryview(data).cast("B", (1, len(data))),
     ],
-    ids=["bytearray", "memoryview", "slice", "signed", "two-dimensional"],
 )
 def test_contiguous_bytes_are_read(view: Callable[[bytes], Any], read: Any) -> None:
     accumulator = SMALL["met"]()
@@ -285,7 +282,7 @@ def _released(data: bytes) -> memoryview:
 
 
 @readers
-@pytest.mark.parametrize("view", [_spread, _big_endian, _released])
+@each("view", [_spread, _big_endian, _released])
 def test_memory_that_is_no_run_of_bytes_is_refused(view: Any, read: Any) -> None:
     with pytest.raises(se.InvalidInputError, match="`data`"):
         read(view(SMALL["met"]().to_bytes()))
@@ -302,7 +299,7 @@ def test_reading_keeps_no_hold_on_the_bytes() -> None:
 LARGE = np.arange(2**40, 2**40 + 12)
 
 
-@pytest.mark.parametrize(
+@each(
     "array",
     [
         LARGE.reshape(3, 4).T,
@@ -312,7 +309,6 @@ LARGE = np.arange(2**40, 2**40 + 12)
         np.zeros((0, 0), np.int64),
         np.broadcast_to(np.array(2**40), (2, 3)),
     ],
-    ids=["transposed", "reversed", "big-endian", "single", "empty", "broadcast"],
 )
 def test_numbers_are_written_in_order_however_they_lie_in_memory(array: np.ndarray) -> None:
     words = b"".join(number.to_bytes(8, "little") for number in array.ravel().tolist())
@@ -325,15 +321,15 @@ def test_numbers_are_written_in_order_however_they_lie_in_memory(array: np.ndarr
         assert read.whole.flags.writeable
 
 
-@pytest.mark.parametrize("fraction", [False, True], ids=["whole", "fraction"])
-@pytest.mark.parametrize(
+@each("fraction", [False, True])
+@each(
     ("largest", "width"),
     [
         *((0, 1), (255, 1), (256, 2), (65_535, 2), (65_536, 4)),
         *((2**32 - 1, 4), (2**32, 8), (2**62 - 1, 8)),
     ],
 )
-@pytest.mark.parametrize("size", [1, 3, 1000])
+@each("size", [1, 3, 1000])
 def test_numbers_are_as_narrow_as_the_largest_needs(
     size: int, largest: int, width: int, *, fraction: bool
 ) -> None:
@@ -364,14 +360,14 @@ def test_large_matrix_is_written_row_by_row_whatever_its_memory() -> None:
     assert bytes(parts.payload) == bytes(array.ravel().tolist())
 
 
-@pytest.mark.parametrize(
+@each(
     ("low", "high", "width"),
     [
         *((0, 127, 1), (-128, 0, 1), (0, 128, 2), (-129, 0, 2), (-(2**15), 2**15 - 1, 2)),
         *((0, 2**15, 4), (-(2**31), 2**31 - 1, 4), (-(2**31) - 1, 0, 8), (-(2**63), 0, 8)),
     ],
 )
-@pytest.mark.parametrize("size", [2, 1000])
+@each("size", [2, 1000])
 def test_signed_columns_are_as_narrow_as_both_ends_need(
     size: int, low: int, high: int, width: int
 ) -> None:
@@ -383,7 +379,7 @@ def test_signed_columns_are_as_narrow_as_both_ends_need(
     assert codec.decode_fields({"names": described}, parts.payload)["names"] == Column(values)
 
 
-@every_state
+@each("name", EVERY)
 def test_a_width_that_is_not_the_narrowest_is_refused(name: str) -> None:
     """Each array of each state, written twice as wide with all its numbers right."""
     parsed = parse(EVERY[name]().to_bytes())
@@ -395,7 +391,7 @@ def test_a_width_that_is_not_the_narrowest_is_refused(name: str) -> None:
     assert tried
 
 
-@every_state
+@each("name", EVERY)
 def test_a_width_that_there_is_not_is_refused(name: str) -> None:
     parsed = parse(EVERY[name]().to_bytes())
     accepted = []
@@ -414,7 +410,7 @@ def test_a_width_that_there_is_not_is_refused(name: str) -> None:
     assert accepted == []
 
 
-@pytest.mark.parametrize("widths", [[], [1, 1, 1], 1, None, {"1": 1}], ids=repr)
+@each("widths", [[], [1, 1, 1], 1, None, {"1": 1}])
 def test_numbers_have_one_width_or_two(widths: Any) -> None:
     parsed = parse(SMALL["binary"]().to_bytes())
     header = parsed.settings
@@ -423,7 +419,7 @@ def test_numbers_have_one_width_or_two(widths: Any) -> None:
         se.from_bytes(seal(header, parsed.payload))
 
 
-@pytest.mark.parametrize("above", [None, "pos", "hi", "levels", 3, ["lo"]], ids=repr)
+@each("above", [None, "pos", "hi", "levels", 3, ["lo"]])
 def test_the_upper_ends_of_cells_stand_above_the_lower_ones_alone(above: Any) -> None:
     parsed = parse(EVERY["coarse_curve"]().to_bytes())
     for field in ("hi", "lo", "sizes"):
@@ -449,7 +445,7 @@ def test_a_column_above_one_of_another_length_is_refused() -> None:
         codec.decode_fields(described, parts.payload, above={"hi": "lo"})
 
 
-@pytest.mark.parametrize("name", GROUPED)
+@each("name", GROUPED)
 def test_groups_are_of_version_2(name: str) -> None:
     parsed = parse(EVERY[name]().to_bytes())
     with pytest.raises(se.CorruptStateError, match="version 1 has no groups"):
@@ -476,7 +472,7 @@ def test_a_description_of_the_other_version_is_refused(name: str) -> None:
 
 @pytest.mark.uncovered
 @pytest.mark.slow
-@every_state
+@each("name", EVERY)
 def test_a_flipped_bit_with_a_right_checksum_is_refused_or_another_state(name: str) -> None:
     original = EVERY[name]()
     parsed = parse(original.to_bytes())
@@ -529,7 +525,7 @@ def wider(parsed: Parsed) -> Iterator[bytes]:
             )
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if EVERY[name]().type_id in SINGLE_IDS])
+@each("name", [name for name in EVERY if EVERY[name]().type_id in SINGLE_IDS])
 def test_accumulators_with_equal_options_share_them(name: str) -> None:
     made = EVERY[name]()
     assert made._config is EVERY[name]()._config

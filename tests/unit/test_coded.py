@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.inputs.coded import CodedTexts
@@ -35,7 +36,7 @@ def test_texts_may_be_replaced_by_equal_ones():
     assert held.texts == ["cat", "x"]
 
 
-@pytest.mark.parametrize("values", [[1], ["a", 1], [["a"]], [{}], [True, "x"], [b"x"]])
+@each("values", [[1], ["a", 1], [["a"]], [{}], [True, "x"], [b"x"]])
 def test_codes_are_of_texts_alone(values):
     assert coded(values) is None
 
@@ -44,10 +45,8 @@ def test_missing_texts_have_a_code():
     assert coded([None, "a", None]).tolist() == [None, "a", None]
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"ignore_label": "cat"}, {"classes": ("cat", "dog", "owl", "fox")}]
-)
-@pytest.mark.parametrize("weights", [None, [1.0, 0.0, 2.0, 0.5, 1.0], [0, 1, 1, 0, 0]])
+@each("options", [{}, {"ignore_label": "cat"}, {"classes": ("cat", "dog", "owl", "fox")}])
+@each("weights", [None, [1.0, 0.0, 2.0, 0.5, 1.0], [0, 1, 1, 0, 0]])
 def test_coded_labels_count_as_their_texts(options, weights):
     make = se.ConfusionAccumulator(**({"classes": "auto"} | options))
     expected = make.copy().update(objects(TRUTH), objects(PREDICTION), sample_weight=weights)
@@ -86,7 +85,7 @@ def test_more_coded_labels_than_a_dictionary_holds_are_counted():
         held.update(coded(["x"]), coded(["x"]))
 
 
-@pytest.mark.parametrize("make", [lambda t: t, objects], ids=["lists", "objects"])
+@each("make", [lambda t: t, objects])
 def test_groups_of_coded_columns_are_those_of_their_texts(make):
     counted, expected = (
         se.Sliced(se.ConfusionAccumulator("auto"), "c", values=["DE"], max_values=3) for _ in "ab"

@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -72,7 +73,7 @@ FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "arrow-batch": pa.RecordBatch.from_pydict,
 }
 
-every_member = pytest.mark.parametrize("name", MEMBERS)
+every_member = each("name", MEMBERS)
 
 
 def collection(*names: str) -> se.Collection:
@@ -92,14 +93,14 @@ def alone(name: str) -> Any:
 
 
 @every_member
-@pytest.mark.parametrize("frame", FRAMES)
+@each("frame", FRAMES)
 def test_a_member_counts_what_it_counts_alone(frame: str, name: str) -> None:
     member = collection().update(FRAMES[frame](COLUMNS))[name]
     assert member == alone(name)
     assert member.to_bytes() == alone(name).to_bytes()
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@each("frame", FRAMES)
 def test_weights_in_a_column_reach_every_member_that_takes_them(frame: str) -> None:
     col = collection().update(FRAMES[frame](COLUMNS | {"sample_weight": WEIGHTS}))
     assert col.n == {"cm": 7.5, "curve": 7.5, "cal": 7.5, "fit": 7.5, "gauc": 7.5, "rank": 2}
@@ -126,7 +127,7 @@ def test_positional_arrays_reach_every_member() -> None:
     assert col["cal"] == se.CalibrationAccumulator().update(TRUTH, scores, sample_weight=WEIGHTS)
 
 
-@pytest.mark.parametrize("make", [tuple, list])
+@each("make", [tuple, list])
 def test_a_sequence_of_arrays_is_taken_apart(make: Callable[[Any], Any]) -> None:
     scores = np.array(SCORES)
     assert pair().update(make([TRUTH, scores])) == pair().update(TRUTH, scores)
@@ -159,7 +160,7 @@ def test_update_gives_the_collection_itself() -> None:
 
 
 @every_member
-@pytest.mark.parametrize("place", ["first", "middle", "last"])
+@each("place", ["first", "middle", "last"])
 def test_no_member_counts_when_one_refuses(name: str, place: str) -> None:
     others = [other for other in MEMBERS if other != name]
     at = {"first": 0, "middle": 2, "last": len(others)}[place]
@@ -423,7 +424,7 @@ def test_renaming_back_is_no_renaming() -> None:
     assert back == se.Collection({"a": se.Collection({"x": curve})})
 
 
-@pytest.mark.parametrize(
+@each(
     ("col", "expected"),
     [
         (
@@ -442,13 +443,12 @@ def test_renaming_back_is_no_renaming() -> None:
             ),
         ),
     ],
-    ids=["plain", "shared"],
 )
 def test_repr_shows_members_columns_and_what_is_shared(col: Any, expected: str) -> None:
     assert repr(col) == expected
 
 
-@pytest.mark.parametrize("name", ["other", "outer/other", "out", "", "outer/", "cm/"])
+@each("name", ["other", "outer/other", "out", "", "outer/", "cm/"])
 def test_an_unknown_name_is_a_key_error_that_lists_the_members(name: str) -> None:
     for mapping in (nested(), nested().compute()):
         with pytest.raises(KeyError, match="is not among the members cm, outer/inner/cm"):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 from small_states import collection, narrowed, parse, parse_words, seal, seal_words, widened
 from unit.test_hostile_bytes import _peak_while_refused, changed_headers, fuzzed, refuse_or_use
 
@@ -172,16 +173,15 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("claim", HOSTILE)
+@each("claim", HOSTILE)
 def test_bytes_of_no_collection_are_refused_in_little_memory(claim: str) -> None:
     data = HOSTILE[claim]()
     assert _peak_while_refused(data) <= 10 * len(data) + 65_536
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [lambda: put_together(*taken_apart(collection())), one("日本"), one(columns=[["y_pred", "p"]])],
-    ids=["whole", "named", "columns"],
 )
 def test_bytes_put_together_are_those_of_a_collection(make: Callable[[], bytes]) -> None:
     assert se.from_bytes(make()).to_bytes() == narrowed(make())

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from unit.test_messages import Case, check_message, missed_raises
 from win_rate import WinRate
 
@@ -243,12 +244,12 @@ UNNAMED = [
 """What is raised before the member is named."""
 
 
-@pytest.mark.parametrize("case", [*CASES, *UNNAMED], ids=lambda case: case.id)
+@each("case", [*CASES, *UNNAMED])
 def test_message_is_whole_and_names_the_argument(case: Case) -> None:
     check_message(case)
 
 
-@pytest.mark.parametrize("case", OF_MAPPINGS, ids=lambda case: case.id)
+@each("case", OF_MAPPINGS)
 def test_error_of_a_mapping_lists_the_members(case: Case) -> None:
     with pytest.raises(case.kind, match=case.says):
         case.provoke()

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import attrs
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -75,7 +76,7 @@ def test_page_is_well_formed_and_escapes_names() -> None:
     assert len(list(page.iter("table"))) >= 2
 
 
-@pytest.mark.parametrize("attribute", ["_names", "_results", "other"])
+@each("attribute", ["_names", "_results", "other"])
 def test_result_is_frozen(attribute: str) -> None:
     found: Any = result()
     with pytest.raises((attrs.exceptions.FrozenInstanceError, AttributeError)):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from small_states import EVERY, canonical, parse, parse_words, seal, seal_words
 
 import streameval as se
@@ -53,7 +54,7 @@ def read(described: dict[str, Any], payload: bytes, version: int = 2) -> dict[st
     return codec.decode_fields(described, memoryview(payload), version)
 
 
-@pytest.mark.parametrize("claim", TEXTS)
+@each("claim", TEXTS)
 def test_texts_are_read_back(claim: str) -> None:
     column = texts(TEXTS[claim])
     described, payload = written(names=column)
@@ -64,7 +65,7 @@ def test_texts_are_read_back(claim: str) -> None:
     assert back.values.tolist() == TEXTS[claim]
 
 
-@pytest.mark.parametrize("claim", NUMBERS)
+@each("claim", NUMBERS)
 def test_numbers_are_read_back(claim: str) -> None:
     column = Column(NUMBERS[claim])
     described, payload = written(keys=column)
@@ -129,7 +130,7 @@ def test_sums_stand_in_the_header_as_hexadecimal() -> None:
     assert payload == b""
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "expected"),
     [
         (texts(["a"]), texts(["a"]), True),
@@ -248,14 +249,14 @@ DAMAGED_NARROW: dict[str, tuple[dict[str, Any], bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("claim", [*DAMAGED_NARROW])
+@each("claim", [*DAMAGED_NARROW])
 def test_damaged_narrow_column_is_refused(claim: str) -> None:
     described, payload, reason = DAMAGED_NARROW[claim]
     with pytest.raises(se.CorruptStateError, match=reason):
         read(described, payload)
 
 
-@pytest.mark.parametrize("claim", DAMAGED)
+@each("claim", DAMAGED)
 def test_damaged_column_is_refused(claim: str) -> None:
     described, payload, reason = DAMAGED[claim]
     with pytest.raises(se.CorruptStateError, match=reason) as caught:
@@ -264,7 +265,7 @@ def test_damaged_column_is_refused(claim: str) -> None:
     assert str(caught.value).endswith(".")
 
 
-@pytest.mark.parametrize(
+@each(
     "sums",
     [
         [{"exact_sum": "1" * 1025}],
@@ -274,14 +275,13 @@ def test_damaged_column_is_refused(claim: str) -> None:
         [{"float": "1"}],
         [[{"exact_sum": 1}]],
     ],
-    ids=str,
 )
 def test_damaged_sum_in_a_tuple_is_refused(sums: Any) -> None:
     with pytest.raises(se.CorruptStateError):
         read({"sums": sums}, b"")
 
 
-@pytest.mark.parametrize("spelling", ["0x1", " 1", "1_0", "+1", "-0", "01", "FF", ""])
+@each("spelling", ["0x1", " 1", "1_0", "+1", "-0", "01", "FF", ""])
 def test_sum_of_another_spelling_is_refused_by_its_state(spelling: str) -> None:
     parsed = parse_words(EVERY["calibration"]().to_bytes())
     header = parsed.settings
@@ -335,7 +335,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("claim", HOSTILE)
+@each("claim", HOSTILE)
 def test_hostile_size_of_a_column_is_refused_in_little_memory(claim: str) -> None:
     data = HOSTILE[claim]
     tracemalloc.start()
@@ -350,7 +350,7 @@ def test_hostile_size_of_a_column_is_refused_in_little_memory(claim: str) -> Non
     assert peak <= 2 * len(data) + 65_536
 
 
-@pytest.mark.parametrize("text", ["", "a", "ab", "日", "ā"])
+@each("text", ["", "a", "ab", "日", "ā"])
 def test_texts_are_read_in_16_bytes_of_memory_for_each_byte(text: str) -> None:
     parsed = parse(EVERY["empty_grouped"]().to_bytes())
     header, size = parsed.settings, 40_000
@@ -365,7 +365,7 @@ def test_texts_are_read_in_16_bytes_of_memory_for_each_byte(text: str) -> None:
     assert peak <= 16 * len(data) + 65_536
 
 
-@pytest.mark.parametrize("name", ["", "\0", '"\\', "é", "日本", "😀", "x" * 100_000])
+@each("name", ["", "\0", '"\\', "é", "日本", "😀", "x" * 100_000])
 def test_group_of_any_name_is_read_back(name: str) -> None:
     acc = se.GroupedAUC().update([1, 0, 1], [0.5, 0.25, 0.75], [name, "other", name])
     back = se.from_bytes(acc.to_bytes())

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from scipy import stats
 
 import streameval as se
@@ -46,7 +47,7 @@ def test_means_are_those_of_the_results() -> None:
     assert compared["AP"].b == pytest.approx(b.map, rel=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_few_queries_are_randomised_exactly(seed: int) -> None:
     random = np.random.default_rng(seed)
     a, b = random.integers(0, 5, (2, int(random.integers(1, 9)))) / 4
@@ -97,7 +98,7 @@ def test_a_constant_difference_has_an_infinite_t() -> None:
     assert difference([0.25, 0.5], [0.5, 0.75]).t == -math.inf
 
 
-@pytest.mark.parametrize(("n", "near"), [(6, 1e-2), (30, 1e-4), (400, 1e-7)])
+@each(("n", "near"), [(6, 1e-2), (30, 1e-4), (400, 1e-7)])
 def test_interval_of_a_mean_difference_is_students(n: int, near: float) -> None:
     a, b = np.random.default_rng(4).random((2, n))
     found = difference(a, b)
@@ -111,7 +112,7 @@ def test_interval_of_a_mean_difference_is_students(n: int, near: float) -> None:
     assert f"[{found.confidence()[0]:+.6f}, " in se.Comparison({"map": found}, 0, 0).report()
 
 
-@pytest.mark.parametrize("values", [([], []), ([0.5], [0.25]), ([0.5, 1.0], [0.25, 0.75])])
+@each("values", [([], []), ([0.5], [0.25]), ([0.5, 1.0], [0.25, 0.75])])
 def test_mean_difference_that_does_not_vary_has_no_interval(values: Any) -> None:
     assert all(map(math.isnan, difference(*values).confidence()))
 
@@ -130,7 +131,7 @@ def test_wins_and_losses_change_sides() -> None:
     assert one.randomization_pvalue == other.randomization_pvalue
 
 
-@pytest.mark.parametrize("kind", [np.int64, object])
+@each("kind", [np.int64, object])
 def test_queries_of_one_side_are_left_out_and_counted(kind: Any) -> None:
     names = np.array([f"q{i}" if kind is object else i for i in range(12)], dtype=kind)
     compared = se.compare(evaluated(1, names[:8]), evaluated(2, names[3:]))
@@ -196,7 +197,7 @@ def test_missing_scipy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compared.randomization_pvalue == 0.5
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b", "options", "message"),
     [
         (lambda: 1.0, lambda: evaluated(1, [1]), {}, "`a` must be the Ranking"),
@@ -234,7 +235,7 @@ def test_bad_arguments_are_named(a: Any, b: Any, options: Any, message: str) -> 
     assert str(caught.value).endswith(".")
 
 
-@pytest.mark.parametrize(
+@each(
     ("option", "value", "measures"),
     [
         ("ties", "pessimistic", ("mrr",)),

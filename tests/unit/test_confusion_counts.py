@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -38,10 +39,10 @@ KINDS: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "auto": ({"classes": "auto"}, [7], [7]),
     "multilabel": ({"classes": 2, "multilabel": True}, [[0, 1]], [[0, 1]]),
 }
-every_kind = pytest.mark.parametrize(("options", "y_true", "y_pred"), KINDS.values(), ids=KINDS)
+every_kind = each(("options", "y_true", "y_pred"), KINDS.values())
 
 # without weights a batch may be read the short way, with them it never is
-every_reading = pytest.mark.parametrize("one", [None, [1]], ids=["plain", "weighted"])
+every_reading = each("one", [None, [1]])
 
 
 def count(y_true: Any, y_pred: Any, sample_weight: Any = None, **options: Any) -> Any:
@@ -67,7 +68,7 @@ def rows_of_one(y_true: Any, y_pred: Any, n: int) -> tuple[Any, Any]:
 
 
 @every_kind
-@pytest.mark.parametrize("state", [2**24, 2**53, 2**62], ids=["2^24", "2^53", "2^62"])
+@each("state", [2**24, 2**53, 2**62])
 def test_counts_go_on_from_a_built_state(
     options: Any, y_true: Any, y_pred: Any, state: int
 ) -> None:
@@ -86,7 +87,7 @@ def test_counts_reach_the_largest_int64(options: Any, y_true: Any, y_pred: Any) 
     assert (acc.n, acc.compute().matrix.max()) == (LARGEST, LARGEST)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "uint64", "float16", "float32"])
+@each("dtype", ["bool", "uint8", "int8", "uint64", "float16", "float32"])
 def test_counts_do_not_depend_on_the_dtype_of_labels_or_weights(dtype: str) -> None:
     acc = se.ConfusionAccumulator(from_scores=False).update([1], [1], sample_weight=[2**53])
     ones = np.ones(300).astype(dtype)
@@ -95,7 +96,7 @@ def test_counts_do_not_depend_on_the_dtype_of_labels_or_weights(dtype: str) -> N
 
 
 @every_kind
-@pytest.mark.parametrize("weight", [1, 2**63 - 1, 0.5], ids=["one", "largest", "half"])
+@each("weight", [1, 2**63 - 1, 0.5])
 def test_update_past_the_largest_count_is_refused_and_nothing_counted(
     options: Any, y_true: Any, y_pred: Any, weight: float
 ) -> None:
@@ -122,10 +123,9 @@ def test_update_without_weights_past_the_largest_count_is_refused(
 
 
 @every_kind
-@pytest.mark.parametrize(
+@each(
     "weights",
     [[2**62] * 4, [2**63 - 1, 2**63 - 1], [2**63 - 1, 1], [2.0**62, 2.0**62], [2**63], [2.0**63]],
-    ids=["four-2^62", "largest-twice", "one-more", "floats", "uint64", "float"],
 )
 def test_a_batch_past_the_largest_count_is_refused(
     options: Any, y_true: Any, y_pred: Any, weights: list[float]
@@ -203,7 +203,7 @@ def test_weight_two_is_the_row_twice(options: Any, y_true: Any, y_pred: Any) -> 
 
 
 @every_kind
-@pytest.mark.parametrize("zero", [0, 0.0, False, -0.0], ids=repr)
+@each("zero", [0, 0.0, False, -0.0])
 def test_weight_zero_leaves_no_trace(options: Any, y_true: Any, y_pred: Any, zero: Any) -> None:
     acc = se.ConfusionAccumulator(**options).update(y_true, y_pred, sample_weight=[zero])
     assert acc == se.ConfusionAccumulator(**options)
@@ -214,7 +214,7 @@ def test_labels_of_weight_zero_have_not_been_met() -> None:
     assert (result.labels, result.matrix.tolist()) == ((1, 3), [[1.0, 0.0], [0.0, 2.5]])
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "y_true", "y_pred"),
     [
         ({}, [7], [1]),
@@ -222,7 +222,6 @@ def test_labels_of_weight_zero_have_not_been_met() -> None:
         ({"classes": "auto"}, [0.5], [1]),
         ({"classes": 2, "multilabel": True}, [[0, 2]], [[0, 1]]),
     ],
-    ids=["label", "score", "auto", "multilabel"],
 )
 def test_rows_of_weight_zero_are_not_looked_at(options: Any, y_true: Any, y_pred: Any) -> None:
     acc = se.ConfusionAccumulator(**options).update(y_true, y_pred, sample_weight=[0])
@@ -241,7 +240,7 @@ def test_error_beside_rows_of_weight_zero_has_the_position_in_the_batch() -> Non
     assert acc.n == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("y_pred", "options", "expected"),
     [
         ([1, 0], {}, [[0, 1], [1, 0]]),
@@ -260,13 +259,8 @@ def test_error_beside_rows_of_weight_zero_has_the_position_in_the_batch() -> Non
         ([[0, 0.5, 0.1], [0.9, 0, 0]], {"classes": 3}, "same"),
         ([[0, 0.5, 0.1], [0.9, 0, 0]], {"classes": 3, "top_k": 3}, "same"),
     ],
-    ids=[
-        *("integers", "bools", "floats", "whole-floats", "floats-as-labels", "integers-as-scores"),
-        *("zero-one-as-scores", "threshold-one", "labels-and-threshold", "scores-below"),
-        *("scores-above", "whole-floats-as-labels", "integer-score-rows", "score-rows", "top-k"),
-    ],
 )
-@pytest.mark.parametrize("weights", [None, [1, 1]], ids=["plain", "weighted"])
+@each("weights", [None, [1, 1]])
 def test_from_scores_settles_what_y_pred_holds(
     y_pred: Any, options: Any, expected: Any, weights: Any
 ) -> None:
@@ -275,7 +269,7 @@ def test_from_scores_settles_what_y_pred_holds(
     assert matrix([0, 1], y_pred, weights, **options) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("y_pred", "options"),
     [
         ([1, 0], {"threshold": 3}),
@@ -287,7 +281,6 @@ def test_from_scores_settles_what_y_pred_holds(
         (np.array([[0, 1, 0], [1, 0, 0]], np.uint8), {"classes": 3, "top_k": 2}),
         ([[False, True, False], [True, False, False]], {"classes": 3}),
     ],
-    ids=["high", "zero", "negative", "bool", "binary-rows", "rows", "uint8-rows", "bool-rows"],
 )
 def test_integers_that_could_be_labels_or_scores_are_refused(y_pred: Any, options: Any) -> None:
     assert refused([0, 1], y_pred, **options) == (
@@ -296,7 +289,7 @@ def test_integers_that_could_be_labels_or_scores_are_refused(y_pred: Any, option
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("y_pred", "options", "message"),
     [
         (["a", "b"], {"from_scores": True}, "`y_pred` must hold scores, got strings."),
@@ -346,10 +339,6 @@ def test_integers_that_could_be_labels_or_scores_are_refused(y_pred: Any, option
             FLOATS_FOR_AUTO,
         ),
     ],
-    ids=[
-        *("strings", "half-label", "vector-of-floats", "vector-of-integers", "columns"),
-        *("dimensions", "label-column", "score-column", "top-k-labels", "auto-floats"),
-    ],
 )
 def test_update_refuses_predictions(y_pred: Any, options: Any, message: str) -> None:
     assert refused([0, 1], y_pred, **options) == message
@@ -360,7 +349,7 @@ def test_auto_takes_whole_floats_when_told_that_they_are_labels() -> None:
     assert (result.labels, result.matrix.tolist()) == ((1, 2), [[0, 1], [0, 1]])
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "scores", "expected"),
     [
         ({}, [[0.25, 0.75], [0.625, 0.375], [0.5, 0.5]], [1, 0, 0]),
@@ -391,9 +380,9 @@ ITEMS = np.random.default_rng(0).integers(0, 5, (4, 3, 2))
 ITEM_SCORES = np.random.default_rng(1).integers(0, 6, (4, 3, 2, 5)) / 8  # with ties
 
 
-@pytest.mark.parametrize("dimensions", [2, 3])
-@pytest.mark.parametrize("form", ["labels", "last", "second", "lists", "column"])
-@pytest.mark.parametrize("weighted", [False, True])
+@each("dimensions", [2, 3])
+@each("form", ["labels", "last", "second", "lists", "column"])
+@each("weighted", [False, True])
 def test_labels_of_more_dimensions_are_counted_item_by_item(
     dimensions: int, form: str, weighted: bool
 ) -> None:
@@ -452,7 +441,7 @@ def test_a_score_at_the_threshold_is_positive(one: Any) -> None:
 
 
 @every_reading
-@pytest.mark.parametrize("threshold", [0.7, 1e-300, -2.5, 0.1 + 0.2], ids=repr)
+@each("threshold", [0.7, 1e-300, -2.5, 0.1 + 0.2])
 def test_any_threshold_includes_itself(threshold: float, one: Any) -> None:
     scores = [threshold, np.nextafter(threshold, -np.inf), np.inf, -np.inf]
     counts = matrix([1, 1, 1, 1], scores, one and one * 4, threshold=threshold, scores="real")
@@ -460,7 +449,7 @@ def test_any_threshold_includes_itself(threshold: float, one: Any) -> None:
 
 
 @every_reading
-@pytest.mark.parametrize(
+@each(
     ("dtype", "threshold", "positive"),
     [
         ("float32", 0.7, False),  # the nearest float32 is 0.699999988
@@ -479,7 +468,7 @@ def test_scores_are_widened_before_they_meet_the_threshold(
     assert matrix([1], scores, one, threshold=threshold) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("classes", "pos_label", "tp", "recall"),
     [
         (["a", "b"], None, 1, 1 / 2),
@@ -488,7 +477,6 @@ def test_scores_are_widened_before_they_meet_the_threshold(
         (["b", "a"], None, 2, 2 / 3),
         (["b", "a"], "b", 1, 1 / 2),
     ],
-    ids=["default", "second", "first", "default-reversed", "first-reversed"],
 )
 def test_pos_label_chooses_the_positive_class(
     classes: Any, pos_label: Any, tp: int, recall: float
@@ -498,21 +486,20 @@ def test_pos_label_chooses_the_positive_class(
     assert (result.tp, result.recall()) == (tp, recall)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "expected"),
     [
         ({"classes": ["a", "b"]}, [[1, 1], [0, 1]]),
         ({"classes": ["a", "b"], "pos_label": "b"}, [[1, 1], [0, 1]]),
         ({"classes": ["a", "b"], "pos_label": "a"}, [[1, 1], [1, 0]]),
     ],
-    ids=["default", "second", "first"],
 )
 def test_a_high_score_means_pos_label(options: Any, expected: Any) -> None:
     assert matrix(["a", "a", "b"], [0.1, 0.9, 0.7], **options) == expected
 
 
 @every_reading
-@pytest.mark.parametrize(("pos_label", "expected"), [(1, [[1, 1], [0, 1]]), (0, [[1, 1], [1, 0]])])
+@each(("pos_label", "expected"), [(1, [[1, 1], [0, 1]]), (0, [[1, 1], [1, 0]])])
 def test_a_high_score_means_pos_label_of_a_number_of_classes(
     pos_label: int, expected: Any, one: Any
 ) -> None:
@@ -520,20 +507,20 @@ def test_a_high_score_means_pos_label_of_a_number_of_classes(
     assert counts == expected
 
 
-@pytest.mark.parametrize("pos_label", [0, False, 0.0, np.int8(0)], ids=repr)
+@each("pos_label", [0, False, 0.0, np.int8(0)])
 def test_pos_label_zero_of_a_number_of_classes_is_a_label(pos_label: Any) -> None:
     result = count([0, 0, 1], [0.9, 0.2, 0.7], pos_label=pos_label)
     assert (result.tp, result.fn, result.fp, result.tn) == (1, 1, 1, 0)
 
 
-@pytest.mark.parametrize("classes", [2, [0, 1], [1, 2], [-1, 1]], ids=str)
+@each("classes", [2, [0, 1], [1, 2], [-1, 1]])
 def test_pos_label_is_the_second_class_by_default(classes: Any) -> None:
     second = 1 if classes == 2 else classes[1]
     assert count([second], [0.9], classes=classes).tp == 1
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("score", [0.2, 0.0, np.inf, -np.inf], ids=repr)
+@each("k", [1, 2, 3, 4, 5])
+@each("score", [0.2, 0.0, np.inf, -np.inf])
 def test_a_constant_scorer_has_the_top_k_accuracy_of_chance(k: int, score: float) -> None:
     scores = np.full((7, 5), score)
     result = count([0, 1, 2, 3, 4, 0, 0], scores, classes=5, top_k=k)
@@ -576,7 +563,7 @@ def test_top_k_accuracy_is_the_mean_over_all_orders_of_ties(
         assert np.isnan(result.top_k_accuracy)
 
 
-@pytest.mark.parametrize(
+@each(
     ("scores", "truth", "k", "within", "tied", "first"),
     [
         ([3, 2, 1], 0, 1, 1, 1, True),
@@ -590,7 +577,7 @@ def test_top_k_accuracy_is_the_mean_over_all_orders_of_ties(
         ([3, 2, 2], 2, 1, 0, 2, False),
     ],
 )
-@pytest.mark.parametrize("beside", [[], [[9, 9, 9]]], ids=["alone", "beside a tie"])
+@each("beside", [[], [[9, 9, 9]]])
 def test_top_k_credit_counts_places_and_ties(
     scores: list[float],
     truth: int,
@@ -611,7 +598,7 @@ def test_the_first_of_equal_best_scores_is_the_prediction() -> None:
     assert matrix([2], [[0.1, 0.45, 0.45]], classes=3)[2] == [0, 1, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "y_true", "y_pred", "kept"),
     [
         ({"classes": 2, "ignore_label": -1}, [1, -1, 0], [1, 1, 1], [0, 2]),
@@ -630,12 +617,8 @@ def test_the_first_of_equal_best_scores_is_the_prediction() -> None:
             [0, 2],
         ),
     ],
-    ids=[
-        *("binary", "scores", "multiclass", "a-class", "top-k", "listed", "strings"),
-        *("auto", "auto-strings", "multilabel"),
-    ],
 )
-@pytest.mark.parametrize("weights", [None, [1, 7, 2], [1, 0.5, 2], [0.5, 1, 0.25]], ids=str)
+@each("weights", [None, [1, 7, 2], [1, 0.5, 2], [0.5, 1, 0.25]])
 def test_ignored_rows_leave_no_trace(
     options: Any, y_true: Any, y_pred: Any, kept: list[int], weights: Any
 ) -> None:
@@ -675,7 +658,7 @@ def test_a_prediction_may_not_be_the_ignored_label() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("y_true", "y_pred", "options", "message"),
     [
         ([[2, 0]], [[1, 0]], {}, "`y_true` must hold 0 and 1, got 2 at position (0, 0)."),
@@ -695,17 +678,13 @@ def test_a_prediction_may_not_be_the_ignored_label() -> None:
         ([[1, 0]], [[1, 0], [0, 1]], {}, "`y_pred` must have 1 rows, got 2."),
         ([[-2, -1]], [[1, 0]], {"ignore_label": -1}, "`y_true` must hold 0 and 1, got -2 at "),
     ],
-    ids=[
-        *("truth", "not-ignored", "prediction", "strings", "half", "nan-score"),
-        *("vector", "vector-prediction", "columns", "rows", "other-than-ignored"),
-    ],
 )
 def test_update_refuses_multilabel(y_true: Any, y_pred: Any, options: Any, message: str) -> None:
     given_out = refused(y_true, y_pred, classes=2, multilabel=True, **options)
     assert given_out.startswith(message)
 
 
-@pytest.mark.parametrize(
+@each(
     ("y_pred", "options"),
     [
         ([[1, 0], [1, 1]], {}),
@@ -715,7 +694,6 @@ def test_update_refuses_multilabel(y_true: Any, y_pred: Any, options: Any, messa
         ([[1.0, 0.0], [1.0, 1.0]], {"from_scores": False}),
         ([[7, -7], [7, 7]], {"from_scores": True, "threshold": 7}),
     ],
-    ids=["labels", "bools", "scores", "threshold", "float-labels", "integer-scores"],
 )
 def test_multilabel_takes_labels_and_scores(y_pred: Any, options: Any) -> None:
     result = count([[1, 0], [0, 1]], y_pred, classes=2, multilabel=True, **options)
@@ -734,8 +712,8 @@ EMPTY: dict[str, tuple[dict[str, Any], list[tuple[Any, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize(("options", "batches"), EMPTY.values(), ids=EMPTY)
-@pytest.mark.parametrize("weights", [None, [], np.array([])], ids=["none", "list", "array"])
+@each(("options", "batches"), EMPTY.values())
+@each("weights", [None, [], np.array([])])
 def test_an_empty_batch_changes_nothing(options: Any, batches: Any, weights: Any) -> None:
     acc = se.ConfusionAccumulator(**options)
     before = acc.to_bytes()
@@ -745,7 +723,7 @@ def test_an_empty_batch_changes_nothing(options: Any, batches: Any, weights: Any
     assert acc.n == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "y_true", "y_pred", "weights", "message"),
     [
         ({}, [1, 0], [1], None, "`y_pred` must have 2 rows, got 1."),
@@ -758,10 +736,6 @@ def test_an_empty_batch_changes_nothing(options: Any, batches: Any, weights: Any
         ({}, [1, 0], [1, 0], [1], "`sample_weight` must have 2 rows, got 1."),
         ({}, [], [], [1], "`sample_weight` must have 0 rows, got 1."),
         ({"classes": "auto"}, [1, 0], [1, 0], [1], "`sample_weight` must have 2 rows, got 1."),
-    ],
-    ids=[
-        *("short", "long", "empty-truth", "empty-prediction", "scores", "score-rows", "auto"),
-        *("weights", "weights-of-nothing", "weights-auto"),
     ],
 )
 def test_rows_that_do_not_match_are_refused(
@@ -821,7 +795,7 @@ def test_a_negative_zero_threshold_is_zero() -> None:
     assert negative.to_bytes() == zero.to_bytes()
 
 
-@pytest.mark.parametrize("threshold", ["0.5", b"0.5", None, 1j, [], np.nan, np.inf, 10**400])
+@each("threshold", ["0.5", b"0.5", None, 1j, [], np.nan, np.inf, 10**400])
 def test_a_threshold_that_is_no_finite_number_is_refused(threshold: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`threshold` must be a (finite )?number, got"):
         se.ConfusionAccumulator(threshold=threshold)
@@ -840,7 +814,7 @@ def test_refused_labels_are_not_kept() -> None:
 LARGE = np.zeros(20_000, dtype=np.int64)  # more than may be pending
 
 
-@pytest.mark.parametrize("options", [{"classes": 3}, {"classes": 4, "multilabel": True}], ids=str)
+@each("options", [{"classes": 3}, {"classes": 4, "multilabel": True}])
 def test_a_large_weighted_batch_counts_as_its_parts_do(options: dict[str, Any]) -> None:
     draw = np.random.default_rng(3)
     shape = (40_000, 4) if "multilabel" in options else (40_000,)
@@ -855,10 +829,9 @@ def test_a_large_weighted_batch_counts_as_its_parts_do(options: dict[str, Any]) 
     assert whole.to_bytes() == parts.to_bytes()
 
 
-@pytest.mark.parametrize(
+@each(
     ("truth", "weights"),
     [(0, 1), (7, 1), (7, -1), (0, -1)],
-    ids=["rows", "label", "both", "weight"],
 )
 def test_a_large_batch_is_refused_for_what_a_small_one_is(truth: int, weights: int) -> None:
     def refusal(rows: int) -> str:
@@ -869,7 +842,7 @@ def test_a_large_batch_is_refused_for_what_a_small_one_is(truth: int, weights: i
     assert refusal(20_000) == refusal(2).replace("2 rows, got 3", "20000 rows, got 20001")
 
 
-@pytest.mark.parametrize("weight", [2**50, 2.0**50])
+@each("weight", [2**50, 2.0**50])
 def test_a_large_weighted_batch_past_the_limit_is_refused(weight: float) -> None:
     acc = se.ConfusionAccumulator(3).update([1], [1], sample_weight=[LARGEST - 2])
     with pytest.raises(CountOverflowError, match="past"):

@@ -12,13 +12,14 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from offenders import each
 from small_states import SMALL
 
 import streameval as se
 
 mpl.use("Agg")
 
-every_state = pytest.mark.parametrize("name", SMALL)
+every_state = each("name", SMALL)
 
 STRANGE = {
     "wide": "東京都千代田区丸の内一丁目九番一号東京駅一番線のりば",
@@ -79,27 +80,25 @@ def test_report_shows_the_numbers_of_the_rows() -> None:
         assert line in found
 
 
-@pytest.mark.parametrize("claim", STRANGE)
+@each("claim", STRANGE)
 def test_report_has_at_most_80_columns_when_a_label_is(claim: str) -> None:
     assert max(map(columns, named(STRANGE[claim]).report().splitlines())) <= 80
 
 
-@pytest.mark.parametrize("claim", STRANGE)
+@each("claim", STRANGE)
 def test_report_keeps_its_columns_under_each_other_when_a_label_is(claim: str) -> None:
     table = named(STRANGE[claim]).report().split("\n\n")[0].split("\n")
     assert len({columns(line) for line in table}) == 1
 
 
-@pytest.mark.parametrize("claim", STRANGE)
+@each("claim", STRANGE)
 def test_report_can_be_printed_when_a_label_is(claim: str) -> None:
     lines = named(STRANGE[claim]).report().split("\n")
     assert len(lines) == len(named("plain").report().split("\n"))
     assert "".join(lines).isprintable()
 
 
-@pytest.mark.parametrize(
-    "weight", [2**63 - 1, 1_234_567_890_123.1234, 2.0**62 + 0.5], ids=["most", "digits", "large"]
-)
+@each("weight", [2**63 - 1, 1_234_567_890_123.1234, 2.0**62 + 0.5])
 def test_report_has_at_most_80_columns_when_counts_are_large(weight: float) -> None:
     accumulator = se.ConfusionAccumulator(["x" * 40, "y"])
     accumulator.update(["x" * 40, "y"], ["y", "y"], sample_weight=np.array([weight, 0]))
@@ -120,7 +119,7 @@ def test_report_of_fractions_adds_up_the_support_of_several_labels_past_2_to_63(
     assert f"{3 * 2.0**62:,}" in accumulator.compute().report()
 
 
-@pytest.mark.parametrize(
+@each(
     ("shown", "lines"),
     [
         (0, ["... and 5 more"]),
@@ -144,14 +143,14 @@ def test_report_refuses_a_negative_number_of_classes() -> None:
         SMALL["binary"]().compute().report(max_classes=-1)
 
 
-@pytest.mark.parametrize("name", ["binary", "met"])
-@pytest.mark.parametrize("level", [-0.1, 1.0, math.nan])
+@each("name", ["binary", "met"])
+@each("level", [-0.1, 1.0, math.nan])
 def test_report_refuses_another_level(level: float, name: str) -> None:
     with pytest.raises(se.InvalidInputError, match=r"`level` must lie in \[0, 1\)"):
         SMALL[name]().compute().report(level=level)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "level", "expected"),
     [("binary", 0.95, True), ("binary", 0, False), ("met", 0.95, False), ("ignoring", 0.9, False)],
 )
@@ -159,7 +158,7 @@ def test_report_has_intervals_of_whole_weights(name: str, level: float, expected
     assert ("[" in SMALL[name]().compute().report(level=level)) == expected
 
 
-@pytest.mark.parametrize(("level", "text"), [(0.95, "95%"), (0.9, "90%"), (0.999, "99.9%")])
+@each(("level", "text"), [(0.95, "95%"), (0.9, "90%"), (0.999, "99.9%")])
 def test_report_says_the_level_of_its_intervals(level: float, text: str) -> None:
     assert f" {text} interval" in SMALL["binary"]().compute().report(level=level)
 
@@ -169,7 +168,7 @@ def test_html_is_a_well_formed_fragment(name: str) -> None:
     assert ElementTree.fromstring(SMALL[name]().compute()._repr_html_()).tag == "div"
 
 
-@pytest.mark.parametrize("claim", STRANGE)
+@each("claim", STRANGE)
 def test_html_is_a_well_formed_fragment_when_a_label_is(claim: str) -> None:
     page = ElementTree.fromstring(named(STRANGE[claim])._repr_html_())
     assert page.find(".//script") is None
@@ -193,7 +192,7 @@ def test_html_of_many_classes_is_cut_and_says_so() -> None:
     assert "The first 20 of 30 classes." in page
 
 
-@pytest.mark.parametrize(("name", "has_intervals"), [("top_k", True), ("met", False)])
+@each(("name", "has_intervals"), [("top_k", True), ("met", False)])
 def test_html_has_intervals_of_whole_weights(name: str, has_intervals: bool) -> None:
     assert ("[" in SMALL[name]().compute()._repr_html_()) == has_intervals
 
@@ -205,8 +204,8 @@ def figures() -> Iterator[None]:
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("name", ["binary", "met", "top_k", "empty", "empty_met"])
-@pytest.mark.parametrize("normalize", [True, False])
+@each("name", ["binary", "met", "top_k", "empty", "empty_met"])
+@each("normalize", [True, False])
 def test_plot_can_be_drawn(name: str, normalize: bool) -> None:
     result = SMALL[name]().compute()
     if name == "met":  # matplotlib's own font has no Japanese
@@ -244,7 +243,7 @@ def test_plot_writes_the_counts_that_are_not_zero() -> None:
     assert written == {(1, 0): "1,234", (1, 1): "2"}
 
 
-@pytest.mark.parametrize("normalize", [True, False])
+@each("normalize", [True, False])
 def test_plot_writes_in_white_only_where_it_is_dark(normalize: bool) -> None:
     """Of shares the darkest is 1, of counts the largest."""
     accumulator = se.ConfusionAccumulator(2)
@@ -277,7 +276,7 @@ def test_plot_of_many_classes_writes_nothing() -> None:
     assert len(ax.texts) == 0
 
 
-@pytest.mark.parametrize("claim", ["long", "control", "empty", "markup", "dollars"])
+@each("claim", ["long", "control", "empty", "markup", "dollars"])
 def test_plot_can_be_drawn_when_a_label_is(claim: str) -> None:
     ax = named(STRANGE[claim]).plot()
     ax.figure.canvas.draw()
@@ -302,9 +301,9 @@ MATRICES = {
 }
 
 
-@pytest.mark.parametrize("average", ["default", "macro", "micro", "weighted"])
-@pytest.mark.parametrize("name", RATIOS)
-@pytest.mark.parametrize("rows", MATRICES)
+@each("average", ["default", "macro", "micro", "weighted"])
+@each("name", RATIOS)
+@each("rows", MATRICES)
 def test_interval_of_a_ratio_holds_its_value_or_is_nan(rows: str, name: str, average: str) -> None:
     result = se.ConfusionAccumulator(3).update(*MATRICES[rows]).compute()
     low, high = result.confidence(name, average=average)
@@ -312,8 +311,8 @@ def test_interval_of_a_ratio_holds_its_value_or_is_nan(rows: str, name: str, ave
     assert math.isnan(low) or 0 <= low <= result.value(name, average=average) <= high <= 1
 
 
-@pytest.mark.parametrize("name", [*NAMES, *AGREEMENT])
-@pytest.mark.parametrize("rows", MATRICES)
+@each("name", [*NAMES, *AGREEMENT])
+@each("rows", MATRICES)
 def test_interval_of_a_single_metric_holds_its_value_or_is_nan(rows: str, name: str) -> None:
     result = se.ConfusionAccumulator(3).update(*MATRICES[rows]).compute()
     low, high = result.confidence(name)
@@ -321,8 +320,8 @@ def test_interval_of_a_single_metric_holds_its_value_or_is_nan(rows: str, name: 
     assert math.isnan(low) or -1 <= low <= result.value(name) <= high <= 1
 
 
-@pytest.mark.parametrize("name", ["accuracy", "hamming_loss", *RATIOS])
-@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@each("name", ["accuracy", "hamming_loss", *RATIOS])
+@each("average", ["macro", "micro", "weighted"])
 def test_interval_of_multilabel_holds_its_value(name: str, average: str) -> None:
     result = SMALL["multilabel"]().compute()
     options = {"average": average} if name in RATIOS else {}
@@ -330,14 +329,14 @@ def test_interval_of_multilabel_holds_its_value(name: str, average: str) -> None
     assert 0 <= low <= result.value(name, **options) <= high <= 1
 
 
-@pytest.mark.parametrize("name", ["top_k_accuracy", "accuracy"])
+@each("name", ["top_k_accuracy", "accuracy"])
 def test_interval_of_top_k_holds_its_value(name: str) -> None:
     result = SMALL["top_k"]().compute()
     low, high = result.confidence(name)
     assert 0 <= low < result.value(name) < high <= 1
 
 
-@pytest.mark.parametrize("name", RATIOS)
+@each("name", RATIOS)
 def test_intervals_of_the_classes_are_two_arrays(name: str) -> None:
     result = SMALL["top_k"]().compute()
     low, high = result.confidence(name, average=None)
@@ -346,7 +345,7 @@ def test_intervals_of_the_classes_are_two_arrays(name: str) -> None:
     assert (np.isnan(low) | ((low <= values) & (values <= high))).all()
 
 
-@pytest.mark.parametrize("name", ["empty_met", "empty"])
+@each("name", ["empty_met", "empty"])
 def test_intervals_of_the_classes_of_nothing_are_nan(name: str) -> None:
     result = SMALL[name]().compute()
     low, high = result.confidence("recall", average=None)
@@ -363,7 +362,7 @@ def test_interval_of_accuracy_is_that_of_wilson() -> None:
     assert result.confidence("accuracy") == expected
 
 
-@pytest.mark.parametrize("arguments", [{"beta": 2.0}, {"alpha": 0.3}], ids=str)
+@each("arguments", [{"beta": 2.0}, {"alpha": 0.3}])
 def test_interval_takes_the_arguments_of_its_metric(arguments: dict[str, float]) -> None:
     result = SMALL["binary"]().compute()
     value = result.f_score(**arguments)
@@ -372,14 +371,14 @@ def test_interval_takes_the_arguments_of_its_metric(arguments: dict[str, float])
     assert low < value < high
 
 
-@pytest.mark.parametrize("name", ["accuracy", "recall", "cohen_kappa"])
+@each("name", ["accuracy", "recall", "cohen_kappa"])
 def test_interval_grows_with_its_level(name: str) -> None:
     result = SMALL["binary"]().compute()
     widths = [np.diff(result.confidence(name, level=x))[0] for x in (0, 0.5, 0.9, 0.99)]
     assert widths == sorted(set(widths))
 
 
-@pytest.mark.parametrize("level", [-0.1, 1.0, 95, math.nan])
+@each("level", [-0.1, 1.0, 95, math.nan])
 def test_interval_refuses_another_level(level: float) -> None:
     with pytest.raises(se.InvalidInputError, match=r"`level` must lie in \[0, 1\)"):
         SMALL["binary"]().compute().confidence("accuracy", level=level)
@@ -391,7 +390,7 @@ def test_interval_of_a_level_just_below_one_is_given() -> None:
     assert 0 <= low < 0.5 < high <= 1
 
 
-@pytest.mark.parametrize("name", ["accuracy", "precision"])
+@each("name", ["accuracy", "precision"])
 def test_interval_is_refused_when_weights_have_fractions(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match="`sample_weight` had fractions"):
         SMALL["met"]().compute().confidence(name)

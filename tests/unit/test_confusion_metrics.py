@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -121,7 +122,7 @@ def test_the_ratio_of_one_is_that_of_its_column(
     assert np.array(ones).tobytes() == values.tobytes()
 
 
-@pytest.mark.parametrize("whole", [True, False])
+@each("whole", [True, False])
 def test_credited_cells_are_those_with_any_weight(whole: bool) -> None:
     numbers = [3 << 62, 0, 0, 0, 1, 5 << 62]
     expected = [((1, 1), 3), ((2, 3), 5)]
@@ -130,7 +131,7 @@ def test_credited_cells_are_those_with_any_weight(whole: bool) -> None:
     assert metrics.credited_cells(fixed(numbers, 2, 3, whole=whole)) == expected
 
 
-@pytest.mark.parametrize("weight", [1, 0.5])
+@each("weight", [1, 0.5])
 def test_metric_of_the_positive_class_is_its_column_of_the_metric_of_each(weight: float) -> None:
     labels = [0, 1, 1, 0, 1], [0, 1, 0, 1, 1]
     for positive in (0, 1):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from small_states import SMALL
 
 import streameval as se
@@ -19,7 +20,7 @@ RATIOS = tuple(row.name for row in WITH_AVERAGES if not row.name.startswith("top
 """Those of any counts; the others are in test_top_k_precision.py."""
 COUNTS = ("tp", "fp", "fn", "tn", "support")
 
-every_state = pytest.mark.parametrize("name", SMALL)
+every_state = each("name", SMALL)
 ratios = pytest.mark.parametrize("ratio", RATIOS)
 
 
@@ -34,7 +35,7 @@ def three_classes(**options: Any) -> se.Confusion:
     return se.ConfusionAccumulator(3, **options).update([0, 0, 1], [0, 0, 0]).compute()
 
 
-@pytest.mark.parametrize(("name", "expected"), [*zip(COUNTS, [3, 1, 2, 4, 5], strict=True)])
+@each(("name", "expected"), [*zip(COUNTS, [3, 1, 2, 4, 5], strict=True)])
 def test_count_of_two_classes_is_that_of_the_positive_one(name: str, expected: int) -> None:
     value = getattr(from_counts(tp=3, fp=1, fn=2, tn=4), name)
     assert (type(value), value) == (int, expected)
@@ -45,7 +46,7 @@ def test_counts_are_those_of_another_positive_class() -> None:
     assert (result.tp, result.fp, result.fn, result.tn) == (1, 0, 1, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [*zip(COUNTS, [[2, 0, 0], [1, 0, 0], [0, 1, 0], [0, 2, 3], [2, 1, 0]], strict=True)],
 )
@@ -63,7 +64,7 @@ def test_matrix_of_multilabel_is_one_table_a_label() -> None:
     assert SMALL["multilabel"]().compute().matrix.tolist() == tables
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("binary", (0, 1)),
@@ -76,7 +77,7 @@ def test_labels_are_in_the_order_of_the_rows(name: str, expected: tuple[Any, ...
     assert SMALL[name]().compute().labels == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("result", "expected"),
     [
         (three_classes(), 2),
@@ -92,7 +93,6 @@ def test_labels_are_in_the_order_of_the_rows(name: str, expected: tuple[Any, ...
         ),
         (SMALL["empty"]().compute(), 0),
     ],
-    ids=["seen", "unseen too", "one of two", "multilabel", "ignored", "all ignored", "empty"],
 )
 def test_n_averaged_counts_the_classes_that_enter_means(result: Any, expected: int) -> None:
     assert (type(result.n_averaged), result.n_averaged) == (int, expected)
@@ -106,7 +106,7 @@ def test_macro_mean_keeps_them_as_zeros_with_include_unseen() -> None:
     assert three_classes(include_unseen=True).recall("macro") == pytest.approx(1 / 3, rel=1e-15)
 
 
-@pytest.mark.parametrize("name", ["accuracy", "hamming_loss", "balanced_accuracy"])
+@each("name", ["accuracy", "hamming_loss", "balanced_accuracy"])
 def test_value_by_name_is_that_of_the_rows(name: str) -> None:
     assert from_counts(tp=1, fp=1, fn=1, tn=1).value(name) == 0.5
 
@@ -138,11 +138,10 @@ def test_accuracy_of_multilabel_wants_every_label_right() -> None:
     assert (result.accuracy, result.hamming_loss) == (0.5, pytest.approx(1 / 3))
 
 
-@pytest.mark.parametrize("name", ["matthews_corrcoef", "cohen_kappa"])
-@pytest.mark.parametrize(
+@each("name", ["matthews_corrcoef", "cohen_kappa"])
+@each(
     ("counts", "expected"),
     [({"tp": 3, "tn": 5}, 1.0), ({"fp": 1, "fn": 1}, -1.0), ({"tp": 1, "fp": 1}, 0.0)],
-    ids=["agreement", "contradiction", "one prediction"],
 )
 def test_agreement_beyond_chance_has_its_ends(
     name: str, counts: dict[str, int], expected: float
@@ -150,9 +149,9 @@ def test_agreement_beyond_chance_has_its_ends(
     assert getattr(from_counts(**counts), name) == expected
 
 
-@ratios
-@pytest.mark.parametrize("zero_division", [0.0, 1.0, math.nan])
-@pytest.mark.parametrize("average", ["default", "macro", "micro", "weighted", None])
+@each("ratio", RATIOS)
+@each("zero_division", [0.0, 1.0, math.nan])
+@each("average", ["default", "macro", "micro", "weighted", None])
 def test_ratio_of_nothing_is_what_zero_division_says_or_a_mean_of_nothing(
     ratio: str, zero_division: float, average: Any
 ) -> None:
@@ -170,61 +169,57 @@ def test_zero_division_of_one_counts_in_means() -> None:
     assert three_classes().precision("macro", zero_division=1.0) == pytest.approx(5 / 6, rel=1e-15)
 
 
-@ratios
-@pytest.mark.parametrize("zero_division", [0.5, -1, math.inf, "warn", None], ids=repr)
+@each("ratio", RATIOS)
+@each("zero_division", [0.5, -1, math.inf, "warn", None])
 def test_other_zero_division_is_refused(ratio: str, zero_division: Any) -> None:
     with pytest.raises(se.InvalidInputError, match="`zero_division` must be "):
         getattr(from_counts(tp=1), ratio)(zero_division=zero_division)
 
 
-@ratios
-@pytest.mark.parametrize("average", ["sample", "Macro", "", True, 0], ids=repr)
+@each("ratio", RATIOS)
+@each("average", ["sample", "Macro", "", True, 0])
 def test_other_average_is_refused(ratio: str, average: Any) -> None:
     with pytest.raises(se.InvalidInputError, match="`average` must be one of"):
         getattr(from_counts(tp=1), ratio)(average=average)
 
 
-@ratios
-@pytest.mark.parametrize("name", ["met", "top_k", "multilabel", "ignoring"])
+@each("ratio", RATIOS)
+@each("name", ["met", "top_k", "multilabel", "ignoring"])
 def test_binary_average_is_refused_without_two_listed_classes(ratio: str, name: str) -> None:
     with pytest.raises(se.InvalidInputError, match='`average` "binary" needs two listed classes'):
         getattr(SMALL[name]().compute(), ratio)(average="binary")
 
 
-@ratios
-@pytest.mark.parametrize(
-    ("name", "average"), [("binary", "binary"), ("met", "macro"), ("multilabel", "macro")]
-)
+@each("ratio", RATIOS)
+@each(("name", "average"), [("binary", "binary"), ("met", "macro"), ("multilabel", "macro")])
 def test_default_average_depends_on_the_classes(ratio: str, name: str, average: Any) -> None:
     result = SMALL[name]().compute()
     assert getattr(result, ratio)() == getattr(result, ratio)(average=average)
 
 
-@pytest.mark.parametrize(
-    ("beta", "expected"), [(0, 0.75), (1, 2 / 3), (2, 0.625), (1e8, 0.6), (math.inf, 0.6)]
-)
+@each(("beta", "expected"), [(0, 0.75), (1, 2 / 3), (2, 0.625), (1e8, 0.6), (math.inf, 0.6)])
 def test_f_score_goes_from_precision_to_recall(beta: float, expected: float) -> None:
     assert from_counts(tp=3, fp=1, fn=2).f_score(beta) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("alpha", "expected"), [(0, 0.6), (0.2, 0.625), (0.5, 2 / 3), (1, 0.75)])
+@each(("alpha", "expected"), [(0, 0.6), (0.2, 0.625), (0.5, 2 / 3), (1, 0.75)])
 def test_f_score_of_alpha_goes_from_recall_to_precision(alpha: float, expected: float) -> None:
     assert from_counts(tp=3, fp=1, fn=2).f_score(alpha=alpha) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("options", [{"beta": 1e150}, {"alpha": 1e-300}], ids=str)
+@each("options", [{"beta": 1e150}, {"alpha": 1e-300}])
 def test_f_score_is_recall_when_precision_hardly_counts(options: dict[str, float]) -> None:
     result = from_counts(tp=3 * 10**10, fp=10**10, fn=2 * 10**10)
     assert result.f_score(**options) == pytest.approx(0.6, rel=1e-12)
 
 
-@pytest.mark.parametrize("beta", [-1, -1e-9, math.nan, -math.inf])
+@each("beta", [-1, -1e-9, math.nan, -math.inf])
 def test_f_score_refuses_another_beta(beta: float) -> None:
     with pytest.raises(se.InvalidInputError, match="`beta` must be at least 0"):
         from_counts(tp=1).f_score(beta)
 
 
-@pytest.mark.parametrize("alpha", [-0.1, 1.1, math.nan, math.inf])
+@each("alpha", [-0.1, 1.1, math.nan, math.inf])
 def test_f_score_refuses_another_alpha(alpha: float) -> None:
     with pytest.raises(se.InvalidInputError, match=r"`alpha` must lie in \[0, 1\]"):
         from_counts(tp=1).f_score(alpha=alpha)
@@ -235,21 +230,21 @@ def test_f_score_refuses_alpha_and_beta_together() -> None:
         from_counts(tp=1).f_score(2.0, alpha=0.5)
 
 
-@pytest.mark.parametrize("name", ["balanced_accuracy", "geometric_mean", "cohen_kappa"])
+@each("name", ["balanced_accuracy", "geometric_mean", "cohen_kappa"])
 def test_metric_of_one_label_is_refused_for_multilabel(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match=f"`{name}` is not defined for multilabel"):
         SMALL["multilabel"]().compute().value(name)
 
 
-@pytest.mark.parametrize("how", ["value", "confidence"])
-@pytest.mark.parametrize("name", ["auc", "", "matrix", "report", "_config"], ids=repr)
+@each("how", ["value", "confidence"])
+@each("name", ["auc", "", "matrix", "report", "_config"])
 def test_metric_of_another_name_is_refused(how: str, name: Any) -> None:
     with pytest.raises(UnknownMetricError, match=rf"no metric '{name}': .*accuracy"):
         getattr(from_counts(tp=1), how)(name)
 
 
-@pytest.mark.parametrize("how", ["value", "confidence"])
-@pytest.mark.parametrize("name", [None, 3], ids=repr)
+@each("how", ["value", "confidence"])
+@each("name", [None, 3])
 def test_what_is_not_a_name_is_refused(how: str, name: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=f"`name` must be a text, got {name}"):
         getattr(from_counts(tp=1), how)(name)
@@ -261,15 +256,15 @@ def test_a_count_has_a_value_and_no_interval() -> None:
         from_counts(tp=1).confidence("n")
 
 
-@pytest.mark.parametrize("how", ["value", "confidence"])
-@pytest.mark.parametrize("arguments", [((1,), {}), ((), {"average": "macro"})], ids=str)
+@each("how", ["value", "confidence"])
+@each("arguments", [((1,), {}), ((), {"average": "macro"})])
 def test_argument_of_a_metric_that_has_none_is_refused(how: str, arguments: Any) -> None:
     args, options = arguments
     with pytest.raises(se.InvalidInputError, match="`accuracy` takes no arguments"):
         getattr(from_counts(tp=1), how)("accuracy", *args, **options)
 
 
-@pytest.mark.parametrize("how", ["value", "confidence"])
+@each("how", ["value", "confidence"])
 def test_unknown_argument_of_a_metric_is_refused(how: str) -> None:
     with pytest.raises(
         se.InvalidInputError, match="`precision` takes average, zero_division and labels"
@@ -296,7 +291,7 @@ def test_as_dict_of_two_classes_has_the_counts() -> None:
     assert [flat[name] for name in names[:6]] == [10, 3, 1, 2, 4, 0.7]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("met", ["n", "n_averaged", "accuracy", "balanced_accuracy"]),
@@ -317,7 +312,7 @@ def test_as_dict_holds_the_metrics_by_name(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "defined"),
     [
         ({}, {name for name in RATIOS if not se.Confusion.TABLE[name].on_request}),
@@ -325,7 +320,6 @@ def test_as_dict_holds_the_metrics_by_name(name: str) -> None:
         ({"classes": "auto"}, set()),
         ({"classes": 3, "multilabel": True}, set()),
     ],
-    ids=["binary", "top_k", "met", "multilabel"],
 )
 def test_metric_of_nothing_is_nan_but_for_the_ratios_of_two_classes(
     options: dict[str, Any], defined: set[str]
@@ -354,14 +348,14 @@ def test_results_of_other_counts_are_not_equal() -> None:
     assert from_counts(tp=1) != from_counts(fp=1)
 
 
-@pytest.mark.parametrize("options", [{"zero_division": True}, {"foo": 1}], ids=["bool", "unknown"])
+@each("options", [{"zero_division": True}, {"foo": 1}])
 def test_other_arguments_of_a_ratio_are_refused(options: dict[str, Any]) -> None:
     result = SMALL["binary"]().compute()
     with pytest.raises(se.InvalidInputError, match=r"`(zero_division|recall)`"):
         result.confidence("recall", **options)
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.int64, int, float])
+@each("kind", [np.float32, np.int64, int, float])
 def test_numbers_of_every_type_are_options(kind: Any) -> None:
     result = SMALL["binary"]().compute()
     assert result.f_score(kind(2), zero_division=kind(1)) == result.f_score(2.0, zero_division=1.0)

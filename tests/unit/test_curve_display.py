@@ -13,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from offenders import each
 from profiles import quick_cases
 from sklearn import metrics as sk
 from small_states import EVERY
@@ -59,26 +60,26 @@ def words(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("name", [*CURVES, *SEVERAL, "grouped", "coarse_groups", "empty_grouped"])
+@each("name", [*CURVES, *SEVERAL, "grouped", "coarse_groups", "empty_grouped"])
 def test_repr_is_one_line(name: str) -> None:
     assert repr(EVERY[name]().compute()).count("\n") == 0
 
 
-@pytest.mark.parametrize("name", [*CURVES, *SEVERAL, "grouped", "coarse_groups"])
+@each("name", [*CURVES, *SEVERAL, "grouped", "coarse_groups"])
 def test_text_is_the_report(name: str) -> None:
     found = EVERY[name]().compute()
     assert str(found) == found.report()
 
 
-@pytest.mark.parametrize("name", [*CURVES, *SEVERAL, "grouped", "coarse_groups", "empty_grouped"])
+@each("name", [*CURVES, *SEVERAL, "grouped", "coarse_groups", "empty_grouped"])
 def test_report_has_at_most_80_columns_and_no_blank_ends(name: str) -> None:
     lines = EVERY[name]().compute().report().split("\n")
     assert max(map(len, lines)) <= 80
     assert [line for line in lines if line != line.rstrip()] == []
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e300])
-@pytest.mark.parametrize("weight", [1, 2**61, 1_234_567_890_123.125])
+@each("scale", [1.0, 1e-9, 1e300])
+@each("weight", [1, 2**61, 1_234_567_890_123.125])
 def test_report_has_at_most_80_columns_when_numbers_are_long(scale: float, weight: float) -> None:
     random = np.random.default_rng(1)
     scores = random.normal(size=50) * scale
@@ -119,7 +120,7 @@ def test_report_shows_the_certified_intervals_if_cells_are_wide() -> None:
     assert ["roc_auc", "0.500000", "[0.000000,", "1.000000]"] in words(found)
 
 
-@pytest.mark.parametrize(("level", "text"), [(0.95, "95%"), (0.9, "90%"), (0.999, "99.9%")])
+@each(("level", "text"), [(0.95, "95%"), (0.9, "90%"), (0.999, "99.9%")])
 def test_report_shows_the_sampling_interval(level: float, text: str) -> None:
     found = se.PRCurveSketch().update(*ROWS).compute()
     low, high = found.confidence("roc_auc", level=level)
@@ -128,13 +129,13 @@ def test_report_shows_the_sampling_interval(level: float, text: str) -> None:
     assert first.split() == ["roc_auc", "0.750000", f"[{low:.6f},", f"{high:.6f}]"]
 
 
-@pytest.mark.parametrize("name", ["weighted_curve", "empty_curve"])
+@each("name", ["weighted_curve", "empty_curve"])
 def test_report_has_no_sampling_interval_where_there_is_none(name: str) -> None:
     assert "%" not in EVERY[name]().compute().report()
 
 
-@pytest.mark.parametrize("name", ["curve", "weighted_curve", "empty_curve"])
-@pytest.mark.parametrize("level", [-0.1, 1.0, 95, math.nan])
+@each("name", ["curve", "weighted_curve", "empty_curve"])
+@each("level", [-0.1, 1.0, 95, math.nan])
 def test_report_refuses_another_level(level: float, name: str) -> None:
     with pytest.raises(se.InvalidInputError, match=r"`level` must lie in \[0, 1\)"):
         EVERY[name]().compute().report(level=level)
@@ -159,7 +160,7 @@ def test_report_writes_small_numbers_with_their_digits() -> None:
     assert ["best_f_threshold", "2.5e-07"] in words(found.report())
 
 
-@pytest.mark.parametrize("name", [*CURVES, *SEVERAL, "grouped", "coarse_groups"])
+@each("name", [*CURVES, *SEVERAL, "grouped", "coarse_groups"])
 def test_html_is_a_well_formed_fragment(name: str) -> None:
     assert ElementTree.fromstring(EVERY[name]().compute()._repr_html_()).tag in ("div", "pre")
 
@@ -192,7 +193,7 @@ def test_plot_can_be_drawn(kind: str, budget: int | None, label: str | None) -> 
     assert bool(ax.get_title()) == (label is None)
 
 
-@every_kind
+@each("kind", KINDS)
 def test_plot_draws_on_the_given_axes(kind: str) -> None:
     _, (left, right) = pyplot.subplots(1, 2)
     before = pyplot.get_fignums()
@@ -207,7 +208,7 @@ def test_plot_gives_axes_of_a_new_figure() -> None:
     assert one.figure is not other.figure
 
 
-@pytest.mark.parametrize("kind", ["pr", "roc", "det"])
+@each("kind", ["pr", "roc", "det"])
 def test_plot_has_a_band_if_cells_are_wide(kind: str) -> None:
     assert len(many().plot(kind=kind).patches) == 0
     ax = many(budget=40).plot(kind=kind)
@@ -216,7 +217,7 @@ def test_plot_has_a_band_if_cells_are_wide(kind: str) -> None:
     assert len(many(budget=40).plot(kind=kind, label="a").patches) == 1
 
 
-@pytest.mark.parametrize("kind", ["pr", "roc"])
+@each("kind", ["pr", "roc"])
 def test_plot_of_an_exact_curve_goes_through_the_points_of_scikit_learn(kind: str) -> None:
     found = se.PRCurveSketch().update(*ROWS).compute()
     line = found.plot(kind=kind).lines[0]
@@ -277,10 +278,9 @@ def drawn(axes: Any) -> Any:
     return axes
 
 
-@pytest.mark.parametrize(
+@each(
     "score",
     [[-math.inf, 0, 1, math.inf], [2.0] * 4, [-math.inf, -math.inf, math.inf, math.inf]],
-    ids=["some infinite", "a constant", "all infinite"],
 )
 def test_plot_of_scores_can_be_drawn_when_they_are(score: list[float]) -> None:
     found = se.PRCurveSketch(scores="real").update([0, 1, 0, 1], score).compute()
@@ -293,15 +293,15 @@ def test_plot_of_scores_can_be_drawn_of_nothing() -> None:
     assert drawn(found.plot(kind="reliability")).get_xlabel() == "mean score"
 
 
-@pytest.mark.parametrize("kind", ["pr", "roc", "det"])
-@pytest.mark.parametrize("truth", [[], [0], [1]])
+@each("kind", ["pr", "roc", "det"])
+@each("truth", [[], [0], [1]])
 def test_plot_refuses_one_class(kind: str, truth: list[int]) -> None:
     found = se.PRCurveSketch().update(truth, [0.5] * len(truth)).compute()
     with pytest.raises(se.InvalidInputError, match="`plot` needs examples of both classes"):
         found.plot(kind=kind)
 
 
-@pytest.mark.parametrize("kind", ["pr", "roc", "det", "score"])
+@each("kind", ["pr", "roc", "det", "score"])
 def test_plot_of_real_scores_can_be_drawn(kind: str) -> None:
     assert drawn(many(scores="real", budget=40).plot(kind=kind)).has_data()
 
@@ -311,7 +311,7 @@ def test_plot_of_detection_errors_can_be_drawn_without_any() -> None:
     assert len(drawn(found.plot(kind="det")).lines) == 1
 
 
-@pytest.mark.parametrize("kind", ["", "PR", None, 1, ["pr"]])
+@each("kind", ["", "PR", None, 1, ["pr"]])
 def test_plot_refuses_another_kind(kind: Any) -> None:
     with pytest.raises(se.InvalidInputError, match='`kind` must be "pr" or "roc" or "det"'):
         many().plot(kind=kind)
@@ -378,7 +378,7 @@ def test_values_of_each_class_are_a_tuple() -> None:
     assert {type(value) for value in found.roc_auc(None)} == {se.Bounded}
 
 
-@pytest.mark.parametrize("average", ["binary", "", 1, True, ["macro"]])
+@each("average", ["binary", "", 1, True, ["macro"]])
 def test_another_average_is_refused(average: Any) -> None:
     found, *_ = classes("a", "b")
     with pytest.raises(se.InvalidInputError, match="`average` must be"):
@@ -411,7 +411,7 @@ def test_averages_of_nothing_are_nan() -> None:
     assert found.exact
 
 
-@pytest.mark.parametrize("budget", [None, 3, 2])
+@each("budget", [None, 3, 2])
 def test_micro_pools_the_scores_of_all_classes(budget: int | None) -> None:
     found, truth, scores = classes("a", "b", "c", budget=budget)
     pooled = found.micro
@@ -433,7 +433,7 @@ def test_micro_of_classes_at_several_levels_is_at_the_highest() -> None:
     assert sketch.compute().micro.n == 8
 
 
-@pytest.mark.parametrize("budget", [3, 5])
+@each("budget", [3, 5])
 def test_bounds_of_averages_hold_the_exact_ones(budget: int) -> None:
     for seed in range(quick_cases(50)):
         coarse, *_ = classes("a", "b", "c", budget=budget, seed=seed)
@@ -473,7 +473,7 @@ def test_report_of_coarse_classes_shows_the_certified_intervals() -> None:
     assert "certified" not in classes("a", "b")[0].report()
 
 
-@pytest.mark.parametrize(("shown", "lines"), [(0, 1), (2, 3), (5, 5), (50, 5)])
+@each(("shown", "lines"), [(0, 1), (2, 3), (5, 5), (50, 5)])
 def test_report_of_classes_shows_that_many(shown: int, lines: int) -> None:
     found, *_ = classes(*"abcde")
     table = found.report(max_classes=shown).split("\n\n")[1].split("\n")[1:-3]
@@ -481,7 +481,7 @@ def test_report_of_classes_shows_that_many(shown: int, lines: int) -> None:
     assert ("... and" in table[-1]) == (shown < 5)
 
 
-@pytest.mark.parametrize(
+@each(
     "label",
     ["x" * 100, "日本" * 40, "a\nb\x1b[31m", "<script>alert('&')</script>", r"$\frac{$", ""],
 )
@@ -494,7 +494,7 @@ def test_classes_of_strange_names_can_be_shown(label: str) -> None:
         found.plot().figure.canvas.draw()
 
 
-@pytest.mark.parametrize("label", ["x" * 100, "日本" * 40])
+@each("label", ["x" * 100, "日本" * 40])
 def test_report_of_classes_of_long_names_has_at_most_80_columns(label: str) -> None:
     found, *_ = classes(label, "other", budget=2)
     assert max(map(len, found.report().split("\n"))) <= 80
@@ -548,7 +548,7 @@ def test_plot_that_is_refused_leaves_no_figure() -> None:
     assert pyplot.get_fignums() == []
 
 
-@pytest.mark.parametrize("name", ["_n", "labels", "exact"])
+@each("name", ["_n", "labels", "exact"])
 def test_classes_are_frozen(name: str) -> None:
     with pytest.raises(AttributeError):
         setattr(classes("a", "b")[0], name, 1)
@@ -565,14 +565,14 @@ def test_micro_of_weights_past_2_to_63_is_refused_and_the_rest_is_not() -> None:
     assert numbers["roc_auc_macro"] == 1.0
 
 
-@pytest.mark.parametrize("name", ["pr_line", "roc_line", "det_line"])
+@each("name", ["pr_line", "roc_line", "det_line"])
 def test_line_of_an_empty_curve_has_no_point(name: str) -> None:
     x, y = getattr(EVERY["empty_curve"]().compute(), name)().line
     assert not np.isfinite([*x, *y]).any()
     assert len(x) == len(y)
 
 
-@pytest.mark.parametrize("budget", [4, 65_536])
+@each("budget", [4, 65_536])
 def test_interval_of_an_average_is_wide_enough_for_every_dependence_of_classes(budget: int) -> None:
     found, *_ = classes(*"abcde", budget=budget)
     curves: Any = [*found.values()]

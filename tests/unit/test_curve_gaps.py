@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -35,7 +36,7 @@ def alone(column: int, weights: np.ndarray | None = None) -> se.Curve:
     ).compute()
 
 
-@pytest.mark.parametrize("weights", [None, np.arange(1, 7), np.arange(1, 7) / 4])
+@each("weights", [None, np.arange(1, 7), np.arange(1, 7) / 4])
 def test_ignored_entries_leave_the_curves_of_their_labels(weights: np.ndarray | None) -> None:
     found = multilabel().update(TRUTH, SCORES, sample_weight=weights).compute()
     for column in range(3):
@@ -53,8 +54,8 @@ def test_ignored_entries_leave_the_pooled_curve() -> None:
     assert multilabel().update(TRUTH, SCORES).compute().micro.roc_auc == expected.roc_auc
 
 
-@pytest.mark.parametrize("budget", [1, 2, 100, None])
-@pytest.mark.parametrize("weights", [None, np.arange(6) / 4])
+@each("budget", [1, 2, 100, None])
+@each("weights", [None, np.arange(6) / 4])
 def test_gaps_leave_the_bytes_the_same_however_rows_are_cut(
     budget: int | None, weights: np.ndarray | None
 ) -> None:
@@ -84,8 +85,8 @@ def test_slices_count_the_known_entries_of_their_rows() -> None:
         assert sliced[part] == multilabel().update(TRUTH[rows], SCORES[rows])
 
 
-@pytest.mark.parametrize("budget", [4, 100])
-@pytest.mark.parametrize("has_weights", [False, True])
+@each("budget", [4, 100])
+@each("has_weights", [False, True])
 def test_panes_counted_at_once_hold_the_known_entries_of_their_rows(
     budget: int, has_weights: bool
 ) -> None:
@@ -140,9 +141,7 @@ def test_ignored_rows_do_not_name_the_negative_label() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("ignored", "label", "classes"), [(-1, -1, 3), ("pad", 1, {0: "a", 1: "pad", 2: "b"})]
-)
+@each(("ignored", "label", "classes"), [(-1, -1, 3), ("pad", 1, {0: "a", 1: "pad", 2: "b"})])
 def test_ignored_rows_of_classes_do_not_count_by_label_or_name(
     ignored: object, label: int, classes: object
 ) -> None:
@@ -150,7 +149,7 @@ def test_ignored_rows_of_classes_do_not_count_by_label_or_name(
     assert sketch.update([0, label, 2], [[0.5, 0.25, 0.25]] * 3).n == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"ignore_label": "?"}, "`ignore_label` must be an integer as the labels are, got '?'."),

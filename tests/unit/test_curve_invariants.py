@@ -10,6 +10,7 @@ import traceback
 from typing import Any
 
 import pytest
+from offenders import each
 from small_states import EVERY, parse_words, seal_words
 from unit.test_decoded_invariants import Broken
 
@@ -347,16 +348,14 @@ BROKEN = {f"curve, {claim}": broken for claim, broken in CURVES.items()} | {
 }
 
 
-@pytest.mark.parametrize("claim", BROKEN)
+@each("claim", BROKEN)
 def test_table_is_refused_in_one_sentence_when_it_has(claim: str) -> None:
     with pytest.raises(se.CorruptStateError, match=re.escape(BROKEN[claim].reason)) as caught:
         se.from_bytes(BROKEN[claim].data())
     assert re.fullmatch(r"state is corrupt: [^\n]*[^.\n]\.", str(caught.value))
 
 
-@pytest.mark.parametrize(
-    "name", [ONE, COARSE, WEIGHTED, CLASSES, NAMED, REAL, EMPTY, GROUPS, NAMES]
-)
+@each("name", [ONE, COARSE, WEIGHTED, CLASSES, NAMED, REAL, EMPTY, GROUPS, NAMES])
 def test_table_sealed_again_without_a_change_is_read(name: str) -> None:
     assert se.from_bytes(Broken(name, "").data()) == EVERY[name]()
 
@@ -384,7 +383,7 @@ def refusing_line(broken: Broken) -> tuple[str, int] | None:
     return None
 
 
-@pytest.mark.parametrize("module", [curve, grouped], ids=["curve", "grouped"])
+@each("module", [curve, grouped])
 def test_every_rule_is_broken_by_a_case(module: Any) -> None:
     refused = {refusing_line(broken) for broken in BROKEN.values()}
     unbroken = [

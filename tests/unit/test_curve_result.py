@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 from sklearn import metrics as sk
 from small_states import EVERY
@@ -67,9 +68,7 @@ def test_skipped_rows_are_counted_by_weight() -> None:
     assert (found.n, found.n_skipped) == (1, 2.5)
 
 
-@pytest.mark.parametrize(
-    ("budget", "exact", "resolution"), [(None, True, 0.0), (8, True, 0.0), (3, False, 0.625)]
-)
+@each(("budget", "exact", "resolution"), [(None, True, 0.0), (8, True, 0.0), (3, False, 0.625)])
 def test_resolution_is_the_width_of_the_widest_cell(
     budget: int | None, exact: bool, resolution: float
 ) -> None:
@@ -81,8 +80,8 @@ def test_resolution_is_infinite_when_a_cell_reaches_infinity() -> None:
     assert curve([0, 1, 1], [1.0, 2.0, math.inf], budget=1, scores="real").resolution == math.inf
 
 
-@pytest.mark.parametrize("name", [*SCALARS, "brier", "log_loss"])
-@pytest.mark.parametrize("budget", [None, 3])
+@each("name", [*SCALARS, "brier", "log_loss"])
+@each("budget", [None, 3])
 def test_metric_is_a_bounded_number(name: str, budget: int | None) -> None:
     value = getattr(curve(budget=budget), name)
     assert type(value) is se.Bounded
@@ -90,8 +89,8 @@ def test_metric_is_a_bounded_number(name: str, budget: int | None) -> None:
     assert value.exact or budget
 
 
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("budget", [None, 3])
+@each("name", METHODS)
+@each("budget", [None, 3])
 def test_metric_of_an_argument_is_a_bounded_number(name: str, budget: int | None) -> None:
     value = getattr(curve(budget=budget), name)(*METHODS[name])
     assert isinstance(value, se.Bounded)
@@ -99,7 +98,7 @@ def test_metric_of_an_argument_is_a_bounded_number(name: str, budget: int | None
     assert value.exact or budget
 
 
-@pytest.mark.parametrize("name", ["empty_curve", "no positive", "no negative"])
+@each("name", ["empty_curve", "no positive", "no negative"])
 def test_undefined_metrics_are_nan(name: str) -> None:
     truth = {"no positive": 0, "no negative": 1}
     found = EVERY[name]().compute() if name in EVERY else curve([truth[name]] * 8)
@@ -114,7 +113,7 @@ def test_undefined_metrics_are_nan(name: str) -> None:
     assert math.isnan(found.ece()) == (name == "empty_curve")
 
 
-@pytest.mark.parametrize("name", ["no positive", "no negative"])
+@each("name", ["no positive", "no negative"])
 def test_coarse_curve_of_one_class_is_undefined_where_an_exact_one_is(name: str) -> None:
     truth = [int(name == "no negative")] * 8
     exact, coarse = (curve(truth, budget=budget).metrics() for budget in (None, 2))
@@ -153,7 +152,7 @@ def test_lists_can_be_changed_without_a_trace() -> None:
     assert after == before
 
 
-@pytest.mark.parametrize("name", ["n", "exact", "_table"])
+@each("name", ["n", "exact", "_table"])
 def test_curve_is_frozen(name: str) -> None:
     with pytest.raises(AttributeError):
         setattr(curve(), name, 1)
@@ -167,7 +166,7 @@ def test_curve_stays_as_it_is_when_more_is_counted() -> None:
     assert found.as_dict() == before
 
 
-@pytest.mark.parametrize("budget", [None, 3])
+@each("budget", [None, 3])
 def test_dictionary_holds_plain_numbers(budget: int | None) -> None:
     numbers = curve(budget=budget).as_dict(bounds=True)
     assert {type(value) for value in numbers.values()} == {int, float}
@@ -182,13 +181,13 @@ def test_dictionary_of_real_scores_leaves_out_the_losses() -> None:
     assert {"log_loss", "brier", "ece"} & numbers.keys() == set()
 
 
-@pytest.mark.parametrize("name", ["brier", "log_loss"])
+@each("name", ["brier", "log_loss"])
 def test_loss_of_real_scores_is_refused(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match=f"`{name}` needs probabilities"):
         getattr(curve(scores="real"), name)
 
 
-@pytest.mark.parametrize("threshold", [-math.inf, -1, 0, 0.3, 0.5, 1, 2, math.inf])
+@each("threshold", [-math.inf, -1, 0, 0.3, 0.5, 1, 2, math.inf])
 def test_outcomes_at_a_threshold_are_counted(threshold: float) -> None:
     predicted = np.array(SCORES) >= threshold
     found = curve().confusion_at(threshold)
@@ -223,7 +222,7 @@ def test_ends_of_the_outcomes_hold_every_data_set_of_the_cells() -> None:
     assert low.n == high.n == 8
 
 
-@pytest.mark.parametrize("bound", [None, "low", "high"])
+@each("bound", [None, "low", "high"])
 def test_outcomes_at_the_end_of_a_cell_are_exact(bound: Any) -> None:
     found = curve(budget=3)
     for threshold in np.unique(found.roc_curve()[2]):
@@ -266,7 +265,7 @@ def test_refusal_names_no_threshold_above_an_infinite_score() -> None:
         found.confusion_at(math.inf)
 
 
-@pytest.mark.parametrize(("threshold", "share"), [(0.5, 1), (0.5625, 0.75), (0.6875, 0.25)])
+@each(("threshold", "share"), [(0.5, 1), (0.5625, 0.75), (0.6875, 0.25)])
 def test_estimate_at_a_threshold_that_divides_a_cell_fills_it_evenly(
     threshold: float, share: float
 ) -> None:
@@ -285,15 +284,14 @@ INSIDE = (0.625, 0.6875, 0.75)
 """Thresholds that divide a cell from 0.5 to 0.75, the last one of its ends."""
 
 
-@pytest.mark.parametrize("threshold", INSIDE)
-@pytest.mark.parametrize(
+@each("threshold", INSIDE)
+@each(
     ("weights", "recall", "precision", "f"),
     [
         ([1, 1, 1, 1], (1 / 3, 2 / 3), (1, 1), (1 / 2, 4 / 5)),
         ([2, 1, 1, 1], (1 / 4, 3 / 4), (1, 1), (2 / 5, 6 / 7)),
         ([0.5, 0.5, 0.5, 1], (0, 1), (1, 1), (0, 1)),
     ],
-    ids=["units", "whole", "fractions"],
 )
 def test_cell_of_positives_has_some_on_either_side_of_a_threshold_that_divides_it(
     weights: list[float], recall: Any, precision: Any, f: Any, threshold: float
@@ -304,7 +302,7 @@ def test_cell_of_positives_has_some_on_either_side_of_a_threshold_that_divides_i
         assert (number.low, number.high) == pytest.approx(ends, abs=1e-15), name
 
 
-@pytest.mark.parametrize("threshold", INSIDE)
+@each("threshold", INSIDE)
 def test_cell_of_negatives_has_some_on_either_side_of_a_threshold_that_divides_it(
     threshold: float,
 ) -> None:
@@ -321,9 +319,7 @@ def test_cell_of_two_examples_of_a_class_is_known_at_a_threshold_that_divides_it
     assert found.confidence("precision_at", 0.7) == found.confidence("precision_at", 0.75)
 
 
-@pytest.mark.parametrize(
-    "weights", [[1, 1, 1, 1], [0.5, 0.5, 0.5, 1.5]], ids=["whole", "fractions"]
-)
+@each("weights", [[1, 1, 1, 1], [0.5, 0.5, 0.5, 1.5]])
 def test_cell_of_both_classes_can_have_all_of_one_above_a_threshold(weights: list[float]) -> None:
     found = curve([1, 1, 0, 0], [0.5, 0.75, 0.625, 0.125], weights=weights, budget=2)
     assert (found.recall_at(0.75).low, found.recall_at(0.75).high) == (0, 1)
@@ -376,13 +372,12 @@ def test_threshold_at_precision_is_above_the_lower_end_of_a_later_cell() -> None
     assert (float(threshold), threshold.low, threshold.high) == (0.6, math.nextafter(0.26, 1), 0.7)
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "scores", "least"),
     [
         ([1, 1, 0, 0, 0], [0.7, 0.3, 0.3, 0.01, 0.011], 2 / 3),
         ([1, 0, 1, 1], [0.7, 0.5, 0.3, 0.28], 3 / 4),
     ],
-    ids=["single score", "cell of positives"],
 )
 def test_threshold_at_precision_is_not_in_a_cell_whose_lower_end_is_best_and_misses(
     y: list[int], scores: list[float], least: float
@@ -434,8 +429,8 @@ def area_interval(truth: np.ndarray, scores: np.ndarray, z: float) -> tuple[floa
     return low, high
 
 
-@pytest.mark.parametrize(("level", "z"), [(0.95, 1.959963984540054), (0.5, 0.6744897501960817)])
-@pytest.mark.parametrize("values", [5, 20, 1000])
+@each(("level", "z"), [(0.95, 1.959963984540054), (0.5, 0.6744897501960817)])
+@each("values", [5, 20, 1000])
 def test_interval_of_roc_auc_is_that_of_all_pairs(values: int, level: float, z: float) -> None:
     for seed in range(40):
         random = np.random.default_rng(seed)
@@ -456,10 +451,9 @@ def test_interval_takes_whole_weights_as_repeats() -> None:
         assert curve(truth, scores, weights=weights).confidence(*call) == repeated.confidence(*call)
 
 
-@pytest.mark.parametrize(
+@each(
     ("truth", "scores"),
     [([0, 0], [0.1, 0.2]), ([], [])],
-    ids=["one class", "nothing"],
 )
 def test_interval_of_roc_auc_is_nan_when_it_is(truth: list[int], scores: list[float]) -> None:
     low, high = curve(truth, scores).confidence("roc_auc")
@@ -467,7 +461,7 @@ def test_interval_of_roc_auc_is_nan_when_it_is(truth: list[int], scores: list[fl
     assert math.isnan(high)
 
 
-@pytest.mark.parametrize("n_pos", [2, 10, 1000])
+@each("n_pos", [2, 10, 1000])
 def test_interval_of_a_perfect_order_reaches_as_far_as_few_examples_allow(n_pos: int) -> None:
     truth = np.repeat([0, 1], [500, n_pos])
     low, high = curve(truth, truth.astype(float)).confidence("roc_auc")
@@ -477,10 +471,9 @@ def test_interval_of_a_perfect_order_reaches_as_far_as_few_examples_allow(n_pos:
     assert reverse == (0.0, pytest.approx(1 - low, rel=1e-9))
 
 
-@pytest.mark.parametrize(
+@each(
     ("truth", "scores"),
     [([0, 1, 1], [0.1, 0.05, 0.9]), ([0, 0, 1], [0.1, 0.2, 0.15]), ([0, 1], [0.1, 0.2])],
-    ids=["one negative", "one positive", "one of each"],
 )
 def test_interval_of_one_example_of_a_class_is_that_of_one_draw(
     truth: list[int], scores: list[float]
@@ -516,7 +509,7 @@ def test_interval_of_a_constant_score_narrows_with_the_examples() -> None:
     assert widths[-1] < 0.01
 
 
-@pytest.mark.parametrize("call", [("roc_auc",), ("precision_at", 0.5), ("recall_at", 0.5)])
+@each("call", [("roc_auc",), ("precision_at", 0.5), ("recall_at", 0.5)])
 def test_interval_grows_with_its_level_from_the_value_on(call: tuple[Any, ...]) -> None:
     found = curve()
     value = float(getattr(found, call[0])(*call[1:]) if call[1:] else found.roc_auc)
@@ -539,7 +532,7 @@ def test_interval_of_precision_and_recall_is_that_of_wilson() -> None:
     assert curve().confidence("recall_at", 0.5) == pytest.approx(wilson(2, 4), rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("found", "call"),
     [
         (curve(), ("precision_at", 2.0)),
@@ -547,7 +540,6 @@ def test_interval_of_precision_and_recall_is_that_of_wilson() -> None:
         (curve([], []), ("precision_at", 0.5)),
         (curve([], []), ("recall_at", 0.5)),
     ],
-    ids=["nothing predicted", "no positive", "empty", "empty recall"],
 )
 def test_interval_of_a_share_of_nothing_is_nan(found: Any, call: tuple[Any, ...]) -> None:
     assert all(map(math.isnan, found.confidence(*call)))
@@ -601,7 +593,7 @@ def test_interval_of_roc_auc_covers_the_truth_as_often_as_it_says() -> None:
     assert 0.86 <= covered / times <= 0.94
 
 
-@pytest.mark.parametrize(
+@each(
     ("n_pos", "n_neg", "auc", "is_skewed"),
     [
         (10, 990, 0.961, False),
@@ -609,7 +601,6 @@ def test_interval_of_roc_auc_covers_the_truth_as_often_as_it_says() -> None:
         (60, 140, 0.993, False),
         (10, 490, 0.96, True),
     ],
-    ids=["0.961 of 10", "0.856 of 10", "0.993 of 60", "skewed"],
 )
 def test_interval_of_roc_auc_covers_the_truth_with_few_positives(
     n_pos: int, n_neg: int, auc: float, is_skewed: bool
@@ -626,9 +617,7 @@ def test_interval_of_roc_auc_covers_the_truth_with_few_positives(
     assert covered / times >= 0.93
 
 
-@pytest.mark.parametrize(
-    ("n_pos", "n_neg", "max_fpr", "auc"), [(10, 490, 0.1, 0.96), (10, 90, 0.3, 0.86)]
-)
+@each(("n_pos", "n_neg", "max_fpr", "auc"), [(10, 490, 0.1, 0.96), (10, 90, 0.3, 0.86)])
 def test_interval_of_a_partial_area_covers_the_truth_with_few_positives(
     n_pos: int, n_neg: int, max_fpr: float, auc: float
 ) -> None:
@@ -730,7 +719,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("claim", WORDS)
+@each("claim", WORDS)
 def test_explanation_speaks_of(claim: str) -> None:
     found, words = WORDS[claim]
     assert words in " ".join(found.explain().split())
@@ -750,13 +739,13 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize("claim", SILENT)
+@each("claim", SILENT)
 def test_explanation_is_silent_when_there_are(claim: str) -> None:
     found, words = SILENT[claim]
     assert words not in " ".join(found.explain().split())
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if "curve" in name])
+@each("name", [name for name in EVERY if "curve" in name])
 def test_explanation_is_a_list_of_sentences_of_at_most_80_columns(name: str) -> None:
     text = EVERY[name]().compute().explain()
     assert max(map(len, text.split("\n"))) <= 80
@@ -776,7 +765,7 @@ def level(found: se.PRCurveSketch) -> int:
     return int(found._state.levels.values[0])
 
 
-@pytest.mark.parametrize("budget", [50, 300, 2000])
+@each("budget", [50, 300, 2000])
 def test_budget_that_the_explanation_names_is_the_least_that_keeps_a_bit_more(budget: int) -> None:
     random = np.random.default_rng(budget)
     scores = random.beta(2, 3, 20_000)
@@ -788,7 +777,7 @@ def test_budget_that_the_explanation_names_is_the_least_that_keeps_a_bit_more(bu
         assert level(se.PRCurveSketch(finer).update(truth, scores)) == expected
 
 
-@pytest.mark.parametrize("budget", [50, 300, 2000])
+@each("budget", [50, 300, 2000])
 def test_budget_that_the_explanation_names_about_halves_the_interval(budget: int) -> None:
     coarse = beta_curve(budget)
     fine = beta_curve(named_budget(coarse))

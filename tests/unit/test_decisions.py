@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -157,9 +158,9 @@ THRESHOLDS = [
 ]
 
 
-@pytest.mark.parametrize("scale", ["probability", "real"])
-@pytest.mark.parametrize("pieces", ["one by one", "together"])
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@each("scale", ["probability", "real"])
+@each("pieces", ["one by one", "together"])
+@each("dtype", ["f2", "f4", "f8"])
 def test_scores_reach_the_threshold_where_they_do_as_float64(
     dtype: str, pieces: str, scale: Any
 ) -> None:
@@ -190,7 +191,7 @@ def test_a_large_batch_with_a_bad_row_at_its_end_leaves_no_trace() -> None:
     assert accumulator.to_bytes() == before
 
 
-@pytest.mark.parametrize("options", [{}, {"classes": 30}, {"classes": 3, "multilabel": True}])
+@each("options", [{}, {"classes": 30}, {"classes": 3, "multilabel": True}])
 def test_total_counts_pending_rows(options: dict[str, Any]) -> None:
     accumulator = se.ConfusionAccumulator(**options)
     y = np.zeros((2, 3) if "multilabel" in options else 2, dtype=np.int64)
@@ -198,7 +199,7 @@ def test_total_counts_pending_rows(options: dict[str, Any]) -> None:
         assert accumulator.update(y, y).n == 2 * updates
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "y_true", "y_pred"),
     [
         ({}, np.array([0, 1]), np.array([1, 1])),
@@ -210,10 +211,6 @@ def test_total_counts_pending_rows(options: dict[str, Any]) -> None:
         ({"classes": 3, "top_k": 2}, np.array([0, 2]), np.zeros((2, 3))),
         ({"classes": ["b", "a"]}, np.array(["a", "b"], dtype=object), np.array(["a", "a"])),
         ({"classes": ["b", "a", "c"]}, np.array(["c", "b"]), np.array([[0, 1, 2], [2.0, 1, 0]])),
-    ],
-    ids=[
-        *("labels", "scores", "several classes", "several labels", "score rows", "best scores"),
-        *("ties", "texts", "names"),
     ],
 )
 def test_the_usual_batches_take_the_fast_path(options: Any, y_true: Any, y_pred: Any) -> None:
@@ -262,8 +259,8 @@ def test_fast_and_general_path_agree_on_one_row(
     assert outcome(by_fast_path) == outcome(by_general_path)
 
 
-@pytest.mark.parametrize("options", [{}, {"classes": 40}, {"classes": 3, "multilabel": True}])
-@pytest.mark.parametrize("sizes", [[3, 300_000], [300_000, 3, 300_000], [300_000, 300_000]])
+@each("options", [{}, {"classes": 40}, {"classes": 3, "multilabel": True}])
+@each("sizes", [[3, 300_000], [300_000, 3, 300_000], [300_000, 300_000]])
 def test_rows_of_large_batches_are_counted_beside_pending_ones(
     options: dict[str, Any], sizes: list[int]
 ) -> None:
@@ -291,7 +288,7 @@ def test_rows_of_large_batches_never_pass_the_largest_total() -> None:
     assert accumulator.n == 2**63 - 1
 
 
-@pytest.mark.parametrize("rows", [1, 2, 63, 64, 65, 1000])
+@each("rows", [1, 2, 63, 64, 65, 1000])
 def test_rows_and_columns_of_marks_are_counted_as_numpy_counts_them(rows: int) -> None:
     for columns, share in itertools.product([1, 2, 3, 8, 20, 33, 64, 65, 200], [0, 0.01, 0.5, 1]):
         marks = np.random.default_rng(0).random((rows, columns)) < share
@@ -300,7 +297,7 @@ def test_rows_and_columns_of_marks_are_counted_as_numpy_counts_them(rows: int) -
         assert np.array_equal(_any_in_row(marks) != 0, marks.any(axis=1)), (columns, share)
 
 
-@pytest.mark.parametrize("dtype", ["U3", "M8[s]", "c8", "V4"])
+@each("dtype", ["U3", "M8[s]", "c8", "V4"])
 def test_arrays_of_other_dtypes_are_refused_by_name(dtype: str) -> None:
     odd, usual = np.zeros(1, dtype=dtype), np.array([1])
     accumulator = se.ConfusionAccumulator().update(usual, usual)
@@ -321,9 +318,7 @@ def test_no_batch_takes_the_fast_path_when_rows_may_be_ignored() -> None:
     assert FastReader.under(config) is None
 
 
-@pytest.mark.parametrize(
-    "sizes", [[1] * 20_000, [4096] * 5, [8192, 1], [8000, 193, 8192, 9000], [3] * 5000]
-)
+@each("sizes", [[1] * 20_000, [4096] * 5, [8192, 1], [8000, 193, 8192, 9000], [3] * 5000])
 def test_pending_rows_are_counted_whatever_the_sizes_of_batches(sizes: list[int]) -> None:
     random = np.random.default_rng(0)
     y_true, y_pred = random.integers(0, 5, (2, sum(sizes)))
@@ -337,7 +332,7 @@ def test_pending_rows_are_counted_whatever_the_sizes_of_batches(sizes: list[int]
     assert accumulator.n == sum(sizes)
 
 
-@pytest.mark.parametrize("truth", [["a", "x"], ["a", 1], ["a", None], ["a", ["b"]]])
+@each("truth", [["a", "x"], ["a", 1], ["a", None], ["a", ["b"]]])
 def test_a_label_that_is_no_class_is_named_by_the_general_path(truth: list[Any]) -> None:
     accumulator = se.ConfusionAccumulator(["a", "b"]).update(["a", "b"], ["a", "a"])
     wrong = np.fromiter(truth, dtype=object, count=2)

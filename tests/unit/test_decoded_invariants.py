@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from offenders import each
 from small_states import EVERY, SMALL, canonical, parse_words, seal_words
 
 import streameval as se
@@ -346,7 +347,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("claim", BROKEN)
+@each("claim", BROKEN)
 def test_state_is_refused_in_one_sentence_when_it_has(claim: str) -> None:
     with pytest.raises(se.CorruptStateError, match=BROKEN[claim].reason) as caught:
         se.from_bytes(BROKEN[claim].data())
@@ -389,7 +390,7 @@ SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@each("spelling", SPELLINGS)
 def test_header_is_refused_when_it_is_written_with(spelling: str) -> None:
     parsed = parse_words(SMALL["met"]().to_bytes())
     header = SPELLINGS[spelling](parsed.header)

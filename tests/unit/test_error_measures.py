@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.configs.error_measures import ERROR_MEASURES, error_measure
@@ -46,7 +47,7 @@ BY_HAND = {
 }
 
 
-@pytest.mark.parametrize("name", BY_HAND)
+@each("name", BY_HAND)
 def test_measure_is_worked_by_hand(name: str) -> None:
     assert measured(name).compute().value(name) == pytest.approx(BY_HAND[name], rel=1e-13)
 
@@ -63,12 +64,12 @@ def test_correlation_has_the_sign_of_the_covariance() -> None:
     assert (result.pearson, result.concordance) == (-1.0, -1.0)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@each("name", EVERY)
 def test_measure_is_undefined_of_nothing(name: str) -> None:
     assert math.isnan(se.RegressionAccumulator([name]).compute().value(name))
 
 
-@pytest.mark.parametrize("name", ["pearson", "concordance", "nrmse_range", "wmape"])
+@each("name", ["pearson", "concordance", "nrmse_range", "wmape"])
 def test_measure_is_undefined_where_it_divides_by_nothing(name: str) -> None:
     acc = se.RegressionAccumulator([name]).update([0.0, 0.0], [0.0, 0.0])
     assert math.isnan(acc.compute().value(name))
@@ -88,7 +89,7 @@ def test_log_cosh_of_errors_of_any_size() -> None:
         assert acc.compute().log_cosh == pytest.approx(expected, rel=4e-16)
 
 
-@pytest.mark.parametrize("power", [-1.0, 1.0, 1.5, 2.0, 3.0, 100.0, -100.0])
+@each("power", [-1.0, 1.0, 1.5, 2.0, 3.0, 100.0, -100.0])
 def test_deviance_is_finite_at_the_ends_of_its_range(power: float) -> None:
     name = f"tweedie_deviance(power={power})"
     exponent = math.floor(min(400, 480 / (1 + abs(1 - power))))
@@ -98,7 +99,7 @@ def test_deviance_is_finite_at_the_ends_of_its_range(power: float) -> None:
     assert acc.compute().value(name) == acc.from_bytes(acc.to_bytes()).compute().value(name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "truth", "prediction", "message"),
     [
         (
@@ -130,14 +131,14 @@ def test_update_refuses_numbers_of_which_a_measure_is_undefined(
     assert acc.update(truth, prediction, sample_weight=[1, 0]).n == 1
 
 
-@pytest.mark.parametrize("power", [-1.0, 0.0])
+@each("power", [-1.0, 0.0])
 def test_deviance_of_low_powers_takes_any_truth(power: float) -> None:
     name = f"tweedie_deviance(power={power})"
     acc = se.RegressionAccumulator([name]).update([-2.0], [1.0])
     assert acc.compute().value(name) == {0.0: 9.0, -1.0: 2 * (2 / 2 + 1 / 3)}[power]
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "name"),
     [
         ("mean_absolute_percentage_error", "mape"),
@@ -153,7 +154,7 @@ def test_measure_has_one_canonical_name(given: str, name: str) -> None:
     assert se.RegressionAccumulator([given]) == se.RegressionAccumulator([name])
 
 
-@pytest.mark.parametrize(
+@each(
     ("measures", "message"),
     [
         (["mapee"], "`measures` has no 'mapee': did you mean 'mape'?"),
@@ -175,7 +176,6 @@ def test_measure_has_one_canonical_name(given: str, name: str) -> None:
         (["tweedie(0.5)"], "`measures` needs a power= at most 0, or at least 1, within 100 of 0"),
         (["error_quantile(1.5)"], r"`measures` needs a q= in \[0, 1\]"),
     ],
-    ids=str,
 )
 def test_accumulator_refuses_measures_that_there_are_not(measures: Any, message: str) -> None:
     with pytest.raises(se.InvalidInputError, match=message):
@@ -226,9 +226,7 @@ def test_measure_that_was_not_asked_for_is_no_attribute() -> None:
         _ = result.mape
 
 
-@pytest.mark.parametrize(
-    "name", ["mape", "huber(3)", "tweedie_deviance(1.5)", "error_quantile(0.5)"]
-)
+@each("name", ["mape", "huber(3)", "tweedie_deviance(1.5)", "error_quantile(0.5)"])
 def test_measure_that_was_not_asked_for_says_how_to_ask(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match="the measures: count with measures="):
         measured("huber").compute().read(name)
@@ -241,7 +239,7 @@ def test_unknown_metric_is_answered_with_what_there_is() -> None:
         measured("huber").compute().read("rsme")
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "message"),
     [
         (lambda result: result.huber(1, 2), "`huber` takes delta alone"),
@@ -269,9 +267,7 @@ def test_measure_has_no_evidence() -> None:
         measured("huber").compute().statistic("huber(1)")
 
 
-@pytest.mark.parametrize(
-    ("level", "value"), [(0.0, 0.0), (0.3, 2.5), (0.31, 3.0), (0.5, 4.5), (0.9, 8.5), (1.0, 9.0)]
-)
+@each(("level", "value"), [(0.0, 0.0), (0.3, 2.5), (0.31, 3.0), (0.5, 4.5), (0.9, 8.5), (1.0, 9.0)])
 def test_quantile_reads_its_level_as_it_is_written(level: float, value: float) -> None:
     acc = se.RegressionAccumulator(["median_absolute_error"])
     assert acc.update(np.zeros(10), np.arange(10)).compute().absolute_error_quantile(level) == value
@@ -300,7 +296,7 @@ def test_quantiles_have_bounds_past_the_budget() -> None:
     assert result.read("median_absolute_error").certified == (value.low, value.high)
 
 
-@pytest.mark.parametrize("weights", [None, np.full(100, 0.75)], ids=["whole", "fractions"])
+@each("weights", [None, np.full(100, 0.75)])
 def test_min_and_max_of_errors_are_exact_past_the_budget(weights: Any) -> None:
     acc = se.RegressionAccumulator(["median_absolute_error"], budget=1)
     acc.update(np.zeros(100), np.arange(1, 101) / 8, sample_weight=weights)
@@ -330,7 +326,7 @@ def test_rows_of_weight_0_leave_no_trace() -> None:
     assert other.to_bytes() == se.RegressionAccumulator(measures).to_bytes()
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {"measures": EVERY, "budget": None},
@@ -338,7 +334,6 @@ def test_rows_of_weight_0_leave_no_trace() -> None:
         {"measures": ["mape", "max_error"]},
         {"intervals": True},
     ],
-    ids=["all", "over budget", "without a sketch", "intervals"],
 )
 def test_groups_count_what_each_would_count_alone(options: dict[str, Any]) -> None:
     random = np.random.default_rng(3)
@@ -418,7 +413,7 @@ def test_gate_is_left_undecided_without_the_interval_that_was_asked_for() -> Non
     assert acc.compute().read("rmse").deciding is None
 
 
-@pytest.mark.parametrize("rows", [0, 1])
+@each("rows", [0, 1])
 def test_sampling_intervals_take_two_examples(rows: int) -> None:
     result = with_intervals().update(TRUTH[:rows], PREDICTION[:rows]).compute()
     assert all(map(math.isnan, result.confidence("mae")))
@@ -436,7 +431,7 @@ def test_sampling_interval_of_errors_that_are_all_of_one_size_is_undefined() -> 
     assert all(map(math.isnan, result.confidence("mae")))
 
 
-@pytest.mark.parametrize(("n", "at_least"), [(20, 0.91), (100, 0.92), (1000, 0.92)])
+@each(("n", "at_least"), [(20, 0.91), (100, 0.92), (1000, 0.92)])
 def test_sampling_interval_of_rmse_covers_heavy_tails(n: int, at_least: float) -> None:
     random, covered, times = np.random.default_rng(8), 0, 400
     for _ in range(times):
@@ -455,14 +450,13 @@ def test_sampling_interval_of_r2_is_undefined_for_a_constant_truth() -> None:
     assert all(map(math.isnan, result.confidence("r2")))
 
 
-@pytest.mark.parametrize(
+@each(
     ("acc", "name", "message"),
     [
         (with_intervals(), "mape", r"must be a metric with a sampling interval \(rmse, mse, mae"),
         (se.RegressionAccumulator(), "rmse", "`intervals` must be True when the accumulator"),
         (with_intervals().update([1], [2], sample_weight=[0.5]), "rmse", "had fractions"),
     ],
-    ids=["another metric", "not asked for", "fractions"],
 )
 def test_sampling_interval_is_refused(
     acc: se.RegressionAccumulator, name: str, message: str

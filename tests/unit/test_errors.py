@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.cli.options import option_words
@@ -42,8 +43,8 @@ def test_message_without_parts_is_as_given() -> None:
     assert (error.argument, error.position) == (None, None)
 
 
-@pytest.mark.parametrize("copied", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
-@pytest.mark.parametrize("kind", [se.InvalidInputError, se.CountOverflowError])
+@each("copied", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
+@each("kind", [se.InvalidInputError, se.CountOverflowError])
 def test_copies_keep_the_parts(copied, kind) -> None:  # type: ignore[no-untyped-def]
     error = kind("must fit, got 3", **LOGITS).within("member 'a'")
     again = copied(error)
@@ -59,7 +60,7 @@ def test_where_comes_first_and_the_parts_stay() -> None:
     assert error.position == 17
 
 
-@pytest.mark.parametrize(
+@each(
     ("named", "text", "option"),
     [
         (Named("top_k"), "`top_k`", "--top-k"),
@@ -71,7 +72,6 @@ def test_where_comes_first_and_the_parts_stay() -> None:
         (Named("multilabel", "False"), "multilabel=False", "--multilabel False"),
         (Named("from_scores"), "`from_scores`", None),
     ],
-    ids=str,
 )
 def test_arguments_are_named_as_options_are_typed(named: Named, text: str, option: str) -> None:
     assert str(named) == text
@@ -93,7 +93,7 @@ def test_arguments_say_what_they_are() -> None:
     assert repr(Named("top_k", "2")) == "Named('top_k', '2')"
 
 
-@pytest.mark.parametrize(
+@each(
     ("provoke", "argument", "position"),
     [
         (lambda: se.PRCurveSketch().update([1, 0], [0.5, 7]), "y_score", 1),
@@ -130,7 +130,7 @@ class CodeError(se.InvalidInputError):
         self.code = code
 
 
-@pytest.mark.parametrize("copied", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
+@each("copied", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
 def test_error_with_a_constructor_of_its_own_is_copied_whole(copied: Any) -> None:
     error = CodeError(5)
     error.add_note("seen twice")

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
@@ -124,7 +125,7 @@ def test_rolled_up_panes_count_as_one_look() -> None:
     assert found.log_evidence <= fine.log_evidence
 
 
-@pytest.mark.parametrize("by", ["slice", "all"])
+@each("by", ["slice", "all"])
 def test_slice_is_told_apart_from_all_rows(by: str) -> None:
     w = se.Windowed(se.Sliced(se.ConfusionAccumulator(), "country", values=["DE", "FR"]), pane=10)
     for number in range(6):
@@ -144,7 +145,7 @@ def test_slice_is_told_apart_from_all_rows(by: str) -> None:
         ask(w, slice="ES")
 
 
-@pytest.mark.parametrize("asked", ["alone", "total", "slice"])
+@each("asked", ["alone", "total", "slice"])
 def test_evidence_of_a_loaded_state_is_the_same(asked: str) -> None:
     inner: Any = se.ConfusionAccumulator()
     w = se.Windowed(inner if asked == "alone" else se.Sliced(inner, "country"), pane=10)
@@ -154,7 +155,7 @@ def test_evidence_of_a_loaded_state_is_the_same(asked: str) -> None:
     assert ask(se.from_bytes(w.to_bytes()), **options).per_pane() == ask(w, **options).per_pane()
 
 
-@pytest.mark.parametrize("named", [False, True], ids=["unnamed", "named"])
+@each("named", [False, True])
 def test_slice_that_a_pane_turned_away_is_refused_unless_it_is_named(named: bool) -> None:
     early, late = sorted(["DE", "FR"], key=rank_of)
     inner = se.Sliced(se.ConfusionAccumulator(), "c", values=[late] * named, max_values=1 + named)
@@ -266,7 +267,7 @@ SHARES = {
 }
 
 
-@pytest.mark.parametrize("metric", SHARES)
+@each("metric", SHARES)
 def test_share_is_of_the_draws_that_the_metric_is_about(metric: str) -> None:
     result = SHARES[metric]
     share = result.statistic(metric)
@@ -317,7 +318,7 @@ def test_area_past_its_budget_has_the_ends_of_the_certified_interval() -> None:
     assert area.value == pytest.approx(float(result.roc_auc))
 
 
-@pytest.mark.parametrize("metric", ["precision_at", "recall_at", "f_at"])
+@each("metric", ["precision_at", "recall_at", "f_at"])
 def test_rate_at_a_threshold_within_a_cell_has_the_counts_at_both_ends(metric: str) -> None:
     result = scored(4)
     share = result.statistic(f"{metric}(0.43)")
@@ -330,7 +331,7 @@ def test_rate_at_a_threshold_within_a_cell_has_the_counts_at_both_ends(metric: s
     assert ends[0] < ends[1]
 
 
-@pytest.mark.parametrize("metric", ["mrr", "map", "ndcg@3", "p@2", "dcg@3"])
+@each("metric", ["mrr", "map", "ndcg@3", "p@2", "dcg@3"])
 def test_mean_of_a_ranking_has_the_sums_of_its_queries(metric: str) -> None:
     random = np.random.default_rng(0)
     acc = se.RankingAccumulator([metric], per_query=True)
@@ -385,7 +386,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "result", "says"), REFUSED, ids=[case[0] for case in REFUSED])
+@each(("metric", "result", "says"), REFUSED)
 def test_metric_without_evidence_is_refused_with_the_reason(
     metric: str, result: Any, says: str
 ) -> None:
@@ -404,7 +405,7 @@ def test_area_has_no_confidence_sequence() -> None:
         scored(None).confidence_sequence("roc_auc")
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "accumulator"),
     [
         ("accuracy", se.ConfusionAccumulator().update([1], [1], sample_weight=[0.5])),
@@ -446,7 +447,7 @@ def test_member_whose_result_has_no_table_is_refused() -> None:
 # arguments
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "says"),
     [
         ({"at_least": None}, "`at_least` or `at_most`: pass one of the two."),

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from offenders import each
 from scipy.stats import binomtest
 
 import streameval as se
@@ -54,7 +55,7 @@ def naive_evidence(panes: list[tuple[int, int]], limit: Limit) -> list[Fraction]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [FLOOR, CEILING], ids=["a floor", "a ceiling"])
+@each("limit", [FLOOR, CEILING])
 def test_evidence_is_the_sum_over_all_runs_of_panes(limit: Limit) -> None:
     random = np.random.default_rng(1)
     panes = [(int(random.integers(1, 9)), int(random.integers(0, 4))) for _ in range(7)]
@@ -98,8 +99,8 @@ def test_evidence_of_wider_panes_is_never_more() -> None:
     assert (np.array(rolled) <= np.array(whole[3::4]) + 1e-12).all()
 
 
-@pytest.mark.parametrize("limit", [FLOOR, CEILING], ids=["a floor", "a ceiling"])
-@pytest.mark.parametrize("off", [0.0, 0.03, 0.1])
+@each("limit", [FLOOR, CEILING])
+@each("off", [0.0, 0.03, 0.1])
 def test_ratio_of_a_pane_is_at_most_one_on_average_over_all_outcomes(
     limit: Limit, off: float
 ) -> None:
@@ -144,7 +145,7 @@ def test_evidence_stopped_at_an_alarm_is_at_most_the_panes_waited_on_average() -
     assert reached <= waited
 
 
-@pytest.mark.parametrize("limit", [FLOOR, CEILING], ids=["a floor", "a ceiling"])
+@each("limit", [FLOOR, CEILING])
 def test_ratio_of_draws_between_0_and_1_is_at_most_one_on_average(limit: Limit) -> None:
     values, random = np.array([0.0, 0.3, 0.5, 1.0]), np.random.default_rng(4)
     for _ in range(200):
@@ -171,7 +172,7 @@ def test_ratio_of_a_mean_finds_a_drop_sooner_than_that_of_a_share_with_little_sp
     assert narrow > 2 * Share.of(n * mean, n * (1 - mean)).log_ratios(limit).max()
 
 
-@pytest.mark.parametrize("limit", [FLOOR, CEILING], ids=["a floor", "a ceiling"])
+@each("limit", [FLOOR, CEILING])
 def test_counts_that_are_open_speak_against_an_alarm(limit: Limit) -> None:
     ratios = Share((30, 12), (35, 9)).log_ratios(limit)
     possible = [
@@ -180,7 +181,7 @@ def test_counts_that_are_open_speak_against_an_alarm(limit: Limit) -> None:
     assert (ratios <= np.min(possible, axis=0) + 1e-12).all()
 
 
-@pytest.mark.parametrize("limit", [FLOOR, CEILING], ids=["a floor", "a ceiling"])
+@each("limit", [FLOOR, CEILING])
 def test_sums_that_are_open_speak_against_an_alarm(limit: Limit) -> None:
     random = np.random.default_rng(5)
     for _ in range(50):
@@ -201,7 +202,7 @@ def test_ceiling_holds_of_numbers_without_an_upper_bound_and_a_floor_does_not() 
         gains.interval(0.95)
 
 
-@pytest.mark.parametrize("size", [1, 1000, 2.0**62])
+@each("size", [1, 1000, 2.0**62])
 def test_counts_of_any_size_overflow_nothing(size: float) -> None:
     extreme = [Limit(value, is_floor=True) for value in (1e-300, 1 - 2**-53)]
     with np.errstate(all="raise", under="ignore"):
@@ -211,7 +212,7 @@ def test_counts_of_any_size_overflow_nothing(size: float) -> None:
                 assert np.isfinite(list(accumulated([Share.of(*pair)] * 3, limit))).all()
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 1.5])
+@each("value", [0.0, 1.0, -0.1, 1.5])
 def test_limit_that_the_metric_cannot_pass_is_refused(value: float) -> None:
     for statistic in (Share.of(1, 1), Mean(2, 1, 1, 1, 1.0), Area((0.5, 0.1), (0.5, 0.1), 5, 5)):
         with pytest.raises(se.InvalidInputError, match="`at_least` must lie strictly between 0"):
@@ -236,7 +237,7 @@ def test_area_without_a_variance_takes_that_at_the_limit() -> None:
     assert ratios[-1] == pytest.approx(0.8 * (0.8 - 0.4) / by_hand)
 
 
-@pytest.mark.parametrize("sizes", [(1, 50), (50, 1), (0, 0)])
+@each("sizes", [(1, 50), (50, 1), (0, 0)])
 def test_area_of_fewer_than_two_of_a_class_is_empty(sizes: tuple[int, int]) -> None:
     assert Area((math.nan, math.nan), (math.nan, math.nan), *sizes).is_empty
 
@@ -244,7 +245,7 @@ def test_area_of_fewer_than_two_of_a_class_is_empty(sizes: tuple[int, int]) -> N
 # binomial probabilities and confidence sequences
 
 
-@pytest.mark.parametrize(
+@each(
     ("hits", "misses", "share"),
     [(0, 0, 0.5), (0, 9, 0.3), (9, 0, 0.3), (3, 4, 0.2), (40, 1, 0.9), (900, 100, 0.95)],
 )
@@ -255,7 +256,7 @@ def test_log_binomial_is_that_of_fractions(hits: int, misses: int, share: float)
     assert log_binomial(hits, misses, share) == pytest.approx(log, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("hits", "misses", "share", "expected"),
     [
         *((3, 4, 0.0, -math.inf), (3, 4, 1.0, -math.inf), (3, 0, 0.0, -math.inf)),
@@ -269,8 +270,8 @@ def test_log_binomial_of_what_is_certain(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.9])
-@pytest.mark.parametrize("level", [0.8, 0.95])
+@each("share", [0.05, 0.3, 0.5, 0.9])
+@each("level", [0.8, 0.95])
 def test_confidence_sequence_covers_at_all_times_at_once(share: float, level: float) -> None:
     """Follow every path of 60 draws; one that an interval has lost once is lost."""
     kept, lost = {0: 1.0}, 0.0
@@ -307,7 +308,7 @@ def test_confidence_sequence_of_nothing_is_everything() -> None:
     assert se.ConfusionAccumulator().compute().confidence_sequence("accuracy") == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("level", [-0.1, 1.0, 7])
+@each("level", [-0.1, 1.0, 7])
 def test_confidence_sequence_refuses_what_is_no_level(level: float) -> None:
     with pytest.raises(se.InvalidInputError, match=r"`level` must lie in \[0, 1\)"):
         se.ConfusionAccumulator().compute().confidence_sequence("accuracy", level=level)
@@ -327,7 +328,7 @@ def test_confidence_sequence_of_open_counts_covers_both_ends() -> None:
 # two models
 
 
-@pytest.mark.parametrize(("a", "b"), [(0, 0), (3, 9), (9, 3), (40, 0), (1000, 1100), (5, 6)])
+@each(("a", "b"), [(0, 0), (3, 9), (9, 3), (40, 0), (1000, 1100), (5, 6)])
 def test_mcnemar_is_the_exact_binomial_test(a: int, b: int) -> None:
     expected = binomtest(a, a + b).pvalue if a + b else 1.0
     assert mcnemar_pvalue(a, b) == pytest.approx(expected, rel=1e-12)

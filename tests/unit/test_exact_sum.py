@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 from streameval.exact.cell_sums import single_sum
@@ -46,13 +47,13 @@ def test_of_is_exact_for_any_finite_floats(values: list[float]) -> None:
     assert total(*values).units * UNIT == exact(values)
 
 
-@pytest.mark.parametrize("decades", [0, 1, 6, 12, 24, 600])
+@each("decades", [0, 1, 6, 12, 24, 600])
 def test_of_is_exact_over_decades(decades: int) -> None:
     values = random_values(decades)
     assert total(*values).units * UNIT == exact(values)
 
 
-@pytest.mark.parametrize("decades", [0, 1, 6, 12, 24])
+@each("decades", [0, 1, 6, 12, 24])
 def test_float_is_the_correctly_rounded_sum(decades: int) -> None:
     values = random_values(decades)
     assert float(total(*values)) == math.fsum(values)
@@ -70,15 +71,14 @@ def test_float_is_the_correctly_rounded_sum_of_tiny_floats(values: list[float]) 
     assert float(total(*values)) == math.fsum(values)
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         *(0.0, 1.0, 0.1, SMALLEST, 3 * SMALLEST, 2.0**-1022, 2.0**-1022 - SMALLEST),
         *(LARGEST, 2.0**1023, 2.0**53 + 2, 1 / 3),
     ],
-    ids=float.hex,
 )
-@pytest.mark.parametrize("sign", [1, -1], ids=["plus", "minus"])
+@each("sign", [1, -1])
 def test_one_float_comes_back_as_it_was(value: float, sign: int) -> None:
     assert float(total(sign * value)) == sign * value
 
@@ -109,7 +109,7 @@ def test_values_and_their_negatives_cancel(values: list[float]) -> None:
     assert total(*values, *(-value for value in values)) == ExactSum(0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "expected"),
     [
         ([1e300, 1.0, -1e300], 1.0),
@@ -118,14 +118,13 @@ def test_values_and_their_negatives_cancel(values: list[float]) -> None:
         ([1e16, 1.0, 1e-16, -1e16, -1.0], 1e-16),
         ([LARGEST, LARGEST, -LARGEST, -LARGEST], 0.0),
     ],
-    ids=["1e300", "whole-range", "2^53", "three-scales", "past-the-range"],
 )
 def test_cancellation_loses_nothing(values: list[float], expected: float) -> None:
     assert float(total(*values)) == expected
 
 
-@pytest.mark.parametrize("value", [0.1, 1 / 3, 1e-310, 1e17 + 16, -0.7])
-@pytest.mark.parametrize("n", [1, 10, 1_000_003])
+@each("value", [0.1, 1 / 3, 1e-310, 1e17 + 16, -0.7])
+@each("n", [1, 10, 1_000_003])
 def test_constant_data_sum_to_n_times_the_constant(value: float, n: int) -> None:
     constant = ExactSum.of(np.full(n, value))
     assert constant.units * UNIT == n * Fraction(value)
@@ -155,14 +154,13 @@ def test_sums_in_chunks_are_exact(monkeypatch: pytest.MonkeyPatch, items: int) -
         assert total(*values).units * UNIT == exact(values)
 
 
-@pytest.mark.parametrize(
+@each(
     "view",
     [
         lambda values: values[::-1],
         lambda values: np.repeat(values, 3)[::3],
         lambda values: values.astype(">f8"),
     ],
-    ids=["reversed", "strided", "big-endian"],
 )
 def test_views_have_the_same_sum(view: Callable[..., np.ndarray]) -> None:
     values = np.array(random_values(24))
@@ -177,13 +175,13 @@ def test_the_input_is_not_written_to() -> None:
     assert np.array_equal(values, before)
 
 
-@pytest.mark.parametrize("values", [[], [0.0], [-0.0], [0.0, -0.0]], ids=str)
+@each("values", [[], [0.0], [-0.0], [0.0, -0.0]])
 def test_nothing_sums_to_a_positive_zero(values: list[float]) -> None:
     assert total(*values) == ExactSum()
     assert math.copysign(1.0, float(total(*values))) == 1.0
 
 
-@pytest.mark.parametrize("sign", [1, -1], ids=["plus", "minus"])
+@each("sign", [1, -1])
 def test_float_past_its_range_raises_and_the_sum_goes_on(sign: int) -> None:
     past = total(sign * LARGEST, sign * LARGEST)
     with pytest.raises(OverflowError):

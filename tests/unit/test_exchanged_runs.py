@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -23,7 +24,7 @@ def test_exchanged_arguments_are_warned_of() -> None:
         counted(QRELS, RUN)
 
 
-@pytest.mark.parametrize(
+@each(
     ("run", "qrels"),
     [
         (RUN, QRELS),
@@ -34,16 +35,6 @@ def test_exchanged_arguments_are_warned_of() -> None:
         ({"q1": {"d1": -1, "d2": 2}}, {"q1": {"d1": 0.5}}),
         ({"q1": {}}, {"q1": {"d1": 0.5}}),
         ({}, QRELS),
-    ],
-    ids=[
-        "usual",
-        "judgements in fractions",
-        "whole scores",
-        "whole scores and a few fractions",
-        "ranks",
-        "scores below 0",
-        "nothing returned",
-        "nothing",
     ],
 )
 def test_arguments_in_order_are_not(run: Any, qrels: Any) -> None:
@@ -61,8 +52,8 @@ def updated(relevance: Any, score: Any, **others: Any) -> se.RankingAccumulator:
     return se.RankingAccumulator("map").update(np.array(relevance), np.array(score), **others)
 
 
-@pytest.mark.parametrize("flags", [FLAGS, np.array(FLAGS, bool), np.array(FLAGS, np.uint8) * 3])
-@pytest.mark.parametrize(
+@each("flags", [FLAGS, np.array(FLAGS, bool), np.array(FLAGS, np.uint8) * 3])
+@each(
     "others",
     [
         {},
@@ -70,7 +61,6 @@ def updated(relevance: Any, score: Any, **others: Any) -> se.RankingAccumulator:
         {"retrieved": [[True, False, True], [True, True, True]]},
         {"query": [5, 7]},
     ],
-    ids=str,
 )
 def test_relevance_and_integer_scores_that_are_exchanged_are_refused(
     flags: Any, others: Any
@@ -91,7 +81,7 @@ def test_exchanged_rows_are_refused() -> None:
         updated(np.ravel(SCORES), np.ravel(FLAGS), query=query, partial=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("relevance", "score"),
     [
         (SCORES, np.array(FLAGS, float)),
@@ -100,7 +90,6 @@ def test_exchanged_rows_are_refused() -> None:
         ([[np.nan, 1.0, 0.0]], [[1, 0, 0]]),
         ([[np.nan, np.nan]], [[1, 0]]),
     ],
-    ids=["floats", "few fractions", "larger scores", "unjudged", "none judged"],
 )
 def test_fractions_of_relevance_are_counted_beside_other_scores(relevance: Any, score: Any) -> None:
     assert updated(relevance, score).n == len(relevance)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -79,19 +80,17 @@ def test_of_floats_keeps_small_multiples_of_a_unit(units: int) -> None:
     assert fractions(of(units * 2.0**-62)) == [units * UNIT]
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [0.0, -0.0, 2.0**-62, 2.0**-20, 2.0**-10, 0.5, 1.0 - 2.0**-53, 1.0, 2.0**53, 2.0**63 - 1024],
-    ids=float.hex,
 )
 def test_of_floats_is_exact_at_the_edges(value: float) -> None:
     assert fractions(of(value)) == [Fraction(value)]
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [5e-324, 2.0**-63, 2.0**-61 + 2.0**-100, np.nextafter(2.0**-20, 0), 1e-10],
-    ids=float.hex,
 )
 def test_of_floats_refuses_a_small_value_that_would_be_rounded(value: float) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
@@ -102,18 +101,18 @@ def test_of_floats_refuses_a_small_value_that_would_be_rounded(value: float) -> 
     )
 
 
-@pytest.mark.parametrize("value", [2.0**63, 1e300, np.finfo(np.float64).max], ids=float.hex)
+@each("value", [2.0**63, 1e300, np.finfo(np.float64).max])
 def test_of_floats_refuses_two_to_the_63(value: float) -> None:
     with pytest.raises(se.CountOverflowError):
         of(1.0, value)
 
 
-@pytest.mark.parametrize("values", [[], [0.0], [3.0, 2.0**62]], ids=["none", "zero", "whole"])
+@each("values", [[], [0.0], [3.0, 2.0**62]])
 def test_of_floats_of_whole_values_has_no_fraction(values: list[float]) -> None:
     assert of(*values).is_whole
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64", ">i4"])
+@each("dtype", ["int8", "uint8", "int32", "int64", "uint64", ">i4"])
 def test_of_integers_takes_any_integers(dtype: str) -> None:
     numbers = FixedPoint.of_integers(np.array([0, 1, 100], dtype))
     assert (numbers.whole.dtype, numbers.whole.tolist(), numbers.is_whole) == (
@@ -131,7 +130,7 @@ def test_of_integers_takes_the_largest_total() -> None:
     assert FixedPoint.of_integers(np.array([2**63 - 1], np.uint64)).units() == [2**63 - 1]
 
 
-@pytest.mark.parametrize("value", [2**63, 2**64 - 1])
+@each("value", [2**63, 2**64 - 1])
 def test_of_integers_refuses_two_to_the_63(value: int) -> None:
     with pytest.raises(se.CountOverflowError):
         FixedPoint.of_integers(np.array([1, value], np.uint64))
@@ -247,7 +246,7 @@ def test_many_fractions_carry_exactly() -> None:
     assert fractions(cells) == fractions(numbers.total()) == [100_000 * Fraction(largest)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b"),
     [
         (whole_numbers([2**63 - 1]), whole_numbers([1])),
@@ -257,7 +256,6 @@ def test_many_fractions_carry_exactly() -> None:
         (fixed([((2**63 - 1) << 62) + 2**61]), fixed([2**61])),
         (whole_numbers([2**63 - 1]), fixed([1 << 62])),
     ],
-    ids=["one-more", "twice", "one-of-two", "last-unit", "two-halves", "mixed"],
 )
 def test_add_refuses_a_total_of_two_to_the_63(a: FixedPoint, b: FixedPoint) -> None:
     for left, right in ((a, b), (b, a)):
@@ -290,8 +288,8 @@ def test_total_of_fractions_is_exact_or_refused(units: list[int]) -> None:
             fixed(units).total()
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 1000, 2**17])
-@pytest.mark.parametrize("weight", [2**62, 2**63 - 1], ids=["2^62", "2^63-1"])
+@each("n", [2, 3, 4, 5, 8, 1000, 2**17])
+@each("weight", [2**62, 2**63 - 1])
 def test_total_of_many_large_weights_never_wraps(n: int, weight: int) -> None:
     with pytest.raises(se.CountOverflowError):
         FixedPoint.of_integers(np.full(n, weight, np.uint64)).total()
@@ -310,8 +308,8 @@ def three_items(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("three_items")
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 6, 7, 100])
-@pytest.mark.parametrize("kind", ["whole", "fraction"])
+@each("n", [0, 1, 2, 3, 4, 6, 7, 100])
+@each("kind", ["whole", "fraction"])
 def test_sums_in_chunks_are_exact(n: int, kind: str) -> None:
     random = np.random.default_rng(n)
     index = random.integers(0, 4, n)
@@ -330,7 +328,7 @@ def test_sums_in_chunks_are_exact(n: int, kind: str) -> None:
 
 
 @pytest.mark.usefixtures("three_items")
-@pytest.mark.parametrize("fraction", [0, 1], ids=["whole", "fraction"])
+@each("fraction", [0, 1])
 def test_total_in_chunks_refuses_two_to_the_63(fraction: int) -> None:
     units = [2**61 << 62] * 4  # a chunk of three fits, and the fourth does not
     numbers = fixed(units) if fraction else whole_numbers([2**61] * 4)
@@ -340,14 +338,14 @@ def test_total_in_chunks_refuses_two_to_the_63(fraction: int) -> None:
 
 
 @pytest.mark.usefixtures("three_items")
-@pytest.mark.parametrize("with_fraction", [False, True], ids=["whole", "fraction"])
+@each("with_fraction", [False, True])
 def test_sums_in_chunks_have_a_fraction_exactly_when_the_numbers_have(with_fraction: bool) -> None:
     numbers = of(1.0, 2.0, 3.0, 0.5 if with_fraction else 4.0)
     assert numbers.scatter(np.arange(4) % 2, 2).is_whole is not with_fraction
     assert numbers.total().is_whole is not with_fraction
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b", "equal"),
     [
         (whole_numbers([1, 2]), whole_numbers([1, 2]), True),
@@ -359,7 +357,6 @@ def test_sums_in_chunks_have_a_fraction_exactly_when_the_numbers_have(with_fract
         (fixed([1 << 62]), whole_numbers([1]), False),
         (fixed([1]), fixed([1 + (1 << 62)]), False),
     ],
-    ids=["same", "order", "length", "shape", "fractions", "fraction", "presence", "whole"],
 )
 def test_equality_is_of_numbers_shape_and_presence(a: Any, b: Any, equal: bool) -> None:
     assert (a == b) is equal
@@ -432,7 +429,7 @@ def test_to_numbers_of_fractions_is_the_nearest_float64(units: list[int]) -> Non
     assert numbers.tolist() == [float(unit * UNIT) for unit in units]
 
 
-@pytest.mark.parametrize("bits", [0, 1, 5, 10, 40, 53, 62])
+@each("bits", [0, 1, 5, 10, 40, 53, 62])
 def test_to_numbers_of_random_fractions_is_the_nearest_float64(bits: int) -> None:
     rng = np.random.default_rng(bits)
     numbers = FixedPoint(rng.integers(0, 2**bits, 5000), rng.integers(0, 2**62, 5000))
@@ -455,19 +452,17 @@ def test_to_floats_of_wholes_is_float64() -> None:
     assert (floats.dtype, floats.tolist()) == (np.float64, [1.0, 2.0**53])
 
 
-@pytest.mark.parametrize(
+@each(
     ("numbers", "positive"),
     [(whole_numbers([0, 1]), [False, True]), (fixed([0, 1, 1 << 62]), [False, True, True])],
-    ids=["whole", "fraction"],
 )
 def test_is_positive_sees_the_smallest_unit(numbers: FixedPoint, positive: list[bool]) -> None:
     assert numbers.is_positive().tolist() == positive
 
 
-@pytest.mark.parametrize(
+@each(
     ("kept", "units", "whole"),
     [([True, False, True], [1, 3], True), ([True, True, False], [1, 2.5], False)],
-    ids=["wholes", "with-a-fraction"],
 )
 def test_select_forgets_fractions_that_are_left_out(kept: Any, units: Any, whole: bool) -> None:
     chosen = of(1.0, 2.5, 3.0).select(np.array(kept))
@@ -486,7 +481,7 @@ def test_index_and_reshape_keep_the_fractions() -> None:
     assert numbers[1, 1].shape == ()
 
 
-@pytest.mark.parametrize("shape", [(), 3, (2, 0), (2, 3)], ids=str)
+@each("shape", [(), 3, (2, 0), (2, 3)])
 def test_zeros_are_whole(shape: Any) -> None:
     zeros = FixedPoint.zeros(shape)
     assert (zeros.shape, zeros.is_whole) == (np.zeros(shape).shape, True)
@@ -529,7 +524,7 @@ def test_total_of_is_exact(units: list[int]) -> None:
     assert total.is_whole == all(unit & MASK == 0 for unit in units)
 
 
-@pytest.mark.parametrize("last", [1, 1.5], ids=["whole", "fraction"])
+@each("last", [1, 1.5])
 def test_total_of_refuses_two_to_the_63(last: float) -> None:
     parts = [whole_numbers([2**63 - 2]).reshape(), of(last).reshape()]
     assert fractions(FixedPoint.total_of(parts)) == [2**63 - 2 + Fraction(last)]
@@ -537,7 +532,7 @@ def test_total_of_refuses_two_to_the_63(last: float) -> None:
         FixedPoint.total_of([*parts, of(1.0).reshape()])
 
 
-@pytest.mark.parametrize("units", [range(9), [unit << 62 for unit in range(9)]], ids=["f", "w"])
+@each("units", [range(9), [unit << 62 for unit in range(9)]])
 def test_diagonal_is_where_row_and_column_are_the_same(units: list[int]) -> None:
     square = whole_or_fixed(list(units)).reshape(3, 3)
     assert fractions(square.diagonal()) == [units[place] * UNIT for place in (0, 4, 8)]
@@ -559,9 +554,9 @@ def _sums(numbers: FixedPoint, runs: list[slice]) -> list[Fraction]:
     ]
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "fractions"])
-@pytest.mark.parametrize("largest", [5, 2**61], ids=["small", "large"])
-@pytest.mark.parametrize("sizes", [[7], [3, 4], [0, 3, 0, 4, 0], [1] * 7, [7, 0]], ids=str)
+@each("whole", [True, False])
+@each("largest", [5, 2**61])
+@each("sizes", [[7], [3, 4], [0, 3, 0, 4, 0], [1] * 7, [7, 0]])
 def test_totals_of_runs_are_those_of_each(sizes: list[int], largest: int, *, whole: bool) -> None:
     random = np.random.default_rng(0)
     wholes = np.array([largest // 5, 0, 1, largest, 2, 0, largest])
@@ -580,7 +575,7 @@ def test_totals_of_nothing_are_zeros() -> None:
     assert FixedPoint.zeros((2, 0)).totals() == FixedPoint.zeros(2)
 
 
-@pytest.mark.parametrize("fraction", [None, np.full(4, 2**61)], ids=["whole", "fractions"])
+@each("fraction", [None, np.full(4, 2**61)])
 def test_totals_past_the_largest_raise(fraction: np.ndarray | None) -> None:
     fits = FixedPoint(np.array([2**62 - 2, 2**62, 1, 1]), fraction)
     assert fits.run_totals(np.array([2, 2])).whole[0] == 2**63 - (2 if fraction is None else 1)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from laws.cases import LAWS
+from offenders import each
 from profiles import cases, quick_cases
 from small_states import EVERY, ONCE
 from unit.test_hostile_bytes import fuzzed
@@ -32,7 +33,7 @@ from streameval.states.stack import StackableState
 from streameval.states.state import State
 
 SINGLE = [name for name, make in EVERY.items() if make().type_id in SINGLE_IDS]
-every_state = pytest.mark.parametrize("name", SINGLE)
+every_state = each("name", SINGLE)
 
 
 def singles(accumulator: Any) -> list[Any]:
@@ -60,7 +61,7 @@ def variants(name: str) -> list[Any]:
 
 
 @every_state
-@pytest.mark.parametrize("n_states", [0, 1, 2, 5], ids="{} states".format)
+@each("n_states", [0, 1, 2, 5])
 def test_states_are_those_put_in_before_and_after_bytes(name: str, n_states: int) -> None:
     made = EVERY[name]()
     states = [one._state for one in variants(name)][:n_states]
@@ -223,8 +224,8 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("n_before", [0, 3])
-@pytest.mark.parametrize("claim", BROKEN)
+@each("n_before", [0, 3])
+@each("claim", BROKEN)
 def test_a_corrupt_state_is_refused_with_its_index(claim: str, n_before: int) -> None:
     name, changes, reason = BROKEN[claim]
     good = EVERY[name]()
@@ -239,9 +240,7 @@ def test_a_corrupt_state_is_refused_with_its_index(claim: str, n_before: int) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "claim", ["another total", "ties that cannot be", "more right than there are"]
-)
+@each("claim", ["another total", "ties that cannot be", "more right than there are"])
 def test_a_corrupt_state_among_many_is_refused_with_its_index(claim: str) -> None:
     """So many that they are checked in several chunks."""
     name, changes, reason = BROKEN[claim]
@@ -307,7 +306,7 @@ FORGED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("claim", FORGED)
+@each("claim", FORGED)
 def test_columns_that_do_not_belong_together_are_refused(claim: str) -> None:
     name, changes, reason = FORGED[claim]
     flat, parts = parts_of(name)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from laws.cases import LAWS
+from offenders import each
 from small_states import EVERY, ONCE
 from unit.test_flat import LAWS_OF_SINGLE, SINGLE, flat_of, singles
 from unit.test_hostile_bytes import fuzzed
@@ -58,7 +59,7 @@ def test_sums_of_groups_equal_merging_one_by_one(name: str, data: st.DataObject)
         check_sums(members, data.draw(st.permutations(groups)))
 
 
-@pytest.mark.parametrize("name", [name for name in SINGLE if name not in ONCE])
+@each("name", [name for name in SINGLE if name not in ONCE])
 def test_sums_of_some_groups_leave_the_others_as_they_are(name: str) -> None:
     made = EVERY[name]()
     empty = made.copy().reset()
@@ -82,7 +83,7 @@ def sketches(n: int, rows: int, **options: Any) -> list[se.PRCurveSketch]:
     return made
 
 
-@pytest.mark.parametrize(
+@each(
     ("n", "rows", "options"),
     [
         (400, 30, {"budget": 4}),  # levels of all heights
@@ -91,7 +92,6 @@ def sketches(n: int, rows: int, **options: Any) -> list[se.PRCurveSketch]:
         (60, 2000, {"budget": 512}),  # more than a chunk
         (50, 60, {"budget": 9, "classes": 3}),
     ],
-    ids=["low budget", "one cell", "no budget", "chunks", "classes"],
 )
 def test_sums_of_many_sketches_equal_merging_one_by_one(
     n: int, rows: int, options: dict[str, Any]
@@ -233,7 +233,7 @@ def counted_at_once(empty: Any, arrays: dict[str, Any], groups: Any, n_groups: i
     return None if rows is None else empty._count_groups(empty._config, rows, groups, n_groups)
 
 
-@pytest.mark.parametrize("name", AT_ONCE)
+@each("name", AT_ONCE)
 def test_rows_of_groups_counted_at_once_equal_each_counted_alone(name: str) -> None:
     empty, arrays = AT_ONCE[name]
     groups = np.append(np.arange(7), RANDOM.integers(0, 7, ROWS - 7))
@@ -245,7 +245,7 @@ def test_rows_of_groups_counted_at_once_equal_each_counted_alone(name: str) -> N
     assert flat.encode() == flat_of(alone).encode()
 
 
-@pytest.mark.parametrize("name", ONE_BY_ONE)
+@each("name", ONE_BY_ONE)
 def test_unusual_rows_are_left_to_each_group(name: str) -> None:
     empty, arrays = ONE_BY_ONE[name]
     groups = np.zeros(len(arrays["y_true"]), dtype=np.int64)
@@ -298,7 +298,7 @@ def test_numbers_at_an_index_are_their_units() -> None:
     assert attrs.evolve(numbers, fraction=None).units_at(1) == 2
 
 
-@pytest.mark.parametrize("budget", [3000, 2**14])
+@each("budget", [3000, 2**14])
 def test_long_tables_are_added_as_short_ones_are(budget: int) -> None:
     rows = RANDOM.random((4, 2**13))
     check_sums([se.PRCurveSketch(budget).update(row > 0.5, row) for row in rows], [1, 0, 1, 1])

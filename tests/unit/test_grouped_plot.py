@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from offenders import each
 
 import streameval as se
 
@@ -29,7 +30,7 @@ def grouped(budget: int = 10_000, **options: Any) -> se.GroupedCurves:
     return se.GroupedAUC(budget, **options).update(label, score, group).compute()
 
 
-@pytest.mark.parametrize(
+@each(
     ("weight", "half", "one", "ylabel"),
     [
         ("impressions", 2 / 8, 6 / 8, "share of the examples"),
@@ -86,7 +87,7 @@ def test_plot_takes_areas_of_1_of_weights_with_fractions() -> None:
     assert shares[-1] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("rows", [([], [], []), ([1, 1], [0.1, 0.2], [5, 6])])
+@each("rows", [([], [], []), ([1, 1], [0.1, 0.2], [5, 6])])
 def test_plot_of_no_group_with_both_classes_is_refused(rows: Any) -> None:
     found = se.GroupedAUC().update(*map(np.array, rows)).compute()
     before = pyplot.get_fignums()
@@ -95,7 +96,7 @@ def test_plot_of_no_group_with_both_classes_is_refused(rows: Any) -> None:
     assert pyplot.get_fignums() == before
 
 
-@pytest.mark.parametrize(("classes", "ylabel"), [(None, "share of positives"), (2, "accuracy")])
+@each(("classes", "ylabel"), [(None, "share of positives"), (2, "accuracy")])
 def test_plot_of_calibration_with_a_label_is_a_line(classes: int | None, ylabel: str) -> None:
     prob = np.array([0.1, 0.15, 0.7, 0.9])
     given = prob if classes is None else np.stack([1 - prob, prob], axis=1)

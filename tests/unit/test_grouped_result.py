@@ -15,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 from profiles import quick_cases
 from sklearn.metrics import roc_auc_score
 from small_states import EVERY
@@ -23,7 +24,7 @@ import streameval as se
 from streameval.accumulators import grouped, id_types
 
 WEIGHTINGS = ["impressions", "uniform", "positives"]
-every_weighting = pytest.mark.parametrize("weighting", WEIGHTINGS)
+every_weighting = each("weighting", WEIGHTINGS)
 
 Rows = dict[str, np.ndarray]
 
@@ -83,7 +84,7 @@ def count(rows: Rows, index: Any = slice(None), **options: Any) -> se.GroupedAUC
 
 
 @every_weighting
-@pytest.mark.parametrize("kind", ["probability", "real"])
+@each("kind", ["probability", "real"])
 def test_gauc_is_the_mean_of_those_of_scikit_learn(weighting: str, kind: Any) -> None:
     undefined, n_cases = 0, quick_cases(100, least=5)
     for seed in range(n_cases):
@@ -170,7 +171,7 @@ def test_width_of_gauc_is_that_of_the_pairs_that_share_a_wide_cell() -> None:
     assert not result.exact
 
 
-@pytest.mark.parametrize("budget", [2**22, 14])
+@each("budget", [2**22, 14])
 def test_groups_over_7_workers_give_the_same_bytes(budget: int) -> None:
     for seed in range(quick_cases(30)):
         random = np.random.default_rng(seed)
@@ -245,9 +246,7 @@ def test_two_columns_are_probabilities_of_both_classes() -> None:
     assert acc == se.GroupedAUC().update([1, 0, 1], [0.75, 0.375, 0.5], ["a", "a", "b"])
 
 
-@pytest.mark.parametrize(
-    "limit", [{"max_groups": 3}, {"budget": 3}, {"max_groups": 3, "budget": 3}]
-)
+@each("limit", [{"max_groups": 3}, {"budget": 3}, {"max_groups": 3, "budget": 3}])
 def test_as_many_groups_as_allowed_are_counted(limit: dict[str, int]) -> None:
     acc = se.GroupedAUC(**limit).update([1, 0, 1], [0.5, 0.25, 0.75], [1, 2, 3])
     assert acc.update([0], [0.125], [3]).compute().n_groups == 3
@@ -262,8 +261,8 @@ def test_groups_without_weight_are_not_met() -> None:
     assert acc.compute().n_groups == 1
 
 
-@pytest.mark.parametrize("counted", [False, True])
-@pytest.mark.parametrize("groups", [([1], ["1"]), (["1"], [1])])
+@each("counted", [False, True])
+@each("groups", [([1], ["1"]), (["1"], [1])])
 def test_strings_and_numbers_are_not_mixed(groups: Any, counted: bool) -> None:
     first, second = groups
     acc = se.GroupedAUC().update([1], [0.5], first)
@@ -303,8 +302,8 @@ TABLES: dict[str, Callable[[Rows], Any]] = {
 }
 
 
-@pytest.mark.parametrize("groups", ["strings", "numbers"])
-@pytest.mark.parametrize("table", TABLES)
+@each("groups", ["strings", "numbers"])
+@each("table", TABLES)
 def test_batch_may_be(table: str, groups: str) -> None:
     rows = random_rows(0 if groups == "strings" else 3)
     rows.pop("sample_weight", None)
@@ -312,7 +311,7 @@ def test_batch_may_be(table: str, groups: str) -> None:
     assert acc.to_bytes() == count(rows).to_bytes()
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float32, np.float64])
+@each("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float32, np.float64])
 def test_groups_may_be_of_any_integral_type(dtype: type) -> None:
     rows = [1, 0, 1], [0.5, 0.25, 0.75], [1, 1, 2]
     acc = se.GroupedAUC().update(*rows[:2], np.array(rows[2], dtype=dtype))
@@ -334,7 +333,7 @@ def test_scores_of_a_float32_worker_merge_with_those_of_a_float64_worker() -> No
     assert count(rows).to_bytes() == count(wide).to_bytes()
 
 
-@pytest.mark.parametrize("name", ["grouped", "coarse_groups", "empty_grouped"])
+@each("name", ["grouped", "coarse_groups", "empty_grouped"])
 def test_groups_go_into_data_frames(name: str) -> None:
     columns = EVERY[name]().compute().per_group()
     for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns).to_pandas()):
@@ -414,7 +413,7 @@ def test_report_shows_the_numbers_of_the_rows() -> None:
     assert coarse[5].startswith("gauc is weighted by positives; ")
 
 
-@pytest.mark.parametrize("name", ["grouped", "coarse_groups", "empty_grouped"])
+@each("name", ["grouped", "coarse_groups", "empty_grouped"])
 def test_html_shows_the_report(name: str) -> None:
     result = EVERY[name]().compute()
     shown = " ".join(ElementTree.fromstring(result._repr_html_()).itertext())
@@ -502,7 +501,7 @@ def test_interval_of_gauc_from_coarse_cells_holds_that_of_every_score(weighting:
             assert exact[1] - 1e-9 <= high <= 1, (seed, budget)
 
 
-@pytest.mark.parametrize("spread", [0.0, 1.0])
+@each("spread", [0.0, 1.0])
 def test_interval_of_gauc_covers_where_users_differ(spread: float) -> None:
     random, times, n_groups, size = np.random.default_rng(9), 200, 30, 20
     covered, truth = 0, np.tile(np.arange(size) < 5, n_groups)

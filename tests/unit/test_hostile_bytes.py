@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 from small_states import (
     EVERY,
@@ -113,14 +114,14 @@ LONG_HEADERS: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("claim", HOSTILE_SIZES)
+@each("claim", HOSTILE_SIZES)
 def test_hostile_size_is_refused_in_little_memory(claim: str) -> None:
     data = HOSTILE_SIZES[claim]()
     assert _peak_while_refused(data) <= 2 * len(data) + 65_536
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("claim", LONG_HEADERS)
+@each("claim", LONG_HEADERS)
 def test_long_header_is_refused_in_linear_memory(claim: str) -> None:
     data = LONG_HEADERS[claim]()
     assert _peak_while_refused(data) <= 32 * len(data) + 65_536
@@ -203,7 +204,7 @@ BROKEN = (
 )
 
 
-@every_state
+@each("name", EVERY)
 def test_small_state_can_be_used(name: str) -> None:
     use(se.from_bytes(EVERY[name]().to_bytes()))
 
@@ -339,8 +340,8 @@ def test_hostile_fractions_are_refused_or_harmless(name: str, data: st.DataObjec
     refuse_or_use(seal_words(header, payload, kind=parsed.kind))
 
 
-@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'], ids=["list", "object", "both"])
-@pytest.mark.parametrize("place", ["config.classes", "config.threshold", "state.labels", "state.n"])
+@each("opening", ["[", '{"a":', '[{"a":'])
+@each("place", ["config.classes", "config.threshold", "state.labels", "state.n"])
 def test_deep_nesting_is_refused(opening: str, place: str) -> None:
     part, field = place.split(".")
     header = canonical(_header("met", **{f"{part}__{field}": "HERE"}))

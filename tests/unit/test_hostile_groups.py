@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from offenders import each
 from win_rate import WinRate
 
 import streameval as se
@@ -87,7 +88,7 @@ PARTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", PARTS)
+@each("name", PARTS)
 def test_groups_that_cannot_be_added_are_refused(name: str) -> None:
     inner, batches, message = PARTS[name]
     parts = [counted(inner, batch) for batch in batches]
@@ -143,7 +144,7 @@ def test_panes_without_slices_are_refused() -> None:
         se.from_bytes(windowed(inner, [one, inner], 2).to_bytes())
 
 
-@pytest.mark.parametrize("is_sliced", [False, True], ids=["pane", "slices"])
+@each("is_sliced", [False, True])
 def test_panes_with_less_weight_than_their_accumulators_are_refused(is_sliced: bool) -> None:
     one = counted(MATRIX, {"y_true": [1, 1], "y_pred": [1, 0]})
     inner, part = (se.Sliced(MATRIX, "c"), sliced(MATRIX, [one])) if is_sliced else (MATRIX, one)

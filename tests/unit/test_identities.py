@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from offenders import each
 
 from streameval.errors import InvalidInputError
 from streameval.inputs import values
@@ -28,7 +29,7 @@ def expected(column: np.ndarray, codes: dict[object, int]) -> list[int]:
     return [codes[item] for item in column.tolist()]
 
 
-@pytest.mark.parametrize("size", [1, 100, 4096])
+@each("size", [1, 100, 4096])
 def test_identities_equal_a_dict(size: int) -> None:
     objects = names(size)
     codes = {name: code for code, name in enumerate(objects)}
@@ -61,7 +62,7 @@ def test_identities_learn_values_that_were_added() -> None:
     assert found.tolist() == expected(column_of(objects), codes)
 
 
-@pytest.mark.parametrize(
+@each(
     "column",
     [
         column_of(names(5), rows=100),
@@ -70,7 +71,6 @@ def test_identities_learn_values_that_were_added() -> None:
         column_of([*names(5), 1.5]),
         column_of([*names(5), []]),
     ],
-    ids=["few rows", "strided", "many objects", "unknown number", "unhashable"],
 )
 def test_identities_leave_columns_to_a_dict(column: np.ndarray) -> None:
     known = {name: code for code, name in enumerate(names(5))}
@@ -144,7 +144,7 @@ def test_new_text_alone_is_read_and_ranks_follow(monkeypatch: pytest.MonkeyPatch
         assert ordered == sorted(codes.values, key=rank_of)
 
 
-@pytest.mark.parametrize("bad", [2**70, "\ud800", 0.5, [1]])
+@each("bad", [2**70, "\ud800", 0.5, [1]])
 def test_new_values_that_are_refused_are_located(bad: object) -> None:
     codes, column = ValueCodes(), np.empty(3, dtype=object)
     column[:] = ["a", "b", bad]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.inputs.labels import (
@@ -41,7 +42,7 @@ def words(*items: str) -> Any:
     return np.array(items, dtype=object)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "label"),
     [
         (3, 3),
@@ -62,17 +63,15 @@ def words(*items: str) -> Any:
         (Word.CAT, "cat"),
         (OldWord.CAT, "cat"),
     ],
-    ids=repr,
 )
 def test_canonical_label_gives_a_plain_int_or_str(value: Any, label: int | str) -> None:
     given = canonical_label(value, name="pos_label")
     assert (type(given), given) == (type(label), label)
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [0.5, float("nan"), float("inf"), None, b"a", 1j, [1], (1,), np.array([1, 2])],
-    ids=repr,
 )
 def test_canonical_label_refuses(value: Any) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
@@ -80,7 +79,7 @@ def test_canonical_label_refuses(value: Any) -> None:
     assert str(caught.value) == f"`pos_label` must be an integer or a string, got {value!r}."
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "classes"),
     [
         (3, 3),
@@ -106,12 +105,6 @@ def test_canonical_label_refuses(value: Any) -> None:
         ("auto", "auto"),
         (np.str_("auto"), "auto"),
     ],
-    ids=[
-        *("number", "numpy-number", "0-d", "list-is-number", "range", "floats", "bools"),
-        *("order-kept", "from-one", "extremes", "strings", "numpy-strings", "pandas", "index"),
-        *("polars", "dict-keys", "generator", "StrEnum", "str-Enum", "IntEnum"),
-        *("auto", "numpy-auto"),
-    ],
 )
 def test_canonical_classes(value: Any, classes: Any) -> None:
     assert canonical_classes(value, min_count=2) == classes
@@ -123,7 +116,7 @@ def test_canonical_classes_reads_a_torch_tensor() -> None:
     assert canonical_classes(torch.tensor(2), min_count=2) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "message"),
     [
         ("cat", "`classes` must be a number, a sequence of labels or \"auto\", got 'cat'."),
@@ -143,11 +136,6 @@ def test_canonical_classes_reads_a_torch_tensor() -> None:
         ([0, 0.5], "`classes` must be an integer or a string, got 0.5."),
         (["a", None], "`classes` must be an integer or a string, got None."),
     ],
-    ids=[
-        *("string", "None", "bool", "numpy-bool", "one", "negative", "no-labels", "one-label"),
-        *("mixed", "twice", "true-is-one", "string-twice", "too-large", "too-small", "half"),
-        "missing",
-    ],
 )
 def test_canonical_classes_refuses(value: Any, message: str) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
@@ -155,7 +143,7 @@ def test_canonical_classes_refuses(value: Any, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("value", [b"ab", bytearray(b"ab")], ids=["bytes", "bytearray"])
+@each("value", [b"ab", bytearray(b"ab")])
 def test_canonical_classes_refuses_bytes(value: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`classes` must be "):
         canonical_classes(value, min_count=2)
@@ -181,7 +169,7 @@ def test_classes_as_a_set_are_refused_or_the_same_in_every_process() -> None:
     assert len(orders) == 1
 
 
-@pytest.mark.parametrize("count", [2**20, 2**40, 2**70], ids=["2^20", "2^40", "2^70"])
+@each("count", [2**20, 2**40, 2**70])
 def test_a_number_of_classes_that_no_memory_holds_is_refused(count: int) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`classes` .*\.$"):
         se.ConfusionAccumulator(count)
@@ -191,12 +179,12 @@ def test_canonical_classes_takes_one_class_where_one_is_enough() -> None:
     assert canonical_classes(["a"], min_count=1) == ("a",)
 
 
-@pytest.mark.parametrize(("classes", "labels"), [(3, (0, 1, 2)), (("b", "a"), ("b", "a"))])
+@each(("classes", "labels"), [(3, (0, 1, 2)), (("b", "a"), ("b", "a"))])
 def test_class_labels(classes: Any, labels: Any) -> None:
     assert class_labels(classes) == labels
 
 
-@pytest.mark.parametrize(
+@each(
     ("labels", "classes", "places"),
     [
         (np.array([2, 0, 1]), 3, [2, 0, 1]),
@@ -209,17 +197,13 @@ def test_class_labels(classes: Any, labels: Any) -> None:
         (np.array([], dtype=np.int64), (5, 9), []),
         (words(), ("b", "a"), []),
     ],
-    ids=[
-        *("number", "listed", "negative", "extremes", "strings", "string-kinds"),
-        *("no-rows", "no-rows-listed", "no-rows-strings"),
-    ],
 )
 def test_encode_finds_the_places(labels: Any, classes: Any, places: list[int]) -> None:
     found = encode(labels, classes, name="y_true")
     assert (found.dtype, found.tolist()) == (np.int64, places)
 
 
-@pytest.mark.parametrize(
+@each(
     ("labels", "classes", "message"),
     [
         (np.array([0, 3]), 3, "must hold labels 0 to 2, got 3 at position 1."),
@@ -233,10 +217,6 @@ def test_encode_finds_the_places(labels: Any, classes: Any, places: list[int]) -
         (words("a"), (5, 9), "holds strings, but the classes are numbers: labels among 5, 9."),
         (np.array([1]), ("b", "a"), "holds numbers, but the classes are strings: labels among 'b'"),
     ],
-    ids=[
-        *("above", "below", "far-below", "between", "beyond", "string", "many-classes"),
-        *("string-for-number", "string-for-listed", "number-for-string"),
-    ],
 )
 def test_encode_refuses(labels: Any, classes: Any, message: str) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
@@ -244,21 +224,20 @@ def test_encode_refuses(labels: Any, classes: Any, message: str) -> None:
     assert str(caught.value).startswith(f"`y_true` {message}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("labels", "classes"),
     [
         (np.array([1, -100]), 2),
         (np.array([9, -100]), (5, 9)),
         (words("a", "?"), ("b", "a")),
     ],
-    ids=["number", "listed", "strings"],
 )
 def test_encode_gives_ignored_labels_place_zero(labels: Any, classes: Any) -> None:
     ignored = np.array([False, True])
     assert encode(labels, classes, name="y_true", ignored=ignored).tolist() == [1, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("labels", "met", "places"),
     [
         (np.array([7, -5, 7, 2**62]), (-5, 7, 2**62), [1, 0, 1, 2]),
@@ -266,7 +245,6 @@ def test_encode_gives_ignored_labels_place_zero(labels: Any, classes: Any) -> No
         (np.array([], dtype=np.int64), (), []),
         (words(), (), []),
     ],
-    ids=["numbers", "strings", "no-rows", "no-rows-strings"],
 )
 def test_meet_sorts_the_distinct_labels(labels: Any, met: Any, places: list[int]) -> None:
     found, codes = observe(labels)
@@ -280,7 +258,7 @@ STRING_KINDS: dict[str, Callable[[list[str]], Any]] = {
     "StrEnum": lambda items: [Word(item) for item in items],
     "str-Enum": lambda items: [OldWord(item) for item in items],
 }
-every_string_kind = pytest.mark.parametrize("make", STRING_KINDS.values(), ids=STRING_KINDS.keys())
+every_string_kind = each("make", STRING_KINDS.values())
 
 
 @every_string_kind
@@ -315,15 +293,15 @@ def test_uint8_labels_of_300_classes_never_wrap() -> None:
     assert np.array_equal(acc.compute().matrix, expected)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "float32", "bool"])
+@each("dtype", ["uint8", "int8", "uint16", "int16", "float32", "bool"])
 def test_a_label_past_the_classes_is_refused_in_any_dtype(dtype: str) -> None:
     acc = se.ConfusionAccumulator(["a", "b"]) if dtype == "bool" else se.ConfusionAccumulator(100)
     with pytest.raises(se.InvalidInputError, match=r"^`y_true` "):
         acc.update(np.array([1, 120], dtype), [1, 1])
 
 
-@pytest.mark.parametrize("argument", ["y_true", "y_pred"])
-@pytest.mark.parametrize(
+@each("argument", ["y_true", "y_pred"])
+@each(
     ("classes", "labels", "bad", "message"),
     [
         (
@@ -352,7 +330,6 @@ def test_a_label_past_the_classes_is_refused_in_any_dtype(dtype: str) -> None:
             "must hold labels among 'b', 'a', got 'c' at position 1",
         ),
     ],
-    ids=["number", "negative", "listed", "strings"],
 )
 def test_update_names_an_unknown_label_and_its_position(
     argument: str, classes: Any, labels: Any, bad: Any, message: str
@@ -363,7 +340,7 @@ def test_update_names_an_unknown_label_and_its_position(
     assert str(caught.value) == f"`{argument}` {message}."
 
 
-@pytest.mark.parametrize("classes", [3, [0, 1, 2]])
+@each("classes", [3, [0, 1, 2]])
 def test_the_label_that_torch_ignores_is_answered_with_the_option(classes: Any) -> None:
     message = r"got -100 at position 1\. To leave out such rows, set ignore_label=-100\.$"
     with pytest.raises(se.InvalidInputError, match=message):
@@ -372,12 +349,11 @@ def test_the_label_that_torch_ignores_is_answered_with_the_option(classes: Any) 
     assert kept.n == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("classes", "labels"),
     [(2, ["0", "1"]), ([5, 9], ["5", "9"]), (["0", "1"], [0, 1])],
-    ids=["strings-for-number", "strings-for-listed", "numbers-for-strings"],
 )
-@pytest.mark.parametrize("argument", ["y_true", "y_pred"])
+@each("argument", ["y_true", "y_pred"])
 def test_update_refuses_strings_for_numbers_and_numbers_for_strings(
     argument: str, classes: Any, labels: Any
 ) -> None:
@@ -410,7 +386,7 @@ def test_as_many_labels_as_the_limit_are_met() -> None:
 
 
 @pytest.mark.usefixtures("three_labels")
-@pytest.mark.parametrize("second", [([3], [4]), ([3, 4, 5], [4, 5, 6])], ids=["union", "batch"])
+@each("second", [([3], [4]), ([3, 4, 5], [4, 5, 6])])
 def test_one_label_past_the_limit_is_refused_and_nothing_counted(second: Any) -> None:
     acc = se.ConfusionAccumulator("auto").update([1], [2])
     before = acc.to_bytes()
@@ -447,10 +423,9 @@ def test_met_labels_of_numbers_and_strings_do_not_merge() -> None:
     assert numbers.to_bytes() == before
 
 
-@pytest.mark.parametrize(
+@each(
     ("labels", "ignore_label"),
     [(np.array([0, 1, -1]), -1), (words("a", "b", "?"), "?")],
-    ids=["numbers", "strings"],
 )
 def test_an_ignored_label_needs_no_class(labels: Any, ignore_label: Any) -> None:
     classes = 2 if ignore_label == -1 else ["a", "b"]
@@ -469,7 +444,7 @@ def test_an_ignored_string_is_refused_when_labels_are_numbers() -> None:
         se.ConfusionAccumulator(3, ignore_label="0")
 
 
-@pytest.mark.parametrize("label", ["\ud800", "\ud83d\ude00"], ids=["lone", "two"])
+@each("label", ["\ud800", "\ud83d\ude00"])
 def test_surrogates_are_refused_as_labels(label: str) -> None:
     with pytest.raises(se.InvalidInputError, match="must be Unicode text"):
         se.ConfusionAccumulator("auto").update([label], ["b"])

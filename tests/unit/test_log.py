@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+from offenders import each
 
 from streameval.exact.log import exp, expm1, log, log1p, log_of_either
 
@@ -74,13 +75,13 @@ def largest_error(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("claim", OF_LOG)
+@each("claim", OF_LOG)
 def test_log_is_within_one_unit_in_the_last_place_of(claim: str) -> None:
     assert largest_error(log, OF_LOG[claim], 0) < 1.0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("claim", OF_LOG1P)
+@each("claim", OF_LOG1P)
 def test_log1p_is_within_one_unit_in_the_last_place_of(claim: str) -> None:
     assert largest_error(log1p, OF_LOG1P[claim], 1) < 1.0
 
@@ -102,8 +103,8 @@ OF_EXP = {
 }
 
 
-@pytest.mark.parametrize(("function", "units"), [(exp, 2), (expm1, 4)], ids=["exp", "expm1"])
-@pytest.mark.parametrize("claim", OF_EXP)
+@each(("function", "units"), [(exp, 2), (expm1, 4)])
+@each("claim", OF_EXP)
 def test_exponential_is_within_few_units_in_the_last_place_of(
     claim: str, function: Callable[[np.ndarray], np.ndarray], units: int
 ) -> None:
@@ -128,7 +129,7 @@ def test_log_of_powers_of_two_is_that_many_times_log_2() -> None:
     assert log(2.0**exponents).tolist() == [float(k * DIGITS.ln(Decimal(2))) for k in exponents]
 
 
-@pytest.mark.parametrize("function", [log, log1p, exp, expm1])
+@each("function", [log, log1p, exp, expm1])
 def test_layout_does_not_change_a_bit(function: Callable[[np.ndarray], np.ndarray]) -> None:
     numbers = RANDOM.random(6000) + 1e-9
     expected = function(numbers)
@@ -144,7 +145,7 @@ def test_layout_does_not_change_a_bit(function: Callable[[np.ndarray], np.ndarra
     assert [float(function(number)) for number in numbers[:50]] == expected[:50].tolist()
 
 
-@pytest.mark.parametrize("function", [log, log1p, exp, expm1])
+@each("function", [log, log1p, exp, expm1])
 def test_the_argument_is_left_alone(function: Callable[[np.ndarray], np.ndarray]) -> None:
     numbers = RANDOM.random(10)
     before = numbers.copy()

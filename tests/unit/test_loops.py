@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.loops.transformers import Evaluate
@@ -26,7 +27,7 @@ def label_and_score(pred: Any) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     ("module", "message"),
     [
         ("lightning", 'Lightning is missing: pip install "streameval[lightning]".'),
@@ -46,7 +47,7 @@ def test_a_missing_framework_is_named_with_what_installs_it(module: str, message
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["transformers", "torch"])
+@each("module", ["transformers", "torch"])
 def test_the_adapter_to_transformers_does_not_import(module: str) -> None:
     code = f"import sys, streameval.loops.transformers; sys.exit({module!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -111,7 +112,7 @@ def test_read_names_the_arrays() -> None:
     assert values["roc_auc"] == 1
 
 
-@pytest.mark.parametrize("several", [(LOGITS, LOGITS), [LOGITS], {"logits": LOGITS}])
+@each("several", [(LOGITS, LOGITS), [LOGITS], {"logits": LOGITS}])
 def test_several_predictions_are_refused_without_read(several: Any) -> None:
     evaluate = Evaluate(se.ConfusionAccumulator(3))
     kind = type(several).__name__
@@ -129,7 +130,7 @@ def test_what_is_given_is_copied_and_empty() -> None:
     assert given.n == 1
 
 
-@pytest.mark.parametrize("accumulator", [None, 3, se.ConfusionAccumulator])
+@each("accumulator", [None, 3, se.ConfusionAccumulator])
 def test_what_is_no_accumulator_is_refused(accumulator: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`accumulator` must be an accumulator, got"):
         Evaluate(accumulator)

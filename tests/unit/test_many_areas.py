@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
@@ -67,17 +68,16 @@ def test_areas_at_once_have_the_bits_of_each_alone() -> None:
         assert bits(held) == bits(made(given))
 
 
-@pytest.mark.parametrize("name", [*TABLES, *ALONE])
+@each("name", [*TABLES, *ALONE])
 def test_areas_are_noted_where_that_is_faster_and_both_are_defined(name: str) -> None:
     one = made((TABLES | ALONE)[name])
     note_areas([one, table([1, 1], [2, 1])])
     assert bool(one.areas) is (name in TABLES)
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [{"budget": 4}, {"weights": np.tile([0.5, 1.5], 20)}, {}],
-    ids=["cells of several scores", "weights with fractions", "rows"],
 )
 def test_areas_of_other_tables_are_left_to_each_alone(options: dict[str, Any]) -> None:
     scores = np.linspace(0.0, 1.0, 40)
@@ -89,7 +89,7 @@ def test_areas_of_other_tables_are_left_to_each_alone(options: dict[str, Any]) -
     assert not curve._table.areas
 
 
-@pytest.mark.parametrize(("metric", "is_noted"), [("gini", True), ("brier", False)])
+@each(("metric", "is_noted"), [("gini", True), ("brier", False)])
 def test_curves_prepare_the_areas_that_metrics_need(metric: str, is_noted: bool) -> None:
     sketch = se.PRCurveSketch().update([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4])
     curves: Any = [(sketch + sketch).compute()]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -45,7 +46,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[int], list[np.ndarray]]]] = 
     "calibration": (se.CalibrationAccumulator, probabilities),
     "sketch": (se.PRCurveSketch, probabilities),
 }
-every_case = pytest.mark.parametrize("case", CASES)
+every_case = each("case", CASES)
 
 
 def parts(case: str, sizes: list[int]) -> list[Any]:
@@ -68,7 +69,7 @@ def one_by_one(accumulators: list[Any]) -> bytes:
 
 
 @every_case
-@pytest.mark.parametrize("number", [1, 2, 3, 40])
+@each("number", [1, 2, 3, 40])
 def test_a_list_gives_the_bytes_of_one_by_one(case: str, number: int) -> None:
     made = parts(case, random.integers(0, 30, number).tolist())
     before = [accumulator.to_bytes() for accumulator in made]
@@ -92,15 +93,15 @@ def test_a_list_of_whole_counts_gives_the_bytes_of_one_by_one(case: str) -> None
     assert se.merge(made).to_bytes() == one_by_one(made)
 
 
-@pytest.mark.parametrize("case", ["10 classes", "40 classes", "regression", "calibration"])
+@each("case", ["10 classes", "40 classes", "regression", "calibration"])
 def test_more_rows_wait_than_are_counted_at_a_time(case: str) -> None:
     make, draw = CASES[case]
     made = [make().update(*draw(4_000)) for _ in range(40)]
     assert se.merge(made).to_bytes() == one_by_one(made)
 
 
-@pytest.mark.parametrize("case", ["2 classes", "10 classes", "multilabel"])
-@pytest.mark.parametrize("rows", [[40_000] * 3, [3, 50_000, 0, 100_000, 1], [40_000]], ids=str)
+@each("case", ["2 classes", "10 classes", "multilabel"])
+@each("rows", [[40_000] * 3, [3, 50_000, 0, 100_000, 1], [40_000]])
 def test_large_batches_are_counted_beside_rows_that_wait(case: str, rows: list[int]) -> None:
     make, draw = CASES[case]
     made = [make().update(*draw(2)).update(*draw(many)) if many else make() for many in rows]
@@ -116,8 +117,8 @@ def test_what_weighs_less_than_one_is_not_left_out(case: str) -> None:
     assert se.merge(made).to_bytes() == made[1].to_bytes() == one_by_one(made)
 
 
-@pytest.mark.parametrize("case", ["10 classes", "multilabel", "regression", "calibration"])
-@pytest.mark.parametrize("weights", [[2**63 - 3], [2**63 - 3, 0.5]], ids=["whole", "fraction"])
+@each("case", ["10 classes", "multilabel", "regression", "calibration"])
+@each("weights", [[2**63 - 3], [2**63 - 3, 0.5]])
 def test_rows_that_wait_are_refused_where_the_total_would_overflow(
     case: str, weights: list[float]
 ) -> None:
@@ -146,7 +147,7 @@ def test_what_is_merged_goes_its_own_way() -> None:
     assert made[1].n == 1
 
 
-@pytest.mark.parametrize("kind", [list, iter])
+@each("kind", [list, iter])
 def test_what_cannot_merge_is_refused_however_it_is_given(kind: Callable[[Any], Any]) -> None:
     two, three = se.ConfusionAccumulator(2), se.ConfusionAccumulator(3)
     with pytest.raises(se.IncompatibleStateError, match="`classes` differs"):

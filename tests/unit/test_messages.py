@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.errors import UnknownMetricError
@@ -1016,7 +1017,7 @@ def missed_raises(names: list[str], cases: list[Case]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@each("case", CASES)
 def test_message_is_whole_and_names_the_argument(case: Case) -> None:
     check_message(case)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.cli import main
@@ -64,7 +65,7 @@ def test_rows_say_what_the_metric_is() -> None:
     assert [name for name, row in rows.items() if row.better not in ("higher", "lower", "")] == []
 
 
-@pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
+@each("kind", RESULTS)
 def test_alias_is_no_name_of_the_same_table(kind: type) -> None:
     aliases = [alias for row in kind.TABLE.values() for alias in row.aliases]
     assert not kind.TABLE.keys() & set(aliases)
@@ -106,7 +107,7 @@ def test_summary_of_an_accumulator_is_that_of_its_docstring() -> None:
         assert told(kind).startswith(kind._definition.config.SUMMARY.lower())
 
 
-@pytest.mark.parametrize("kind", ACCUMULATORS, ids=lambda kind: kind.__name__)
+@each("kind", ACCUMULATORS)
 def test_options_are_declared_as_the_constructor_and_its_docstring_have_them(kind: type) -> None:
     texts = {one.name: one.metadata["text"].lower() for one in declared(kind)}
     if kind is se.RankingAccumulator:
@@ -148,7 +149,7 @@ def test_help_has_the_choices_and_defaults_that_are_declared() -> None:
                 assert f"default {one.default:g}" in option.help
 
 
-@kinds_of_result
+@each("name", RESULT_OF)
 def test_value_of_a_name_is_that_of_the_attribute(name: str) -> None:
     result = RESULT_OF[name].compute()
     for row in result.TABLE.listed(result._source) if name != "Ranking" else ():
@@ -165,7 +166,7 @@ def test_headline_of_classes_is_their_macro_mean() -> None:
     assert result.headline() == ("roc_auc_macro", "average_precision_macro")
 
 
-@kinds_of_result
+@each("name", RESULT_OF)
 def test_every_metric_of_a_result_is_listed_by_dir(name: str) -> None:
     result = RESULT_OF[name].compute()
     every = {metric for metric, row in result.TABLE.items() if row.listed(result._source)}
@@ -173,7 +174,7 @@ def test_every_metric_of_a_result_is_listed_by_dir(name: str) -> None:
     assert every <= set(dir(result)) or name == "Ranking"  # which has what was asked for
 
 
-@kinds_of_result
+@each("name", RESULT_OF)
 def test_attribute_that_is_no_metric_is_refused(name: str) -> None:
     result = RESULT_OF[name].compute()
     for absent in ("no_such_metric", "_no_such_part"):
@@ -181,7 +182,7 @@ def test_attribute_that_is_no_metric_is_refused(name: str) -> None:
             getattr(result, absent)
 
 
-@pytest.mark.parametrize("name", [name for name in RESULT_OF if name != "Confusion"])
+@each("name", [name for name in RESULT_OF if name != "Confusion"])
 def test_value_suggests_the_name_that_was_meant(name: str) -> None:
     result = RESULT_OF[name].compute()
     error = KeyError if name == "Ranking" else se.InvalidInputError

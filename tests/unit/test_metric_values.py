@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.metrics.bounded import Threshold
@@ -90,7 +91,7 @@ def _with_msgspec(value: Any) -> float:
     return number
 
 
-@pytest.mark.parametrize(
+@each(
     "taken",
     [
         _with_torch,
@@ -109,7 +110,7 @@ def test_others_take_every_metric_as_a_number(taken: Any) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("taken", [_with_torch_load, _with_yaml, _with_msgspec])
+@each("taken", [_with_torch_load, _with_yaml, _with_msgspec])
 def test_those_that_take_floats_alone_take_plain_and_called_metrics(taken: Any) -> None:
     assert {"accuracy", *OF_CLASSES, "one class", "outputs", "regression"} <= PLAIN_FLOATS.keys()
     wrong = {name: value for name, value in PLAIN_FLOATS.items() if taken(value) != value}
@@ -128,19 +129,19 @@ def test_a_checkpoint_holds_certified_metrics_once_the_engine_of_torch_is_import
             assert (found.low, found.high) == (called.low, called.high)
 
 
-@pytest.mark.parametrize("value", NUMBERS.values(), ids=NUMBERS)
+@each("value", NUMBERS.values())
 def test_a_metric_is_not_a_sequence(value: Any) -> None:
     assert not isinstance(value, Sequence)
     for name in ("__len__", "__getitem__", "__iter__"):
         assert not hasattr(value, name)
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@each("name", PLAIN)
 def test_a_metric_without_options_is_a_float(name: str) -> None:
     assert type(getattr(RESULT, name)) is float
 
 
-@pytest.mark.parametrize("name", OF_CLASSES)
+@each("name", OF_CLASSES)
 def test_a_metric_with_options_reads_the_same_with_and_without_a_call(name: str) -> None:
     value: Any = getattr(RESULT, name)
     assert value == value() == RESULT.value(name)
@@ -154,9 +155,7 @@ def test_a_metric_with_options_reads_the_same_with_and_without_a_call(name: str)
     assert round(value, 2) == round(value(), 2)
 
 
-@pytest.mark.parametrize(
-    ("of", "recall"), [(0, 1.0), (1, 1 / 3), ("neg", 1.0), ("pos", 1 / 3), ("1", 1 / 3)], ids=repr
-)
+@each(("of", "recall"), [(0, 1.0), (1, 1 / 3), ("neg", 1.0), ("pos", 1 / 3), ("1", 1 / 3)])
 def test_a_class_is_found_by_label_and_by_name(of: Any, recall: float) -> None:
     assert RESULT[of].recall() == recall
 
@@ -179,7 +178,7 @@ def _labelled(**options: Any) -> se.Confusion:
     return acc.update(truth, predicted, sample_weight=weights).compute()
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {},
@@ -191,7 +190,6 @@ def _labelled(**options: Any) -> se.Confusion:
         {"multilabel": True, "measures": ["samples"]},
         {"top_k": 2, "measures": ["top_k"]},
     ],
-    ids=str,
 )
 def test_a_class_has_the_metrics_and_intervals_of_the_array_of_classes(options: Any) -> None:
     result = _labelled(**options)
@@ -223,8 +221,8 @@ def test_a_metric_of_classes_takes_its_options() -> None:
     assert math.isnan(empty.precision(zero_division=math.nan))
 
 
-@pytest.mark.parametrize("name", [*OF_CLASSES, "negative_predictive_value"])
-@pytest.mark.parametrize("average", ["binary", "macro", "micro", "weighted", None])
+@each("name", [*OF_CLASSES, "negative_predictive_value"])
+@each("average", ["binary", "macro", "micro", "weighted", None])
 def test_the_average_may_come_first(name: str, average: Any) -> None:
     first = getattr(RESULT, name)(average, zero_division=1.0)
     named = RESULT.value(name, average=average, zero_division=1.0)
@@ -235,7 +233,7 @@ def test_the_average_may_come_first(name: str, average: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("args", [("macro", 2.0), ("macro", None), (2.0, None, "macro", 1.0)])
+@each("args", [("macro", 2.0), ("macro", None), (2.0, None, "macro", 1.0)])
 def test_f_takes_no_more_after_an_average(args: Any) -> None:
     with pytest.raises(se.InvalidInputError, match="`f_score` takes beta, alpha, average"):
         RESULT.f_score(*args)
@@ -254,9 +252,7 @@ def test_as_dict_holds_floats_alone() -> None:
     assert {type(value) for value in RESULT.as_dict().values()} == {int, float}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "meant"), [("f1", "f_score"), ("acc", "accuracy"), ("mcc", "matthews_corrcoef")]
-)
+@each(("wrong", "meant"), [("f1", "f_score"), ("acc", "accuracy"), ("mcc", "matthews_corrcoef")])
 def test_the_name_that_others_give_a_metric_is_suggested(wrong: str, meant: str) -> None:
     with pytest.raises(AttributeError) as caught:
         getattr(RESULT, wrong)
@@ -321,9 +317,7 @@ def test_a_metric_of_class_curves_reads_the_same_with_and_without_a_call(
     assert [getattr(class_curves[of], name) for of in ("dog", 2)] == every[1:]
 
 
-@pytest.mark.parametrize(
-    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
-)
+@each("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_a_copy_of_a_certified_metric_keeps_its_interval(copied: Any) -> None:
     for value in (WIDE.roc_auc, WIDE.adaptive_ece, WIDE.min_cost):
         found = copied(value)
@@ -338,7 +332,7 @@ def test_a_metric_of_class_curves_keeps_its_interval() -> None:
     assert (auc.low, auc.high) == (auc("macro").low, auc("macro").high)
 
 
-@pytest.mark.parametrize("name", OF_CLASSES)
+@each("name", OF_CLASSES)
 def test_a_call_refuses_what_only_equals_the_default(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match="`zero_division` must be a number"):
         getattr(RESULT, name)(zero_division=False)

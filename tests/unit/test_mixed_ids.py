@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -40,9 +41,9 @@ WITHIN: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("within", WITHIN)
-@pytest.mark.parametrize("name", ACCUMULATORS)
-@pytest.mark.parametrize("batch", [STRINGS, ELSEWHERE], ids=["same group", "other group"])
+@each("within", WITHIN)
+@each("name", ACCUMULATORS)
+@each("batch", [STRINGS, ELSEWHERE])
 def test_ids_of_another_type_are_refused_and_leave_no_trace(
     name: str, within: str, batch: dict[str, Any]
 ) -> None:
@@ -58,7 +59,7 @@ def test_ids_of_another_type_are_refused_and_leave_no_trace(
     assert se.from_bytes(kept) == acc
 
 
-@pytest.mark.parametrize("within", WITHIN)
+@each("within", WITHIN)
 def test_ids_of_complete_queries_that_are_not_kept_may_have_any_type(within: str) -> None:
     make = WITHIN[within]
     acc = make(se.RankingAccumulator("map")).update(NUMBERS).update(ELSEWHERE)

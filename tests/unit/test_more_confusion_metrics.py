@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
@@ -33,7 +34,7 @@ def wilson(hits: int, draws: int) -> tuple[float, float, float]:
     return low, share, high
 
 
-@pytest.mark.parametrize("name", ON_REQUEST)
+@each("name", ON_REQUEST)
 def test_metric_on_request_is_read_by_name_and_left_out_of_all_else(name: str) -> None:
     result: Any = of_two(3, 1, 2, 4)
     reading = result.read(name)
@@ -44,7 +45,7 @@ def test_metric_on_request_is_read_by_name_and_left_out_of_all_else(name: str) -
     assert f"{name}</th>" not in result._repr_html_()
 
 
-@pytest.mark.parametrize("name", ON_REQUEST)
+@each("name", ON_REQUEST)
 def test_metric_on_request_has_an_interval_that_holds_it(name: str) -> None:
     low, high = of_two(30, 10, 20, 40).confidence(name)
     assert low < of_two(30, 10, 20, 40).value(name) < high
@@ -60,7 +61,7 @@ def test_metric_on_request_has_evidence_where_it_is_a_proportion() -> None:
         result.statistic("informedness")
 
 
-@pytest.mark.parametrize("name", OF_TWO)
+@each("name", OF_TWO)
 def test_metric_of_two_classes_is_refused_for_three(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match=f"`{name}` is defined for two classes"):
         TAGS.compute().value(name)
@@ -68,7 +69,7 @@ def test_metric_of_two_classes_is_refused_for_three(name: str) -> None:
         TAGS.compute().read(name)
 
 
-@pytest.mark.parametrize("name", [*OF_TWO, "geometric_mean", "cohen_kappa_linear"])
+@each("name", [*OF_TWO, "geometric_mean", "cohen_kappa_linear"])
 def test_metric_of_nothing_is_nan_without_an_interval(name: str) -> None:
     result = se.ConfusionAccumulator().compute()
     assert math.isnan(result.value(name))
@@ -134,10 +135,9 @@ AUDITED = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("prevalence", "recall", "specificity", "n"),
     [(0.01, 0.7, 0.95, 1000), (0.01, 0.9, 0.99, 1000), (0.05, 0.95, 0.95, 200)],
-    ids=str,
 )
 def test_intervals_cover_with_ten_examples_of_the_rarer_class(
     prevalence: float, recall: float, specificity: float, n: int
@@ -156,7 +156,7 @@ def test_intervals_cover_with_ten_examples_of_the_rarer_class(
     assert {name: count for name, count in covered.items() if count / times < 0.92} == {}
 
 
-@pytest.mark.parametrize("name", ["cohen_kappa_linear", "cohen_kappa_quadratic"])
+@each("name", ["cohen_kappa_linear", "cohen_kappa_quadratic"])
 def test_weighted_kappa_of_two_classes_is_cohens(name: str) -> None:
     for counts in ((3, 1, 2, 4), (5, 0, 0, 9), (1, 1, 1, 1)):
         result = of_two(*counts)
@@ -164,14 +164,14 @@ def test_weighted_kappa_of_two_classes_is_cohens(name: str) -> None:
         assert result.confidence(name) == pytest.approx(result.confidence("cohen_kappa"))
 
 
-@pytest.mark.parametrize("name", ["cohen_kappa_linear", "cohen_kappa_quadratic"])
+@each("name", ["cohen_kappa_linear", "cohen_kappa_quadratic"])
 def test_weighted_kappa_of_one_class_is_nan_without_an_interval(name: str) -> None:
     result = of_two(3, 0, 0, 0)
     assert math.isnan(result.value(name))
     assert all(map(math.isnan, result.confidence(name)))
 
 
-@pytest.mark.parametrize("power", [1, 2])
+@each("power", [1, 2])
 def test_weighted_kappa_is_exact_where_floats_are_not(power: int) -> None:
     large = 2**61
     matrix = FixedPoint.of_integers(np.array([[large, 1], [0, large]]))
@@ -229,7 +229,7 @@ def test_mean_over_named_classes_of_none_observed_is_undefined() -> None:
     assert str(result.read("recall[macro:LOC]").value) == "nan"
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"labels": ["LOC", "MISC"]}, "`labels` has no class 'MISC'. Choose from LOC, O, PER."),

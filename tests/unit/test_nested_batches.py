@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.engines._counting import SourceCounter
@@ -49,7 +50,17 @@ def nested() -> Any:
     return se.Collection({"curve": se.PRCurveSketch()}, columns={"curve": COLUMNS})
 
 
-@every_frame
+@each(
+    "frame",
+    [
+        dict,
+        pd.DataFrame,
+        pl.DataFrame,
+        pa.table,
+        pa.RecordBatch.from_pydict,
+        lambda rows: pa.table(rows).to_pandas(types_mapper=pd.ArrowDtype),
+    ],
+)
 def test_engines_take_columns_by_path(frame: Frame) -> None:
     counting = pickle.loads(pickle.dumps(SourceCounter.of(se.PRCurveSketch, COLUMNS)))
     assert counting.result(counting.count(frame(ROWS))) == expected()
@@ -64,25 +75,65 @@ def test_engines_split_by_a_path(frame: Frame) -> None:
     assert {value: part.n for value, part in found.items()} == {"DE": 2, "FR": 1, None: 1}
 
 
-@every_frame
+@each(
+    "frame",
+    [
+        dict,
+        pd.DataFrame,
+        pl.DataFrame,
+        pa.table,
+        pa.RecordBatch.from_pydict,
+        lambda rows: pa.table(rows).to_pandas(types_mapper=pd.ArrowDtype),
+    ],
+)
 def test_collection_reads_columns_by_path(frame: Frame) -> None:
     assert nested().update(frame(ROWS))["curve"] == expected()
 
 
-@every_frame
+@each(
+    "frame",
+    [
+        dict,
+        pd.DataFrame,
+        pl.DataFrame,
+        pa.table,
+        pa.RecordBatch.from_pydict,
+        lambda rows: pa.table(rows).to_pandas(types_mapper=pd.ArrowDtype),
+    ],
+)
 def test_sliced_splits_by_a_path(frame: Frame) -> None:
     by = se.Sliced(nested(), "ctx.country").update(frame(ROWS))
     assert [by["DE"]["curve"].n, by["FR"]["curve"].n] == [2, 1]
 
 
-@every_frame
+@each(
+    "frame",
+    [
+        dict,
+        pd.DataFrame,
+        pl.DataFrame,
+        pa.table,
+        pa.RecordBatch.from_pydict,
+        lambda rows: pa.table(rows).to_pandas(types_mapper=pd.ArrowDtype),
+    ],
+)
 def test_items_of_lists_are_numbered(frame: Frame) -> None:
     counting = SourceCounter.of(se.RegressionAccumulator, {"y_true": "ranked.0", "y_pred": "id"})
     found = counting.result(counting.count(frame(ROWS)))
     assert found == se.RegressionAccumulator().update([0.5, 0.25, 0.75, 1.0], [1, 2, 3, 4])
 
 
-@every_frame
+@each(
+    "frame",
+    [
+        dict,
+        pd.DataFrame,
+        pl.DataFrame,
+        pa.table,
+        pa.RecordBatch.from_pydict,
+        lambda rows: pa.table(rows).to_pandas(types_mapper=pd.ArrowDtype),
+    ],
+)
 def test_column_whose_name_has_a_dot_comes_before_a_path(frame: Frame) -> None:
     rows = {"a": [{"b": 0}, {"b": 0}, {"b": 0}, {"b": 0}], **ROWS}
     counting = SourceCounter.of(se.ConfusionAccumulator, {"y_true": "truth.label", "y_pred": "a.b"})
@@ -90,15 +141,35 @@ def test_column_whose_name_has_a_dot_comes_before_a_path(frame: Frame) -> None:
     assert found == se.ConfusionAccumulator().update([1, 0, 1, 1], [1, 1, 0, 0])
 
 
-@every_frame
-@pytest.mark.parametrize("path", ["truth.other", "truth.label.more", "nothing.label", "id.x", "x"])
+@each(
+    "frame",
+    [
+        dict,
+        pd.DataFrame,
+        pl.DataFrame,
+        pa.table,
+        pa.RecordBatch.from_pydict,
+        lambda rows: pa.table(rows).to_pandas(types_mapper=pd.ArrowDtype),
+    ],
+)
+@each("path", ["truth.other", "truth.label.more", "nothing.label", "id.x", "x"])
 def test_path_that_leads_to_nothing_is_named(frame: Frame, path: str) -> None:
     counting = SourceCounter.of(se.ConfusionAccumulator, {"y_true": path, "y_pred": "id"})
     with pytest.raises(se.InvalidInputError, match=rf"`{path}` is missing: the batch has the col"):
         counting.count(frame(ROWS))
 
 
-@every_frame
+@each(
+    "frame",
+    [
+        dict,
+        pd.DataFrame,
+        pl.DataFrame,
+        pa.table,
+        pa.RecordBatch.from_pydict,
+        lambda rows: pa.table(rows).to_pandas(types_mapper=pd.ArrowDtype),
+    ],
+)
 def test_optional_column_by_path_is_taken_where_it_is_there(frame: Frame) -> None:
     columns = {**COLUMNS, "sample_weight": "model.weight"}
     made = se.Collection({"curve": se.PRCurveSketch()}, columns={"curve": columns})
@@ -108,14 +179,14 @@ def test_optional_column_by_path_is_taken_where_it_is_there(frame: Frame) -> Non
     assert made.update(frame(rows))["curve"].n == 8
 
 
-@pytest.mark.parametrize("make", [pa.table, pl.DataFrame, pd.DataFrame])
+@each("make", [pa.table, pl.DataFrame, pd.DataFrame])
 def test_field_of_a_structure_that_is_null_is_missing(make: Frame) -> None:
     rows = {**ROWS, "truth": [{"label": 1}, None, {"label": 1}, {"label": 0}]}
     with pytest.raises(se.InvalidInputError, match=r"`y_true` must .* 1"):
         nested().update(make(rows))
 
 
-@pytest.mark.parametrize("by", ["id", "ctx.country"])
+@each("by", ["id", "ctx.country"])
 def test_slices_are_those_of_the_column_or_of_the_field(by: str) -> None:
     counting = SourceCounter.of(se.PRCurveSketch, COLUMNS, by=by)
     batch = pa.RecordBatch.from_pydict(ROWS)

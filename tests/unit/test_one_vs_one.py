@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.errors import UnknownMetricError
@@ -24,7 +25,7 @@ def counted(*rows: Any, **options: Any) -> Any:
     return se.PRCurveSketch(**PAIRS | options).update(*(rows or (TRUTH, SCORES)))
 
 
-@pytest.mark.parametrize("budget", [65_536, 5])
+@each("budget", [65_536, 5])
 def test_curve_of_a_pair_is_that_of_its_rows_alone(budget: int) -> None:
     curves: Any = counted(budget=budget).compute()
     for first, second in (("a", "b"), ("b", "a"), ("c", "a"), ("b", "c")):
@@ -106,7 +107,7 @@ def test_pairs_that_were_not_asked_for_are_named() -> None:
         curves.versus(0, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "says"),
     [
         ({"measures": ["ovo"]}, "`measures` has no 'ovo': "),
@@ -126,7 +127,7 @@ def test_pairs_need_one_of_a_few_classes(options: dict[str, Any], says: str) -> 
         se.PRCurveSketch(**options)
 
 
-@pytest.mark.parametrize("pair", [("a", "a"), ("a", "d"), ("d", "a")])
+@each("pair", [("a", "a"), ("a", "d"), ("d", "a")])
 def test_curve_of_no_pair_is_refused(pair: tuple[str, str]) -> None:
     with pytest.raises(se.InvalidInputError, match="`label` must be two classes, got"):
         counted().compute().versus(*pair)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -22,25 +23,25 @@ ABOVE_0 = [
 ]
 
 
-@pytest.mark.parametrize("name", WITH_A_RATE)
-@pytest.mark.parametrize("rate", [-0.1, 1.5, math.nan, "half"])
+@each("name", WITH_A_RATE)
+@each("rate", [-0.1, 1.5, math.nan, "half"])
 def test_rate_outside_0_to_1_is_refused(name: str, rate: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"must (lie in \[0, 1\]|be a)"):
         getattr(CURVE, name)(rate)
 
 
-@pytest.mark.parametrize("name", ABOVE_0)
+@each("name", ABOVE_0)
 def test_rate_of_0_is_refused_where_nothing_reaches_it_first(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match="must be above 0"):
         getattr(CURVE, name)(0.0)
 
 
-@pytest.mark.parametrize("name", WITH_A_RATE)
+@each("name", WITH_A_RATE)
 def test_operating_point_is_read_with_its_rate(name: str) -> None:
     assert CURVE.read(f"{name}(0.5)").value == getattr(CURVE, name)(0.5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"fp_cost": -1.0}, "`fp_cost` must be at least 0"),
@@ -101,20 +102,20 @@ def test_curves_of_nothing_are_a_point_or_undefined() -> None:
 OF_BOTH = ["equal_error_rate", "equal_error_rate_threshold", "youden_j", "youden_j_threshold"]
 
 
-@pytest.mark.parametrize("name", [*OF_BOTH, "gini", "min_cost"])
-@pytest.mark.parametrize("label", [0, 1])
+@each("name", [*OF_BOTH, "gini", "min_cost"])
+@each("label", [0, 1])
 def test_point_of_one_class_is_undefined(name: str, label: int) -> None:
     of_one = se.PRCurveSketch().update([label, label], [0.2, 0.3]).compute()
     assert math.isnan(of_one.value(name))
 
 
-@pytest.mark.parametrize("name", WITH_A_RATE)
+@each("name", WITH_A_RATE)
 def test_point_at_a_rate_without_a_positive_is_undefined(name: str) -> None:
     of_one = se.PRCurveSketch().update([0, 0], [0.2, 0.3]).compute()
     assert math.isnan(getattr(of_one, name)(0.5))
 
 
-@pytest.mark.parametrize("name", [*OF_BOTH, "gini", "min_cost"])
+@each("name", [*OF_BOTH, "gini", "min_cost"])
 def test_coarse_point_holds_the_exact_one(name: str) -> None:
     rng = np.random.default_rng(1)
     y, score = rng.integers(0, 2, 400), rng.random(400)
@@ -124,7 +125,7 @@ def test_coarse_point_holds_the_exact_one(name: str) -> None:
     assert coarse.low < coarse.high
 
 
-@pytest.mark.parametrize("name", WITH_A_RATE)
+@each("name", WITH_A_RATE)
 def test_coarse_point_at_a_rate_holds_the_exact_one(name: str) -> None:
     rng = np.random.default_rng(1)
     y, score = rng.integers(0, 2, 400), rng.random(400)
@@ -182,7 +183,7 @@ def test_rates_are_arrays_to_numpy() -> None:
         recall.value[0] = 0.5
 
 
-@pytest.mark.parametrize(
+@each(
     ("thresholds", "message"),
     [
         (0.5, "`thresholds` must have shape (n,), got a scalar."),

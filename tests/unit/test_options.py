@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import pytest
+from offenders import each
 
 import streameval as se
 from streameval.configs.confusion import MEASURES
@@ -20,7 +20,7 @@ ACCUMULATORS = [
     se.RegressionAccumulator(),
     se.RankingAccumulator(["map", "p@5"], gain={1: 3}, empty={"map": "skip"}),
 ]
-each = pytest.mark.parametrize("accumulator", ACCUMULATORS, ids=repr)
+each = each("accumulator", ACCUMULATORS)
 
 
 def collection() -> se.Collection:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.cli.app import main
@@ -72,7 +73,7 @@ def said_by(call: Callable[[], Any]) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("acc", "ours", "other"), METRICS, ids=[one[2] for one in METRICS])
+@each(("acc", "ours", "other"), METRICS)
 def test_the_name_of_a_metric_elsewhere_is_answered_with_ours(
     acc: Any, ours: str, other: str
 ) -> None:
@@ -94,9 +95,7 @@ def test_the_command_line_answers_as_python_does(other: str, tmp_path: Any, caps
         assert f"did you mean '{ours}'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("option", "ours"), [("--ignore-index", "--ignore-label"), ("--n-bins", "--bins")]
-)
+@each(("option", "ours"), [("--ignore-index", "--ignore-label"), ("--n-bins", "--bins")])
 def test_an_option_of_another_library_is_answered_with_ours(
     option: str, ours: str, capsys: Any
 ) -> None:
@@ -104,7 +103,7 @@ def test_an_option_of_another_library_is_answered_with_ours(
     assert f"no option {option}: did you mean {ours}?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@each(
     ("made", "option", "says"),
     [
         *(
@@ -147,7 +146,7 @@ def test_other_errors_of_type_are_left_alone() -> None:
         CURVE.compute().ece(15, 16)  # type: ignore[call-arg, union-attr]
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "says"),
     [
         (
@@ -163,7 +162,7 @@ def test_an_argument_of_a_metric_elsewhere_is_answered_with_ours(call: Any, says
     assert says in said_by(call)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "measure"),
     [
         ("hit_rate@5", "hit@5"),
@@ -178,13 +177,13 @@ def test_measures_of_rankings_have_the_names_of_others(name: str, measure: str) 
     assert se.RankingAccumulator([name]) == se.RankingAccumulator([measure])
 
 
-@pytest.mark.parametrize("name", ["retrieval_map", "RetrievalMAP", "retrieval_mrr@10"])
+@each("name", ["retrieval_map", "RetrievalMAP", "retrieval_mrr@10"])
 def test_measures_of_torchmetrics_are_answered_with_ours(name: str) -> None:
     ours = "mrr@10" if "mrr" in name else "map"
     assert f"did you mean '{ours}'" in said_by(lambda: se.RankingAccumulator([name]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("acc", "name", "says"),
     [
         (LABELS, "confusion_matrix", "Did you mean 'matrix'?"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
@@ -25,7 +26,7 @@ def counted(result: se.PairedResult) -> tuple[float, ...]:
     return result.n_both, result.n_only_a, result.n_only_b, result.n_neither
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "batch"),
     [
         ({}, ([1, 0, 1, 0], [1, 0, 0, 1], [0.9, 0.7, 0.5, 0.6])),
@@ -56,16 +57,6 @@ def counted(result: se.PairedResult) -> tuple[float, ...]:
             ),
         ),
     ],
-    ids=[
-        *("labels and scores", "a threshold", "a positive 0", "classes", "a score a class"),
-        *(
-            "observed texts",
-            "an ignored label",
-            "an ignored class",
-            "several labels",
-            "ignored entries",
-        ),
-    ],
 )
 def test_rows_are_read_as_a_confusion_matrix_reads_them(
     options: dict[str, Any], batch: Batch
@@ -78,7 +69,7 @@ def test_rows_are_read_as_a_confusion_matrix_reads_them(
     assert (both > 0, only_a > 0, only_b > 0) == (True, True, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("batch", "options", "says"),
     [
         (([0, 1], [0, 1], [0]), {}, "`y_pred_b` must have 2 rows, got 1."),
@@ -103,7 +94,6 @@ def test_rows_are_read_as_a_confusion_matrix_reads_them(
             ),
         ),
     ],
-    ids=["fewer rows of B", "fewer rows of A", "NaN", "none of B", "strings", "items"],
 )
 def test_refused_batch_names_the_array_of_the_model(
     batch: Batch, options: dict[str, Any], says: str
@@ -143,7 +133,7 @@ def test_tests_are_undefined_where_weights_had_fractions() -> None:
     assert result.readings()["difference"].sampling is None
 
 
-@pytest.mark.parametrize("name", ["mcnemar_pvalue", "n", "accuracy"])
+@each("name", ["mcnemar_pvalue", "n", "accuracy"])
 def test_confidence_of_anything_but_a_share_is_refused(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match="must be one of accuracy_a, accuracy_b, diff"):
         se.Paired().compute().confidence(name)
@@ -193,14 +183,13 @@ def test_large_batches_and_small_ones_are_counted_alike() -> None:
     assert parts.to_bytes() == se.Paired().update(*rows).to_bytes()
 
 
-@pytest.mark.parametrize(
+@each(
     ("n", "outcomes", "says"),
     [
         (2, [[0, 0], [1, 0]], "outcomes do not add up to n"),
         (0, [[-1, 0], [1, 0]], "outcomes holds negative numbers"),
         (1, [0, 0, 1, 0], r"outcomes has shape \(4,\) instead of \(2, 2\)"),
     ],
-    ids=["another total", "a negative count", "another shape"],
 )
 def test_state_that_no_rows_give_is_refused(n: int, outcomes: list[Any], says: str) -> None:
     state = PairedCounts(FixedPoint(np.array(n)), FixedPoint(np.array(outcomes)))
@@ -227,8 +216,8 @@ def log_multinomial(n: int, *parts: int) -> float:
     return math.lgamma(n + 1) - sum(math.lgamma(one + 1) for one in (*parts, rest))
 
 
-@pytest.mark.parametrize("n", [20, 200, 10_000, 1_000_000])
-@pytest.mark.parametrize("disagreements", [0.5, 2.0, 8.0])
+@each("n", [20, 200, 10_000, 1_000_000])
+@each("disagreements", [0.5, 2.0, 8.0])
 def test_interval_of_the_difference_covers_with_few_disagreements(
     n: int, disagreements: float
 ) -> None:

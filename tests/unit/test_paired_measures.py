@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.configs.paired import DECISIONS, ERRORS, PAIRED_MEASURES
@@ -86,7 +87,7 @@ def test_interval_of_areas_ends_at_0_at_the_level_of_their_test() -> None:
                 assert (low <= 0 <= high) != contains or not level
 
 
-@pytest.mark.parametrize(
+@each(
     ("n_pos", "n_neg", "areas"),
     [
         (10, 190, (0.96, 0.9)),
@@ -94,7 +95,6 @@ def test_interval_of_areas_ends_at_0_at_the_level_of_their_test() -> None:
         (10, 190, (0.8, 0.8)),
         (60, 140, (0.99, 0.98)),
     ],
-    ids=["0.96 of 10", "0.99 of 10", "equal", "0.99 of 60"],
 )
 def test_interval_of_areas_covers_their_difference_with_few_positives(
     n_pos: int, n_neg: int, areas: tuple[float, float]
@@ -125,8 +125,8 @@ def test_areas_are_those_of_a_curve_of_each_model() -> None:
         assert result.confidence(f"roc_auc_{model}") == curve.confidence("roc_auc")
 
 
-@pytest.mark.parametrize("budget", [1, 2, 7, 30, 100, 250])
-@pytest.mark.parametrize("seed", range(6))
+@each("budget", [1, 2, 7, 30, 100, 250])
+@each("seed", range(6))
 def test_bounds_contain_what_every_pair_would_have_given(budget: int, seed: int) -> None:
     rows = rows_of(300, seed)
     exact = of(rows, "roc_auc", budget=None).compute()
@@ -142,7 +142,7 @@ def test_bounds_contain_what_every_pair_would_have_given(budget: int, seed: int)
     assert low <= inner_low < inner_high <= high
 
 
-@pytest.mark.parametrize("budget", [1, 5, 40, 150])
+@each("budget", [1, 5, 40, 150])
 def test_pairs_are_merged_no_further_than_the_budget_demands(budget: int) -> None:
     rows = rows_of(200)
     pairs = of(rows, "roc_auc", budget=budget)._state.pairs
@@ -169,7 +169,7 @@ def test_pairs_may_be_merged_where_the_scores_of_each_model_fit() -> None:
     assert bounded.low < of(rows, "roc_auc").compute().roc_auc_pvalue < bounded.high
 
 
-@pytest.mark.parametrize("budget", [1, 10, 65_536])
+@each("budget", [1, 10, 65_536])
 def test_models_with_equal_scores_do_not_differ(budget: int) -> None:
     truth, a, _ = rows_of(100)
     result = of((truth, a, a), *PAIRED_MEASURES, budget=budget).compute()
@@ -199,7 +199,7 @@ def test_areas_without_a_deviation_have_a_wide_interval_and_a_test() -> None:
     assert (low, high) == pytest.approx((1 - 1.959963984540054**2 / z_squared, 1.0))
 
 
-@pytest.mark.parametrize("truth", [[], [1], [1, 1, 1], [0, 1, 1], [0, 1]], ids=str)
+@each("truth", [[], [1], [1, 1, 1], [0, 1, 1], [0, 1]])
 def test_areas_need_both_classes_for_a_test(truth: list[int]) -> None:
     scores = np.linspace(0.1, 0.9, len(truth))
     result = of((np.array(truth), scores, scores[::-1]), "roc_auc", "brier").compute()
@@ -263,7 +263,7 @@ NAMED: Rows = (
 )
 
 
-@pytest.mark.parametrize("rows", [NAMED, tuple((part > 0) + 0 for part in NAMED)], ids=["3", "2"])
+@each("rows", [NAMED, tuple((part > 0) + 0 for part in NAMED)])
 def test_decisions_are_those_of_a_confusion_matrix_of_each_model(rows: Rows) -> None:
     classes = int(rows[0].max()) + 1
     result = of(rows, *DECISIONS, classes=classes).compute()
@@ -288,7 +288,7 @@ def test_interval_of_a_recall_difference_is_that_of_the_positives_alone() -> Non
     )
 
 
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+@each("level", [0.5, 0.9, 0.95, 0.999])
 def test_intervals_of_decisions_agree_with_their_tests(level: float) -> None:
     random = np.random.default_rng(17)
     wrong = []
@@ -341,7 +341,7 @@ def test_errors_of_nothing_are_undefined() -> None:
     assert math.isnan(result.mse_pvalue)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "says"),
     [
         (([1, 2], [1, 2.0**201], [0, 0]), "`y_pred_a` must lie in [-2**200, 2**200], got 3.2"),
@@ -357,7 +357,7 @@ def test_numbers_of_two_models_are_checked(rows: Any, says: str) -> None:
     assert acc == se.Paired(None, measures=["mse"])
 
 
-@pytest.mark.parametrize("truth", [[], [1, 1, 1]], ids=["nothing", "one class"])
+@each("truth", [[], [1, 1, 1]])
 def test_decisions_without_a_second_class_have_no_test_of_agreement(truth: list[int]) -> None:
     prediction = np.ones(len(truth), dtype=int)
     result = of((np.array(truth, dtype=int), prediction, prediction), *DECISIONS).compute()
@@ -423,7 +423,7 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
         result.confidence("roc_auc_difference")
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "says"),
     [
         ({"measures": 3}, "`measures` must be a sequence of names, whose order counts, got int."),
@@ -479,34 +479,19 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
             "`budget` must be an integer of at least 1, got 0.",
         ),
     ],
-    ids=[
-        *(
-            "a number",
-            "unknown",
-            "mse of classes",
-            "recall of numbers",
-            "no threshold",
-            "twice",
-            "classes",
-            "labels",
-            "logits",
-        ),
-        *("observed classes", "multilabel", "many classes", "unused", "no budget"),
-    ],
 )
 def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(se.InvalidInputError, match=f"^{re.escape(says)}$"):
         se.Paired(**options)
 
 
-@pytest.mark.parametrize(
+@each(
     ("batch", "says"),
     [
         (([0, 1], [0.5, 0.5], [0.5, 1.5]), "`y_pred_b` must lie in [0, 1], got 1.5 at position 1."),
         (([0, 1], [0.5, math.nan], [0, 1]), "`y_pred_a` must not hold NaN"),
         (([0, 1], [0.5], [0, 1]), "`y_pred_a` must have 2 rows"),
     ],
-    ids=["no probability", "NaN", "fewer rows"],
 )
 def test_refused_batch_of_scores_leaves_no_trace(batch: Any, says: str) -> None:
     accumulator = of(EIGHT, *PAIRED_MEASURES)
@@ -649,7 +634,7 @@ BROKEN: Mapping[str, tuple[Any, Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("claim", BROKEN)
+@each("claim", BROKEN)
 def test_state_that_no_rows_give_is_refused(claim: str) -> None:
     accumulator, change, says = BROKEN[claim]
     state = change(accumulator._state)

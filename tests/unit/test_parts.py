@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from small_states import EVERY, parse, seal, widened
 
 import streameval as se
@@ -28,7 +29,7 @@ class Shard(enum.StrEnum):
     FIRST = "a"
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "canonical"),
     [
         ("day=1/log.jsonl", "day=1/log.jsonl"),
@@ -53,7 +54,7 @@ def test_part_id_has_one_form(given: Any, canonical: Any) -> None:
     assert se.from_bytes(parts.to_bytes()) == parts
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "message"),
     [
         (True, "must be text, an integer, or a tuple of these, got True"),
@@ -95,7 +96,7 @@ def test_a_part_keeps_what_it_had_counted_when_it_was_added() -> None:
     assert parts["a"] == counted(1)
 
 
-@pytest.mark.parametrize("left", [three(), three().fold(["a"]), three().fold(["a", "b"])])
+@each("left", [three(), three().fold(["a"]), three().fold(["a", "b"])])
 def test_two_states_of_one_part_are_refused_by_name(left: se.Parts) -> None:
     before = left.to_bytes()
     remedy = r"\. Count it again under one id, or give each an id of its own\.$"
@@ -145,7 +146,7 @@ def forged_sum(parts: se.Parts, total: se.ConfusionAccumulator) -> se.Parts:
     )
 
 
-@pytest.mark.parametrize("ids", [["b", "a"], ["a", "b", "a"], iter(["a", "b"])])
+@each("ids", [["b", "a"], ["a", "b", "a"], iter(["a", "b"])])
 def test_fold_sums_parts_and_keeps_their_ids(ids: Any) -> None:
     parts = three().fold(ids)
     assert parts.folds == (("a", "b"),)
@@ -166,7 +167,7 @@ def test_a_fold_takes_up_its_parts() -> None:
     assert se.merge([three(), folded, three()]) == folded
 
 
-@pytest.mark.parametrize(
+@each(
     ("ids", "message"),
     [
         ("ab", "^`ids` must be ids of parts, got the text 'ab'"),
@@ -252,7 +253,7 @@ def test_bytes_of_parts_and_of_accumulators_are_told_apart() -> None:
         se.ConfusionAccumulator.from_bytes(three().to_bytes())
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "digest"),
     [
         ("binary", "9d0cd3d6df237e7dab7f052f1637fa5c"),
@@ -269,9 +270,7 @@ def test_digest_of_a_state_is_the_same_for_ever(name: str, digest: str) -> None:
     assert words.hex() == digest
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in EVERY if "sliced" not in name and "windowed" not in name]
-)
+@each("name", [name for name in EVERY if "sliced" not in name and "windowed" not in name])
 def test_a_part_of_an_older_format_is_the_same_part(name: str) -> None:
     older = se.from_bytes(widened(EVERY[name]().to_bytes()))
     parts = se.Parts().add("a", EVERY[name]()).add("b", EVERY[name]().reset())
@@ -298,7 +297,7 @@ def windowed(*times: int) -> se.Windowed:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "same", "other"),
     [
         (sliced("DE", "FR", None), sliced(None, "FR").merge(sliced("DE")), sliced("DE", "FR")),
@@ -384,7 +383,7 @@ def test_bytes_are_those_of_the_published_layout() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "message"),
     [
         (hostile(["a"], [1], [], [ONE]), "the id of a part"),

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.accumulators.pending import BufferedState, RowBuffer, Rows
@@ -83,9 +84,9 @@ every_case = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 
 
 @pytest.mark.slow
-@every_case
-@pytest.mark.parametrize("weigh", [None, "all", "some"])
-@pytest.mark.parametrize("size", [1, 31, 1000, 9000])
+@each("case", CASES.values())
+@each("weigh", [None, "all", "some"])
+@each("size", [1, 31, 1000, 9000])
 def test_batches_of_any_size_give_the_bytes_of_one(
     case: Case, size: int, weigh: str | None
 ) -> None:
@@ -101,8 +102,8 @@ def test_batches_of_any_size_give_the_bytes_of_one(
     assert pieces.to_bytes() == case.of(0, rows, sample_weight=weights).to_bytes()
 
 
-@every_case
-@pytest.mark.parametrize("weight", [None, np.full(32, 2), np.full(32, 0.25)])
+@each("case", CASES.values())
+@each("weight", [None, np.full(32, 2), np.full(32, 0.25)])
 def test_small_batches_are_pending(case: Case, weight: Any) -> None:
     accumulator = case.of(0, 32, sample_weight=weight)
     zero = accumulator._held.state
@@ -111,7 +112,7 @@ def test_small_batches_are_pending(case: Case, weight: Any) -> None:
     assert accumulator._held.used == 64
 
 
-@every_case
+@each("case", CASES.values())
 def test_reading_leaves_pending_rows_as_they_are(case: Case) -> None:
     accumulator = case.of(0, 32)
     buffered = accumulator._held
@@ -123,7 +124,7 @@ def test_reading_leaves_pending_rows_as_they_are(case: Case) -> None:
     assert accumulator._held is buffered
 
 
-@every_case
+@each("case", CASES.values())
 def test_a_copy_does_not_see_rows_that_come_later(case: Case) -> None:
     accumulator = case.of(0, 5)
     copy, before = accumulator.copy(), accumulator.to_bytes()
@@ -131,8 +132,8 @@ def test_a_copy_does_not_see_rows_that_come_later(case: Case) -> None:
     assert (copy.to_bytes(), copy.n, accumulator.n) == (before, 5, 9)
 
 
-@every_case
-@pytest.mark.parametrize("weight", [None, np.full(4, 0.5)])
+@each("case", CASES.values())
+@each("weight", [None, np.full(4, 0.5)])
 def test_rows_of_a_dropped_fork_leave_no_trace(case: Case, weight: Any) -> None:
     accumulator, expected = case.of(0, 5), case.of(0, 5)
     accumulator._fork().update(*case.batch(5, 9), sample_weight=weight)
@@ -162,7 +163,7 @@ def test_a_reader_at_any_moment_of_an_update_sees_whole_batches(
     assert seen == [before, before, between, between]
 
 
-@every_case
+@each("case", CASES.values())
 def test_pending_rows_of_many_are_merged_together(case: Case) -> None:
     weights = np.where(np.arange(900) // 30 % 2, 1.0, WEIGHTS[:900])
     parts = [
@@ -175,7 +176,7 @@ def test_pending_rows_of_many_are_merged_together(case: Case) -> None:
     assert se.merge(parts) == sum(parts) == case.of(0, 900, sample_weight=weights)
 
 
-@every_case
+@each("case", CASES.values())
 def test_pending_rows_never_pass_the_largest_total(case: Case) -> None:
     accumulator = case.of(0, 1, sample_weight=[LAST - 3]).update(*case.batch(0, 3))
     assert accumulator.n == LAST
@@ -186,8 +187,8 @@ def test_pending_rows_never_pass_the_largest_total(case: Case) -> None:
     assert accumulator.to_bytes() == before
 
 
-@every_case
-@pytest.mark.parametrize("weight", [2**53 + 1, 2.0**62])
+@each("case", CASES.values())
+@each("weight", [2**53 + 1, 2.0**62])
 def test_weights_that_no_block_can_hold_are_counted_at_once(case: Case, weight: Any) -> None:
     accumulator = case.of(0, 3).update(*case.batch(3, 4), sample_weight=[weight])
     assert accumulator.n == int(weight) + 3
@@ -214,7 +215,7 @@ def test_wider_numbers_widen_a_block_and_leave_older_readers_theirs() -> None:
     assert (first.rows.columns[0].dtype, first.rows.weights) == (np.dtype(np.float32), None)
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_pending_rows_counted_apart_sum_up_with_the_state(name: str) -> None:
     accumulator = CASES[name].of(0, 40)
     buffered = accumulator._held

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -96,8 +97,8 @@ def test_bad_block_leaves_pending_ones() -> None:
     assert accumulator.to_bytes() == before
 
 
-@pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("level", [-1, 0, 0.5, 1, 2])
+@each("kind", TYPES)
+@each("level", [-1, 0, 0.5, 1, 2])
 def test_types_of_relevances_do_not_matter(kind: str, level: float) -> None:
     random = np.random.default_rng(3)
     relevance, score = block(random, kind)
@@ -131,7 +132,7 @@ def test_queries_counted_in_blocks_are_the_same(rows: int, monkeypatch: pytest.M
     assert se.RankingAccumulator(MEASURES, per_query=True).update(rows_of) == whole
 
 
-@pytest.mark.parametrize("options", [{"per_query": True}, {"track_queries": True}], ids=str)
+@each("options", [{"per_query": True}, {"track_queries": True}])
 def test_queries_with_ids_to_keep_are_not_pending(options: dict[str, Any]) -> None:
     accumulator = se.RankingAccumulator(MEASURES, **options)
     accumulator.update([[1]], [[1]], query=[3])
@@ -147,7 +148,7 @@ def test_declared_numbers_are_checked_at_once() -> None:
     assert accumulator.n == 0
 
 
-@pytest.mark.parametrize("ids", [None, [3]])
+@each("ids", [None, [3]])
 def test_nothing_is_pending_near_the_limit_of_counts(ids: list[int] | None) -> None:
     accumulator = se.RankingAccumulator("map").update([[1]], [[1]])
     state = attrs.evolve(accumulator._state, n=FixedPoint(np.array(2**63 - 2)))
@@ -167,7 +168,7 @@ def test_scores_that_are_nan_rank_last_whatever_their_type() -> None:
         )
 
 
-@pytest.mark.parametrize("later", ["query", "partial"])
+@each("later", ["query", "partial"])
 def test_queries_stay_pending_when_others_are_counted_at_once(later: str) -> None:
     accumulator = se.RankingAccumulator("map").update([[1, 0]], [[0.25, 0.5]])
     accumulator.update([0, 1], [0.5, 0.25], query=["a", "a"], partial=later == "partial")

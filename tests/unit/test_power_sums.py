@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 from streameval.exact import power_sums as module
@@ -43,8 +44,8 @@ def by_terms(values: np.ndarray, weights: FixedPoint | None = None) -> tuple[obj
     )
 
 
-@pytest.mark.parametrize("scale", [2.0**-400, 2.0**-300, 1.0, 2.0**401], ids=str)
-@pytest.mark.parametrize("spread", [0, 40, 200])
+@each("scale", [2.0**-400, 2.0**-300, 1.0, 2.0**401])
+@each("spread", [0, 40, 200])
 def test_power_sums_of_several_blocks_equal_those_of_terms(scale: float, spread: int) -> None:
     draw = np.random.default_rng(5)
     shares = draw.uniform(-1, 1, 20_000) * 2.0 ** -draw.integers(0, spread + 1, 20_000)
@@ -86,15 +87,13 @@ def test_weighted_power_sums_equal_those_of_terms() -> None:
     assert power_sums(values, weights) == by_terms(values, weights)
 
 
-@pytest.mark.parametrize(
-    "weights", [None, FixedPoint.of_numbers(np.arange(20_000) / 4)], ids=["equal", "weighted"]
-)
+@each("weights", [None, FixedPoint.of_numbers(np.arange(20_000) / 4)])
 def test_square_sum_is_that_of_power_sums(weights: FixedPoint | None) -> None:
     values = np.random.default_rng(3).normal(size=20_000)
     assert square_sum(values, weights) == power_sums(values, weights)[2]
 
 
-@pytest.mark.parametrize("weights", [None, FixedPoint.of_numbers(np.arange(20_000) / 4)])
+@each("weights", [None, FixedPoint.of_numbers(np.arange(20_000) / 4)])
 def test_power_sums_of_differences_equal_those_of_the_rounded_differences(
     weights: FixedPoint | None,
 ) -> None:

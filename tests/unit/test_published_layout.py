@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
+from offenders import each
 from small_states import parse
 
 import streameval as se
@@ -34,7 +34,7 @@ def test_fields_of_slices_are_the_published_ones() -> None:
     assert sorted(published("| 8 | `Sliced`")) == sorted(parse(SLICED.to_bytes()).settings["state"])
 
 
-@pytest.mark.parametrize("panes_hold", INNER)
+@each("panes_hold", INNER)
 def test_fields_of_panes_are_the_published_ones(panes_hold: str) -> None:
     w = se.Windowed(INNER[panes_hold], pane=10).update(PANES)
     names = published("| 9 | `Windowed`")

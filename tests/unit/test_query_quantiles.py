@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -32,7 +33,7 @@ def sketched(budget: int | None = 65_536, **options: Any) -> se.RankingAccumulat
     return se.RankingAccumulator(QUANTILES, budget=budget, **options)
 
 
-@pytest.mark.parametrize("empty", ["zero", "one", "skip"])
+@each("empty", ["zero", "one", "skip"])
 def test_quantile_is_that_of_the_kept_queries_while_it_fits(empty: str) -> None:
     kept = se.RankingAccumulator(MEASURES, per_query=True).update(batch(1)).add_missing([-1, -2])
     result = sketched().update(batch(1)).add_missing([-1, -2]).compute(empty=empty)
@@ -44,8 +45,8 @@ def test_quantile_is_that_of_the_kept_queries_while_it_fits(empty: str) -> None:
         assert found == result[f"{name}[q={q}]"]
 
 
-@pytest.mark.parametrize("budget", [1, 2, 3, 5, 8])
-@pytest.mark.parametrize("weights", [None, [1, 2, 5], [0.5, 1, 2.25]], ids=str)
+@each("budget", [1, 2, 3, 5, 8])
+@each("weights", [None, [1, 2, 5], [0.5, 1, 2.25]])
 def test_quantile_lies_within_its_bounds_past_the_budget(budget: int, weights: Any) -> None:
     for seed in range(quick_cases(6, least=2)):
         rows = batch(seed)
@@ -59,7 +60,7 @@ def test_quantile_lies_within_its_bounds_past_the_budget(budget: int, weights: A
         assert not result.exact
 
 
-@pytest.mark.parametrize("weights", [None, [1, 2, 5], [0.5, 1, 2.25], [2.0**-62, 0.5]], ids=str)
+@each("weights", [None, [1, 2, 5], [0.5, 1, 2.25], [2.0**-62, 0.5]])
 def test_min_and_max_are_exact_past_the_budget(weights: Any) -> None:
     rows = batch(3)
     if weights is not None:
@@ -73,7 +74,7 @@ def test_min_and_max_are_exact_past_the_budget(weights: Any) -> None:
     assert not found["map[median]"].exact
 
 
-@pytest.mark.parametrize("budget", [4, 65_536])
+@each("budget", [4, 65_536])
 def test_any_cut_and_tree_gives_the_same_bytes(budget: int) -> None:
     rows = batch(5, query_weight=np.random.default_rng(5).choice([0.5, 1, 2], 60))
     whole = sketched(budget).update(rows)
@@ -138,7 +139,7 @@ def test_accumulators_of_other_quantiles_do_not_merge() -> None:
         one.merge(se.RankingAccumulator("map"))
 
 
-@pytest.mark.parametrize("text", ["map[mean]", "map[q=2]", "map[q=nan]", "map[0.5]", "map[q=]"])
+@each("text", ["map[mean]", "map[q=2]", "map[q=nan]", "map[0.5]", "map[q=]"])
 def test_a_quantile_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(se.InvalidInputError, match="`measures` needs min, median, max or a share"):
         se.RankingAccumulator(text)
@@ -162,7 +163,7 @@ def test_a_quantile_is_read_by_its_name_everywhere() -> None:
     assert result.empty == {"mrr": 0}
 
 
-@pytest.mark.parametrize("name", ["map[median]", "mrr[mean]", "map"])
+@each("name", ["map[median]", "mrr[mean]", "map"])
 def test_a_quantile_of_a_measure_without_is_not_found(name: str) -> None:
     result = se.RankingAccumulator("mrr[median]").compute()
     with pytest.raises(KeyError):

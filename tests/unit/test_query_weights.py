@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -49,13 +50,13 @@ def test_whole_weights_are_repeats_to_the_byte() -> None:
     assert counted(np.array(weights, dtype=float)).to_bytes() == repeated.to_bytes()
 
 
-@pytest.mark.parametrize("options", [{}, {"per_query": True}], ids=str)
+@each("options", [{}, {"per_query": True}])
 def test_weights_of_1_leave_no_trace(options: dict[str, Any]) -> None:
     plain = se.RankingAccumulator(["mrr", "p@1"], **options).update(RELEVANCE, SCORE, query=IDS)
     assert counted([1.0] * 4, **options).to_bytes() == plain.to_bytes()
 
 
-@pytest.mark.parametrize("options", [{}, {"per_query": True}], ids=str)
+@each("options", [{}, {"per_query": True}])
 def test_a_weight_of_0_leaves_the_query_out(options: dict[str, Any]) -> None:
     acc = se.RankingAccumulator(["mrr", "p@1"], **options)
     left = acc.update(RELEVANCE[1:], SCORE[1:], query=IDS[1:], query_weight=[2, 1, 0.5])
@@ -63,7 +64,7 @@ def test_a_weight_of_0_leaves_the_query_out(options: dict[str, Any]) -> None:
     assert counted([0] * 4, **options).to_bytes() == acc.reset().to_bytes()
 
 
-@pytest.mark.parametrize("options", [{}, {"per_query": True}, {"track_queries": True}], ids=str)
+@each("options", [{}, {"per_query": True}, {"track_queries": True}])
 def test_every_way_to_pass_weights_gives_the_same_bytes(options: dict[str, Any]) -> None:
     weights = [0.5, 2, 0.25, 1]
     block = counted(weights, **options).to_bytes()
@@ -149,7 +150,7 @@ def test_values_of_queries_stand_beside_their_weights() -> None:
     assert columns["query_weight"].tolist() == [0.5, 2, 0.25, 1]
 
 
-@pytest.mark.parametrize("q", [0, 0.1, 0.25, 0.5, 0.9, 1])
+@each("q", [0, 0.1, 0.25, 0.5, 0.9, 1])
 def test_quantile_of_whole_weights_is_that_of_repeats(q: float) -> None:
     weights = [2, 1, 3, 4]
     values = np.repeat([1, 1 / 2, 1 / 3, 0], weights)
@@ -190,8 +191,8 @@ def test_weights_that_pass_the_largest_total_are_refused() -> None:
     assert math.isclose(acc.compute().mrr, 1.0)
 
 
-@pytest.mark.parametrize("weights", [[3, 2, 5, 1], [0.5, 2, 0.25, 1], [0, 2, 0, 3], [0] * 4])
-@pytest.mark.parametrize("is_block", [False, True], ids=["rows", "block"])
+@each("weights", [[3, 2, 5, 1], [0.5, 2, 0.25, 1], [0, 2, 0, 3], [0] * 4])
+@each("is_block", [False, True])
 def test_panes_and_slices_weigh_queries(weights: list[float], is_block: bool) -> None:
     batch = rows(weights)
     if is_block:
@@ -215,10 +216,9 @@ def test_panes_and_slices_weigh_queries(weights: list[float], is_block: bool) ->
             assert acc.total() == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "n_rows"),
     [({}, 12 + 2), ({"sample_weight": np.full(12, 5)}, 5 * 12), ({"query_weight": None}, 12)],
-    ids=["queries", "both", "neither"],
 )
 def test_panes_take_the_larger_weight_of_rows_and_queries(given: Any, n_rows: int) -> None:
     members: dict[str, Any] = {
@@ -242,7 +242,7 @@ def test_panes_count_the_queries_of_each_member() -> None:
     assert acc.n_rows() == 3
 
 
-@pytest.mark.parametrize("name", ["a", "b"])
+@each("name", ["a", "b"])
 def test_a_comparison_refuses_weights_that_it_would_ignore(name: str) -> None:
     given = {"a": [1, 1, 1, 1], "b": [1, 1, 1, 1], name: [1, 2, 1, 1]}
     a, b = (counted(weights, per_query=True).compute() for weights in given.values())
@@ -250,7 +250,7 @@ def test_a_comparison_refuses_weights_that_it_would_ignore(name: str) -> None:
         se.compare(a, b)
 
 
-@pytest.mark.parametrize(
+@each(
     "bring",
     [
         lambda acc: acc.merge(acc),
@@ -262,7 +262,6 @@ def test_a_comparison_refuses_weights_that_it_would_ignore(name: str) -> None:
         lambda acc: acc.add_missing([5, 6], query_weight=[2**62, 2**62]),
         lambda acc: acc.update([1], [1], query=[7], query_weight=[2**62], partial=True).close(),
     ],
-    ids=["merge", "sum", "update", "float", "batch", "unsigned", "missing", "close"],
 )
 def test_total_that_is_too_large_names_the_weights_of_queries(bring: Callable[[Any], Any]) -> None:
     acc = se.RankingAccumulator("map").update([[1, 0]], [[2, 1]], query_weight=[2**62])

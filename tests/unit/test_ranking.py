@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.states.column import Column
@@ -81,12 +82,12 @@ BATCHES: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", BATCHES)
+@each("kind", BATCHES)
 def test_batch_may_be_one_object(kind: str) -> None:
     assert ranking().update(BATCHES[kind]()) == block()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint8", "bool", "float16"])
+@each("dtype", ["float32", "float64", "int8", "uint8", "bool", "float16"])
 def test_relevance_may_be_of_any_type(dtype: str) -> None:
     assert ranking().update(BLOCK | {"relevance": np.array(RELEVANCE, dtype)}) == block()
 
@@ -104,7 +105,7 @@ GAPS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("column", GAPS)
+@each("column", GAPS)
 def test_a_missing_relevance_is_a_document_that_was_not_judged(column: str) -> None:
     score, query = [0.5, 0.75, 0.25, 0.125], [7, 7, 7, 7]
     measures = ["map", "bpref", "judged@3"]
@@ -113,7 +114,7 @@ def test_a_missing_relevance_is_a_document_that_was_not_judged(column: str) -> N
     assert given.to_bytes() == expected.to_bytes()
 
 
-@pytest.mark.parametrize("column", GAPS)
+@each("column", GAPS)
 def test_a_missing_score_ranks_last_where_nan_does(column: str) -> None:
     measures, query = ["map", "mrr"], [7, 7, 7, 7]
     expected = se.RankingAccumulator(measures, nan="last")
@@ -137,8 +138,8 @@ def test_missing_relevances_of_a_block_are_documents_that_were_not_judged() -> N
         assert se.RankingAccumulator("bpref").update(relevance, score) == expected
 
 
-@pytest.mark.parametrize("shape", [(0,), (0, 3), (0, 0)])
-@pytest.mark.parametrize("other", [(0,), (0, 3)])
+@each("shape", [(0,), (0, 3), (0, 0)])
+@each("other", [(0,), (0, 3)])
 def test_an_empty_batch_may_have_any_shape(shape: tuple[int, ...], other: tuple[int, ...]) -> None:
     accumulator = ranking().update(BLOCK)
     before = accumulator.to_bytes()
@@ -155,7 +156,7 @@ def test_tensors_are_counted() -> None:
     assert ranking().update(tensors) == ranking().update(exact)
 
 
-@pytest.mark.parametrize("dtype", ["int64", "uint8", "float64"])
+@each("dtype", ["int64", "uint8", "float64"])
 def test_masks_may_be_zeros_and_ones(dtype: str) -> None:
     flags = np.array(RETRIEVED, dtype)
     assert ranking().update(BLOCK | {"retrieved": flags, "mask": np.ones_like(flags)}) == block()
@@ -187,7 +188,7 @@ def test_score_of_a_document_that_was_not_retrieved_does_not_matter() -> None:
     assert ranking().update(BLOCK | {"score": [*SCORE[:1], [0.3, 0.2, NAN]]}) == block()
 
 
-@pytest.mark.parametrize(
+@each(
     "batch",
     [
         ([], []),
@@ -198,10 +199,9 @@ def test_score_of_a_document_that_was_not_retrieved_does_not_matter() -> None:
         {"relevance": [], "score": [], "query": [], "num_relevant": {3: 1}},
         {"relevance": np.zeros((0, 3)), "score": np.zeros((0, 3)), "num_relevant": []},
     ],
-    ids=["lists", "block", "nothing", "rows", "all columns", "numbers by id", "numbers"],
 )
-@pytest.mark.parametrize("partial", [False, True])
-@pytest.mark.parametrize("options", [{}, {"track_queries": True}, {"ties": "docid_desc"}], ids=str)
+@each("partial", [False, True])
+@each("options", [{}, {"track_queries": True}, {"ties": "docid_desc"}])
 def test_empty_batch_changes_nothing(batch: Any, partial: bool, options: dict[str, Any]) -> None:
     options = {"measures": "map"} | options
     assert ranking(**options).update(batch, partial=partial) == ranking(**options)
@@ -209,7 +209,7 @@ def test_empty_batch_changes_nothing(batch: Any, partial: bool, options: dict[st
     assert words.copy().update(batch, partial=partial) == words
 
 
-@pytest.mark.parametrize("ids", [[], (), np.zeros(0), np.zeros(0, dtype=object)], ids=repr)
+@each("ids", [[], (), np.zeros(0), np.zeros(0, dtype=object)])
 def test_no_ids_change_nothing(ids: Any) -> None:
     for accumulator in (one(), one("a", track_queries=True)):
         before = accumulator.copy()
@@ -241,7 +241,7 @@ NUMBERS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", NUMBERS)
+@each("kind", NUMBERS)
 def test_number_of_relevant_documents_stands_for_those_not_retrieved(kind: str) -> None:
     two = {name: np.array(BLOCK[name])[:, :2] for name in ("relevance", "score")}
     missed = [[1, 1], [0, 0]]
@@ -262,7 +262,7 @@ def test_number_of_relevant_documents_follows_the_order_of_the_queries() -> None
     assert dict(zip(columns["query"].tolist(), columns["r@1"], strict=True)) == {9: 0.25, 5: 1.0}
 
 
-@pytest.mark.parametrize("numbers", [{9: 4, 5: 1, 3: 0}, {9.0: 4.0, np.int8(5): True}], ids=str)
+@each("numbers", [{9: 4, 5: 1, 3: 0}, {9.0: 4.0, np.int8(5): True}])
 def test_number_of_relevant_documents_of_rows_comes_by_id(numbers: Any) -> None:
     accumulator = ranking("r@1", per_query=True)
     accumulator.update([1, 1], [1, 1], query=[9, 5], num_relevant=numbers)
@@ -318,7 +318,7 @@ def test_mapping_of_gains_may_give_worth_to_a_negative_relevance() -> None:
     assert accumulator.compute()["dcg@1"] == 0.5
 
 
-@pytest.mark.parametrize("ids", [[7, -3], ["a", "日本"]], ids=["numbers", "strings"])
+@each("ids", [[7, -3], ["a", "日本"]])
 def test_open_queries_do_not_count_before_they_are_closed(ids: list[Any]) -> None:
     names = dict(zip((7, -3), ids, strict=True))
     rows = ROWS | {"query": [names[number] for number in ROWS["query"]]}
@@ -339,8 +339,8 @@ def test_closed_query_may_open_again_where_ids_are_not_kept() -> None:
     assert (accumulator.n, accumulator.compute().map) == (2, 0.5)
 
 
-@pytest.mark.parametrize("options", [{"track_queries": True}, {"per_query": True}], ids=str)
-@pytest.mark.parametrize("number", [7, "日本"])
+@each("options", [{"track_queries": True}, {"per_query": True}])
+@each("number", [7, "日本"])
 def test_tracked_query_counts_once(options: dict[str, Any], number: Any) -> None:
     accumulator = one(number, **options).close()
     again: list[Callable[[], object]] = [
@@ -511,7 +511,7 @@ def test_run_is_counted_against_its_judgements() -> None:
     assert result["judged@2"] == (1 / 2 + 1 / 1) / 2
 
 
-@pytest.mark.parametrize("ties", ["expected", "docid_desc"])
+@each("ties", ["expected", "docid_desc"])
 def test_run_is_the_rows_of_its_documents(ties: Any) -> None:
     rows = {
         "query": ["q1"] * 4 + ["q2"] * 2,

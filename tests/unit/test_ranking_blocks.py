@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.configs.ranking import RankingConfig
@@ -133,7 +134,7 @@ def test_standing_is_found_in_groups_of_every_size_and_order(
         assert np.array_equal(equal, (own & (values == values[asked, None])).sum(axis=1)), seed
 
 
-@pytest.mark.parametrize("values", [[], [3], [1, 2, 5], [1, 1, 2], [2, 1, 2]], ids=str)
+@each("values", [[], [3], [1, 2, 5], [1, 1, 2], [2, 1, 2]])
 def test_distinct_values_are_those_of_numpy(values: list[int]) -> None:
     array = np.array(values, dtype=np.uint64)
     known, places = distinct_values(array)
@@ -141,10 +142,9 @@ def test_distinct_values_are_those_of_numpy(values: list[int]) -> None:
     assert known[places].tolist() == values
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "bounds"),
     [([], [0]), ([4], [0, 1]), ([4, 4, 1, 4], [0, 2, 3, 4]), ([7, 7], [0, 2])],
-    ids=str,
 )
 def test_runs_end_where_the_next_begins(values: list[int], bounds: list[int]) -> None:
     assert run_bounds(np.array(values, dtype=np.int64)).tolist() == bounds

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 from small_states import (
     EVERY,
     SKETCH_FIELDS,
@@ -551,16 +552,14 @@ SKETCHES = {
 BROKEN = NUMBERS | IDS | KEPT | COLUMNS | TOTALS | CELLS | GAINS | OPTIONS | SKETCHES
 
 
-@pytest.mark.parametrize("claim", BROKEN)
+@each("claim", BROKEN)
 def test_state_is_refused_in_one_sentence_when_it_has(claim: str) -> None:
     with pytest.raises(se.CorruptStateError, match=re.escape(BROKEN[claim].reason)) as caught:
         se.from_bytes(BROKEN[claim].data())
     assert re.fullmatch(r"state is corrupt: [^\n]*[^.\n]\.", str(caught.value))
 
 
-@pytest.mark.parametrize(
-    "name", [ONE, OPEN, DOCUMENTS, TRACKED, VALUES, EMPTY, *sorted(STATES.keys() - EVERY.keys())]
-)
+@each("name", [ONE, OPEN, DOCUMENTS, TRACKED, VALUES, EMPTY, *sorted(STATES.keys() - EVERY.keys())])
 def test_state_sealed_again_without_a_change_is_read(name: str) -> None:
     assert se.from_bytes(Changed(name, "").data()) == STATES[name]()
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -104,7 +105,7 @@ STOPS = [
 ]
 
 
-@pytest.mark.parametrize(("counts", "above", "cutoff", "most"), STOPS)
+@each(("counts", "above", "cutoff", "most"), STOPS)
 def test_stop_in_a_long_tie_is_the_mean_over_its_orders(
     counts: dict[int, int], above: int, cutoff: int, most: int
 ) -> None:
@@ -129,7 +130,7 @@ def test_levels_below_a_long_tie_are_reached_as_often_as_it_is_passed() -> None:
     assert found["err@75"] == pytest.approx(float(value), rel=1e-13)
 
 
-@pytest.mark.parametrize("ties", ["expected", "optimistic", "pessimistic"])
+@each("ties", ["expected", "optimistic", "pessimistic"])
 def test_everything_relevant_is_perfect_however_long_the_tie(ties: Any) -> None:
     acc = se.RankingAccumulator(("map", "ndcg", "mrr", "p@5", "rprec", "lrap"), ties=ties)
     relevance = np.repeat([1, 0], [3000, 0 if ties == "expected" else 50])
@@ -166,7 +167,7 @@ def test_query_doubled_by_merges_costs_little(relevance: Any, measure: str, ties
     assert_cheap(lambda: se.from_bytes(acc.to_bytes()).close().compute().as_dict())
 
 
-@pytest.mark.parametrize("measure", ["map", "ndcg", "rbp(p=0.9)", "bpref", "lrap"])
+@each("measure", ["map", "ndcg", "rbp(p=0.9)", "bpref", "lrap"])
 def test_rows_that_are_not_kept_cost_little(measure: str) -> None:
     """What lies outside is one long level, in the worst case and in the best."""
     acc = se.RankingAccumulator(measure, rows_per_query=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.configs.measures import TREC_SETS, Measure, trec_name, trec_rank
@@ -91,22 +92,22 @@ def names(*measures: Any) -> tuple[str, ...]:
     return tuple(se.RankingAccumulator(measures).compute())
 
 
-@pytest.mark.parametrize("name", CANONICAL)
+@each("name", CANONICAL)
 def test_canonical_name_stays(name: str) -> None:
     assert names(name) == (name,)
 
 
-@pytest.mark.parametrize("name", ALIASES)
+@each("name", ALIASES)
 def test_other_name_becomes_canonical(name: str) -> None:
     assert names(name) == (ALIASES[name],)
 
 
-@pytest.mark.parametrize("name", CANONICAL)
+@each("name", CANONICAL)
 def test_canonical_name_in_upper_case_is_the_same(name: str) -> None:
     assert names(name.upper()) == (name,)
 
 
-@pytest.mark.parametrize("name", BAD)
+@each("name", BAD)
 def test_bad_name_is_refused(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`measures` "):
         names(name)
@@ -125,13 +126,13 @@ SETS = {
 }
 
 
-@pytest.mark.parametrize("name", SETS)
+@each("name", SETS)
 def test_name_of_trec_eval_stands_for_several_measures(name: str) -> None:
     acc = se.RankingAccumulator.like("trec_eval", [name])
     assert list(acc.compute()) == SETS[name]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "printed"),
     [("rbp(p=0.9)", "rbp"), ("rbp(p=0.8)", "rbp_p=0.8"), ("rbp_resid", "rbp_resid")],
 )
@@ -170,7 +171,7 @@ def test_spellings_of_one_configuration_merge() -> None:
     assert one.to_bytes() == other.to_bytes()
 
 
-@pytest.mark.parametrize("empty", [{"map": "zero", "mrr": "zero"}, {}, "zero"], ids=str)
+@each("empty", [{"map": "zero", "mrr": "zero"}, {}, "zero"])
 def test_one_word_for_all_measures_is_that_word(empty: Any) -> None:
     made = se.RankingAccumulator(["map", "mrr"], empty=empty)
     assert made.to_bytes() == se.RankingAccumulator(["map", "mrr"]).to_bytes()
@@ -181,7 +182,7 @@ def test_mapping_of_gains_has_one_form() -> None:
     assert one == se.RankingAccumulator("ndcg", gain={1.0: 1.0, 2.0: 3.0})
 
 
-@pytest.mark.parametrize("measure", [Measure("p", 3), Measure("rbp", None, 2.0, 0.5)], ids=str)
+@each("measure", [Measure("p", 3), Measure("rbp", None, 2.0, 0.5)])
 def test_name_of_a_measure_is_read_back(measure: Measure) -> None:
     assert Measure.of(measure.name) == measure
 
@@ -194,7 +195,7 @@ PRESETS = {
 }
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@each("name", PRESETS)
 def test_preset_is_its_options(name: Any) -> None:
     assert se.RankingAccumulator.like(name) == se.RankingAccumulator(**PRESETS[name])
 
@@ -239,7 +240,7 @@ IMPLIED = {
 }
 
 
-@pytest.mark.parametrize("name", IMPLIED)
+@each("name", IMPLIED)
 def test_name_of_ir_measures_sets_the_options_that_it_asks_for(name: str) -> None:
     canonical, options = IMPLIED[name]
     assert se.RankingAccumulator([name]) == se.RankingAccumulator([canonical], **options)
@@ -275,6 +276,6 @@ IR_MEASURES = {
 }
 
 
-@pytest.mark.parametrize("name", IR_MEASURES)
+@each("name", IR_MEASURES)
 def test_spelling_of_ir_measures_is_understood(name: str) -> None:
     assert list(se.RankingAccumulator([name], ties="docid_desc").compute()) == [IR_MEASURES[name]]

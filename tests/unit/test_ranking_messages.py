@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from offenders import each
 from unit.test_messages import Case, check_message, missed_raises
 
 import streameval as se
@@ -623,12 +624,12 @@ OF_MAPPINGS = [
 """What mappings and attributes raise by custom."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@each("case", CASES)
 def test_message_is_whole_and_names_the_argument(case: Case) -> None:
     check_message(case)
 
 
-@pytest.mark.parametrize("case", OF_MAPPINGS, ids=lambda case: case.id)
+@each("case", OF_MAPPINGS)
 def test_error_of_a_mapping_lists_the_measures(case: Case) -> None:
     with pytest.raises(case.kind, match=case.says):
         case.provoke()

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -28,7 +29,7 @@ def test_pair_measures_have_their_values_by_hand() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("ties", "auc", "fall_out"),
     [("expected", 0.5, 2 / 3), ("optimistic", 1.0, 1.0), ("pessimistic", 0.0, 1 / 2)],
 )
@@ -68,7 +69,7 @@ def test_queries_without_a_pair_are_skipped_if_asked() -> None:
     assert float(result["query_auc"]) == 1.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "low", "value", "high"),
     [
         ("coverage_error", 3.0, 3.5, 4.0),
@@ -86,7 +87,7 @@ def test_bounds_hold_every_order_of_dropped_rows(
     assert float(found) == pytest.approx(value)
 
 
-@pytest.mark.parametrize("name", ["F1@2", "fallout@2", "Fall_out@2"])
+@each("name", ["F1@2", "fallout@2", "Fall_out@2"])
 def test_pair_measures_have_other_names(name: str) -> None:
     assert list(se.RankingAccumulator([name]).compute()) in (["f@2"], ["fall_out@2"])
 

@@ -10,6 +10,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from offenders import each
 
 import streameval as se
 
@@ -69,7 +70,7 @@ def test_plot_shows_the_mean_of_each_measure() -> None:
     assert ax.yaxis_inverted()
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95])
+@each("level", [0.5, 0.95])
 def test_plot_has_whiskers_for_the_sampling_intervals(level: float) -> None:
     found = ranking("map", "hit@10")
     expected = [found.confidence(name, level) for name in found]

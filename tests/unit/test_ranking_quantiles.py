@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -18,7 +19,7 @@ def result(**options: Any) -> se.Ranking:
     return acc.update(rows, [[3, 2, 1]] * 4, query=[1, 2, 3, 4]).compute()
 
 
-@pytest.mark.parametrize("q", [0, 0.1, 0.5, 0.75, 1])
+@each("q", [0, 0.1, 0.5, 0.75, 1])
 def test_quantile_is_that_of_the_queries_that_count(q: float) -> None:
     assert result().quantile("mrr", q) == np.quantile([1, 1 / 2, 1 / 3, 0], q)
     assert result(empty="skip").quantile("RR", q) == np.quantile([1, 1 / 2, 1 / 3], q)
@@ -51,7 +52,7 @@ def test_quantile_needs_the_values_of_queries() -> None:
         plain.quantile("mrr")
 
 
-@pytest.mark.parametrize("q", [-0.1, 1.5])
+@each("q", [-0.1, 1.5])
 def test_quantile_refuses_a_share_outside_of_0_to_1(q: float) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`q` must lie in \[0, 1\], got "):
         result().quantile("mrr", q)

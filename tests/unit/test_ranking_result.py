@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from offenders import each
 from scipy import stats
 
 import streameval as se
@@ -34,7 +35,7 @@ def over_budget() -> se.Ranking:
     return accumulator.update(RELEVANCE, SCORE).compute()
 
 
-@pytest.mark.parametrize(
+@each(
     ("empty", "expected"),
     [("zero", 7 / 12), ("skip", 7 / 9), ("one", 10 / 12), ("nan", NAN), (None, 7 / 12)],
 )
@@ -43,7 +44,7 @@ def test_empty_query_counts_as_the_policy_says(empty: Any, expected: float) -> N
     assert value == pytest.approx(expected, rel=1e-15, nan_ok=True)
 
 
-@pytest.mark.parametrize("empty", ["zero", "skip", "one", "nan"])
+@each("empty", ["zero", "skip", "one", "nan"])
 def test_policy_of_the_accumulator_is_that_of_compute(empty: Any) -> None:
     chosen, later = counted(empty=empty).compute(), counted().compute(empty=empty)
     assert repr(chosen.as_dict()) == repr(later.as_dict())
@@ -64,9 +65,7 @@ def test_mapping_of_compute_leaves_other_measures_at_zero() -> None:
     assert (result.map, result.mrr) == pytest.approx((7 / 9, 2.5 / 4))
 
 
-@pytest.mark.parametrize(
-    ("missing", "expected"), [("zero", 7 / 3 / 6), ("skip", 7 / 12), (None, 7 / 3 / 6)]
-)
+@each(("missing", "expected"), [("zero", 7 / 3 / 6), ("skip", 7 / 12), (None, 7 / 3 / 6)])
 def test_missing_query_counts_as_the_policy_says(missing: Any, expected: float) -> None:
     assert counted(missing=2).compute(missing=missing).map == pytest.approx(expected, rel=1e-15)
 
@@ -113,8 +112,8 @@ def test_geometric_mean_takes_nothing_found_as_a_hundred_thousandth() -> None:
     )
 
 
-@pytest.mark.parametrize("missing", [0, 3])
-@pytest.mark.parametrize("empty", ["zero", "skip", "one"])
+@each("missing", [0, 3])
+@each("empty", ["zero", "skip", "one"])
 def test_standard_error_is_that_of_the_values(empty: Any, missing: int) -> None:
     fill = {"zero": [0.0], "skip": [], "one": [1.0]}[empty]
     values = [value for value in PRECISIONS if value is not None] + fill + [0.0] * missing
@@ -139,7 +138,7 @@ def test_standard_error_is_that_of_random_queries() -> None:
         assert result.stderr[name] == pytest.approx(error, rel=1e-12), name
 
 
-@pytest.mark.parametrize("queries", [0, 1])
+@each("queries", [0, 1])
 def test_standard_error_of_fewer_than_two_queries_is_unknown(queries: int) -> None:
     accumulator = se.RankingAccumulator("map").update(RELEVANCE[:queries], SCORE[:queries])
     result = accumulator.compute()
@@ -162,7 +161,7 @@ def test_mean_is_known_with_nan_for_empty_queries_where_there_are_none() -> None
     assert result.map == 0.75
 
 
-@pytest.mark.parametrize("name", ["map", "dcg", "gm_map", "p@1"])
+@each("name", ["map", "dcg", "gm_map", "p@1"])
 def test_interval_holds_the_value_and_grows_with_its_level(name: str) -> None:
     for result in (over_budget(), counted(["map", "dcg", "gm_map", "p@1"]).compute()):
         intervals = [result.confidence(name, level) for level in (0.0, 0.5, 0.95, 0.999)]
@@ -182,7 +181,7 @@ def test_interval_of_all_hits_is_that_of_wilson() -> None:
     assert (low, high) == pytest.approx((1 / (1 + z * z / 20), 1.0))
 
 
-@pytest.mark.parametrize("n", [4, 12, 300])
+@each("n", [4, 12, 300])
 def test_interval_of_few_queries_is_wider_by_students_t(n: int) -> None:
     random = np.random.default_rng(n)
     relevance, score = (random.random((n, 6)) < 0.5).astype(int), random.normal(size=(n, 6))
@@ -203,7 +202,7 @@ def test_interval_of_few_queries_is_wider_by_students_t(n: int) -> None:
         assert found == pytest.approx(ends, rel=0.02)
 
 
-@pytest.mark.parametrize("name", ["map", "p@3"])
+@each("name", ["map", "p@3"])
 def test_interval_of_ten_queries_covers_the_mean_of_the_population(name: str) -> None:
     random, covered, times = np.random.default_rng(3), 0, 400
     relevance = (random.random((20_000, 6)) < random.beta(2, 3, (20_000, 1))).astype(int)
@@ -217,7 +216,7 @@ def test_interval_of_ten_queries_covers_the_mean_of_the_population(name: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["hit@1", "map", "dcg", "p@2"])
+@each("name", ["hit@1", "map", "dcg", "p@2"])
 def test_interval_holds_the_mean_of_the_population_as_often_as_it_says(name: str) -> None:
     random = np.random.default_rng(8)
     relevance = (random.random((20_000, 4)) < random.beta(1, 3, (20_000, 1))).astype(int)
@@ -251,7 +250,7 @@ def test_values_of_each_query_come_in_the_order_of_their_ids() -> None:
     np.testing.assert_allclose(columns["p@2"], [0.5, 0.5, 0.5, 0.0], rtol=1e-15)
 
 
-@pytest.mark.parametrize(("empty", "shown"), [("zero", 0), ("one", 1), ("skip", NAN), ("nan", NAN)])
+@each(("empty", "shown"), [("zero", 0), ("one", 1), ("skip", NAN), ("nan", NAN)])
 def test_value_of_an_empty_query_is_what_it_counts(empty: Any, shown: float) -> None:
     columns = counted(["map", "gm_map"], per_query=True).compute(empty=empty).per_query()
     np.testing.assert_equal(columns["map"][3], shown)
@@ -281,7 +280,7 @@ def test_values_of_each_query_are_not_those_of_the_state() -> None:
     assert accumulator.to_bytes() == before
 
 
-@pytest.mark.parametrize("per_query", [True, False])
+@each("per_query", [True, False])
 def test_result_says_whether_it_has_the_values_of_queries(per_query: bool) -> None:
     assert counted(per_query=per_query).compute().has_queries is per_query
 
@@ -289,7 +288,7 @@ def test_result_says_whether_it_has_the_values_of_queries(per_query: bool) -> No
 NAMES = ["map", "mrr", "ndcg@2", "ndcg", "p@2", "p(rel=2)@2", "r@2", "hit@1"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "canonical"),
     [
         ("AP", "map"),
@@ -306,7 +305,7 @@ def test_measure_is_looked_up_by_any_of_its_names(name: str, canonical: str) -> 
     assert result.confidence(name) == result.confidence(canonical)
 
 
-@pytest.mark.parametrize("name", ["p@3", "auc", "", 5, None], ids=repr)
+@each("name", ["p@3", "auc", "", 5, None])
 def test_measure_that_is_not_there_is_no_key(name: Any) -> None:
     result = counted(NAMES).compute()
     assert name not in result
@@ -331,7 +330,7 @@ def test_attributes_give_measures_by_cutoff() -> None:
     assert result.hit == {1: result["hit@1"]}
 
 
-@pytest.mark.parametrize("name", ["map", "mrr"])
+@each("name", ["map", "mrr"])
 def test_attribute_that_was_not_measured_is_none(name: str) -> None:
     result = counted("p@1").compute()
     assert not hasattr(result, name)

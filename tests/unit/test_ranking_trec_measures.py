@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -48,7 +49,7 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@each("name", EXPECTED)
 def test_measure_of_trec_eval_has_the_value_by_hand(name: str) -> None:
     result = se.RankingAccumulator.like("trec_eval", [name]).update_run(RUN, QRELS).compute()
     assert float(result[name]) == pytest.approx(EXPECTED[name], rel=1e-14)
@@ -59,14 +60,14 @@ def test_rndcg_counts_the_last_rank_where_two_documents_follow_the_gains() -> No
     assert float(acc.compute()["rndcg"]) == pytest.approx((0 + log2(4)) / 2)
 
 
-@pytest.mark.parametrize(("ties", "expected"), [("optimistic", 1.0), ("pessimistic", 0.5)])
-@pytest.mark.parametrize("name", ["iprec(recall=1.0)", "11pt_avg"])
+@each(("ties", "expected"), [("optimistic", 1.0), ("pessimistic", 0.5)])
+@each("name", ["iprec(recall=1.0)", "11pt_avg"])
 def test_interpolated_precision_orders_ties(name: str, ties: Any, expected: float) -> None:
     acc = se.RankingAccumulator(name, ties=ties).update([[0, 1]], [[0.5, 0.5]])
     assert float(acc.compute()[name]) == expected
 
 
-@pytest.mark.parametrize(("ties", "expected"), [("optimistic", 1.0), ("pessimistic", 0.0)])
+@each(("ties", "expected"), [("optimistic", 1.0), ("pessimistic", 0.0)])
 def test_unjudged_share_is_lowest_where_ties_count_least(ties: Any, expected: float) -> None:
     acc = se.RankingAccumulator("unj@1", ties=ties).update([[math.nan, 1]], [[0.5, 0.5]])
     assert float(acc.compute()["unj@1"]) == expected
@@ -80,7 +81,7 @@ def closed(name: str, relevance: list[float]) -> se.Bounded:
     return acc.close().compute()[name]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "low", "high"),
     [
         ("iprec(recall=1.0)", 2 / 4, 2 / 3),
@@ -95,7 +96,7 @@ def test_bounds_hold_every_order_of_dropped_rows(name: str, low: float, high: fl
     assert float(found) == pytest.approx((low + high) / 2)
 
 
-@pytest.mark.parametrize("name", ["iprec(recall=1.0)", "g", "ndcg_rel", "rbp_resid"])
+@each("name", ["iprec(recall=1.0)", "g", "ndcg_rel", "rbp_resid"])
 def test_measure_is_exact_where_nothing_that_counts_was_dropped(name: str) -> None:
     assert closed(name, [1, 1, 0, 0] if name != "rbp_resid" else [0, math.nan, math.nan]).exact
 
@@ -107,7 +108,7 @@ def test_total_is_the_sum_over_queries() -> None:
     assert math.isnan(result.total("map"))
 
 
-@pytest.mark.parametrize("name", ["utility", "num_ret"])
+@each("name", ["utility", "num_ret"])
 def test_count_has_student_s_interval_within_its_range(name: str) -> None:
     rows = [[1, 0, 0], [1, 1, 1]] * 2
     low, high = se.RankingAccumulator(name).update(rows, [[3, 2, 1]] * 4).compute().confidence(name)
@@ -123,7 +124,7 @@ def test_utility_has_no_evidence_for_it_may_be_negative() -> None:
     assert row.why_no_evidence == "its values may be negative"
 
 
-@pytest.mark.parametrize("name", ["utility", "num_ret", "gm_bpref", "unj@2"])
+@each("name", ["utility", "num_ret", "gm_bpref", "unj@2"])
 def test_state_of_a_measure_of_trec_eval_survives_bytes(name: str) -> None:
     rows = [[1, 0, 0, math.nan], [0, 0, 0, 0], [1, 1, 1, 1]]
     acc = se.RankingAccumulator(name, per_query=True)

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.accumulators.sealed import _read_text
@@ -19,7 +20,7 @@ def sliced() -> se.Sliced:
     return se.Sliced(se.ConfusionAccumulator(), "c").update(rows)
 
 
-@pytest.mark.parametrize("text", ["{", "[" * 100_000, ""])
+@each("text", ["{", "[" * 100_000, ""])
 def test_value_of_a_slice_that_is_no_json_is_corrupt(text: str) -> None:
     with pytest.raises(se.CorruptStateError, match="a value is not JSON"):
         _read_text(text, sliced()._config)

@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 
 import pytest
+from offenders import each
 
 import streameval as se
 
 
-@pytest.mark.parametrize(
+@each(
     ("y_true", "y_pred", "r2"),
     [
         ([0.0, 1e-150], [1e100, 1e100], -math.inf),
         ([1.0, 2.0], [1.0, 2.0], 1.0),
         ([1.0, 2.0], [1.5, 1.5], 0.0),
     ],
-    ids=["errors beyond any float times the spread", "perfect", "the mean"],
 )
 def test_r2_is_what_the_fractions_say(y_true: list[float], y_pred: list[float], r2: float) -> None:
     assert se.RegressionAccumulator().update(y_true, y_pred).compute().r2 == r2
 
 
-@pytest.mark.parametrize("y_true", [[], [2.0], [2.0, 2.0]], ids=["nothing", "one", "constant"])
+@each("y_true", [[], [2.0], [2.0, 2.0]])
 def test_r2_is_undefined_without_a_spread(y_true: list[float]) -> None:
     assert math.isnan(se.RegressionAccumulator().update(y_true, y_true).compute().r2)
 
@@ -62,13 +62,13 @@ def test_relative_error_is_infinite_when_errors_pass_any_float_times_the_spread(
     assert result.relative_squared_error == result.nrmse_std == math.inf
 
 
-@pytest.mark.parametrize("n_features", [2, 3, 2.0])
+@each("n_features", [2, 3, 2.0])
 def test_adjusted_r2_is_undefined_without_more_rows_than_features(n_features: float) -> None:
     result = se.RegressionAccumulator().update([0.0, 2.0, 4.0], [1.0, 2.0, 6.0]).compute()
     assert math.isnan(result.adjusted_r2(n_features))
 
 
-@pytest.mark.parametrize("n_features", [-1, 1.5, "two"])
+@each("n_features", [-1, 1.5, "two"])
 def test_adjusted_r2_refuses_what_is_no_number_of_features(n_features: object) -> None:
     with pytest.raises(se.InvalidInputError, match="`n_features` must be an integer"):
         se.RegressionAccumulator().compute().adjusted_r2(n_features)
@@ -80,7 +80,7 @@ def test_pinball_loss_weighs_errors_by_their_side() -> None:
     assert result.pinball_loss(0.5) == result.mae / 2
 
 
-@pytest.mark.parametrize("alpha", [-0.1, 1.1])
+@each("alpha", [-0.1, 1.1])
 def test_pinball_loss_refuses_what_is_no_share(alpha: float) -> None:
     with pytest.raises(se.InvalidInputError, match=r"`alpha` must lie in \[0, 1\]"):
         se.RegressionAccumulator().compute().pinball_loss(alpha)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.errors import UnknownMetricError
@@ -31,7 +32,7 @@ def alone(output: int, **options: Any) -> Any:
     return acc.compute()
 
 
-@pytest.mark.parametrize("budget", [65_536, 5], ids=["exact", "bounds"])
+@each("budget", [65_536, 5])
 def test_each_output_is_a_regression_of_its_own(budget: int) -> None:
     options: dict[str, Any] = {"measures": MEASURES, "intervals": True, "budget": budget}
     result = counted(**options)
@@ -127,7 +128,7 @@ def test_one_output_is_not_a_vector() -> None:
         one.merge(se.RegressionAccumulator())
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "says"),
     [
         (lambda: se.RegressionAccumulator(outputs=0), "`outputs` must be an integer of at least 1"),
@@ -179,7 +180,7 @@ def test_wrong_use_of_outputs_is_refused(wrong: Callable[[], Any], says: str) ->
         wrong()
 
 
-@pytest.mark.parametrize("name", ["mae[3]", "mae[-1]", "mae[x]"])
+@each("name", ["mae[3]", "mae[-1]", "mae[x]"])
 def test_output_that_there_is_not_is_named(name: str) -> None:
     with pytest.raises(UnknownMetricError, match=r"no output '.*': there are 0 to 2, and averages"):
         counted().read(name)

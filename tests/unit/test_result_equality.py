@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-import pytest
+from offenders import each
 
 from streameval.results.equality import Comparable
 
@@ -39,14 +39,14 @@ MAKERS: Mapping[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-@pytest.mark.parametrize("value", [1.5, math.nan])
+@each("make", MAKERS.values())
+@each("value", [1.5, math.nan])
 def test_results_are_equal_if_their_parts_are(make: Any, value: float) -> None:
     assert Holds(make(value)) == Holds(make(value))
     assert Holds(make(value)) != Holds(make(2.5))
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [(1, 1.0), ((1,), [1]), ((1,), (1, 2)), ({"a": 1}, {"b": 1}), ({"a": 1}, 1)],
 )

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
+from offenders import each
 from small_states import EVERY
 from win_rate import WinRate
 
@@ -73,7 +74,7 @@ def test_reports_and_explanations_of_every_result_are_made_of_its_findings() -> 
         assert [line for line in limits if line.startswith("Every number is")] == [], name
 
 
-@pytest.mark.parametrize("per", [None, *AXES])
+@each("per", [None, *AXES])
 def test_long_and_wide_tables_hold_the_same_numbers(per: str | None) -> None:
     for name, result in results():
         if not has_axis(result, per):
@@ -173,7 +174,7 @@ def test_pictures_are_drawn_or_refused_with_the_reason() -> None:
     }
 
 
-@pytest.mark.parametrize("option", [{"shape": "tall"}, {"level": 1.0}, {"per": "bogus"}])
+@each("option", [{"shape": "tall"}, {"level": 1.0}, {"per": "bogus"}])
 def test_options_of_tables_are_checked(option: dict[str, Any]) -> None:
     with pytest.raises(se.InvalidInputError, match=next(iter(option))):
         se.ConfusionAccumulator().compute().table(**option)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from profiles import quick_cases
 
 from streameval.exact import row_order
@@ -49,7 +50,7 @@ def test_codes_are_indices_into_the_distinct_values() -> None:
     assert codes.max() < 2**bits
 
 
-@pytest.mark.parametrize("values", [[], [0], [0, 0], [5]], ids=str)
+@each("values", [[], [0], [0, 0], [5]])
 def test_codes_of_few_values_are_indices_too(values: list[int]) -> None:
     table, (codes, bits) = coded(np.array(values, dtype=np.uint64))
     assert table[codes].tolist() == values

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
+from offenders import each
 
 import streameval as se
 
@@ -98,8 +98,8 @@ def taken(columns: Columns, rows: np.ndarray) -> Columns:
     }
 
 
-@pytest.mark.parametrize("weights", WEIGHTS)
-@pytest.mark.parametrize("name", CASES)
+@each("weights", WEIGHTS)
+@each("name", CASES)
 def test_each_group_counts_what_it_would_count_alone(name: str, weights: str) -> None:
     accumulator, columns = CASES[name]
     columns = columns | WEIGHTS[weights]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from offenders import each
 
 from streameval.states.runs import mapped, observed_codes, paired_codes, quotients
 
 SIZES = [10, 100_000]
 
 
-@pytest.mark.parametrize("limit", [50, 70_000, 10**9])
-@pytest.mark.parametrize("size", SIZES)
+@each("limit", [50, 70_000, 10**9])
+@each("size", SIZES)
 def test_observed_codes_are_those_that_occur(limit: int, size: int) -> None:
     codes = np.random.default_rng(0).integers(0, limit, size)
     found = observed_codes(codes, limit)
@@ -21,7 +21,7 @@ def test_observed_codes_are_those_that_occur(limit: int, size: int) -> None:
     assert mapped(codes, found, 3 * np.arange(len(found))).tolist() == (3 * local).tolist()
 
 
-@pytest.mark.parametrize("sizes", [(2, 100), (300, 300), (70_000, 70_000)])
+@each("sizes", [(2, 100), (300, 300), (70_000, 70_000)])
 def test_paired_codes_tell_pairs_apart(sizes: tuple[int, int]) -> None:
     random = np.random.default_rng(0)
     first, second = (random.integers(0, size, 100_000) for size in sizes)
@@ -29,8 +29,8 @@ def test_paired_codes_tell_pairs_apart(sizes: tuple[int, int]) -> None:
     assert codes.tolist() == (first * sizes[1] + second).tolist()
 
 
-@pytest.mark.parametrize("span", [1, 600, 10**12])
-@pytest.mark.parametrize("size", SIZES)
+@each("span", [1, 600, 10**12])
+@each("size", SIZES)
 def test_quotients_round_down(span: int, size: int) -> None:
     numbers = np.random.default_rng(0).integers(-span, span, size)
     found, local = quotients(numbers, 60)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -31,9 +32,7 @@ def test_samples_average_is_the_mean_over_examples() -> None:
     assert RESULT.specificity(average="samples") == pytest.approx((1 + 2 / 3 + 1 + 1) / 4)
 
 
-@pytest.mark.parametrize(
-    ("zero_division", "expected"), [(0.0, 0.5), (1.0, 0.75), (math.nan, 2 / 3)]
-)
+@each(("zero_division", "expected"), [(0.0, 0.5), (1.0, 0.75), (math.nan, 2 / 3)])
 def test_samples_average_takes_zero_division_of_an_example(
     zero_division: float, expected: float
 ) -> None:
@@ -77,7 +76,7 @@ def test_ignored_labels_do_not_count_towards_an_example() -> None:
     assert se.from_bytes(acc.to_bytes()) == acc
 
 
-@pytest.mark.parametrize("weights", [None, [1, 2, 3, 4], [0.5, 0.25, 1, 3]])
+@each("weights", [None, [1, 2, 3, 4], [0.5, 0.25, 1, 3]])
 def test_slices_add_up_examples_of_every_pattern(weights: Any) -> None:
     sliced = se.Sliced(counting(), "part")
     rows = {"y_true": TRUTH, "y_pred": PREDICTION, "part": ["a", "b", "a", "a"]}
@@ -114,9 +113,7 @@ def test_states_of_other_measures_do_not_merge() -> None:
         counting().merge(se.ConfusionAccumulator(3, multilabel=True))
 
 
-@pytest.mark.parametrize(
-    "acc", [se.ConfusionAccumulator(), se.ConfusionAccumulator(3, multilabel=True)]
-)
+@each("acc", [se.ConfusionAccumulator(), se.ConfusionAccumulator(3, multilabel=True)])
 def test_samples_average_without_its_measure_is_refused(acc: se.ConfusionAccumulator) -> None:
     with pytest.raises(se.InvalidInputError) as error:
         acc.compute().precision(average="samples")

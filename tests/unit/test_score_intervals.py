@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from scipy.special import expit
 
 import streameval as se
@@ -70,7 +71,7 @@ def test_average_precision_without_a_positive_has_no_interval() -> None:
     assert all(map(math.isnan, curve.confidence("average_precision")))
 
 
-@pytest.mark.parametrize(("truth", "draws"), [([0, 1], 1), ([0, 0, 1, 1], 1), ([0] + [1] * 9, 7)])
+@each(("truth", "draws"), [([0, 1], 1), ([0, 0, 1, 1], 1), ([0] + [1] * 9, 7)])
 def test_perfect_average_precision_has_an_interval(truth: list[int], draws: int) -> None:
     curve = average_precision((truth, np.linspace(0.1, 0.9, len(truth))))
     low, high = curve.confidence("average_precision")
@@ -93,7 +94,7 @@ def test_interval_of_a_tiny_average_precision_is_finite() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("population", ["even", "one in ten"])
+@each("population", ["even", "one in ten"])
 def test_interval_covers_the_population_about_as_often_as_it_says(population: str) -> None:
     found = coverage(population, 80)
     assert min(found.values()) >= 0.86  # 0.95 is expected, with a deviation of 0.024

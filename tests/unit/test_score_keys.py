@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 
 from streameval.exact.score_keys import Scale, are_keys, keys_of, prefixes, scores_of
 
@@ -42,7 +43,7 @@ def key(score: float, scale: Scale) -> int:
     return int(keys_of(np.array([score]), scale)[0])
 
 
-@every_scale
+@each("scale", SCORES)
 def test_keys_of_greater_scores_are_greater(scale: Scale) -> None:
     keys = keys_of(np.array(SCORES[scale]), scale).tolist()
     assert keys == sorted(set(keys))
@@ -77,18 +78,18 @@ def test_key_gives_back_its_score(scale: Scale, data: st.DataObject) -> None:
     assert math.copysign(1, back) == (math.copysign(1, score) if score else 1)
 
 
-@every_scale
+@each("scale", SCORES)
 def test_keys_of_an_array_of_any_shape_give_back_their_scores(scale: Scale) -> None:
     scores = np.array(SCORES[scale][:96]).reshape(4, 24)
     np.testing.assert_array_equal(scores_of(keys_of(scores, scale), scale), scores)
 
 
-@every_scale
+@each("scale", SCORES)
 def test_minus_zero_has_the_key_of_zero(scale: Scale) -> None:
     assert key(-0.0, scale) == key(0.0, scale)
 
 
-@pytest.mark.parametrize(
+@each(
     ("score", "expected"),
     [(0.0, 0), (TINY, 1), (0.5, HALF), (1 - 2.0**-53, ONE - (0x3CA0 << 48)), (1.0, ONE)],
 )
@@ -101,8 +102,8 @@ def test_keys_are_as_fine_near_1_as_near_0(score: float) -> None:
     assert key(score, "probability") + key(1 - score, "probability") == ONE
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
-@every_scale
+@each("dtype", [np.float16, np.float32])
+@each("scale", SCORES)
 def test_key_of_a_narrow_float_is_that_of_its_value(scale: Scale, dtype: type) -> None:
     patterns = np.arange(2**16, dtype=np.uint16)
     with np.errstate(invalid="ignore"):
@@ -114,17 +115,17 @@ def test_key_of_a_narrow_float_is_that_of_its_value(scale: Scale, dtype: type) -
     assert keys_of(scores[::17].astype(np.float64), scale).tolist() == expected
 
 
-@every_scale
+@each("scale", SCORES)
 def test_keys_of_scores_are_keys(scale: Scale) -> None:
     assert are_keys(keys_of(np.array(SCORES[scale]), scale), scale)
 
 
-@every_scale
+@each("scale", SCORES)
 def test_no_keys_are_keys(scale: Scale) -> None:
     assert are_keys(np.zeros(0, dtype=np.uint64), scale)
 
 
-@pytest.mark.parametrize(
+@each(
     ("scale", "number"),
     [
         ("probability", ONE + 1),
@@ -161,8 +162,8 @@ def test_number_is_a_key_if_its_probability_has_it(number: int) -> None:
     assert are_keys(keys, "probability") == (key(score, "probability") == number)
 
 
-@pytest.mark.parametrize("level", [0, 1, 52, 63, 64])
-@every_scale
+@each("level", [0, 1, 52, 63, 64])
+@each("scale", SCORES)
 def test_prefixes_drop_the_lowest_bits(scale: Scale, level: int) -> None:
     keys = keys_of(np.array(SCORES[scale]), scale)
     assert prefixes(keys, level).tolist() == [number >> level for number in keys.tolist()]
@@ -172,8 +173,8 @@ def test_prefixes_at_level_64_are_one() -> None:
     assert prefixes(np.array([0, 1, 2**64 - 1], dtype=np.uint64), 64).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("scale", ["probability", "real"])
-@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0, 2)])
+@each("scale", ["probability", "real"])
+@each("shape", [(), (1,), (2, 3), (0, 2)])
 def test_keys_have_the_shape_of_the_scores(scale: Scale, shape: tuple[int, ...]) -> None:
     scores = np.full(shape, 0.75)
     assert keys_of(scores, scale).shape == shape

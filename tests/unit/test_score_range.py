@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from small_states import parse
 
 import streameval as se
@@ -20,9 +21,9 @@ def truth_like(scores: np.ndarray) -> np.ndarray:
     return np.zeros(scores.shape, dtype=np.int64)
 
 
-@pytest.mark.parametrize("bad", [1.5, -0.25, np.inf, -np.inf], ids=str)
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f8", "longdouble"])
-@pytest.mark.parametrize("n", [1, 5, LARGE])
+@each("bad", [1.5, -0.25, np.inf, -np.inf])
+@each("dtype", ["f2", "f4", "f8", ">f8", "longdouble"])
+@each("n", [1, 5, LARGE])
 def test_scores_outside_0_and_1_are_refused(bad: float, dtype: str, n: int) -> None:
     scores = np.full(n, 0.25, dtype)
     scores[-1] = bad
@@ -37,7 +38,7 @@ def test_scores_outside_0_and_1_are_refused(bad: float, dtype: str, n: int) -> N
     assert accumulator.to_bytes() == before
 
 
-@pytest.mark.parametrize("n", [1, 5, 20_000])
+@each("n", [1, 5, 20_000])
 def test_multilabel_scores_outside_0_and_1_are_refused(n: int) -> None:
     scores = np.full((n, 3), 0.25)
     scores[-1, 1] = 85.0
@@ -56,15 +57,15 @@ def test_weighted_scores_outside_0_and_1_are_refused() -> None:
         se.ConfusionAccumulator().update([1], [85.0], sample_weight=[0.5])
 
 
-@pytest.mark.parametrize("scores", [[0.0, -0.0, 1.0], [-0.0], [1.0], [5e-324]], ids=str)
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@each("scores", [[0.0, -0.0, 1.0], [-0.0], [1.0], [5e-324]])
+@each("dtype", ["f2", "f4", "f8"])
 def test_the_ends_of_0_to_1_are_probabilities(scores: list[float], dtype: str) -> None:
     accumulator = se.ConfusionAccumulator()
     accumulator.update(np.ones(len(scores), dtype=np.int64), np.array(scores, dtype))
     assert accumulator.compute().tp == scores.count(1.0)
 
 
-@pytest.mark.parametrize("multilabel", [False, True])
+@each("multilabel", [False, True])
 def test_real_scores_may_be_any_number(multilabel: bool) -> None:
     options: dict[str, Any] = {"classes": 1, "multilabel": True} if multilabel else {}
     accumulator = se.ConfusionAccumulator(scores="real", **options)
@@ -75,7 +76,7 @@ def test_real_scores_may_be_any_number(multilabel: bool) -> None:
     assert (np.sum(result.tp), np.sum(result.fn)) == (2, 4)
 
 
-@pytest.mark.parametrize("threshold", [0, -0.0, 1.0000001, -3, 50], ids=str)
+@each("threshold", [0, -0.0, 1.0000001, -3, 50])
 def test_a_threshold_that_no_probability_has_means_real_scores(threshold: float) -> None:
     accumulator = se.ConfusionAccumulator(threshold=threshold)
     accumulator.update([1, 1, 1, 1], [100.0, 50.0, -3.0, -4.0])
@@ -83,7 +84,7 @@ def test_a_threshold_that_no_probability_has_means_real_scores(threshold: float)
     assert accumulator == accumulator + se.ConfusionAccumulator(threshold=threshold, scores="real")
 
 
-@pytest.mark.parametrize("threshold", [1e-300, 0.5, 1.0], ids=str)
+@each("threshold", [1e-300, 0.5, 1.0])
 def test_a_threshold_above_0_and_at_most_1_means_probabilities(threshold: float) -> None:
     accumulator = se.ConfusionAccumulator(threshold=threshold)
     assert accumulator == se.ConfusionAccumulator(threshold=threshold, scores="probability")
@@ -91,8 +92,8 @@ def test_a_threshold_above_0_and_at_most_1_means_probabilities(threshold: float)
         accumulator.update([1], [1.5])
 
 
-@pytest.mark.parametrize("make", [se.ConfusionAccumulator, se.Paired])
-@pytest.mark.parametrize("threshold", [2, -1e-300, 1.0000001], ids=str)
+@each("make", [se.ConfusionAccumulator, se.Paired])
+@each("threshold", [2, -1e-300, 1.0000001])
 def test_probabilities_have_no_threshold_outside_0_and_1(make: Any, threshold: float) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
         make(threshold=threshold, scores="probability")
@@ -114,7 +115,7 @@ def test_scores_of_probability_and_of_real_do_not_merge() -> None:
         se.ConfusionAccumulator().merge(real)
 
 
-@pytest.mark.parametrize("scale", [None, "probability"])
+@each("scale", [None, "probability"])
 def test_the_usual_scores_are_not_written(scale: Any) -> None:
     data = se.ConfusionAccumulator(scores=scale).to_bytes()
     assert "scores" not in parse(data).settings["config"]
@@ -142,8 +143,8 @@ def test_labels_of_a_threshold_accumulator_have_no_range() -> None:
     assert accumulator.compute().matrix.tolist() == [[0, 1], [0, 1]]
 
 
-@pytest.mark.parametrize("options", [{"classes": 3}, {"classes": "auto"}], ids=str)
-@pytest.mark.parametrize("scale", ["probability", "real"])
+@each("options", [{"classes": 3}, {"classes": "auto"}])
+@each("scale", ["probability", "real"])
 def test_scores_of_several_classes_have_no_range_to_choose(options: Any, scale: Any) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
         se.ConfusionAccumulator(scores=scale, **options)

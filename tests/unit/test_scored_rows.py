@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -80,9 +81,9 @@ def test_fast_and_general_path_agree(
     assert outcome(options, y_true, y_score) == general(options, y_true, y_score)
 
 
-@pytest.mark.parametrize("labels", ["?", "i1", "u1", "i2", "i4", "i8", "u8"])
-@pytest.mark.parametrize("scores", ["f2", "f4", "f8"])
-@pytest.mark.parametrize("scale", ["probability", "real"])
+@each("labels", ["?", "i1", "u1", "i2", "i4", "i8", "u8"])
+@each("scores", ["f2", "f4", "f8"])
+@each("scale", ["probability", "real"])
 def test_the_usual_batches_has_fast_path(labels: str, scores: str, scale: Any) -> None:
     config = se.PRCurveSketch(scores=scale)._config
     y_true, y_score = np.array([0, 1, 1]).astype(labels), np.array([0, 0.25, 1]).astype(scores)
@@ -90,18 +91,16 @@ def test_the_usual_batches_has_fast_path(labels: str, scores: str, scale: Any) -
     assert _has_fast_path(y_true[::-2], y_score[::-2], config)
 
 
-@pytest.mark.parametrize(
-    "score", [-0.0, -0.5, np.nextafter(1, 2), np.nan, -np.nan, np.inf, -np.inf]
-)
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@each("score", [-0.0, -0.5, np.nextafter(1, 2), np.nan, -np.nan, np.inf, -np.inf])
+@each("dtype", ["f4", "f8"])
 def test_a_score_that_is_no_probability_is_not_plain(score: float, dtype: str) -> None:
     with np.errstate(over="ignore"):
         scores = np.array([0.5, score if dtype == "f8" else 1.5 * score, 0.5]).astype(dtype)
     assert not _has_fast_path(np.array([0, 1, 0]), scores, se.PRCurveSketch()._config)
 
 
-@pytest.mark.parametrize("label", [-1, 2, 127, -128])
-@pytest.mark.parametrize("dtype", ["i1", "i8"])
+@each("label", [-1, 2, 127, -128])
+@each("dtype", ["i1", "i8"])
 def test_a_label_other_than_0_and_1_is_not_plain(label: int, dtype: str) -> None:
     labels = np.array([0, label, 1]).astype(dtype)
     assert not _has_fast_path(labels, np.full(3, 0.5), se.PRCurveSketch()._config)
@@ -140,7 +139,7 @@ def test_block_of_pending_rows_grows_with_the_cells() -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize(("budget", "n_distinct", "n_rows"), [(None, 40, 40), (64, 40, 8)])
+@each(("budget", "n_distinct", "n_rows"), [(None, 40, 40), (64, 40, 8)])
 def test_without_a_budget_distinct_scores_are_pending_longer(
     budget: int | None, n_distinct: int, n_rows: int
 ) -> None:
@@ -154,7 +153,7 @@ def test_scores_that_come_again_are_not_pending_longer() -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize(("n_rows", "waits"), [(7, True), (9, True), (40, True), (41, False)])
+@each(("n_rows", "waits"), [(7, True), (9, True), (40, True), (41, False)])
 def test_a_large_batch_of_distinct_scores_is_pending_too(n_rows: int, waits: bool) -> None:
     scores = np.arange(n_rows) / n_rows
     sketch = se.PRCurveSketch(None).update(np.zeros(n_rows, dtype=int), scores)
@@ -214,8 +213,8 @@ TO_MERGE: dict[str, tuple[bool, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", TO_MERGE)
-@pytest.mark.parametrize("classes", [None, 2])
+@each("case", TO_MERGE)
+@each("classes", [None, 2])
 def test_little_is_merged_as_rows(case: str, classes: int | None) -> None:
     waits, given = TO_MERGE[case]
     budget = given.get("budget", 65_536)
@@ -251,8 +250,8 @@ def test_what_was_left_out_and_labels_are_merged_with_rows() -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("budget", [None, 3])
-@pytest.mark.parametrize("classes", [None, 2])
+@each("budget", [None, 3])
+@each("classes", [None, 2])
 def test_a_result_stays_as_it_was_when_rows_come(budget: int | None, classes: int | None) -> None:
     random = np.random.default_rng(0)
     sketch = se.PRCurveSketch(budget, classes=classes)
@@ -277,7 +276,7 @@ def test_pending_rows_are_kept_as_wide_as_they_came() -> None:
     assert len(sketch._state.lo) == 3
 
 
-@pytest.mark.parametrize("scores", [[0.5, None, 0.25], np.array([0.5, np.nan, 0.25], object)])
+@each("scores", [[0.5, None, 0.25], np.array([0.5, np.nan, 0.25], object)])
 def test_a_missing_score_is_skipped_where_nan_is(scores: Any) -> None:
     sketch = se.PRCurveSketch(nan="skip").update([1, 1, 0], scores)
     assert sketch == se.PRCurveSketch(nan="skip").update([1, 1, 0], [0.5, np.nan, 0.25])
@@ -288,7 +287,7 @@ def test_a_missing_score_is_skipped_where_nan_is(scores: Any) -> None:
 PAIRS = [[0.25, 0.75], [0.625, 0.375], [1.0, 0.0]]
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "O"])
+@each("dtype", ["f4", "f8", "O"])
 def test_second_of_two_columns_is_the_score(dtype: str) -> None:
     pairs = np.array(PAIRS, dtype=dtype)
     for made in (se.PRCurveSketch(), se.PRCurveSketch(pos_label=1), se.PRCurveSketch(nan="skip")):
@@ -302,8 +301,8 @@ def test_difference_of_two_real_scores_is_the_score() -> None:
     assert acc == se.PRCurveSketch(scores="real").update([1, 0, 1], [5.0, -0.5, np.inf])
 
 
-@pytest.mark.parametrize("scores", ["probability", "real"])
-@pytest.mark.parametrize("gap", [[np.nan, 0.5], [0.5, np.nan], [np.nan, np.nan]])
+@each("scores", ["probability", "real"])
+@each("gap", [[np.nan, 0.5], [0.5, np.nan], [np.nan, np.nan]])
 def test_row_that_lacks_one_of_two_scores_is_skipped(scores: Any, gap: list[float]) -> None:
     acc = se.PRCurveSketch(scores=scores, nan="skip").update([1, 0], [gap, [0.75, 0.25]])
     assert (acc.n, acc.compute().n_skipped) == (1, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from offenders import each
 from small_states import EVERY
 
 from streameval.accumulators import sealed
@@ -25,7 +26,7 @@ def parts_of(name: str, n_columns: int = 1) -> list[Any]:
     return [Sealed(columns[index % n_columns], index) for index in (3, 1, 0, 2, 2)]
 
 
-@pytest.mark.parametrize("name", SINGLE)
+@each("name", SINGLE)
 def test_accumulators_made_together_are_those_made_alone(name: str) -> None:
     parts = parts_of(name)
     (together,) = live_in_turn(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-import pytest
+from offenders import each
 
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
@@ -15,7 +15,7 @@ NAMES = SheetColumn.of_names("class", ["owl", "x" * 60])
 SHARES = SheetColumn(["share", "0.5", "0.25"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "decimals", "texts"),
     [
         ([0.991351, 1.0236512, 1.00080, 0.97921], 6, "0.991351 1.023651 1.000800 0.979210"),
@@ -40,8 +40,8 @@ def test_ends_of_the_intervals_of_a_column_have_one_format():
     assert found == ["[0.00012, 0.50000]", "", "", "[1.00000, 2.00000]"]
 
 
-@pytest.mark.parametrize("cut", [shorten, shorten_middle])
-@pytest.mark.parametrize("name", ["abcdefgh" * 4, "日本" * 16])
+@each("cut", [shorten, shorten_middle])
+@each("name", ["abcdefgh" * 4, "日本" * 16])
 def test_cut_name_is_as_wide_as_there_is_space_for(cut, name):
     assert cut(name, 64) == name
     for width in (9, 10):

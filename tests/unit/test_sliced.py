@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 from win_rate import WinRate
 
 import streameval as se
@@ -76,7 +77,7 @@ def test_named_values_come_first_and_always_exist() -> None:
     assert s.n_turned_away == 2
 
 
-@pytest.mark.parametrize("value", [[], {}, 1.5, ("a", "b")])
+@each("value", [[], {}, 1.5, ("a", "b")])
 def test_what_cannot_be_a_value_has_no_slice(value: Any) -> None:
     s = se.Sliced(se.ConfusionAccumulator(), "c").update({"y_true": [1], "y_pred": [1], "c": ["a"]})
     assert value not in s
@@ -107,7 +108,7 @@ COLUMNS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("form", COLUMNS)
+@each("form", COLUMNS)
 def test_values_are_the_same_in_every_form(form: str) -> None:
     expected = sliced().update(batch(COLUMNS["list"]))
     assert sliced().update(batch(COLUMNS[form])).to_bytes() == expected.to_bytes()
@@ -236,7 +237,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("claim", BAD)
+@each("claim", BAD)
 def test_options_that_make_no_slices_are_refused(claim: str) -> None:
     accumulator, options, message = BAD[claim]
     accumulator = se.ConfusionAccumulator() if accumulator is None else accumulator
@@ -295,7 +296,7 @@ BAD_BATCHES: dict[str, tuple[dict[str, Any], Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("claim", BAD_BATCHES)
+@each("claim", BAD_BATCHES)
 def test_batches_are_refused_with_a_reason(claim: str) -> None:
     rows, weights, message = BAD_BATCHES[claim]
     s = sliced()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offenders import each
 
 import streameval as se
 from streameval.results.collection import CollectionResult
@@ -193,7 +194,7 @@ def curves(member: bool) -> Any:
     return se.Sliced(inner, "g", max_values=200).update(batch).compute()
 
 
-@pytest.mark.parametrize("member", [False, True])
+@each("member", [False, True])
 def test_slices_read_in_turn_are_prepared_as_those_before_and_equal_single_ones(
     member: bool,
 ) -> None:

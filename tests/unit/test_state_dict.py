@@ -7,11 +7,12 @@ import json
 from typing import Any
 
 import pytest
+from offenders import each
 from small_states import EVERY
 
 import streameval as se
 
-every_state = pytest.mark.parametrize("name", EVERY)
+every_state = each("name", EVERY)
 
 
 def counted() -> se.ConfusionAccumulator:
@@ -85,7 +86,7 @@ def test_later_updates_leave_a_state_dict_alone() -> None:
     assert accumulator == counted()
 
 
-@pytest.mark.parametrize(
+@each(
     ("other", "message"),
     [
         (
@@ -101,7 +102,6 @@ def test_later_updates_leave_a_state_dict_alone() -> None:
             r"^cannot load: `classes` differs \(",
         ),
     ],
-    ids=["kind", "threshold", "classes"],
 )
 def test_other_options_are_refused_and_named(other: Any, message: str) -> None:
     accumulator = counted()
@@ -110,7 +110,7 @@ def test_other_options_are_refused_and_named(other: Any, message: str) -> None:
     assert accumulator == counted()
 
 
-@pytest.mark.parametrize(
+@each(
     ("other", "message"),
     [
         (se.Collection({"b": se.ConfusionAccumulator()}), "cannot load: `names` differs"),
@@ -118,7 +118,6 @@ def test_other_options_are_refused_and_named(other: Any, message: str) -> None:
         (se.Collection({"a": se.PRCurveSketch()}), "for 'a' the class differs"),
         (se.ConfusionAccumulator(), "not a Collection"),
     ],
-    ids=["names", "options", "kind of a member", "no collection"],
 )
 def test_other_collections_are_refused(other: Any, message: str) -> None:
     collection = se.Collection({"a": se.ConfusionAccumulator()}).update([1, 0], [1, 1])
@@ -128,7 +127,7 @@ def test_other_collections_are_refused(other: Any, message: str) -> None:
     assert collection.to_bytes() == before
 
 
-@pytest.mark.parametrize(
+@each(
     ("state_dict", "message"),
     [
         ({}, r"a state dict has one entry, 'state'"),
@@ -142,7 +141,6 @@ def test_other_collections_are_refused(other: Any, message: str) -> None:
         ({"state": "iVNF\n"}, r"'state' is no base64"),
         ({"state": text_of(counted().to_bytes()[:-1])}, r"length \(expected"),
     ],
-    ids=["empty", "other", "more", "bytes", "none", "no text", "cut", "ascii", "space", "short"],
 )
 def test_damaged_state_is_refused_and_changes_nothing(state_dict: Any, message: str) -> None:
     accumulator = counted()
@@ -162,7 +160,7 @@ def test_a_flipped_bit_is_refused_and_changes_nothing(name: str) -> None:
     assert accumulator.to_bytes() == data
 
 
-@pytest.mark.parametrize("state_dict", [None, [1], "state", b"state"], ids=repr)
+@each("state_dict", [None, [1], "state", b"state"])
 def test_what_is_no_mapping_is_refused(state_dict: Any) -> None:
     kind = type(state_dict).__name__
     with pytest.raises(

@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.inputs.arrays import as_array
@@ -32,7 +33,7 @@ COLUMNS: dict[str, Callable[[list[str]], Any]] = {
     "arrow chunks": lambda items: pa.chunked_array([[item] for item in items]),
     "arrow dictionary": lambda items: pa.array(items).dictionary_encode(),
 }
-every_column = pytest.mark.parametrize("column", COLUMNS)
+every_column = each("column", COLUMNS)
 
 ENDS_IN_NUL = ["a\0", "a", "a\0\0", "a"]
 
@@ -52,7 +53,7 @@ NESTED: dict[str, Callable[[list[str]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("rows", NESTED)
+@each("rows", NESTED)
 def test_rows_of_strings_keep_the_nuls_at_their_ends(rows: str) -> None:
     array = as_array(NESTED[rows](ENDS_IN_NUL), name="doc")
     assert array.tolist() == [ENDS_IN_NUL, ENDS_IN_NUL]
@@ -102,7 +103,7 @@ def test_an_ignored_row_needs_no_class_when_the_first_one_ends_in_a_nul() -> Non
     assert counts.compute().matrix.tolist() == [[0, 0], [0, 1]]
 
 
-@pytest.mark.parametrize("column", ["list", "objects", "pandas", "polars", "arrow"])
+@each("column", ["list", "objects", "pandas", "polars", "arrow"])
 def test_one_long_string_makes_no_others_long(column: str) -> None:
     items = [f"id{number}" for number in range(20_000)]
     values = COLUMNS[column]([*items, "u" * 2000])

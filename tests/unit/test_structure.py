@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.accumulators.base import Accumulator
@@ -231,7 +232,7 @@ def test_import_of_streameval_loads_its_errors_alone() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["streameval", "streameval.cli.app"])
+@each("module", ["streameval", "streameval.cli.app"])
 def test_what_a_monitor_needs_is_not_loaded_without_one(module: str) -> None:
     needed = {"sqlite3", "http.server", "http.client", "prometheus_client"}
     assert loaded_by(f"import {module}").isdisjoint(needed)
@@ -252,9 +253,7 @@ def is_accumulator(name: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["ConfusionAccumulator", "RegressionAccumulator", "GroupedAUC", "Collection"]
-)
+@each("name", ["ConfusionAccumulator", "RegressionAccumulator", "GroupedAUC", "Collection"])
 def test_an_accumulator_loads_no_other_one(name: str) -> None:
     loaded = own(loaded_by(f"import streameval as se; se.{name}"))
     every = {getattr(se, other).__module__ for other in se.__all__ if is_accumulator(other)}
@@ -377,6 +376,6 @@ def public_members() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", ["io", "reports"])
+@each("name", ["io", "reports"])
 def test_modules_are_attributes_of_the_package(name: str) -> None:
     assert se._home(name) is sys.modules[f"streameval.{name}"]

@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 from win_rate import WinRate
 
 import streameval as se
@@ -54,7 +55,7 @@ PARTS = [
     ("collected", "class"),
 ]
 FRAMES: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
-every = pytest.mark.parametrize("name", RESULTS)
+every = each("name", RESULTS)
 
 
 @every
@@ -77,9 +78,9 @@ def test_the_ends_of_a_table_are_those_of_its_metrics(name: str) -> None:
         assert table[column] == pytest.approx([float(end[side]) for end in ends], nan_ok=True)
 
 
-@pytest.mark.parametrize("bounds", [False, True], ids=["values", "bounds"])
-@pytest.mark.parametrize("make", FRAMES)
-@pytest.mark.parametrize(("name", "per"), [*PARTS, *((name, None) for name in RESULTS)])
+@each("bounds", [False, True])
+@each("make", FRAMES)
+@each(("name", "per"), [*PARTS, *((name, None) for name in RESULTS)])
 def test_a_table_is_a_data_frame_of_typed_columns(
     name: str, per: str | None, make: str, bounds: bool
 ) -> None:
@@ -91,7 +92,7 @@ def test_a_table_is_a_data_frame_of_typed_columns(
         np.testing.assert_equal(found, values)
 
 
-@pytest.mark.parametrize(("name", "per"), [*PARTS, ("curve", None)])
+@each(("name", "per"), [*PARTS, ("curve", None)])
 def test_results_give_data_frames_themselves(name: str, per: str | None) -> None:
     result = RESULTS[name]
     pd.testing.assert_frame_equal(result.to_pandas(per), pd.DataFrame(result.table(per)))
@@ -156,7 +157,7 @@ def test_results_of_ones_own_have_no_rows_in_the_table_of_a_collection() -> None
     assert set(collection.compute().table("class")["member"]) == {"cm"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "per", "message"),
     [
         ("plain", "query", "`per` must be 'class' or None, got 'query'."),
@@ -194,7 +195,7 @@ def test_several_results_have_a_row_for_each_of_their_classes() -> None:
     assert table["class"] == ["cat", "dog"] * 2
 
 
-@pytest.mark.parametrize(("per", "key"), [(None, "accuracy"), ("class", "class")])
+@each(("per", "key"), [(None, "accuracy"), ("class", "class")])
 def test_a_key_that_is_the_name_of_another_column_is_refused(per: str | None, key: str) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
         se.table({"DE": NAMED}, per, key=key)
@@ -210,7 +211,7 @@ def sliced_table(columns: Any, per: str | None = None) -> dict[str, list[Any]]:
     return table
 
 
-@pytest.mark.parametrize(("per", "column"), [(None, "accuracy"), ("class", "class")])
+@each(("per", "column"), [(None, "accuracy"), ("class", "class")])
 def test_a_column_of_slices_is_prefixed_when_a_number_has_its_name(
     per: str | None, column: str
 ) -> None:
@@ -237,8 +238,8 @@ def test_what_is_no_result_is_refused() -> None:
         se.table(wrong)
 
 
-@pytest.mark.parametrize("value", [1, None, WinRate().compute(), se.ConfusionAccumulator()])
-@pytest.mark.parametrize("per", [None, "class"])
+@each("value", [1, None, WinRate().compute(), se.ConfusionAccumulator()])
+@each("per", [None, "class"])
 def test_a_mapping_to_what_is_no_result_is_refused(value: Any, per: str | None) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
         se.table({"DE": NAMED, "FR": value}, per)
@@ -253,7 +254,7 @@ def test_integers_beside_floats_are_floats() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", ["pandas", "polars"])
+@each("make", ["pandas", "polars"])
 def test_frames_are_not_imported_until_they_are_asked_for(make: str) -> None:
     program = (
         "import sys, streameval as se\n"
@@ -278,7 +279,7 @@ def test_as_dict_has_bounds_on_request() -> None:
     assert flat.keys() > CURVE.as_dict().keys()
 
 
-@pytest.mark.parametrize("name", ["named", "plain", "curves", "calibrated"])
+@each("name", ["named", "plain", "curves", "calibrated"])
 def test_as_dict_has_the_numbers_of_classes_on_request(name: str) -> None:
     result = RESULTS[name]
     flat, plain = result.as_dict(per_class=True), result.as_dict()
@@ -292,7 +293,7 @@ def test_as_dict_has_the_numbers_of_classes_on_request(name: str) -> None:
     json.dumps(flat)
 
 
-@pytest.mark.parametrize("name", ["named", "plain", "curves"])
+@each("name", ["named", "plain", "curves"])
 def test_as_dict_names_metrics_of_classes_as_they_are_read(name: str) -> None:
     result = RESULTS[name]
     shown = [

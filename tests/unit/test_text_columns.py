@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.inputs import text_columns
@@ -42,7 +43,7 @@ CODED = {
     ),
     "codes": CodedTexts.of,
 }
-every_form = pytest.mark.parametrize("form", CODED)
+every_form = each("form", CODED)
 
 
 @every_form
@@ -59,7 +60,7 @@ def test_short_columns_are_left_to_others(form: str) -> None:
 
 
 @every_form
-@pytest.mark.parametrize("classes", ["auto", NAMES], ids=["auto", "listed"])
+@each("classes", ["auto", NAMES])
 def test_labels_count_as_a_list_of_them_does(form: str, classes: Any) -> None:
     predicted = LISTED[1:] + LISTED[:1]
     expected = se.ConfusionAccumulator(classes).update(LISTED, predicted)
@@ -106,7 +107,7 @@ LEFT: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("column", LEFT)
+@each("column", LEFT)
 def test_other_columns_are_left_to_others(column: str) -> None:
     assert coded_texts(LEFT[column]) is None
 

@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.inputs import times
@@ -45,12 +46,12 @@ FORMS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_a_time_is_the_same_in_every_form(form: str) -> None:
     assert as_times(FORMS[form], unit=None, name="t").tolist() == [MICROSECONDS]
 
 
-@pytest.mark.parametrize(
+@each(
     ("unit", "number"),
     [
         ("s", 1_774_747_800),
@@ -68,7 +69,7 @@ def test_a_number_is_a_time_in_its_unit(unit: str, number: float) -> None:
     assert as_times(np.array([number, number]), unit=unit, name="t").tolist() == 2 * found
 
 
-@pytest.mark.parametrize(("unit", "factor"), [("s", 10**6), ("ms", 1000), ("us", 1)])
+@each(("unit", "factor"), [("s", 10**6), ("ms", 1000), ("us", 1)])
 def test_a_float_is_rounded_once_and_to_even(unit: str, factor: int) -> None:
     random = np.random.default_rng(3)
     scale = 10**6 // factor
@@ -95,7 +96,7 @@ def test_nanoseconds_are_rounded_to_even() -> None:
     assert as_times(picoseconds, unit=None, name="t").tolist() == [38]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("1970-01-01T00:00:00.0000005Z", 0),
@@ -157,14 +158,14 @@ BAD: dict[str, tuple[Any, str | None, str]] = {
 }
 
 
-@pytest.mark.parametrize("claim", BAD)
+@each("claim", BAD)
 def test_what_is_no_time_is_refused(claim: str) -> None:
     value, unit, message = BAD[claim]
     with pytest.raises(se.InvalidInputError, match=message):
         as_times(value, unit=unit, name="t")
 
 
-@pytest.mark.parametrize("value", [[1, 2], np.array([1, 2]), np.zeros(0, dtype=np.int64)])
+@each("value", [[1, 2], np.array([1, 2]), np.zeros(0, dtype=np.int64)])
 def test_several_times_are_not_one(value: Any) -> None:
     with pytest.raises(se.InvalidInputError, match="`t` must"):
         read_step(value, name="t")
@@ -172,7 +173,7 @@ def test_several_times_are_not_one(value: Any) -> None:
         read_time(value, unit="s", name="t")
 
 
-@pytest.mark.parametrize("form", [list, np.array, pd.Series, pl.Series, pa.array])
+@each("form", [list, np.array, pd.Series, pl.Series, pa.array])
 def test_a_date_is_its_midnight(form: Callable[[Any], Any]) -> None:
     days = form([date(1969, 12, 31), date(2026, 3, 29)])
     expected = [-86_400_000_000, int(np.datetime64("2026-03-29", "us").astype(np.int64))]
@@ -193,12 +194,12 @@ def test_steps_are_integers() -> None:
             as_steps(value, name="t")
 
 
-@pytest.mark.parametrize("value", [MOMENT, np.datetime64(TEXT), f"{TEXT}Z", pd.Timestamp(MOMENT)])
+@each("value", [MOMENT, np.datetime64(TEXT), f"{TEXT}Z", pd.Timestamp(MOMENT)])
 def test_one_time_is_read_in_every_form(value: Any) -> None:
     assert read_time(value, unit=None, name="t") == MICROSECONDS
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"),
     [
         ("30s", "30s"),
@@ -218,7 +219,7 @@ def test_a_duration_is_written_in_its_longest_unit(value: Any, expected: str) ->
     assert duration_text(read_duration(value, name="pane")) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     ["", "1", "m", "1 m", "1y", "-5m", "0s", 5, 1.5, timedelta(0), np.timedelta64("NaT"),
      np.timedelta64(1, "M"), np.timedelta64(1, "ns"), pd.Timedelta(1, "ns"), None,

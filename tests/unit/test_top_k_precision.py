@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.metrics.evidence import Share
@@ -65,7 +66,7 @@ def test_top_k_precision_of_one_class_has_the_interval_of_its_draws() -> None:
     assert (low[2], high[2]) == two_of_three.confidence("recall")
 
 
-@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@each("average", ["macro", "micro", "weighted"])
 def test_top_k_recall_has_an_interval_that_shrinks(average: str) -> None:
     many = counting().update(TRUTH * 100, SCORES * 100).compute()
     ends = many.confidence("top_k_recall", average=average)

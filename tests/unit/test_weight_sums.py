@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offenders import each
 from profiles import quick_cases
 
 import streameval as se
@@ -36,8 +37,8 @@ def test_sums_by_cell_equal_those_in_fixed_point(listed: list[float], size: int,
     assert weights_by_cell(values, cells, size) == reference(values, cells, size)
 
 
-@pytest.mark.parametrize("scale", [1.0, 2.0**14, 2.0**20], ids=["usual", "large", "wide"])
-@pytest.mark.parametrize("size", [3, 20_000], ids=["few cells", "many cells"])
+@each("scale", [1.0, 2.0**14, 2.0**20])
+@each("size", [3, 20_000])
 def test_sums_of_several_chunks_equal_those_in_fixed_point(scale: float, size: int) -> None:
     draw = np.random.default_rng(7)
     values, cells = draw.random(150_000) * scale + 2.0**-20, draw.integers(0, size, 150_000)
@@ -51,7 +52,7 @@ def test_sums_are_exact_at_the_largest_weight_of_the_fast_path() -> None:
     assert weights_by_cell(values, cells, 1) == reference(values, cells, 1)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@each("dtype", [np.int64, np.float64])
 def test_whole_weights_have_no_fraction(dtype: type) -> None:
     sums = weights_by_cell(np.array([3, 4, 5], dtype=dtype), np.array([0, 1, 0]), 2)
     assert sums.whole.tolist() == [8, 4]

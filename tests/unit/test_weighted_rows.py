@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -30,10 +31,8 @@ def kept(make: Callable[[], Any]) -> Any:
     return make().update(KEPT, sample_weight=[1, 2])
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize(
-    "make", [se.PRCurveSketch, lambda: se.Sliced(se.PRCurveSketch(), "s")], ids=["curve", "sliced"]
-)
+@each("table", TABLES)
+@each("make", [se.PRCurveSketch, lambda: se.Sliced(se.PRCurveSketch(), "s")])
 def test_rows_of_weight_zero_are_taken_out_of_any_table(
     make: Callable[[], Any], table: str
 ) -> None:
@@ -64,7 +63,7 @@ def test_named_columns_of_classes_keep_their_order_without_rows_of_weight_zero()
     assert acc == other.update(["b", "a"], [[0.75, 0.25], [0.5, 0.5]], sample_weight=[1, 2])
 
 
-@pytest.mark.parametrize("weights", [[1, 0], [[1], [0], [2]], ["a", "b", "c"], [1, 0, -2], 3])
+@each("weights", [[1, 0], [[1], [0], [2]], ["a", "b", "c"], [1, 0, -2], 3])
 def test_weights_that_are_wrong_are_refused_as_without_zeros(weights: Any) -> None:
     acc = se.PRCurveSketch()
     with pytest.raises(se.InvalidInputError, match="`sample_weight` must"):
@@ -88,7 +87,7 @@ RELEVANCE, SCORE = [1, 0, -1, 1], [0.5, 0.25, float("nan"), 0.75]
 QUERY = ["a", "a", "b", "c"]
 
 
-@pytest.mark.parametrize(
+@each(
     "weights",
     [
         {"a": 1, "b": 0, "c": 2},
@@ -96,9 +95,8 @@ QUERY = ["a", "a", "b", "c"]
         {"a": 1.0, "b": Decimal(0), "c": 2},
         [1, 1, 0, 2],
     ],
-    ids=["numbers", "scalars", "decimal", "array"],
 )
-@pytest.mark.parametrize("per_query", [False, True])
+@each("per_query", [False, True])
 def test_queries_of_weight_zero_may_hold_anything(weights: Any, per_query: bool) -> None:
     acc = se.RankingAccumulator(["map"], per_query=per_query)
     acc.update(RELEVANCE, SCORE, query=QUERY, query_weight=weights)

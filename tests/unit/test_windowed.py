@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.states.sealed import Sealed
@@ -46,8 +47,8 @@ def test_a_pane_holds_its_start_and_not_its_end() -> None:
     assert windowed(offset=3).update(batch([2, 3])).window(10).n == 1
 
 
-@pytest.mark.parametrize("end", [990, 1000, 1010, 2000])
-@pytest.mark.parametrize("width", [10, 30, 200])
+@each("end", [990, 1000, 1010, 2000])
+@each("width", [10, 30, 200])
 def test_a_window_equals_counting_its_rows(width: int, end: int) -> None:
     rows = data(400)
     w = windowed().update(rows)
@@ -56,7 +57,7 @@ def test_a_window_equals_counting_its_rows(width: int, end: int) -> None:
     assert w.n_rows(end - width, end) == inside.sum()
 
 
-@pytest.mark.parametrize("options", [{}, {"keep": 30}, {"keep": 30, "rollups": [(20, 60)]}])
+@each("options", [{}, {"keep": 30}, {"keep": 30, "rollups": [(20, 60)]}])
 def test_one_pass_over_the_panes_equals_asking_for_each(options: dict[str, Any]) -> None:
     w = windowed(**options).update(data(400), sample_weight=np.full(400, 0.1))
     result = w.over_time()
@@ -190,7 +191,7 @@ def test_a_window_that_cuts_a_pane_names_its_edges() -> None:
     assert (w.window(150).n, w.n_rows(50), w.n_rows(end=50), w.n_rows()) == (3, 3, 1, 4)
 
 
-@pytest.mark.parametrize("end", [0, 30, 60])
+@each("end", [0, 30, 60])
 def test_n_rows_refuses_an_end_among_the_rows_before_all_panes(end: int) -> None:
     w = windowed(keep=30).update(batch(range(100)))
     with pytest.raises(se.InvalidInputError, match=f"`end` must not lie before 70: .* got {end}"):
@@ -243,7 +244,7 @@ def test_rows_without_a_label_count_as_rows_alone() -> None:
     assert w.window(10).n == 0
 
 
-@pytest.mark.parametrize(
+@each(
     "form",
     [
         lambda labels: np.array([1.0, np.nan, 0.0]),
@@ -251,7 +252,6 @@ def test_rows_without_a_label_count_as_rows_alone() -> None:
         pa.array,
         tuple,
     ],
-    ids=["floats", "pandas", "arrow", "tuple"],
 )
 def test_labels_are_missing_in_every_form(form: Any) -> None:
     rows = batch([1, 2, 3], sample_weight=[1, 2, 3])
@@ -260,7 +260,7 @@ def test_labels_are_missing_in_every_form(form: Any) -> None:
     assert (expected.n_rows(), expected.n) == (6, 4)
 
 
-@pytest.mark.parametrize(
+@each(
     "form",
     [
         list,
@@ -318,7 +318,7 @@ def test_weights_of_rows_are_sums() -> None:
     assert w.to_bytes() == other.to_bytes()
 
 
-@pytest.mark.parametrize("time", [5, 15, 1000])
+@each("time", [5, 15, 1000])
 def test_weights_of_rows_that_do_not_fit_are_refused_at_once(time: int) -> None:
     """A total that only a read finds too large would leave nothing to be read."""
     w = windowed(keep=30).update(batch([5], sample_weight=[2**62]))
@@ -384,7 +384,7 @@ BAD_BATCHES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("claim", BAD_BATCHES)
+@each("claim", BAD_BATCHES)
 def test_batches_are_refused_with_a_reason(claim: str) -> None:
     change, message = BAD_BATCHES[claim]
     w = windowed(pane="1m", unit="s")
@@ -432,7 +432,7 @@ def test_panes_that_rows_have_left_are_sealed_and_thawed() -> None:
     assert w != at_once.update(late)
 
 
-@pytest.mark.parametrize("weight", [1.0, 0.5])
+@each("weight", [1.0, 0.5])
 def test_weight_of_a_sealed_accumulator_is_that_of_its_heaviest_member(weight: float) -> None:
     members = {"a": se.ConfusionAccumulator(), "b": se.PRCurveSketch(nan="skip")}
     w = se.Windowed(se.Collection(members), pane=10)
@@ -467,7 +467,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("claim", BAD)
+@each("claim", BAD)
 def test_options_that_make_no_panes_are_refused(claim: str) -> None:
     options, message = BAD[claim]
     with pytest.raises(se.InvalidInputError, match=message):
@@ -484,7 +484,7 @@ def test_options_are_canonical() -> None:
     assert windowed(pane="1m", offset="-30s").options["offset"] == "30s"
 
 
-@pytest.mark.parametrize("time", [-(2**63), 2**63 - 1])
+@each("time", [-(2**63), 2**63 - 1])
 def test_steps_whose_panes_do_not_fit_are_refused(time: int) -> None:
     w = windowed(pane=1000)
     with pytest.raises(se.InvalidInputError, match=f"fit 64 bits, got {time} at position 1"):
@@ -503,7 +503,7 @@ def test_merging_names_what_differs_within() -> None:
         windowed().merge(sketch)
 
 
-@pytest.mark.parametrize("is_sliced", [False, True], ids=["pane", "slices"])
+@each("is_sliced", [False, True])
 def test_columns_mostly_hold_panes_that_are_in_use(is_sliced: bool) -> None:
     inner = se.ConfusionAccumulator()
     inner = se.Sliced(inner, "city") if is_sliced else inner

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from small_states import EVERY
 from win_rate import WinRate
 
@@ -41,7 +42,7 @@ def test_starts_are_any_form_of_a_time() -> None:
     assert result.as_dict()["time=1970-01-01T00:00:00/accuracy"] == 1.0
 
 
-@pytest.mark.parametrize("width", [20, 40])
+@each("width", [20, 40])
 def test_windows_equal_those_of_the_accumulator(width: int) -> None:
     w = counted()
     found = {pane.end: pane.result for pane in w.over_time(width).panes}

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 
@@ -79,7 +80,7 @@ def test_metric_of_counts_equals_the_tutorial(
     assert value == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("zero_division", [0.0, 1.0, np.nan])
+@each("zero_division", [0.0, 1.0, np.nan])
 def test_precision_of_an_always_negative_classifier_is_what_is_asked_for(
     zero_division: float,
 ) -> None:
@@ -92,7 +93,7 @@ def test_precision_of_an_always_negative_classifier_is_zero_by_default() -> None
     assert from_counts(tp=0, fp=0, fn=100, tn=999_900).precision() == 0.0
 
 
-@pytest.mark.parametrize(("metric", "expected"), [("precision", 0.5), ("recall", 1.0)])
+@each(("metric", "expected"), [("precision", 0.5), ("recall", 1.0)])
 def test_score_at_the_threshold_is_positive(metric: str, expected: float) -> None:
     acc = se.ConfusionAccumulator(threshold=0.5)
     c = acc.update([1, 0, 0], [0.7, 0.3, 0.5]).compute()
@@ -104,7 +105,7 @@ def test_accuracy_of_four_classes_equals_the_tutorial() -> None:
     assert se.ConfusionAccumulator(4).update([0, 1, 2, 3], [0, 2, 1, 3]).compute().accuracy == 0.5
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "average", "expected"),
     [
         ("precision", "macro", 0.2222222222222222),
@@ -130,9 +131,7 @@ def test_average_of_three_classes_equals_the_tutorial(
     assert getattr(c, metric)(average=average) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("beta", "expected"), [(1.0, 0.6666666666666665), (2.0, 0.625), (0.5, 0.7142857142857143)]
-)
+@each(("beta", "expected"), [(1.0, 0.6666666666666665), (2.0, 0.625), (0.5, 0.7142857142857143)])
 def test_f_score_of_beta_equals_the_tutorial(beta: float, expected: float) -> None:
     c = from_counts(**PRECISION_OF_3_IN_4_RECALL_OF_3_IN_5)
 
@@ -145,7 +144,7 @@ def test_f_score_of_alpha_equals_the_tutorial() -> None:
     assert c.f_score(alpha=0.2) == pytest.approx(0.625, rel=1e-12)
 
 
-@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0, 3.0])
+@each("beta", [0.5, 1.0, 2.0, 3.0])
 def test_f_score_is_the_harmonic_mean_with_its_bracket(beta: float) -> None:
     precision, recall = 0.75, 0.6
     c = from_counts(**PRECISION_OF_3_IN_4_RECALL_OF_3_IN_5)
@@ -158,7 +157,7 @@ AEROPLANES = [1, 1, 0, 1, 0, 1, 0, 0, 0, 1]
 """Ten images by falling score, five of aeroplanes."""
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "expected"),
     [
         ("average_precision", 0.7833333333333333),
@@ -166,7 +165,7 @@ AEROPLANES = [1, 1, 0, 1, 0, 1, 0, 0, 0, 1]
         ("average_precision_11pt", 0.803030303030303),
     ],
 )
-@pytest.mark.parametrize("scale", ["probability", "real"])
+@each("scale", ["probability", "real"])
 def test_metric_of_ten_images_equals_the_tutorial(metric: str, expected: float, scale: Any) -> None:
     scores = np.arange(10, 0, -1) / (10 if scale == "probability" else 0.5)
     c = se.PRCurveSketch(scores=scale).update(AEROPLANES, scores).compute()
