@@ -31,7 +31,7 @@ from streameval.results.members import CalibrationMembers, add_members
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.requested_intervals import RequestedIntervals
 from streameval.results.result import labels_beside, refuse_arguments
-from streameval.results.tables import ItemAxis, named_classes, values_by_name
+from streameval.results.tables import ItemAxis, Readings, named_classes
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
 if TYPE_CHECKING:
@@ -338,7 +338,7 @@ class Calibration(CalibrationMembers, RequestedIntervals):
         details: dict[str, Any] = {"reliability": columns | {"pcopc": self.pcopc_by_bin().tolist()}}
         if not self.labels:
             return details
-        per_class = values_by_name(self._classes(0.0))
+        per_class = self._classes(0.0).by_name()
         labels = labels_beside(self.class_names, self.labels)
         return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
 
@@ -347,7 +347,7 @@ class Calibration(CalibrationMembers, RequestedIntervals):
 
     def _classes(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         names = [row.name for row in self.TABLE.by_class]
-        readings = {name: list(map(Reading, getattr(self, name).tolist())) for name in names}
+        readings = {name: Readings(getattr(self, name).tolist()) for name in names}
         return ItemAxis(named_classes(self.class_names, self.labels), readings)
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:

@@ -18,7 +18,7 @@ from streameval.render.blocks import ByClass, PageContent, Row
 from streameval.results import findings
 from streameval.results.members import CatalogMembers, add_members
 from streameval.results.result import SumsResult
-from streameval.results.tables import ItemAxis
+from streameval.results.tables import ItemAxis, Readings
 from streameval.states.catalog import Exposures
 
 _MAX_ITEMS = 10
@@ -109,8 +109,7 @@ class Catalog(CatalogMembers, SumsResult):
 
     def _items(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_item().items()}
-        exposures = [Reading(exposure, is_count=True) for exposure in columns["exposure"]]
-        return ItemAxis({"item": columns["item"]}, {"exposure": exposures})
+        return ItemAxis({"item": columns["item"]}, {"exposure": Readings(columns["exposure"])})
 
     def _most_exposed(self) -> dict[object, list[Reading]]:
         columns = self.per_item()

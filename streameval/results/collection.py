@@ -16,7 +16,7 @@ from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
 from streameval.results.names import MetricName
 from streameval.results.result import Number, Result
-from streameval.results.tables import Form, Row, no_axis, stacked
+from streameval.results.tables import Form, TablePart, keyed, no_axis
 
 _MEMBER = re.compile(rf"(.+){SEPARATOR}(.+)")  # the name of a metric has no separator
 
@@ -90,10 +90,11 @@ class CollectionResult(Result, Mapping[str, Any]):
                 flat[name] = numbers
         return flat
 
-    def laid_out(self, per: str | None, form: Form) -> list[Row]:
-        """List the rows of `table`, each after the name of its member; a wide one holds all."""
+    def laid_out(self, per: str | None, form: Form) -> TablePart:
+        """Lay out `table`: rows after the names of their members, or one wide row of all."""
         if per is None and form.shape == "wide":
-            return [self.as_dict(bounds=form.bounds, level=form.level)]
+            numbers = self.as_dict(bounds=form.bounds, level=form.level)
+            return TablePart(1, {name: [number] for name, number in numbers.items()})
         leaves = self.leaves().items()
         held = {name: result for name, result in leaves if isinstance(result, Result)}
         if per is not None:
@@ -102,7 +103,7 @@ class CollectionResult(Result, Mapping[str, Any]):
                 axes = dict.fromkeys(axis for result in held.values() for axis in result._axes())
                 raise no_axis(per, axes)
             held = owners
-        return stacked(held, per, "member", form)
+        return keyed(held, per, "member", form)
 
     def findings(self, *, limits_only: bool = False) -> Iterator[str]:
         """Yield the sentences of each member, after its names."""

@@ -30,7 +30,7 @@ from streameval.results.metric_values import ClassAverages, FAverages, MetricVal
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
-from streameval.results.tables import ItemAxis, named_classes, values_by_name
+from streameval.results.tables import ItemAxis, Readings, named_classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -519,7 +519,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             "classes": list(self.class_names),
             **labels_beside(self.class_names, self.labels),
             "matrix": self.matrix.tolist(),
-            "per_class": values_by_name(self._classes(0.0)),
+            "per_class": self._classes(0.0).by_name(),
         }
 
     def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
@@ -527,12 +527,12 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
 
     def _classes(self, level: float) -> ItemAxis:
         """Read the metrics of each class, against the rest."""
-        readings: dict[str, list[Reading]] = {}
+        readings: dict[str, Readings] = {}
         for row in self.TABLE.by_class:
             values = row.value(self._counts, average=None).tolist()
             sampling = [one.sampling for one in self._class_readings(row, level)]
-            readings[row.name] = list(map(Reading, values, sampling))
-        readings["support"] = [Reading(one, is_count=True) for one in self._class_weights()]
+            readings[row.name] = Readings(values, sampling=sampling)
+        readings["support"] = Readings(self._class_weights())
         return ItemAxis(named_classes(self.class_names, self.labels), readings)
 
     def _class_weights(self) -> list[float]:

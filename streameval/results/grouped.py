@@ -23,7 +23,7 @@ from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import SumsResult, refuse_arguments
-from streameval.results.tables import ItemAxis
+from streameval.results.tables import ItemAxis, Readings
 from streameval.states.grouped import GroupTables
 
 if TYPE_CHECKING:
@@ -259,9 +259,9 @@ class GroupedCurves(SumsResult):
 
     def _groups(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_group().items()}
-        areas = zip(*(columns[f"roc_auc{end}"] for end in ("", "_low", "_high")), strict=True)
-        readings = {name: list(map(Reading, columns[name])) for name in ("n_pos", "n_neg")}
-        readings["roc_auc"] = [Reading(Bounded(*area)) for area in areas]
+        ends = columns.pop("roc_auc_low"), columns.pop("roc_auc_high")
+        readings = {name: Readings(columns[name]) for name in ("n_pos", "n_neg")}
+        readings["roc_auc"] = Readings(columns["roc_auc"], ends)
         return ItemAxis({"group": columns["group"]}, readings)
 
     def _largest(self) -> dict[object, list[Reading]]:

@@ -36,7 +36,7 @@ from streameval.results.names import MetricName
 from streameval.results.on_demand import OnDemand
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result
-from streameval.results.tables import ItemAxis
+from streameval.results.tables import ItemAxis, Readings
 from streameval.states.cells import Cells
 from streameval.states.query_sketches import TABLES
 from streameval.states.query_weights import listed_weights, weights_of
@@ -544,9 +544,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _queries(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_query().items()}
         keys = {name: columns.pop(name) for name in _KEYS if name in columns}
-        return ItemAxis(
-            keys, {name: list(map(Reading, column)) for name, column in columns.items()}
-        )
+        return ItemAxis(keys, {name: Readings(column) for name, column in columns.items()})
 
     def plot(
         self,

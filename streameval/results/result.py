@@ -36,9 +36,9 @@ from streameval.results.tables import (
     ItemAxis,
     Row,
     Shape,
-    flat,
+    TablePart,
+    by_metric,
     form_of,
-    in_columns,
     no_axis,
 )
 
@@ -301,14 +301,10 @@ class Result(Cached, Comparable):
             The level of the sampling intervals to add, in [0, 1), as ``recall_interval_low`` and
             ``recall_interval_high``; 0 leaves them out.
         """
-        named: dict[str, int | float] = {}
-        for name, reading in self.readings(level).items():
-            named |= flat(name, reading, bounds=bounds)
+        named = self._whole(level).named(bounds=bounds)
         axes = self._axes() if per_class else {}
         for read in (axes[per] for per in _NAMED if per in axes):
-            for keys, readings in read(level).items():
-                for name, reading in readings.items():
-                    named |= flat(name, reading, bounds=bounds, of=f"[{next(iter(keys.values()))}]")
+            named |= read(level).named(bounds=bounds)
         return named
 
     def table(
@@ -345,7 +341,7 @@ class Result(Cached, Comparable):
             labels if they have names.
         """
         form = form_of(per, self._SHAPE, shape, bounds=bounds, level=level)
-        return in_columns(self.laid_out(per, form))
+        return self.laid_out(per, form).finished()
 
     def to_pandas(
         self,
@@ -399,16 +395,17 @@ class Result(Cached, Comparable):
 
     def rows(self, per: str | None, bounds: bool) -> list[Row]:
         """List the rows of `table`."""
-        return self.laid_out(per, form_of(per, self._SHAPE, None, bounds=bounds, level=0.0))
+        columns = self.table(per, bounds=bounds)
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def laid_out(self, per: str | None, form: Form) -> list[Row]:
-        """List the rows of `table` in a form."""
+    def laid_out(self, per: str | None, form: Form) -> TablePart:
+        """Lay out `table` in a form."""
         if per is None:
-            return form.rows({}, self.readings(form.level))
+            return self._whole(form.level).laid_out(form)
         axes = self._axes()
         if per not in axes:
             raise no_axis(per, axes)
-        return axes[per](form.level).rows(form)
+        return axes[per](form.level).laid_out(form)
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """Build the JSON object of the result, with certified intervals if requested or open."""
@@ -599,6 +596,10 @@ class Result(Cached, Comparable):
         return ", ".join(
             f"{row.name} = {number:,}" for row, number in numbers if number or not row.is_rare
         )
+
+    def _whole(self, level: float) -> ItemAxis:
+        """Read the metrics of the result itself."""
+        return ItemAxis({}, by_metric([self.readings(level)]))
 
     def _axes(self) -> Mapping[str, Callable[[float], ItemAxis]]:
         """Map what the items of the result are called to the function that reads them."""

@@ -20,7 +20,7 @@ from streameval.results.lines import read_or_nan, value_name
 from streameval.results.names import parse_metric
 from streameval.results.result import Result
 from streameval.results.slice_search import GAPS, Search
-from streameval.results.tables import Form, Row
+from streameval.results.tables import Form, Row, TablePart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -352,19 +352,18 @@ class SlicedResult(CollectionResult):
         """List the sheets of the slices."""
         return super()._sheet(level, max_classes) or ["no slices"]
 
-    def laid_out(self, per: str | None, form: Form) -> list[Row]:
-        """List the rows of `table`: one for each slice, or one for each class or group in it."""
+    def laid_out(self, per: str | None, form: Form) -> TablePart:
+        """Lay out `table`: a row for each slice, or one for each class or group in it."""
         slices = dict(self._complete())
         if self.n_turned_away:
             slices[OTHER] = self.other
-        rows = [
-            (value, row)
+        parts = [
+            (value, result.laid_out(per, form))
             for value, result in slices.items()
             if isinstance(result, Result)
-            for row in result.laid_out(per, form)
         ]
-        columns = _apart(self._config.column, {name for _, row in rows for name in row})
-        return [{**_keys(columns, value), **row} for value, row in rows]
+        columns = _apart(self._config.column, {name for _, part in parts for name in part.columns})
+        return TablePart.stacked((_keys(columns, value), part) for value, part in parts)
 
     def __repr__(self) -> str:
         """Show the result of each slice."""

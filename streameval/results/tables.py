@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeGuard
 
 import attrs
 
@@ -11,7 +12,7 @@ from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Interval, Reading
 
 if TYPE_CHECKING:
     from streameval.results.result import Result
@@ -20,55 +21,84 @@ Columns = dict[str, list[Any]]
 Row = dict[str, Any]
 Shape = Literal["long", "wide"]
 
-_ENDS = ("interval_low", "interval_high")
-
-
-def flat(name: str, reading: Reading, *, bounds: bool, of: str = "") -> Row:
-    """Name a number, and the ends of the intervals that it has."""
-    number: Any = reading.value
-    if isinstance(number, Bounded):
-        named: Row = {f"{name}{of}": float(number)}
-        named |= {f"{name}_low{of}": number.low, f"{name}_high{of}": number.high} if bounds else {}
-    else:
-        named = {f"{name}{of}": number}
-    if reading.sampling is not None:
-        low, high = reading.sampling
-        named |= {f"{name}_interval_low{of}": low, f"{name}_interval_high{of}": high}
-    return named
+_ENDS = "interval_low", "interval_high"
 
 
 @attrs.frozen
-class ItemAxis:
-    """The items of a result: what names each, and a column of readings for each metric.
+class Readings:
+    """The readings of a metric, one for each item, as columns.
 
     Parameters
     ----------
-    keys : dict of lists
-        The columns that name the items: classes, outputs, groups, queries.
-    readings : dict of sequences of Reading
-        The metrics.
+    values : sequence of numbers
+    certified : two sequences of numbers, optional
+        The ends of the certified intervals; None if the values are exact.
+    sampling : sequence of pairs of numbers
+        The sampling intervals, None for items without one; empty if no item has one.
     """
 
-    keys: Mapping[str, Sequence[Any]]
-    readings: Mapping[str, Sequence[Reading]]
+    values: Sequence[float]
+    certified: tuple[Sequence[float], Sequence[float]] | None = None
+    sampling: Sequence[Interval | None] = ()
 
-    def items(self) -> Iterator[tuple[Row, Mapping[str, Reading]]]:
-        """Yield the keys and the readings of each item."""
-        for keys in zip(*self.keys.values(), *self.readings.values(), strict=True):
-            names, readings = keys[: len(self.keys)], keys[len(self.keys) :]
-            yield (
-                dict(zip(self.keys, names, strict=True)),
-                dict(zip(self.readings, readings, strict=True)),
-            )
+    @classmethod
+    def of(cls, readings: Sequence[Reading]) -> Self:
+        """Turn readings into columns."""
+        values, sampling = [one.value for one in readings], [one.sampling for one in readings]
+        if not any(isinstance(value, Bounded) for value in values):
+            return cls(values, None, sampling)
+        low, high = zip(*(one.certified for one in readings), strict=True)
+        return cls([*map(float, values)], (low, high), sampling)
 
-    def rows(self, form: Form) -> list[Row]:
-        """List the rows of a table: column by column where there may be many items."""
-        if form.shape == "long":
-            return [row for item in self.items() for row in form.rows(*item)]
-        columns = dict(self.keys)
-        for name, readings in self.readings.items():
-            columns |= _columns_of(name, readings, form.bounds)
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    def wide(self, name: str, *, bounds: bool) -> dict[str, Sequence[Any]]:
+        """List the columns of a metric, with the ends of its intervals if there are any."""
+        columns = {name: self.values}
+        if bounds and self.certified:
+            columns[f"{name}_low"], columns[f"{name}_high"] = self.certified
+        return columns | (self._ends(f"{name}_") if any(self.sampling) else {})
+
+    def long(self, form: Form) -> dict[str, Sequence[Any]]:
+        """List the columns that all metrics share."""
+        columns: dict[str, Sequence[Any]] = {"value": [*map(float, self.values)]}
+        if form.bounds:
+            low, high = self.certified or (self.values, self.values)
+            columns |= {"low": [*map(float, low)], "high": [*map(float, high)]}
+        return columns | (self._ends() if form.level else {})
+
+    def _ends(self, of: str = "") -> dict[str, Sequence[Any]]:
+        pairs = self.sampling or [None] * len(self.values)
+        return {f"{of}{end}": [pair and pair[i] for pair in pairs] for i, end in enumerate(_ENDS)}
+
+
+@attrs.frozen
+class TablePart:
+    """Rows of a table, as columns.
+
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+    columns : dict of sequences, shape (n,)
+        The columns by name.
+    """
+
+    n: int
+    columns: Mapping[str, Sequence[Any]]
+
+    @classmethod
+    def stacked(cls, parts: Iterable[tuple[Row, TablePart]]) -> Self:
+        """Put parts below each other, each behind its keys; gaps are None."""
+        filled = [(keys, part) for keys, part in parts if part.n]
+        columns: Columns = {name: [] for one in filled for name in (*one[0], *one[1].columns)}
+        for keys, part in filled:
+            for name, column in columns.items():
+                column.extend(part.columns.get(name) or [keys.get(name)] * part.n)
+        return cls(sum(part.n for _, part in filled), columns)
+
+    def finished(self) -> Columns:
+        """Give each column one type; without rows there are no columns."""
+        columns = self.columns if self.n else {}
+        return {name: _of_one_type(column) for name, column in columns.items()}
 
 
 @attrs.frozen(kw_only=True)
@@ -89,55 +119,76 @@ class Form:
     level: float = 0.0
     shape: str = "long"
 
-    def rows(self, keys: Row, readings: Mapping[str, Reading]) -> list[Row]:
-        """Lay out the metrics of one item."""
-        if self.shape == "wide":
-            row = dict(keys)
-            for name, reading in readings.items():
-                row |= flat(name, reading, bounds=self.bounds)
-            return [row]
-        return [{**keys, "metric": name, **self._long(one)} for name, one in readings.items()]
 
-    def _long(self, reading: Reading) -> Row:
-        row: Row = {"value": float(reading.value)}
-        if self.bounds:
-            row |= dict(zip(("low", "high"), map(float, reading.certified), strict=True))
-        if self.level:
-            row |= dict(zip(_ENDS, reading.sampling or (None, None), strict=True))
-        return row
+@attrs.frozen
+class ItemAxis:
+    """The items of a result: what names each, and the readings of each metric.
+
+    Parameters
+    ----------
+    keys : dict of sequences
+        The columns that name the items: classes, outputs, groups, queries. The first is the name;
+        without any, the only item is the result itself.
+    readings : dict of Readings
+        The metrics.
+    """
+
+    keys: Mapping[str, Sequence[Any]]
+    readings: Mapping[str, Readings]
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """The names of the items."""
+        return next(iter(self.keys.values()), [None])
+
+    def laid_out(self, form: Form) -> TablePart:
+        """Lay the metrics out as rows of a table; the rows of an item follow each other."""
+        if form.shape == "wide":
+            return TablePart(len(self.names), {**self.keys, **self._wide(form.bounds)})
+        columns = {
+            name: [key for key in column for _ in self.readings]
+            for name, column in self.keys.items()
+        }
+        columns["metric"] = [*self.readings] * len(self.names)
+        every = [one.long(form) for one in self.readings.values()]
+        for name in every[0] if every else ():
+            in_turn = zip(*(one[name] for one in every), strict=True)
+            columns[name] = [*chain.from_iterable(in_turn)]
+        return TablePart(len(columns["metric"]), columns)
+
+    def named(self, *, bounds: bool) -> Row:
+        """Name each number as a logger does, with its item in brackets, as ``recall[cat]``."""
+        columns = self._wide(bounds)
+        brackets = [f"[{name}]" for name in self.names] if self.keys else [""]
+        return {
+            f"{name}{of}": column[index]
+            for index, of in enumerate(brackets)
+            for name, column in columns.items()
+            if column[index] is not None
+        }
+
+    def by_name(self) -> dict[str, Row]:
+        """Map the names of items to their numbers, for JSON."""
+        return {
+            str(name): {metric: one.values[index] for metric, one in self.readings.items()}
+            for index, name in enumerate(self.names)
+        }
+
+    def _wide(self, bounds: bool) -> dict[str, Sequence[Any]]:
+        columns: dict[str, Sequence[Any]] = {}
+        for name, one in self.readings.items():
+            columns |= one.wide(name, bounds=bounds)
+        return columns
 
 
-def _columns_of(name: str, readings: Sequence[Reading], bounds: bool) -> Columns:
-    """List the numbers of a metric, and the ends of their intervals if there are any."""
-    numbers: list[Any] = [reading.value for reading in readings]
-    columns: Columns = {name: numbers}
-    if any(isinstance(number, Bounded) for number in numbers[:1]):
-        columns[name] = [*map(float, numbers)]
-        if bounds:
-            columns[f"{name}_low"] = [number.low for number in numbers]
-            columns[f"{name}_high"] = [number.high for number in numbers]
-    sampling = [reading.sampling for reading in readings]
-    if any(sampling):
-        for index, end in enumerate(_ENDS):
-            columns[f"{name}_{end}"] = [pair and pair[index] for pair in sampling]
-    return columns
-
-
-def in_columns(rows: Iterable[Mapping[str, Any]]) -> Columns:
-    """Turn rows into columns of one type each; gaps are None."""
-    listed = list(rows)
-    names = dict.fromkeys(name for row in listed for name in row)
-    return {name: _of_one_type([row.get(name) for row in listed]) for name in names}
-
-
-def stacked(results: Mapping[Any, Result], per: str | None, key: str, form: Form) -> list[Row]:
-    """List the rows of several results, each with its key."""
-    rows = [(of, row) for of, result in results.items() for row in result.laid_out(per, form)]
-    if any(key in row for _, row in rows):
+def keyed(results: Mapping[Any, Result], per: str | None, key: str, form: Form) -> TablePart:
+    """Lay out several results below each other, each with its key."""
+    parts = {of: result.laid_out(per, form) for of, result in results.items()}
+    if any(key in part.columns for part in parts.values()):
         raise InvalidInputError(
             f"must not be the name of another column, got {key!r}", argument="key"
         )
-    return [{key: of, **row} for of, row in rows]
+    return TablePart.stacked(({key: of}, part) for of, part in parts.items())
 
 
 def no_axis(per: object, axes: Iterable[str]) -> InvalidInputError:
@@ -146,22 +197,14 @@ def no_axis(per: object, axes: Iterable[str]) -> InvalidInputError:
     return InvalidInputError(f"must be {known}, got {per!r}", argument="per")
 
 
-def by_metric(every: Sequence[Mapping[str, Reading]]) -> dict[str, list[Reading]]:
-    """List the readings of several results by metric."""
-    return {name: [one[name] for one in every] for name in (every[0] if every else ())}
+def by_metric(every: Sequence[Mapping[str, Reading]]) -> dict[str, Readings]:
+    """Turn the readings of several items into columns by metric."""
+    return {name: Readings.of([one[name] for one in every]) for name in (every[0] if every else ())}
 
 
 def named_classes(names: Sequence[Any], labels: Sequence[Any]) -> dict[str, Sequence[Any]]:
     """Name classes, and their labels if they have display names."""
     return {"class": names} if labels == names else {"class": names, "label": labels}
-
-
-def values_by_name(axis: ItemAxis) -> dict[str, dict[str, Any]]:
-    """Map the names of items to their numbers, for JSON."""
-    return {
-        str(next(iter(keys.values()))): {name: one.value for name, one in readings.items()}
-        for keys, readings in axis.items()
-    }
 
 
 def form_of(per: str | None, usual: Shape, shape: Any, *, bounds: bool, level: float) -> Form:
@@ -220,7 +263,7 @@ def table(
             got = type(result).__name__
             raise InvalidInputError(f"must map to results, got {got} at {of!r}", argument="results")
     form = form_of(per, "wide", shape, bounds=bounds, level=level)
-    return in_columns(stacked(results, per, key, form))
+    return keyed(results, per, key, form).finished()
 
 
 def _has_table(value: Any) -> TypeGuard[Result]:
@@ -228,10 +271,11 @@ def _has_table(value: Any) -> TypeGuard[Result]:
     return callable(getattr(value, "table", None))
 
 
-def _of_one_type(values: list[Any]) -> list[Any]:
+def _of_one_type(values: Sequence[Any]) -> list[Any]:
     """Convert mixed numbers to floats, and mixed numbers and texts to texts."""
-    if len({isinstance(value, str) for value in values if value is not None}) > 1:
+    types = set(map(type, values)) - {type(None)}
+    if len({issubclass(one, str) for one in types}) > 1:
         return [None if value is None else str(value) for value in values]
-    if not any(isinstance(value, float) for value in values):
-        return values
-    return [float(value) if isinstance(value, int) else value for value in values]
+    if {issubclass(one, float) for one in types} == {True, False}:
+        return [float(value) if isinstance(value, int) else value for value in values]
+    return [*values]

@@ -25,7 +25,7 @@ from streameval.results.lines import DECIMALS, line_sheet, read_or_nan, time_tex
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.sliced import SlicedResult, flattened
-from streameval.results.tables import Form, Row
+from streameval.results.tables import Form, TablePart
 
 if TYPE_CHECKING:
     pass
@@ -240,13 +240,15 @@ class WindowedResult(CollectionResult):
         grids = [_pivot(metric, first, every, kept, level) for metric in metrics]
         return [*grids, results[0].scope_of(metrics), note]
 
-    def laid_out(self, per: str | None, form: Form) -> list[Row]:
-        """List the rows of `table`: one for each pane, or one for each class or group in it."""
-        rows: list[Row] = []
-        for pane in self.every if isinstance(self.whole.result, Result) else ():
-            key = {"start": pane.start, "end": pane.end, "n_rows": pane.n_rows}
-            rows += [{**key, **row} for row in pane.result.laid_out(per, form)]
-        return rows
+    def laid_out(self, per: str | None, form: Form) -> TablePart:
+        """Lay out `table`: a row for each pane, or one for each class or group in it."""
+        return TablePart.stacked(
+            (
+                {"start": pane.start, "end": pane.end, "n_rows": pane.n_rows},
+                pane.result.laid_out(per, form),
+            )
+            for pane in (self.every if isinstance(self.whole.result, Result) else ())
+        )
 
     def line(self, metric: MetricName, level: float, value: Any = ...) -> TimeLine:
         """Trace a metric over time, of all rows or of a slice; nan where it is undefined."""

@@ -18,7 +18,6 @@ from win_rate import WinRate
 import streameval as se
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
-from streameval.results.tables import in_columns
 
 mpl.use("Agg")
 
@@ -236,4 +235,6 @@ def test_brackets_are_refused_where_there_are_no_parts() -> None:
 
 def test_rows_are_those_of_the_table() -> None:
     for name, result in results():
-        assert repr(in_columns(result.rows(None, True))) == repr(result.table(bounds=True)), name
+        table, rows = result.table(bounds=True), result.rows(None, True)
+        assert repr({key: [row[key] for row in rows] for key in table}) == repr(table), name
+        assert all([*row] == [*table] for row in rows), name
