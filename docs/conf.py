@@ -10,7 +10,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import metric_tables
 import name_table
 
-from streameval.results.result import Result
+from streameval.results.members import RowMember
+from streameval.results.result import HIDDEN
 
 project = "streameval"
 author = "The streameval developers"
@@ -62,13 +63,18 @@ def setup(app):
 
     def skip(_app, _what, name, _thing, is_skipped, _options):
         """Leave out what results have for the command line and for pages."""
-        internal = {*vars(Result), "described"} - {"value", "read", "readings", "as_dict"}
-        return is_skipped or name in internal
+        return is_skipped or name in HIDDEN
 
     def name_defaults(_app, _what, _name, _thing, _options, signature, returned):
         """Write the name of a function that is a default, not its address."""
         return signature and re.sub(r"<function (\w+)[^>]*>", r"\1", signature), returned
 
+    def escape(_app, _what, _name, thing, _options, lines):
+        """Let the bars of an absolute value in the meaning of a metric be no substitution."""
+        if isinstance(thing, RowMember):
+            lines[:] = [line.replace("|", r"\|") for line in lines]
+
     app.connect("source-read", fill)
+    app.connect("autodoc-process-docstring", escape)
     app.connect("autodoc-process-signature", name_defaults)
     app.connect("autodoc-skip-member", skip)

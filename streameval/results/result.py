@@ -557,7 +557,7 @@ class Result(Cached, Comparable):
 
     def __dir__(self) -> list[str]:
         absent = {name for name in self.TABLE if self._why_absent(name)}
-        held = {*super().__dir__(), *self.TABLE} - _HIDDEN - absent
+        held = {*super().__dir__(), *self.TABLE} - HIDDEN - absent
         shown = (name for name in held if not name.startswith("_") or name.endswith("__"))
         return sorted(shown)
 
@@ -741,7 +741,7 @@ _OF_SOME = {
     *("described", "of", "leaves", "line", "lines", "every", "draw_over_time"),
     *("pr_line", "roc_line", "det_line"),
 }
-_HIDDEN = {name for name in vars(Result) if not name.startswith("_")} - _SHOWN | _OF_SOME
+HIDDEN = {name for name in vars(Result) if not name.startswith("_")} - _SHOWN | _OF_SOME
 """What the rest of the library reads of results, which `dir` leaves out."""
 
 
