@@ -58,7 +58,8 @@ def _upper_limit(more: float, less: float, n: float, z: float) -> float:
 
     def is_below(d: float) -> bool:
         linear = (2.0 * n - more + less) * d - more - less
-        root = math.sqrt(linear**2 + 8.0 * n * less * d * (1.0 - d))
+        # never below 0 but for rounding, near a difference of -1
+        root = math.sqrt(max(linear**2 + 8.0 * n * less * d * (1.0 - d), 0.0))
         # of the two forms of the root of a quadratic equation, the one without cancellation
         if linear > 0.0:
             share = 2.0 * less * d * (1.0 - d) / (root + linear)

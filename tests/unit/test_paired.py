@@ -197,6 +197,15 @@ def test_state_that_no_rows_give_is_refused(n: int, outcomes: list[Any], says: s
         se.Paired.from_bytes(se.Paired._make(se.Paired()._config, state).to_bytes())
 
 
+@pytest.mark.parametrize("level", [0.0, 0.01, 0.95, 0.999])
+def test_interval_exists_where_the_models_differ_on_all_of_very_many_rows(level: float) -> None:
+    for n in (10**8, 10**9, 10**12):
+        result = se.Paired(2).update([1], [0], [1], sample_weight=[n]).compute()
+        low, high = result.confidence("difference", level=level)
+        assert low == -1.0
+        assert -1.0 <= high < -0.9999
+
+
 def exact_coverage(n: int, only_a: float, only_b: float, z: float = 1.959963984540054) -> float:
     """Add up the chances of all numbers of disagreements whose interval has the difference."""
     largest = math.ceil(n * max(only_a, only_b) + 12 * math.sqrt(n * max(only_a, only_b)) + 12)
