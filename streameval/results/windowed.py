@@ -174,8 +174,11 @@ class WindowedResult(CollectionResult):
 
     def __getitem__(self, start: Any) -> Any:
         """Return the result of the pane that starts at a time."""
-        moment = start if self._config.is_step else np.datetime64(start, "us")
-        index = bisect.bisect_left(self.panes, moment, key=_START)
+        try:
+            moment = start if self._config.is_step else np.datetime64(start, "us")
+            index = bisect.bisect_left(self.panes, moment, key=_START)
+        except (TypeError, ValueError):  # not a time
+            raise KeyError(f"no pane with rows starts at {start!r}") from None
         if index == len(self) or self.panes[index].start != moment:
             raise KeyError(f"no pane with rows starts at {start!r}")
         return self.panes[index].result

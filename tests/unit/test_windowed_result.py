@@ -28,8 +28,13 @@ def test_result_maps_each_start_to_the_result_of_its_pane() -> None:
     assert dict(result) == {start: part.compute() for start, _, part in w.panes()}
     assert list(result) == [0, 10, 20]
     assert 10 in result
-    for absent in (5, 30):
-        with pytest.raises(KeyError, match=f"no pane with rows starts at {absent}"):
+    by_time = se.Windowed(se.ConfusionAccumulator(), pane="10s").update(
+        {"y_true": [0], "y_pred": [0], "time": ["2026-01-01T00:00:00Z"]}
+    )
+    assert "2026-01-01" in by_time.over_time()
+    assert all(absent not in by_time.over_time() for absent in ("2025-01-01", "x", None))
+    for absent in (5, 30, "x", None):
+        with pytest.raises(KeyError, match=f"no pane with rows starts at {absent!r}"):
             result[absent]
 
 
