@@ -151,7 +151,9 @@ def markdown(sheet: Sheet) -> str:
 
 
 def latex(grid: Grid) -> str:
-    """Lay a table out for LaTeX, with the rules of booktabs."""
+    """Lay a table out for LaTeX, with the rules of booktabs; nothing without numbers or names."""
+    if not grid.held:
+        return ""
     head, *rows = zip(*(map(_in_latex, one.cells) for one in grid.held), strict=True)
     aligned = "".join("l" if one.is_left else "r" for one in grid.held)
     lines = [f"{' & '.join(cells)} \\\\" for cells in (head, *rows)]
@@ -252,6 +254,8 @@ def _part_markdown(part: Part) -> str:
         return "\n".join(f"{line}  " for line in map(_escaped, part.split("\n"))).rstrip()
     if isinstance(part, Section):
         return f"**{_escaped(part.title)}**\n\n{markdown(part.parts)}"
+    if not part.held:
+        return _escaped(part.caption)
     shown = [
         map(_escaped, one.cells) if one.is_left else [_escaped(one.cells[0]), *one.cells[1:]]
         for one in part.held

@@ -144,11 +144,13 @@ def test_intervals_are_those_that_are_read() -> None:
 
 def test_markdown_and_latex_have_a_line_for_each_row() -> None:
     for name, result in results():
-        columns = result.table(bounds=True, level=0.9)
-        n = len(next(iter(columns.values()), []))
-        if n:
-            assert len(result.to_markdown(bounds=True, level=0.9).splitlines()) == n + 2, name
-            assert result.to_latex(bounds=True, level=0.9).count(r"\\") == n + 1, name
+        for per in (None, *result._axes()):
+            columns = result.table(per, bounds=True, level=0.9)
+            n = len(next(iter(columns.values()), []))
+            written = result.to_markdown(per, bounds=True, level=0.9).splitlines()
+            assert len(written) == (n + 2 if n else 0), (name, per)
+            written = result.to_latex(per, bounds=True, level=0.9).split(r"\\")
+            assert len(written) == (n + 2 if n else 1), (name, per)
     acc = se.ConfusionAccumulator(["a_b&c", "\\~^"]).update(["a_b&c"], ["a_b&c"])
     assert r"a\_b\&c &" in acc.compute().to_latex("class")
     assert r"\textbackslash{}\textasciitilde{}\textasciicircum{}" in acc.compute().to_latex("class")
