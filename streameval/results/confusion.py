@@ -277,7 +277,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         Parameters
         ----------
         name : str
-            A metric of this class: ``"accuracy"``, ``"f_score"``, ...
+            A metric, named as for `read`: ``"accuracy"``, ``"f_score"``, ``"recall[cat]"``.
         *args, **options
             The arguments of the metric, as in ``confidence("f_score", 2.0, average="macro")``.
         level : float
@@ -295,6 +295,8 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             For an unknown name, a level outside [0, 1), or weights with fractions: whole
             weights are repeats of an example, but a fraction of an example is not a draw.
         """
+        if isinstance(name, str) and name.endswith("]"):
+            return super().confidence(name, *args, level=level, **options)
         z = normal_quantile(level)
         number = self.value(name, *args, **options)
         if level == 0.0:

@@ -568,7 +568,8 @@ class Curve(CurveMembers, Result):
             more with few examples of a class), ``"average_precision"``, ``"precision_at"`` or
             ``"recall_at"`` (Wilson's).
         *args, **options
-            The arguments of the metric, as in ``confidence("recall_at", 0.5)``.
+            The arguments of the metric, as in ``confidence("recall_at", 0.5)``, which is
+            ``confidence("recall_at(0.5)")``.
         level : float
             The coverage probability, in [0, 1).
 
@@ -584,6 +585,8 @@ class Curve(CurveMembers, Result):
             weights are repeats of an example, but a fraction of an example is not a draw.
         """
         row = self.TABLE.get(name) if isinstance(name, str) else None
+        if row is None and isinstance(name, str) and MetricName(name).call:
+            return super().confidence(name, *args, level=level, **options)
         if row is None or row.sampling is None:
             names = ", ".join(row.name for row in self.TABLE.values() if row.sampling)
             raise InvalidInputError(

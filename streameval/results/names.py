@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import attrs
 
@@ -67,6 +68,21 @@ def parse_metric(text: str) -> MetricName:
     return MetricName(*match.groups())
 
 
+def metric_name(metric: Any, argument: str = "metric") -> MetricName:
+    """Read the name of a metric, which may have been read already.
+
+    Raises
+    ------
+    UnknownMetricError
+        If it is no text, or cannot be the name of a metric.
+    """
+    if isinstance(metric, MetricName):
+        return metric
+    if not isinstance(metric, str):
+        raise UnknownMetricError(f"must be a text, got {metric!r}", argument=argument)
+    return parse_metric(metric)
+
+
 def parse_metrics(metrics: Iterable[str | MetricName]) -> list[MetricName]:
     """Read the names of an argument `metrics`, some of which may have been read already.
 
@@ -77,4 +93,4 @@ def parse_metrics(metrics: Iterable[str | MetricName]) -> list[MetricName]:
     """
     if isinstance(metrics, str):
         raise InvalidInputError(f"must be a list of names, got {metrics!r}", argument="metrics")
-    return [parse_metric(name) if isinstance(name, str) else name for name in metrics]
+    return [metric_name(name, "metrics") for name in metrics]

@@ -29,7 +29,7 @@ from streameval.render.sheets import (
 from streameval.render.text import WIDTH, check_count
 from streameval.results.equality import Comparable
 from streameval.results.metric_values import MetricValue
-from streameval.results.names import MetricName, parse_metric
+from streameval.results.names import MetricName, metric_name
 from streameval.results.tables import (
     Columns,
     Form,
@@ -140,14 +140,16 @@ class Result(Cached, Comparable):
         Raises
         ------
         InvalidInputError
-            If the metric, class or average does not exist, or its argument is out of range.
+            If the metric, class or average does not exist, or its argument or the level is out of
+            range.
         """
+        if level != 0:
+            normal_quantile(level)  # refuses an invalid level even if there is no interval
         if isinstance(metric, str):
             row, source = self._rows.get(metric), self._source
             if row is not None and not row.needs_argument and row.listed(source):
                 return self._reading(row, row.value(source), level)
-            metric = parse_metric(metric)
-        return self._find(metric)(level)
+        return self._find(metric_name(metric))(level)
 
     @classmethod
     def _prepare(cls, results: Sequence[Any], metrics: Sequence[MetricName]) -> None:
@@ -165,7 +167,7 @@ class Result(Cached, Comparable):
             If the metric, class or average does not exist or has no such test; the message says
             why.
         """
-        return self._statistic(parse_metric(metric) if isinstance(metric, str) else metric)
+        return self._statistic(metric_name(metric))
 
     def size_of(self, metric: MetricName) -> Number:
         """Return how many examples, or queries, the owner of the metric has counted."""
@@ -198,9 +200,10 @@ class Result(Cached, Comparable):
             For an unknown metric, one without a sampling interval, or a level outside [0, 1).
         """
         normal_quantile(level)
-        owner, own = self._owner(parse_metric(name))
+        owner, own = self._owner(metric_name(name, "name"))
         if owner is not self:
             return owner.confidence(str(own), *args, level=level, **options)
+        refuse_arguments(name, args, options)
         reading = self.read(name, level=level)
         if level and reading.sampling is None and not math.isnan(reading.value):
             why = f": {reading.why_none}" if reading.why_none else ""
@@ -276,6 +279,8 @@ class Result(Cached, Comparable):
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every metric, each computed once."""
+        if level != 0:
+            normal_quantile(level)  # refuses an invalid level even if there is no interval
         return {
             name: self._reading(self._row(name), number, level)
             for name, number in self._numbers().items()

@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,6 +17,7 @@ from small_states import EVERY
 from win_rate import WinRate
 
 import streameval as se
+from streameval.errors import UnknownMetricError
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
 
@@ -140,6 +142,39 @@ def test_intervals_are_those_that_are_read() -> None:
             reading = result.read(asked, level=0.9)
             expected = reading.sampling or (math.nan, math.nan)
             assert all(map(same, found, expected)), (name, asked)
+
+
+def test_what_is_read_with_an_interval_has_one() -> None:
+    for name, result in results():
+        for metric in result.readable():
+            for asked in (f"{metric.replace('(x)', '(0.5)')}{of}" for of in ("", "[macro]", "[1]")):
+                try:
+                    sampling = result.read(asked, level=0.9).sampling
+                except UnknownMetricError:
+                    continue
+                if sampling is not None:
+                    assert result.confidence(asked, level=0.9) == sampling, (name, asked)
+
+
+@pytest.mark.parametrize("level", [1, -0.5, math.nan, None, "x"])
+def test_every_reading_refuses_another_level(level: Any) -> None:
+    for _, result in results():
+        calls = (result.readings, result.as_dict, partial(result.read, "n"))
+        for call in calls if result.readable() else ():
+            with pytest.raises(se.InvalidInputError, match="`level` must"):
+                call(level=level)
+
+
+def test_names_of_metrics_are_texts_and_take_no_second_arguments() -> None:
+    result = se.ConfusionAccumulator().update([0, 1], [0, 1]).compute()
+    for call in (result.read, result.statistic, result.confidence_sequence):
+        with pytest.raises(UnknownMetricError, match="`metric` must be a text, got None"):
+            call(None)  # type: ignore[arg-type]
+    with pytest.raises(UnknownMetricError, match="`name` must be a text, got 3"):
+        se.CatalogAccumulator(3).compute().confidence(3)  # type: ignore[arg-type]
+    for name in ("recall[1]", "recall[macro]"):
+        with pytest.raises(se.InvalidInputError, match="takes no arguments"):
+            result.confidence(name, average="micro")
 
 
 def test_markdown_and_latex_have_a_line_for_each_row() -> None:
