@@ -114,7 +114,8 @@ def average_precision(points: Points) -> float:
     if not points.n_pos:
         return math.nan
     precision, recall, _ = precision_recall_curve(points)
-    return float(max(0.0, -np.sum(np.diff(recall) * precision[:-1])))
+    area = -float(np.sum(np.diff(recall) * precision[:-1]))
+    return min(max(0.0, area), 1.0)  # rounded steps may exceed it
 
 
 def pr_auc(points: Points) -> float:
@@ -122,7 +123,7 @@ def pr_auc(points: Points) -> float:
     if not points.n_pos:
         return math.nan
     precision, recall, _ = precision_recall_curve(points)
-    return -float(np.trapezoid(precision, recall))
+    return min(-float(np.trapezoid(precision, recall)), 1.0)
 
 
 def average_precision_interpolated(points: Points) -> float:

@@ -568,6 +568,17 @@ def test_interval_of_a_coarse_curve_is_that_of_its_extreme_data() -> None:
     assert found.confidence("roc_auc") == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("metric", ["average_precision", "pr_auc", "roc_auc"])
+def test_areas_of_a_perfect_order_are_one(metric: str) -> None:
+    for n_pos in range(1, 100):
+        truth, score = [0, *[1] * n_pos], [0.0, *np.linspace(0.5, 1.0, n_pos)]
+        curve = se.PRCurveSketch().update(truth, score).compute()
+        assert curve.value(metric) == pytest.approx(1.0, abs=1e-12)
+        assert curve.value(metric) <= 1.0
+    if metric != "pr_auc":
+        assert max(curve.confidence(metric, level=0.0)) <= 1.0
+
+
 def test_interval_of_a_coarse_curve_covers_a_perfect_and_a_reverse_order() -> None:
     found = curve([0, 0, 1, 1], [0.5, 0.625, 0.5625, 0.6875], budget=1)
     assert (found.roc_auc.low, found.roc_auc.high) == (0, 1)
