@@ -86,11 +86,14 @@ class Moments:
         crossed = (self.by_squared_truth - 2 * mean * self.by_truth) / n + mean**2 * errors
         own = self.fourth_error / errors**2 + n * fourth / squares**2
         shared = 2 * n * crossed / (errors * squares)
+        unexplained = ratio(errors, squares)
+        if math.isinf(unexplained):
+            return UNDEFINED
         deviation = math.sqrt(
             MeanLoss(n, Fraction(0), own - shared).variance
             * MeanLoss(n, 2 * n, own + shared).widening()
         )
-        low, high = around(float(errors / squares), deviation, z)
+        low, high = around(unexplained, deviation, z)
         return 1.0 - high, 1.0 - low
 
 

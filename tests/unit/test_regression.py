@@ -22,6 +22,13 @@ def test_r2_is_what_the_fractions_say(y_true: list[float], y_pred: list[float], 
     assert se.RegressionAccumulator().update(y_true, y_pred).compute().r2 == r2
 
 
+def test_r2_without_bounds_has_no_interval() -> None:
+    acc = se.RegressionAccumulator(intervals=True)
+    result = acc.update([0.0, 1e-160], [1.0, 1.5]).compute()
+    assert (result.r2, result.read("r2").sampling) == (-math.inf, None)
+    assert "-inf" in result.report()
+
+
 @each("y_true", [[], [2.0], [2.0, 2.0]])
 def test_r2_is_undefined_without_a_spread(y_true: list[float]) -> None:
     assert math.isnan(se.RegressionAccumulator().update(y_true, y_true).compute().r2)
