@@ -568,7 +568,7 @@ def test_interval_of_a_coarse_curve_is_that_of_its_extreme_data() -> None:
     assert found.confidence("roc_auc") == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["average_precision", "pr_auc", "roc_auc"])
+@each("metric", ["average_precision", "pr_auc", "roc_auc"])
 def test_areas_of_a_perfect_order_are_one(metric: str) -> None:
     for n_pos in range(1, 100):
         truth, score = [0, *[1] * n_pos], [0.0, *np.linspace(0.5, 1.0, n_pos)]

@@ -197,7 +197,7 @@ def test_state_that_no_rows_give_is_refused(n: int, outcomes: list[Any], says: s
         se.Paired.from_bytes(se.Paired._make(se.Paired()._config, state).to_bytes())
 
 
-@pytest.mark.parametrize("level", [0.0, 0.01, 0.95, 0.999])
+@each("level", [0.0, 0.01, 0.95, 0.999])
 def test_interval_exists_where_the_models_differ_on_all_of_very_many_rows(level: float) -> None:
     for n in (10**8, 10**9, 10**12):
         result = se.Paired(2).update([1], [0], [1], sample_weight=[n]).compute()

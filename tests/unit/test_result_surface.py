@@ -156,7 +156,7 @@ def test_what_is_read_with_an_interval_has_one() -> None:
                     assert result.confidence(asked, level=0.9) == sampling, (name, asked)
 
 
-@pytest.mark.parametrize("level", [1, -0.5, math.nan, None, "x"])
+@each("level", [1, -0.5, math.nan, None, "x"])
 def test_every_reading_refuses_another_level(level: Any) -> None:
     for _, result in results():
         calls = (result.readings, result.as_dict, partial(result.read, "n"))
