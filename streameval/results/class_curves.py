@@ -233,7 +233,8 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         [0.689, 0.921]
         """
         if name not in self.TABLE or not self.TABLE[name].averages:
-            return super().confidence(name, *args, level=level, **options)
+            given = {} if average == "macro" else {"average": average}
+            return super().confidence(name, *args, level=level, **given, **options)
         refuse_arguments(name, args, options)
         one_of(average, ("macro", "weighted"), name="average")
         ends = [curve.confidence(name, level=level) for curve in self._curves.values()]

@@ -608,6 +608,13 @@ GROUPS = [
         "`class_wise_ece` has no sampling interval",
     ),
     Case(
+        "classes-interval-of-one-average",
+        lambda: (
+            se.PRCurveSketch(classes=3).compute().confidence("roc_auc_macro", average="weighted")
+        ),
+        "`roc_auc_macro` takes no arguments",
+    ),
+    Case(
         "classes-interval-micro",
         lambda: se.PRCurveSketch(classes=3).compute().confidence("roc_auc", average="micro"),  # type: ignore[union-attr]
         '`average` must be "macro" or "weighted", got \'micro\'.',
