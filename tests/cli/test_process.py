@@ -154,7 +154,12 @@ def busy(write):
     rows = [{"y_true": n % 7, "y_pred": n % 5, "note": "x" * 900} for n in range(4000)]
     command = [*SCRIPT, "eval", *[write("a.jsonl", rows)] * 2000, "--jobs", "3", "--quiet"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, **pipes, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        **pipes,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - it takes no lock
+    )
     # Two of its children count; the third one only tracks what they share.
     wait_until(lambda: sum(seconds(child) > 1 for child in children(process.pid)) == 2)
     yield process
