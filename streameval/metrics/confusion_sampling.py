@@ -75,8 +75,9 @@ def _class_interval(counts: LabelCounts, ratio: Ratio, position: int, z: float) 
     value, share = above / below, 1.0 / below
     slopes = list(zip(ratio.numerator, ratio.denominator, strict=True))
     gradient = [(of_above - value * of_below) * share for of_above, of_below in slopes]
-    terms = zip(outcomes, gradient, strict=True)
-    variance = sum(weight * slope * slope for weight, slope in terms)
+    terms = [weight * slope * slope for weight, slope in zip(outcomes, gradient, strict=True)]
+    # added in the order of columns; from Python 3.12 on, `sum` of floats rounds otherwise
+    variance = terms[0] + terms[1] + terms[2] + terms[3]
     at_one = max(of_below - of_above for of_above, of_below in slopes)
     heaviest = at_one if value > 0.0 else max(ratio.numerator)
     return _proportion_interval(value, variance, min(below / heaviest, counts.n), z)

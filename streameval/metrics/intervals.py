@@ -96,7 +96,7 @@ def student(z: float, n: float) -> float:
         (79.0 * square**4 + 776.0 * square**3 + 1482.0 * square**2 - 1920.0 * square - 945.0)
         / 92160.0,
     )
-    return 1.0 + sum(term * rest ** (power + 1) for power, term in enumerate(terms))
+    return 1.0 + math.fsum(term * rest ** (power + 1) for power, term in enumerate(terms))
 
 
 def wilson(value: float, draws: float, z: float) -> Interval:
