@@ -15,6 +15,7 @@ from streameval.inputs.paths import Fields
 from streameval.monitoring.checkpoint import Checkpoint, files_of, read_checkpoint
 from streameval.monitoring.delivery import Delivery
 from streameval.monitoring.file_source import FileSource
+from streameval.monitoring.health import Health
 from streameval.monitoring.intake import Intake
 from streameval.monitoring.pipeline import Output, Pipeline
 from streameval.monitoring.settings import Settings
@@ -205,6 +206,7 @@ class Monitor:
         if labels is not None:
             sources["labels"] = as_source(labels, argument="labels")
         self._refuse_own_files(sources.values())
+        self._health = Health(sources)
         self._intake = Intake(sources, self._settings.timing)
         self._stage: Waiting | Pipeline | None = None
         self._checkpoint = Checkpoint(checkpoint)
@@ -235,7 +237,8 @@ class Monitor:
             if not self._is_open:
                 raise InvalidInputError("is closed", argument="monitor")
             try:
-                return self._stepped()
+                with self._health.during_step():
+                    return self._stepped()
             except BaseException:
                 self._release()
                 raise
@@ -302,7 +305,9 @@ class Monitor:
         """Serve a live page of the last commit, until the server or the monitor is closed.
 
         ``/metrics`` also exports the last commit to Prometheus, like `MonitorCollector`, if
-        ``streameval[prometheus]`` is installed.
+        ``streameval[prometheus]`` is installed. ``/healthz`` answers with 200, or with 503 while a
+        step takes more than five minutes; ``/readyz`` with 503 and the reasons while a path or
+        pattern matches no file, or a server does not answer.
 
         Parameters
         ----------
@@ -343,7 +348,7 @@ class Monitor:
             page = LivePage(title, last, metrics=metrics, level=level)
             exporter = Exporter(last, metrics=metrics, windows=windows, level=level)
             server = Server(
-                page.routes | {"/metrics": exporter.answer},
+                page.routes | self._health.routes | {"/metrics": exporter.answer},
                 address,
                 allow_host=allow_host,
                 max_clients=max_clients,
@@ -434,6 +439,7 @@ class Monitor:
         self._checkpoint.check_is_there()
         now, stage = self._clock(), self._current_stage()
         step = stage.step(now)
+        self._health.note(step)
         if stage.number != self._status.number:
             self._show_commit(stage)
         self._delivery.deliver(self._checkpoint)
