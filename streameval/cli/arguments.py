@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from itertools import chain
 from typing import Any, NoReturn, cast
 
@@ -29,7 +28,6 @@ from streameval.configs.names import closest, nearest
 from streameval.configs.other_names import our_name
 from streameval.render.text import printable
 from streameval.results.pictures import PICTURES_BY_TASK
-from streameval.runs.counting import RowShare
 
 _DESCRIPTION = "Evaluate prediction logs of any size, in parts and with many processes."
 _EPILOG = """\
@@ -84,6 +82,8 @@ _WATCH_EPILOG = """\
 examples:
   streameval watch stream.jsonl --time ts --pane 1h --checkpoint ck.db --once
   streameval watch 'app-*.jsonl' --time ts --pane 1h --checkpoint ck.db --once
+  streameval watch --init 'app-*.jsonl' > monitor.toml
+  streameval watch --config monitor.toml --check
 
 However a run ends, the next run continues from the last commit. After Ctrl-C or
 SIGTERM, watch finishes its step, commits, and exits with 0. With --once, the
@@ -236,6 +236,8 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.given: set[str] = set()
+        self.origin = ""
+        """What messages begin with while options of a file are parsed."""
         self.rare: set[str] = set()
         """The options that only ``--help-all`` shows."""
         super().__init__(*args, **options)
@@ -271,7 +273,24 @@ class _Parser(argparse.ArgumentParser):
         found, left = super().parse_known_args(given, namespace or argparse.Namespace())
         if left:
             self.error(f"unrecognized arguments: {' '.join(left)}")
+        if "config" in found and "--config" in self._option_string_actions:
+            self._add_configured(found)
         return found, left
+
+    def _add_configured(self, found: argparse.Namespace) -> None:
+        """Add the options of a file of configuration that the command line does not give."""
+        from streameval.cli.config_file import typed_options  # noqa: PLC0415 (few need it)
+
+        given = {*vars(found)}
+        for rivals in self._mutually_exclusive_groups:
+            names = {action.dest for action in rivals._group_actions}
+            given |= names if names & given else set()
+        words = typed_options(found.config, self._actions, given)
+        self.given, self.origin = set(), f"{found.config}: "
+        try:
+            super().parse_known_args(words, found)
+        finally:
+            self.origin = ""
 
     def _unknown(self, args: Sequence[str]) -> Iterator[str]:
         """Report unknown long options before missing ones."""
@@ -313,7 +332,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Report what is wrong, and where to read more."""
         link = " See" if message.endswith("?") else "; see"
-        self.exit(USAGE, f"streameval: error: {printable(message)}{link} {self.prog} --help.\n")
+        said = printable(self.origin + message)
+        self.exit(USAGE, f"streameval: error: {said}{link} {self.prog} --help.\n")
 
 
 def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
@@ -420,9 +440,10 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         Watching,
         Reporting,
         task={"choices": tasks, "help": tasks_text(tasks)},
+        files={"nargs": "*", "help": changes.pop("files")},
+        checkpoint={"required": False},
         **{name: {"help": text} for name, text in changes.items()},
     )
-    parser.set_defaults(max_bad=RowShare(Decimal(1)))
 
 
 def _add_output(

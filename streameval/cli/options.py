@@ -584,11 +584,22 @@ class Watching:
         is_repeated=True,
         aliases=("--window",),
     )
-    checkpoint: str = _state(
-        "an SQLite file, created if it does not exist",
+    config: str | None = _input(
+        "a TOML file with options by name, such as pane = '1m'; those that are typed win",
         values.path,
-        default=attrs.NOTHING,
-        required=True,
+        commands="watch",
+    )
+    check: bool | None = _input(
+        "rehearse: read what exists into a copy of the checkpoint, show panes and alerts, but "
+        "write and send nothing",
+        bool,
+        commands="watch",
+    )
+    init: bool | None = _input(
+        "print a file for --config, made from a first look at the columns", bool, commands="watch"
+    )
+    checkpoint: str | None = _state(
+        "an SQLite file, created if it does not exist", values.path, required=True
     )
     once: bool | None = _state("read what exists, and exit", bool)
     commit_bytes: int | None = _state("read at most this many bytes per commit", values.positive)

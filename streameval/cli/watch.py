@@ -7,10 +7,12 @@ import shutil
 import signal
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from decimal import Decimal
 from inspect import signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -37,6 +39,7 @@ from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import window_entry
 from streameval.errors import BadDataError, IncompatibleStateError, UnknownMetricError
+from streameval.monitoring.checkpoint import copy_checkpoint
 from streameval.monitoring.files import Tail
 from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
@@ -46,6 +49,7 @@ from streameval.monitoring.sources import as_source
 from streameval.render.text import printable_lines
 from streameval.results.lines import read_or_nan, time_texts
 from streameval.results.result_types import check_metric_of_task
+from streameval.runs.counting import RowShare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 1.0
 _WAITS_ONCE = 30
+_MAX_BAD = RowShare(Decimal(1))
 _FIELDS = attrs.fields(Watching)
 _OF_MONITOR = [field.name for field in _FIELDS if field.name in signature(Monitor).parameters]
 _OF_JOIN = [field.name for field in _FIELDS if field.metadata["option"].group == JOIN]
@@ -74,7 +79,45 @@ def watch(*, quiet: bool, **arguments: Any) -> CommandOutput:
     """
     watching = Watching(**taken(arguments, Watching))
     reporting = Reporting(quiet=quiet, **taken(arguments, Reporting))
-    options = Options.of(reporting, **arguments)
+    options = Options.of(reporting, **{"files": (), "max_bad": _MAX_BAD, **arguments})
+    if not options.files:
+        raise UsageError("watch needs FILE, or files in what --config names.")
+    if watching.init:
+        from streameval.cli.first_look import first_config  # noqa: PLC0415 (used once)
+
+        with closing(_source(options.files, options, watching)) as source:
+            return CommandOutput(first_config(source, options.files), is_data=True)
+    if watching.checkpoint is None:
+        raise UsageError("watch needs --checkpoint, the file that a restart continues from.")
+    if watching.check and "-" in (*options.files, *(watching.labels or ())):
+        raise UsageError("--check reads what exists, which standard input would lose.")
+    if not watching.check:
+        return _watch(options, watching, reporting)
+    with _rehearsed(watching) as silent:
+        outcome = _watch(options, silent, reporting)
+    note = Note("note", "a rehearsal: nothing was written or sent.")
+    return outcome if quiet else attrs.evolve(outcome, notes=(*outcome.notes, note))
+
+
+@contextmanager
+def _rehearsed(watching: Watching) -> Iterator[Watching]:
+    """Turn the options into those of a rehearsal, which writes and sends nothing.
+
+    It continues on a copy of the checkpoint, if there is one.
+    """
+    with TemporaryDirectory(prefix="streameval-") as folder:
+        held, copy = Path(str(watching.checkpoint)), Path(folder, "checkpoint.db")
+        if held.exists() and held.stat().st_size:
+            copy_checkpoint(held, copy)
+        silent: dict[str, Any] = {"on_alert": (), "serve": None, "allow_host": (), "output": None}
+        try:
+            yield attrs.evolve(watching, checkpoint=str(copy), once=True, **silent)
+        except IncompatibleStateError as error:  # it names the copy
+            message = str(error).replace(str(copy), str(held))
+            raise IncompatibleStateError(message) from None
+
+
+def _watch(options: Options, watching: Watching, reporting: Reporting) -> CommandOutput:
     screen = _Screen(options, watching)
     _check_page(watching)
     if watching.on_alert and not watching.alerts:

@@ -472,6 +472,20 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
         return _loaded(base)
 
 
+def copy_checkpoint(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Copy the last commit of a checkpoint to a new file; a monitor may be using it.
+
+    Raises
+    ------
+    BadDataError
+        If the file is not a checkpoint or cannot be read, or the copy cannot be written.
+    CorruptStateError
+        If it is damaged, or a newer release wrote it.
+    """
+    with _reading(path) as base, closing(sqlite3.connect(target)) as copy:
+        base.backup(copy)
+
+
 @contextmanager
 def _reading(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     """Open a checkpoint that a monitor may be using."""
