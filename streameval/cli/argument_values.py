@@ -197,6 +197,15 @@ def positive(text: str) -> int:
     return value
 
 
+def jobs(text: str) -> int | Literal["auto"]:
+    """Read a number of processes, or "auto" for one for each CPU.
+
+    >>> jobs("4"), jobs("auto")
+    (4, 'auto')
+    """
+    return "auto" if text == "auto" else positive(text)
+
+
 def budget(text: str) -> int | Literal["none"]:
     """Read a number of cells, or "none" for one cell per distinct score.
 

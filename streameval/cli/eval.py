@@ -45,7 +45,7 @@ from streameval.results.result import owners_of
 from streameval.runs.each_column import RowsByColumn, rows_by_column
 from streameval.runs.files import files_of
 from streameval.runs.gathered import Gathered
-from streameval.runs.processes import Team
+from streameval.runs.processes import Team, n_cpus
 from streameval.runs.slices import SizeLimit, counting_plan, parts_by_value, rows_by_value
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
 from streameval.runs.totals import RunTotal
@@ -86,7 +86,8 @@ def evaluate(options: Options) -> CommandOutput:
     _check_by(options)
     check_windows(options)
     _check_output(options)
-    with closing(_source(options)) as source, Team(options.jobs - 1) as team:
+    n_jobs = n_cpus() if options.jobs == "auto" else options.jobs
+    with closing(_source(options)) as source, Team(n_jobs - 1) as team:
         team.start_for(_total_size(_json_lines(options)))
         try:
             return _evaluated_or_gathered(task, source, options, team)

@@ -253,8 +253,13 @@ class Options:
         "N|P%",
         default=0,
     )
-    jobs: int = _input(
-        "how many processes to use, default 1", values.positive, default=1, commands="eval"
+    jobs: int | Literal["auto"] = _input(
+        "how many processes to use; default auto, as many as there are CPUs, up to 8, where the "
+        "files are large enough",
+        values.jobs,
+        "N|auto",
+        default="auto",
+        commands="eval",
     )
     format: str | None = _input("default: by name or content", FORMATS)
     delimiter: str | None = _input(

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext
+from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,6 +25,32 @@ _WORTH_BYTES = 2**27
 """So many bytes of JSON lines take 0.8 s, twice as long as a worker takes to start."""
 AHEAD = 8
 """Requests that a worker has at most; with 2, it waited a fifth of its time for this process."""
+
+
+_MAX_CPUS = 8
+"""One process reads for all, and has no time for more."""
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def n_cpus() -> int:
+    """Count the CPUs that this process may use: those of its affinity, and of its container.
+
+    At most 8, since a process more costs 100 MB and more.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        allowed = len(os.sched_getaffinity(0))
+    else:  # pragma: no cover (macOS and Windows)
+        allowed = os.cpu_count() or 1
+    return max(1, min(allowed, _quota(), _MAX_CPUS))
+
+
+def _quota() -> int:
+    """Return how many CPUs the quota of a container comes to, rounded down."""
+    try:
+        quota, period = _QUOTA.read_text().split()
+        return int(quota) // int(period)
+    except (OSError, ValueError):  # there is none, or it is "max"
+        return _MAX_CPUS
 
 
 class Team:

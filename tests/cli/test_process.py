@@ -55,15 +55,17 @@ def test_script_reports(labels):
     assert done.stdout.startswith("200 rows of 1 file\n\nclass ")
 
 
-def test_workers_are_ended_before_the_report(labels, call, monkeypatch):
+@pytest.mark.parametrize("words", [("--jobs", 2), ("--jobs", "auto"), ()])
+def test_workers_are_ended_before_the_report(words, labels, call, monkeypatch):
     done, computed = [], eval_command._computed
     worker = Mock(n_ahead=lambda: processes.AHEAD, end=lambda: done.append("end"))
     monkeypatch.setattr(processes, "Worker", lambda _: worker)
     monkeypatch.setattr(processes, "_WORTH_BYTES", 1)
+    monkeypatch.setattr(eval_command, "n_cpus", lambda: 2)
     monkeypatch.setattr(
         eval_command, "_computed", lambda *held: done.append("report") or computed(*held)
     )
-    assert call("eval", labels, "--jobs", 2).code == 0
+    assert call("eval", labels, *words).code == 0
     assert done == ["end", "report"]
 
 

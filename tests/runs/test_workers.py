@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 import signal
 import threading
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from unittest.mock import Mock
 
 import attrs
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.io import Argument, Labels, Numbers, read_blocks
@@ -357,3 +359,28 @@ def test_rows_that_the_accumulator_before_refuses_are_counted_by_a_new_one(tmp_p
     found = [counted.accumulator for counted in count_all(read_blocks(str(path)), plan, Team(0))]
     assert len(set(map(id, found))) == 2
     assert tallied(read_blocks(str(path)), plan).total().n == 80
+
+
+@each(
+    ("quota", "allowed", "found"),
+    [
+        ("max 100000\n", 4, 4),
+        ("200000 100000\n", 4, 2),
+        ("250000 100000\n", 4, 2),
+        ("50000 100000\n", 4, 1),
+        ("", 4, 4),
+        (None, 3, 3),
+        (None, 64, 8),
+        ("3200000 100000\n", 64, 8),
+    ],
+)
+def test_cpus_are_those_of_the_process_and_its_container(
+    quota, allowed, found, tmp_path, monkeypatch
+):
+    file = tmp_path / "cpu.max"
+    file.unlink(missing_ok=True)
+    if quota is not None:
+        file.write_text(quota)
+    monkeypatch.setattr(processes, "_QUOTA", file)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(allowed)), raising=False)
+    assert processes.n_cpus() == found
