@@ -1,4 +1,4 @@
-"""Tables of text without quotes, split column by column instead of row by row.
+"""Tables of text with a cell for each column, split column by column instead of row by row.
 
 If something does not fit, the result is None, and the caller reads the table another way.
 """
@@ -22,20 +22,22 @@ if TYPE_CHECKING:
     from streameval.io.rows import Field
     from streameval.io.words import Indices
 
-_NEWLINE = b"\n"[0]
+_NEWLINE, _QUOTE = b'\n"'
+_HIDDEN = 0
+"""Stands for a delimiter inside quotes; no table read here holds such a byte."""
 _ARROW_BYTES = 2**16  # smaller tables are read before pyarrow would be imported
 _WORDS_ROWS = 2**7  # Python reads fewer before NumPy gets started
-_SPECIAL = (b'"', b"\r", b"\0")
+_SPECIAL = (b"\r", b"\0")
 
 
 @attrs.frozen
 class PlainRows:
-    """Rows with one cell for each column, without quotes and blank lines.
+    """Rows with one cell for each column, without blank lines.
 
     Parameters
     ----------
     data : bytes
-        The rows, each with its newline.
+        The rows, each with its newline, without quotes; zeros stand for delimiters in cells.
     n_columns : int
         The number of cells that every row should have.
     delimiter : bytes
@@ -56,7 +58,11 @@ class PlainRows:
         is_simple = len(delimiter.encode()) == 1 and not any(byte in data for byte in _SPECIAL)
         if data == b"\n" or not is_simple or not is_utf8(data):
             return None
-        return cls(data, n_columns, delimiter.encode())
+        separator = delimiter.encode()
+        if b'"' in data:
+            unquoted = _unquoted(data, separator[0]) if n_columns > 1 else None
+            return None if unquoted is None else cls(unquoted, n_columns, separator)
+        return cls(data, n_columns, separator)
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -83,7 +89,8 @@ class PlainRows:
         arrays: dict[Field, Array] = {}
         for field, at in fields.items():
             column = table.column(str(at)).combine_chunks()
-            array = _numbers(column, field) if _is_number(at, fields) else _texts(column, field)
+            is_number = _is_number(at, fields)
+            array = _numbers(column, field) if is_number else self._coded(column, field)
             if array is None:
                 return None
             arrays[field] = array
@@ -171,7 +178,45 @@ class PlainRows:
         is_ascii = self._data.isascii()
         held: Any = self._data.decode() if is_ascii else self._data
         cells = [held[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-        return cells if is_ascii else [cell.decode() for cell in cells]
+        return self._shown(cells if is_ascii else [cell.decode() for cell in cells])
+
+    def _coded(self, column: Any, field: Field) -> Array | None:
+        """Convert each distinct text of pyarrow's to a value once."""
+        texts = self._shown(column.dictionary.to_pylist())
+        distinct = field[1].whole(field[1].from_text(texts))
+        return None if distinct is None else distinct[array_of(column.indices)]
+
+    def _shown(self, texts: list[str]) -> list[str]:
+        """Put delimiters back into cells that were quoted."""
+        if _HIDDEN not in self._data:
+            return texts
+        hidden, delimiter = chr(_HIDDEN), self._delimiter.decode()
+        return [text.replace(hidden, delimiter) for text in texts]
+
+
+def _unquoted(data: bytes, delimiter: int) -> bytes | None:
+    """Drop the quotes around whole cells; None if there are others, or a cell has several lines."""
+    array = np.frombuffer(data, dtype=np.uint8)
+    marks = np.flatnonzero((array == _QUOTE) | (array == delimiter) | (array == _NEWLINE))
+    kinds = array[marks]
+    are_quotes = kinds == _QUOTE
+    quotes = np.flatnonzero(are_quotes)
+    # Each quote that opens a cell follows a separator, and each that closes one precedes another.
+    edges = np.concatenate([[-1], marks])
+    are_separators = np.concatenate([[True], ~are_quotes])
+    opening, closing = quotes[::2] + 1, quotes[1::2] + 1
+    are_first = (edges[opening] - edges[opening - 1] == 1) & are_separators[opening - 1]
+    are_last = edges[closing + 1] - edges[closing] == 1
+    if not are_first.all() or not are_last.all():
+        return None
+    are_inside = (np.cumsum(are_quotes, dtype=np.uint8) & 1).astype(bool) & ~are_quotes
+    if np.any(kinds[are_inside] == _NEWLINE):
+        return None
+    changed = array.copy()
+    changed[marks[are_inside]] = _HIDDEN
+    is_kept = np.ones(len(array), dtype=bool)
+    is_kept[marks[quotes]] = False
+    return changed[is_kept].tobytes()
 
 
 def _is_number(at: int, fields: Mapping[Field, int]) -> bool:
@@ -186,9 +231,3 @@ def _numbers(column: Any, field: Field) -> Array | None:
     array: Array = column.to_numpy(zero_copy_only=False) if n_empty else array_of(column)
     are_sound = int(np.isnan(array).sum()) == n_empty
     return array if are_sound and (not n_empty or getattr(field[1], "gaps", False)) else None
-
-
-def _texts(column: Any, field: Field) -> Array | None:
-    """Convert each distinct text to a value once."""
-    distinct = field[1].whole(field[1].from_text(column.dictionary.to_pylist()))
-    return None if distinct is None else distinct[array_of(column.indices)]

@@ -1,13 +1,14 @@
 import csv
 import io
 import pickle
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from offenders import each
 
-from streameval.io import Argument, BadDataError, Labels, Numbers
+from streameval.io import Argument, BadDataError, Labels, Numbers, csv_columns, csv_rows
 from streameval.io.csv_rows import csv_blocks
 from streameval.io.streams import ByteStream
 
@@ -159,6 +160,58 @@ def test_blocks_agree_with_the_csv_module_whatever_their_size(rows, small_pieces
     found = [block.parse([WORD, SCORE]) for block in blocks(text.getvalue())]
     assert not any(parsed.faults for parsed in found)
     assert [t for parsed in found for t in parsed.batch["y_true"].tolist()] == [t for t, _ in rows]
+
+
+def both_ways(text, *columns):
+    """Parse a table column by column if possible, and row by row with the csv module."""
+    found = blocks(text)
+    with mock.patch.object(csv_rows.PlainRows, "of", return_value=None):
+        expected = [told(block.parse(columns)) for block in found]
+    return [told(block.parse(columns)) for block in found], expected
+
+
+def told(parsed):
+    batch = {name: array.tolist() for name, array in parsed.batch.items()}
+    return batch, list(parsed.row_ids), list(parsed.faults)
+
+
+@given(body=st.lists(st.sampled_from([*'ab1,"\n\r\0é', '","', '"a"', '"1,5"', '""']), max_size=40))
+def test_quoted_tables_are_read_as_by_the_csv_module(body):
+    found, expected = both_ways(f"t,s\nx,1\n{''.join(body)}", WORD, SCORE)
+    assert found == expected
+
+
+QUOTED = ['"a"', '"a, ""b"""', '"a,b"', "a", '"é,"', '"\n"', "a\0"]
+
+
+@each("odd", [*QUOTED, 'a"b', '"a"b', '"a', ""])
+def test_large_quoted_tables_are_read_as_by_the_csv_module(odd):
+    rows = [f'"{"xyz"[n % 3]},","{n % 7 / 8}","{n}"\n' for n in range(8000)]
+    rows[4000] = f"{odd},1,\n"
+    text = f't,s,"other, unread"\n{"".join(rows)}'
+    assert len(text) > csv_columns._ARROW_BYTES
+    found, expected = both_ways(text, WORD, SCORE)
+    assert found == expected
+
+
+@each(
+    ("text", "is_split"),
+    [
+        ('t,s\n"a",1\n', True),
+        ('t,s\n"a,b","1"\n', True),
+        ('t,s\n"","1"\n', True),
+        ('t,s\n"a\nb",1\n', False),
+        ('t,s\n"a""b",1\n', False),
+        ('t,s\na"b",1\n', False),
+        ('t,s\n"a"b,1\n', False),
+        ('t,s\na,"1\n', False),
+        ('t\n""\n', False),
+    ],
+)
+def test_tables_with_quotes_around_whole_cells_are_split_by_columns(text, is_split):
+    block = blocks(text)[0]
+    rows = csv_rows.PlainRows.of(block.data, len(block.header), ",")
+    assert (rows is not None) == is_split
 
 
 def test_block_repr_leaves_out_the_data():
