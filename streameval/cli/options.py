@@ -263,7 +263,9 @@ class Options:
     )
     format: str | None = _input("default: by name or content", FORMATS)
     delimiter: str | None = _input(
-        "the delimiter of CSV, default a comma; tab for a tab", values.delimiter, "CHARACTER"
+        "the delimiter of CSV, tab for a tab; default: by the first row",
+        values.delimiter,
+        "CHARACTER",
     )
     header: tuple[str, ...] | None = _input(
         "for CSV without a header: its column names, or none to number them 1, 2, 3",

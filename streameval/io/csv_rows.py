@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
 from streameval.errors import BadDataError, Named
-from streameval.io.columns import integer_or_text, number_or_text, with_point
+from streameval.io.columns import (
+    has_decimal_comma,
+    integer_or_text,
+    number_or_text,
+    with_point,
+)
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, is_utf8, pieces, text_of
@@ -22,6 +29,11 @@ if TYPE_CHECKING:
     from streameval.io.lines import Piece
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
+
+_FIRST_ROWS = 100
+_SEPARATOR_LINE = re.compile(rb'"?sep=([\x20-\x7e\t])"?', re.IGNORECASE)
+_POINT = re.compile(r"\s*[+-]?[0-9]*\.[0-9]+\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+\s*")
 
 # The known delimiters, each with the option that reads such a file.
 _DELIMITERS: dict[str, tuple[object, ...]] = {
@@ -84,6 +96,8 @@ class CsvBlock:
         that filters and slices compare numbers too.
     end : int, optional
         The position in the file where the block ends, as in `Piece`.
+    found : str
+        What the first rows have shown of the dialect, for people; empty if nothing.
     """
 
     unit: ClassVar[str] = "line"
@@ -97,6 +111,7 @@ class CsvBlock:
     unended: str = ""
     decimal: str = "."
     end: int | None = None
+    found: str = ""
 
     def rows(
         self,
@@ -181,12 +196,15 @@ class CsvLayout:
         What messages call the row that sets the number of cells.
     decimal : {".", ","}
         The decimal separator.
+    found : str
+        What the first rows have shown of the dialect, for people; empty if nothing.
     """
 
     header: tuple[str, ...]
     delimiter: str
     top: str
     decimal: str
+    found: str = ""
 
     @staticmethod
     def ends() -> RowEnds:
@@ -195,30 +213,52 @@ class CsvLayout:
 
     @classmethod
     def of(
-        cls,
-        piece: Piece,
-        source: str,
-        delimiter: str,
-        header: tuple[str, ...] | None,
-        decimal: str,
+        cls, piece: Piece, source: str, dialect: Dialect, usual: str, *, looks_on: bool = False
     ) -> tuple[CsvLayout | None, Piece]:
         """Read the layout from the first rows, or None if they are blank; also return the rest.
+
+        Parameters
+        ----------
+        piece : Piece
+            The beginning of the table.
+        source : str
+            The name of the file, for messages.
+        dialect : Dialect
+            What the user has set.
+        usual : str
+            The delimiter, unless the first row shows another one.
+        looks_on : bool
+            Whether the rows after the first one may show decimal commas. Not of a file that grows:
+            they might have come later.
 
         Raises
         ------
         BadDataError
             If the first row cannot be read, or looks like one with another delimiter.
         """
-        names, n_lines = _first_row(piece, source, delimiter)
+        piece, said = _without_separator_line(piece)
+        usual = said or usual
+        names, n_lines, delimiter = _first_row(piece, source, dialect.delimiter, usual)
         if not names:
             return None, piece
-        if header is None:
-            data = b"".join(piece.data.split(b"\n", n_lines)[n_lines:])
+        data = b"".join(piece.data.split(b"\n", n_lines)[n_lines:])
+        found = [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
+        decimal = dialect.decimal or "."
+        if (
+            looks_on
+            and dialect.decimal is None
+            and delimiter != ","
+            and _has_commas(data, delimiter)
+        ):
+            decimal = ","
+            found.append("decimal commas")
+        shown = " and ".join(found)
+        if dialect.header is None:
             rows = attrs.evolve(piece, first_line=piece.first_line + n_lines, data=data)
-            return cls(names, delimiter, "header", decimal), rows
+            return cls(names, delimiter, "header", decimal, shown), rows
         numbers = tuple(str(number) for number in range(1, len(names) + 1))
-        top = "header" if header else "first row"
-        return cls(header or numbers, delimiter, top, decimal), piece
+        top = "header" if dialect.header else "first row"
+        return cls(dialect.header or numbers, delimiter, top, decimal, shown), piece
 
     def block(self, source: str, piece: Piece) -> CsvBlock:
         """Make a block of whole rows."""
@@ -228,14 +268,12 @@ class CsvLayout:
             unended=piece.unended,
             decimal=self.decimal,
             end=piece.end,
+            found=self.found,
         )
 
 
 def csv_blocks(
-    stream: ByteStream,
-    delimiter: str = ",",
-    header: tuple[str, ...] | None = None,
-    decimal: str = ".",
+    stream: ByteStream, dialect: Dialect | None = None, usual: str = ","
 ) -> Iterator[CsvBlock]:
     """Cut a table of text into blocks.
 
@@ -243,44 +281,73 @@ def csv_blocks(
     ----------
     stream : ByteStream
         The table.
-    delimiter : str
-        The separator of cells.
-    header : tuple of str, optional
-        The names of the columns; empty to call them 1, 2, and so on. By default the first row is
-        the header.
-    decimal : {".", ","}
-        The decimal separator.
+    dialect : Dialect, optional
+        What is known of it; the first rows show the rest.
+    usual : str
+        The delimiter, unless the first row shows another one.
     """
     layout = None
     for piece in pieces(stream, CsvLayout.ends()):
         rows = piece
         if layout is None:
-            layout, rows = CsvLayout.of(piece, stream.name, delimiter, header, decimal)
+            layout, rows = CsvLayout.of(
+                piece, stream.name, dialect or Dialect(), usual, looks_on=True
+            )
         if layout is not None:
             yield layout.block(stream.name, rows)
 
 
-def _first_row(piece: Piece, source: str, delimiter: str) -> tuple[tuple[str, ...], int]:
-    """Read the first row, empty if there is none, and the number of its lines."""
-    for before, after, row in _records(piece.data, delimiter):
+def _without_separator_line(piece: Piece) -> tuple[Piece, str]:
+    """Leave out a first line such as sep=;, which Excel reads; also return the delimiter in it."""
+    line, newline, data = piece.data.partition(b"\n")
+    match = _SEPARATOR_LINE.fullmatch(line.rstrip(b"\r"))
+    if match is None:
+        return piece, ""
+    rest = attrs.evolve(piece, first_line=piece.first_line + len(newline), data=data)
+    return rest, match[1].decode()
+
+
+def _first_row(
+    piece: Piece, source: str, delimiter: str | None, usual: str
+) -> tuple[tuple[str, ...], int, str]:
+    """Read the first row, empty if there is none, the number of its lines, and the delimiter."""
+    chosen = delimiter or usual
+    for before, after, row in _records(piece.data, chosen):
+        # Quotes make no sense around cells that another delimiter separates.
+        is_fault = isinstance(row, str)
+        line = text_of(piece.data).split("\n")[before].rstrip("\r") if is_fault else row[0]
+        others = _other_delimiters(line, chosen) if is_fault or len(row) == 1 else []
+        if delimiter is None and len(others) == 1:
+            return _first_row(piece, source, others[0], usual)
+        if others:
+            advice = _DELIMITERS[others[0]]
+            raise BadDataError(f"{source}: the delimiter looks like {others[0]!r}; ", *advice)
         if isinstance(row, str):
-            # Quotes make no sense around cells that another delimiter separates.
-            line = text_of(piece.data).split("\n")[before].rstrip("\r")
-            _check_delimiter([line], source, delimiter)
             raise BadDataError(f"{source}, line {piece.first_line + before}: {row}.")
-        _check_delimiter(row, source, delimiter)
-        return tuple(row), after
-    return (), piece.data.count(b"\n")
+        return tuple(row), after, chosen
+    return (), piece.data.count(b"\n"), chosen
 
 
-def _check_delimiter(row: list[str], source: str, delimiter: str) -> None:
-    """Refuse a first row of one cell that another delimiter would split."""
-    if len(row) > 1 or delimiter in row[0]:
-        return
-    for other, advice in _DELIMITERS.items():
-        cells = row[0].split(other)
-        if len(cells) > 1 and all(map(str.isprintable, cells)):
-            raise BadDataError(f"{source}: the delimiter looks like {other!r}; ", *advice)
+def _other_delimiters(line: str, delimiter: str) -> list[str]:
+    """List the delimiters that would split a first row that is not split."""
+    if delimiter in line:
+        return []
+    return [
+        other
+        for other in _DELIMITERS
+        if other in line and all(map(str.isprintable, line.split(other)))
+    ]
+
+
+def _has_commas(data: bytes, delimiter: str) -> bool:
+    """Whether the first rows have numbers with decimal commas, and none with a point.
+
+    1,234 may be more than a thousand, and shows nothing.
+    """
+    rows = (row for _, _, row in _records(data, delimiter) if isinstance(row, list))
+    cells = [cell for row in islice(rows, _FIRST_ROWS) for cell in row]
+    are_clear = any(has_decimal_comma(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells)
+    return are_clear and not any(_POINT.fullmatch(cell) for cell in cells)
 
 
 def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:

@@ -82,7 +82,7 @@ def read_blocks(
         if form == "jsonl":
             yield from json_blocks(stream)
         elif form in _DELIMITERS:
-            yield from csv_blocks(stream, *_table(form, dialect))
+            yield from csv_blocks(stream, dialect, _DELIMITERS[form])
     if form == _PARQUET:
         yield from parquet_blocks(source)
 
@@ -162,13 +162,7 @@ def layout_of(
     piece = Piece(1, unmarked(head[:cut], 1), cut, unended(head, ends) if is_whole else "")
     if form == "jsonl":
         return (JsonLayout() if cut else None), piece
-    return CsvLayout.of(piece, source, *_table(form, dialect))
-
-
-def _table(form: str, dialect: Dialect | None) -> tuple[str, tuple[str, ...] | None, str]:
-    """Return the delimiter, the header and the decimal sign of a table of text."""
-    chosen = dialect or Dialect()
-    return chosen.delimiter or _DELIMITERS[form], chosen.header, chosen.decimal or "."
+    return CsvLayout.of(piece, source, dialect or Dialect(), _DELIMITERS[form])
 
 
 def _sniffed(head: bytes) -> str:

@@ -59,9 +59,9 @@ class BlockSource(ABC):
         """List what is missing."""
         return []
 
+    @abstractmethod
     def remarks(self) -> list[str]:
         """Return notes."""
-        return []
 
     def origin(self) -> dict[str, Any]:
         """Return entries of the JSON object."""
@@ -101,6 +101,7 @@ class RowFiles(BlockSource):
         self._skips = skips
         self._advice = advice
         self._left: dict[str, str] = {}  # by file, since two passes find the same
+        self._found: dict[str, str] = {}
 
     def blocks(self) -> Iterator[Block]:
         """Cut the files into blocks.
@@ -119,6 +120,8 @@ class RowFiles(BlockSource):
                 if block.unended and self._skips:
                     self._left[block.source] = block.unended
                 else:
+                    if found_in := getattr(block, "found", ""):
+                        self._found[block.source] = found_in
                     yield block
         except CutShortError as error:
             said = f"{error.source}: {error.what}{MAYBE_PARTIAL}{self._advice}."
@@ -127,6 +130,15 @@ class RowFiles(BlockSource):
     def left(self) -> list[str]:
         """Name the files whose last lines were left."""
         return [f"{name}: {what}, and is left for next time." for name, what in self._left.items()]
+
+    def remarks(self) -> list[str]:
+        """Say what the first rows have shown of the dialect, of one file for all that are alike."""
+        remarks = []
+        for what in dict.fromkeys(self._found.values()):
+            first, *others = [name for name, found in self._found.items() if found == what]
+            names = f"{first} and {len(others):,} more" if others else first
+            remarks.append(f"{names}: read with {what}, as the first rows show.")
+        return remarks
 
 
 class JudgedRuns(BlockSource):

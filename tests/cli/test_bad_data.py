@@ -52,7 +52,7 @@ NO_NEWLINE = "the last line has no newline"
         ),
         (
             "a.csv",
-            b"y_true;y_pred\n1;0,5\n",
+            b"y_true;y_pred|other\n1;0,5\n",
             "a.csv: the delimiter looks like ';'; --delimiter ';' reads it.",
         ),
         ("a.jsonl", b"\x1f\x8b" + b"junk" * 9, "a.jsonl: the gzip data is damaged."),

@@ -58,7 +58,11 @@ BAD = [
         ["--task", "regression"],
         "line 3: `y_true` must be a number, got '1,234'.",
     ),
-    (LABELS.replace(",", "|"), [], "the delimiter looks like '|'; --delimiter '|' reads it."),
+    (
+        LABELS.replace(",", "|"),
+        ["--delimiter", ","],
+        "the delimiter looks like '|'; --delimiter '|' reads it.",
+    ),
     (LABELS.encode("utf-16"), [], "is UTF-16; save it as UTF-8."),
     (gzip.compress(LABELS.encode("utf-16"), mtime=0), [], "is UTF-16; save it as UTF-8."),
     (

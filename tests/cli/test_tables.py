@@ -100,11 +100,11 @@ def test_row_of_another_length_is_bad(header, reason, table, call, folder):
     ("arguments", "message"),
     [
         (
-            ("log.csv",),
+            ("log.csv", "--delimiter", "|"),
             "log.csv: the delimiter looks like ';'; --delimiter ';' reads it.",
         ),
         (
-            ("log.csv", "--header", "none"),
+            ("log.csv", "--delimiter", "|", "--header", "none"),
             "log.csv: the delimiter looks like ';'; --delimiter ';' reads it.",
         ),
         (
@@ -143,6 +143,28 @@ def test_options_of_tables_say_what_does_not_fit(arguments, message, table, call
     done = call("eval", *arguments)
     assert done.code in (2, 3)
     assert done.err.startswith(f"streameval: error: {message}")
+
+
+def test_delimiter_is_found_and_told(table, call, expected):
+    done = call("eval", table("log.csv", ";"), "--json")
+    assert done.json | {"files": None} == expected
+    assert done.err == (
+        "streameval: note: log.csv: read with the delimiter ';', as the first rows show.\n"
+    )
+
+
+def test_files_that_are_alike_are_told_once(folder, call):
+    for number in range(4):
+        (folder / f"log{number}.csv").write_text("y_true;y_pred\n1;0,5\n")
+    (folder / "log4.csv").write_text("y_true|y_pred\n1|0.5\n")
+    (folder / "log5.csv").write_text("y_true,y_pred\n1,0.5\n")
+    done = call("eval", "log*.csv", "--task", "regression", "--require", "mae<=0.5")
+    assert (done.code, done.out.split()[0]) == (0, "6")
+    read = "decimal commas, as the first rows show."
+    assert done.err.splitlines()[:2] == [
+        f"streameval: note: log0.csv and 3 more: read with the delimiter ';' and {read}",
+        "streameval: note: log4.csv: read with the delimiter '|', as the first rows show.",
+    ]
 
 
 @pytest.fixture

@@ -8,7 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from offenders import each
 
-from streameval.io import Argument, BadDataError, Labels, Numbers, csv_columns, csv_rows
+from streameval.io import (
+    Argument,
+    BadDataError,
+    Dialect,
+    Labels,
+    Numbers,
+    csv_columns,
+    csv_rows,
+)
 from streameval.io.csv_rows import csv_blocks
 from streameval.io.streams import ByteStream
 
@@ -18,7 +26,8 @@ SCORE = Argument("y_pred", ("s",), Numbers())
 
 def blocks(text, delimiter=","):
     data = text if isinstance(text, bytes) else text.encode()
-    return list(csv_blocks(ByteStream(io.BytesIO(data), "log"), delimiter))
+    dialect = delimiter if isinstance(delimiter, Dialect) else Dialect(delimiter)
+    return list(csv_blocks(ByteStream(io.BytesIO(data), "log"), dialect))
 
 
 def parse(text, *columns, delimiter=","):
@@ -106,6 +115,7 @@ def test_blocks_refuse_a_bad_header():
     ("text", "delimiter", "message"),
     [
         ("t;s\n1;0,5\n", ",", "the delimiter looks like ';'; delimiter=';' reads it."),
+        ("t;s|u\n1;0,5\n", None, "the delimiter looks like ';'; delimiter=';' reads it."),
         ("t|s\n1|0.5\n", ",", "the delimiter looks like '|'; delimiter='|' reads it."),
         ("t\ts\n1\t2\n", ",", r"the delimiter looks like '\t'; that is the format tsv."),
         ("t,s\n1,2\n", "\t", "the delimiter looks like ','; that is the format csv."),
@@ -115,6 +125,52 @@ def test_blocks_name_the_delimiter_that_the_header_shows(text, delimiter, messag
     with pytest.raises(BadDataError) as caught:
         blocks(text, delimiter)
     assert str(caught.value) == f"log: {message}"
+
+
+SET = Dialect(header=("a", "b"), decimal=".")
+
+
+@each(
+    ("text", "dialect", "delimiter", "decimal", "found"),
+    [
+        ("t;s\n1;5\n", Dialect(), ";", ".", "the delimiter ';'"),
+        ("t;s\n1;0,5\n", Dialect(), ";", ",", "the delimiter ';' and decimal commas"),
+        ("t;s\n1;0,5\n", Dialect(";"), ";", ",", "decimal commas"),
+        ("t;s\n1;0,5\n", Dialect(decimal="."), ";", ".", "the delimiter ';'"),
+        ("t;s\n1;0,5\n1;0.5\n", Dialect(), ";", ".", "the delimiter ';'"),
+        ("t;s\n1;1,234\n", Dialect(), ";", ".", "the delimiter ';'"),
+        ("t;s\n1;1,234\n1;0,234\n", Dialect(), ";", ",", "the delimiter ';' and decimal commas"),
+        ("t;s\n1;1,234,567\n", Dialect(), ";", ".", "the delimiter ';'"),
+        ("t;s\n" + "1;1\n" * 100 + "1;0,5\n", Dialect(), ";", ".", "the delimiter ';'"),
+        ('t;s\n"1;0,5\n', Dialect(), ";", ".", "the delimiter ';'"),
+        ("t\ts\n1\t5\n", Dialect(), "\t", ".", r"the delimiter '\t'"),
+        ("t|s\n1|5\n", Dialect(), "|", ".", "the delimiter '|'"),
+        ('"t";"s"\n1;5\n', Dialect(), ";", ".", "the delimiter ';'"),
+        ('t,s\n1,"0,5"\n', Dialect(), ",", ".", ""),
+        ("1;2\n", SET, ";", ".", "the delimiter ';'"),
+        ("1;0,5\n", Dialect(header=()), ",", ".", ""),
+        ("sep=;\nt;s\n1;0,5\n", Dialect(), ";", ",", "decimal commas"),
+        ('"sep=|"\r\nt|s\r\n1|5\r\n', Dialect(), "|", ".", ""),
+        ("SEP=;\nt;s\n1;5\n", Dialect(";"), ";", ".", ""),
+        ("sep=;\nt|s\n1|5\n", Dialect(), "|", ".", "the delimiter '|'"),
+    ],
+)
+def test_first_rows_show_the_dialect(text, dialect, delimiter, decimal, found):
+    block = blocks(text, dialect)[0]
+    assert (block.delimiter, block.decimal, block.found) == (delimiter, decimal, found)
+    assert len(block.header) == 2
+    n_before = text.lower().count("sep=") + (dialect.header is None)
+    assert block.first_line == n_before + 1
+
+
+@each("text", ["sep=;\n", "sep=;", "sep=;\n\n"])
+def test_separator_line_is_no_row(text):
+    assert blocks(text) == []
+
+
+@each("first", ["sep=ab", "sep=", "x sep=,b"])
+def test_other_first_lines_are_headers(first):
+    assert [block.header for block in blocks(f"{first}\n")] == [tuple(first.split(","))]
 
 
 @each(
