@@ -20,7 +20,7 @@ from streameval.accumulators.decisions import (
 from streameval.accumulators.items import flattened
 from streameval.accumulators.pending import BufferedState, RowBuffer, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
-from streameval.errors import InvalidInputError, Named, StreamevalError
+from streameval.errors import CountOverflowError, InvalidInputError, Named, StreamevalError
 from streameval.exact.fixed_point import MAX_TOTAL
 from streameval.exact.weight_sums import WeightArray, are_whole
 from streameval.inputs.arrays import (
@@ -28,6 +28,7 @@ from streameval.inputs.arrays import (
     as_array,
     as_labels_or_scores,
     as_vector,
+    labelled_matrix,
     read_weights,
 )
 from streameval.inputs.coded import CodedTexts, are_texts
@@ -148,6 +149,71 @@ class ConfusionAccumulator(
         measures: Sequence[str] | str = (),
     ) -> None:
         self._configure(locals())
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, classes: Any = None, **options: Any) -> Self:
+        """Take counts that were made elsewhere: on a device, by a database, by another library.
+
+        The state is that of counting the rows one by one, byte for byte, so it merges like any
+        other.
+
+        Parameters
+        ----------
+        matrix : array of shape (K, K)
+            Non-negative counts, or sums of weights: rows are the truth, columns the prediction. A
+            data frame, such as ``pandas.crosstab`` returns, must have the same labels in the same
+            order for both.
+        classes : int, sequence of labels, or mapping from label to name, optional
+            The classes in the order of rows and columns; integers of a mapping are in ascending
+            order. By default the labels of a data frame, or the number of rows.
+        **options
+            Further options of the class, but for those of which a matrix does not tell:
+            `multilabel`, `from_scores`, `top_k` and `measures`.
+
+        Returns
+        -------
+        ConfusionAccumulator
+            A new one.
+
+        Raises
+        ------
+        InvalidInputError
+            If the matrix is not square, does not have K rows, or holds a negative or missing
+            count; or if an option cannot be told from a matrix.
+        CountOverflowError
+            If the total passes 2**63 - 1.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.ConfusionAccumulator.from_matrix([[50, 2], [7, 41]], ["ham", "spam"])
+        >>> acc.update(["spam"], ["ham"]).compute().matrix
+        array([[50,  2],
+               [ 8, 41]])
+        """
+        for name in ("multilabel", "from_scores", "top_k", "measures"):
+            if name in options:
+                got = f"cannot be told from a matrix, got {options[name]!r}"
+                raise InvalidInputError(got, argument=name)
+        labels, counts = labelled_matrix(matrix, name="matrix")
+        made = cls(labels if classes is None else classes, **options)
+        if made._config.is_open:
+            raise InvalidInputError('must list the labels, got "auto"', argument="classes")
+        if len(counts) != made._config.n_classes:
+            rule = f"must have one row for each of {made._config.n_classes} classes"
+            raise InvalidInputError(f"{rule}, got {len(counts)}", argument="matrix")
+        if made._config.ignore_label in made._config.labels:
+            counts = counts.copy()
+            counts[made._config.labels.index(made._config.ignore_label)] = 0
+        truth, prediction = np.nonzero(counts)
+        try:
+            weights = read_weights(counts[truth, prediction], rows=len(truth))
+            if weights is None:  # nothing was counted
+                return made
+            of_rows = MatrixCounts.of_weighted(truth, prediction, weights, made._config)
+        except CountOverflowError as error:
+            raise error.renamed("sample_weight", "matrix") from None
+        return made._absorb(of_rows)
 
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
         """Count one batch: the truth first, then the prediction, as in scikit-learn.

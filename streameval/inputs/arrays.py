@@ -182,6 +182,34 @@ def read_weights(
     return weights
 
 
+def labelled_matrix(value: Any, *, name: str) -> tuple[Any, npt.NDArray[Any]]:
+    """Check a square matrix of weights; also return the labels of a data frame, or their number.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not square, or the rows and columns of a data frame differ in labels; or if a
+        weight is not a finite number of at least 0.
+    """
+    labels: Any = None
+    if hasattr(value, "index") and hasattr(value, "columns"):  # a data frame of pandas
+        labels, columns = list(value.index), list(value.columns)
+        if labels != columns:
+            rule = "must have the same labels in the same order for rows and columns"
+            raise InvalidInputError(f"{rule}, got {labels} and {columns}", argument=name)
+        value = value.to_numpy()
+    array = as_array(value, name=name)
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError("must hold numbers, got strings", argument=name)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
+        rule = f"must have shape (K, K) for at least two classes, got {array.shape}"
+        raise InvalidInputError(rule, argument=name)
+    _refuse_first(~np.isfinite(array), array, name, "must be finite")
+    _refuse_first(array < 0, array, name, "must not be negative")
+    is_numbered = labels is None or labels == list(range(len(array)))
+    return len(array) if is_numbered else labels, array
+
+
 def are_empty(*arrays: npt.NDArray[Any]) -> bool:
     """Tell whether none of the arrays has any rows, whatever their shapes."""
     return all(array.size == 0 and array.ndim > 0 and not len(array) for array in arrays)
