@@ -382,6 +382,73 @@ def of_queries() -> str:
     return laid_out(["measure", *(f"{n} queries" for n in N_QUERIES)], rows)
 
 
+N_CLUSTERS = (20, 100, 400)
+ROWS = (1, 5, 50)
+TRIALS = 500
+ALIKE = 0.3  # the share of the variance that the rows of a cluster have in common
+LIMIT, STEPS = 0.75, 20.0  # the threshold of decisions; scores have 20 values for each unit
+OF_CLUSTERS = {
+    "accuracy": "decisions/accuracy",
+    "F1": "decisions/f_score",
+    "AUC": "scores/roc_auc",
+    "AP": "scores/average_precision",
+    "RMSE": "errors/rmse",
+}
+
+
+def rows_of_clusters(n: int, rows: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw clusters of rows: labels, scores, and numbers with predictions."""
+    cluster = np.repeat(np.arange(n), rows)
+    shared, own = random.normal(size=(2, n)), random.normal(size=(2, n * rows))
+    noise = math.sqrt(ALIKE) * shared[:, cluster] + math.sqrt(1 - ALIKE) * own
+    labels = random.random(n * rows) < 0.3
+    scores = np.round(STEPS * (noise[0] + 1.5 * labels)) / STEPS
+    truth = random.normal(size=n * rows)
+    return {
+        "cluster": cluster,
+        "y_true": labels.astype(int),
+        "y_pred": (scores >= LIMIT).astype(int),
+        "y_score": scores,
+        "truth": truth,
+        "prediction": truth + noise[1],
+    }
+
+
+def clusters_cover(draw: tuple[int, int]) -> str:
+    """Simulate plain and clustered intervals of metrics of decisions, scores and numbers."""
+    counted = se.Collection(
+        {
+            "decisions": se.ConfusionAccumulator(),
+            "scores": se.PRCurveSketch(scores="real"),
+            "errors": se.RegressionAccumulator(intervals=True),
+        },
+        columns={"errors": {"y_true": "truth", "y_pred": "prediction"}},
+    )
+    population = rows_of_clusters(2_000_000, 1, np.random.default_rng(1))
+    truths = counted.copy().update(population).compute()
+    random = np.random.default_rng(0)
+    covered = np.zeros((len(OF_CLUSTERS), 2))
+    for _ in range(TRIALS):
+        acc = se.Clustered(counted, by="cluster").update(rows_of_clusters(*draw, random))
+        results = acc.total().compute(), acc.compute()
+        for at, name in enumerate(OF_CLUSTERS.values()):
+            truth = truths.read(name).value
+            for kind, result in enumerate(results):
+                low, high = result.confidence(name)
+                covered[at, kind] += low <= truth <= high
+    return "|".join(f"{plain:.3f}, {clustered:.3f}" for plain, clustered in covered / TRIALS)
+
+
+def of_clusters() -> str:
+    """Lay out the coverage of plain intervals and of clustered ones."""
+    draws = list(itertools.product(N_CLUSTERS, ROWS))
+    cells = simulated(clusters_cover, draws)
+    rows = [
+        [f"{n}", f"{rows}", *cell.split("|")] for (n, rows), cell in zip(draws, cells, strict=True)
+    ]
+    return laid_out(["clusters", "rows of each", *OF_CLUSTERS], rows)
+
+
 def simulated(simulate: Callable[[Any], str], draws: Iterable[Any]) -> list[str]:
     """Simulate on all cores, in order."""
     with ProcessPoolExecutor() as pool:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from streameval.accumulators.base import Accumulator
     from streameval.accumulators.calibration import CalibrationAccumulator
     from streameval.accumulators.catalog import CatalogAccumulator
+    from streameval.accumulators.clustered import Clustered
     from streameval.accumulators.collection import Collection
     from streameval.accumulators.confusion import ConfusionAccumulator
     from streameval.accumulators.curve import PRCurveSketch
@@ -78,6 +79,7 @@ __all__ = [
     "Catalog",
     "CatalogAccumulator",
     "ClassCurves",
+    "Clustered",
     "Collection",
     "CollectionResult",
     "Comparison",
@@ -161,6 +163,8 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
                 import streameval.accumulators.catalog as home
             case "from_bytes" | "load" | "save":
                 import streameval.accumulators.persistence as home
+            case "Clustered":
+                import streameval.accumulators.clustered as home
             case "Collection":
                 import streameval.accumulators.collection as home
             case "ConfusionAccumulator":

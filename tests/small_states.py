@@ -465,6 +465,34 @@ def sliced() -> se.Sliced:
     return se.Sliced(inner, "city", values=["Bonn"], max_values=3).update(batch)
 
 
+def clustered() -> se.Clustered:
+    """Clusters in two groups or more, each counted by two members."""
+    inner = sliced().options["accumulator"]
+    batch = {
+        "y_true": [0, 1, 1, 0],
+        "y_pred": [0, 1, 0, 1],
+        "日本": [0.25, 0.75, 0.5, 0.125],
+        "user": [7, 7, -1, 2**40],
+        "sample_weight": [1, 0.5, 2, 1],
+    }
+    return se.Clustered(inner, by="user", groups=10).update(batch)
+
+
+def sliced_clusters() -> se.Sliced:
+    """Clusters in slices."""
+    inner = se.Clustered(se.ConfusionAccumulator(), by="user", groups=10)
+    batch = {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "user": ["a", "b", "a"]}
+    return se.Sliced(inner, "city").update(batch | {"city": ["Bonn", "Rom", "Rom"]})
+
+
+def windowed_clusters() -> se.Windowed:
+    """Clusters in slices in panes."""
+    inner = sliced_clusters()
+    batch = {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "user": [1, 2, 1]}
+    windowed = se.Windowed(inner.reset(), pane=10)
+    return windowed.update(batch | {"city": ["Bonn", "Rom", "Rom"], "time": [1, 2, 11]})
+
+
 def windowed() -> se.Windowed:
     """Panes of two widths, one of them without labels, and what is before them."""
     batch = {
@@ -531,12 +559,19 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "empty_outputs": lambda: se.RegressionAccumulator(outputs=2),
     "sliced": sliced,
     "empty_sliced": lambda: se.Sliced(se.RegressionAccumulator(), "city"),
+    "clustered": clustered,
+    "sliced_clusters": sliced_clusters,
+    "windowed_clusters": windowed_clusters,
+    "empty_clustered": lambda: se.Clustered(se.RegressionAccumulator(), by="user"),
     "windowed": windowed,
     "windowed_slices": windowed_slices,
     "empty_windowed": lambda: se.Windowed(se.RegressionAccumulator(), pane=1),
 }
 
-GROUPED = ("sliced", "empty_sliced", "windowed", "windowed_slices", "empty_windowed")
+GROUPED = (
+    *("sliced", "empty_sliced", "windowed", "windowed_slices", "empty_windowed"),
+    *("clustered", "sliced_clusters", "windowed_clusters", "empty_clustered"),
+)
 """States of groups, which version 1 does not have."""
 
 ONCE = ("open_documents", "tracked_queries", "query_values")
@@ -556,6 +591,7 @@ RANKING_FIELDS = (
 WEIGHTED_FIELDS = (*RANKING_FIELDS, "weights", "closed_weights")
 SKETCH_FIELDS = ("sketch_level", "sketch_sizes", "sketch_lo", "sketch_hi", "sketch_weight")
 SLICED_FIELDS = ("accumulator", "values", "lengths", "codes", "others", "leaves")
+CLUSTERED_FIELDS = ("group_lengths", "groups", "leaves")
 PANE_FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
 FIELDS = {
     "binary": ("n", "matrix", "credit"),
@@ -614,6 +650,10 @@ FIELDS = {
     "empty_outputs": OUTPUT_FIELDS,
     "sliced": SLICED_FIELDS,
     "empty_sliced": SLICED_FIELDS,
+    "clustered": ("accumulator", *CLUSTERED_FIELDS),
+    "sliced_clusters": (*SLICED_FIELDS[:-1], *CLUSTERED_FIELDS),
+    "windowed_clusters": (*PANE_FIELDS, *SLICED_FIELDS[1:-1], *CLUSTERED_FIELDS),
+    "empty_clustered": ("accumulator", *CLUSTERED_FIELDS),
     "windowed": (*PANE_FIELDS, "leaves"),
     "windowed_slices": (*PANE_FIELDS, *SLICED_FIELDS[1:]),
     "empty_windowed": (*PANE_FIELDS, "leaves"),
@@ -632,6 +672,7 @@ KINDS = {
     se.Windowed: 9,
     se.Paired: 10,
     se.CatalogAccumulator: 12,
+    se.Clustered: 15,
 }
 """The numbers of the kinds, forever."""
 

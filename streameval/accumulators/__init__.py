@@ -14,8 +14,9 @@ Their batches
     and `grouped`, and `ranked_rows` for `ranking`; `highest_scores` finds the class with the
     highest score of a row. `calibration`, `regression` and `catalog` read their own.
 Classes that hold others
-    `collection` and `members`: many on one batch. `grouping` is the base of `sliced` and
-    `windowed`: one for each value, or pane of time; `grouped_batches` and `grouped_rows` bring
-    rows to them, and `sealed`, `pane_bytes` and `two_stacks` keep and merge many at once.
+    `collection` and `members`: many on one batch. `grouping` is the base of `sliced`, `windowed`
+    and `clustered`: one for each value, pane of time, or group of clusters; `grouped_batches` and
+    `grouped_rows` bring rows to them, and `sealed`, `pane_bytes` and `two_stacks` keep and merge
+    many at once.
     `parts`: one for each part of the data. `evidence` tests the panes of a `windowed` one.
 """

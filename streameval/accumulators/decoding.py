@@ -6,13 +6,14 @@ from typing import Any
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.classes import single_class
+from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.states import codec
 
 _OUTER: dict[int, type[Accumulator[Any, Any]]] = {
-    cls.type_id: cls for cls in (Collection, Sliced, Windowed)
+    cls.type_id: cls for cls in (Clustered, Collection, Sliced, Windowed)
 }
 
 

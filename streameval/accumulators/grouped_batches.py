@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.grouped_rows import Key
+from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.inner import Inner
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import (
@@ -20,9 +21,12 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.batches import TableBatch
 from streameval.inputs.coded import CodedTexts, are_texts
+from streameval.inputs.values import ValueCodes, mixed
 from streameval.inputs.weighted_rows import WeightedRows, rows_of_units, weighted_rows
 
 Array = npt.NDArray[Any]
+
+_CHUNK = 2**15  # its temporaries stay in the cache
 
 
 class Batch:
@@ -171,6 +175,28 @@ def _weight_columns(weights: Any, columns: dict[str, Any], inner: Inner) -> dict
                 "is in the batch and is also passed by keyword", argument="sample_weight"
             )
     return {str(column): weights for column in names}
+
+
+def groups_of_clusters(config: ClusteredConfig, column: Any, codes: ValueCodes) -> Array:
+    """Return the group of the cluster of each row; codes remember the clusters that are texts."""
+    dtype = getattr(column, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu" and column.ndim == 1:
+        numbers = as_labels(column, name=config.by)
+        groups = np.empty(len(numbers), dtype=np.uint16)
+        for start in range(0, len(numbers), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            groups[chunk] = config.group_of(mixed(numbers[chunk].view(np.uint64)))
+        return groups
+    found = codes.encode([column], [config.by])
+    missing = codes.missing(found)
+    if missing.any():
+        raise InvalidInputError(
+            "must hold a cluster in every row, got a missing one",
+            argument=config.by,
+            position=first_index(missing),
+            remedy="Give rows that depend on no others ids of their own.",
+        )
+    return config.group_of(codes.hashes())[found]
 
 
 def refuse_split_queries(queries: Array, groups: Array, *, name: str, column: str) -> None:

@@ -10,17 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.pending import Rows
-from streameval.accumulators.sealed import FlatLeaves
+from streameval.accumulators.sealed import FlatLeaves, SliceColumns
+from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.inner import Inner
-from streameval.inputs.values import ValueCodes
+from streameval.inputs.values import Value, ValueCodes
 from streameval.inputs.weighted_rows import weighted_rows
 from streameval.states.flat import FlatStates
-from streameval.states.runs import order_in_groups
+from streameval.states.runs import mapped, observed_codes, order_in_groups
 
 Array = npt.NDArray[Any]
 Key = Hashable
 
-CODES, TIMES, WEIGHTS = 0, 1, 2
+CODES, TIMES, WEIGHTS, CLUSTERS = 0, 1, 2, 3
 """Keys of the columns that are not in the batch; its own columns have names."""
 
 
@@ -31,7 +32,8 @@ class GroupedRows:
     Parameters
     ----------
     columns : dict from name to array, shapes (n, ...)
-        The columns of the batch by name; `CODES`, `TIMES` and `WEIGHTS` where they exist.
+        The columns of the batch by name; `CODES`, `TIMES`, `WEIGHTS` and `CLUSTERS` where they
+        exist.
     size : int
     codes : ValueCodes
         The value of each code.
@@ -77,6 +79,46 @@ def _groups_of(
     for number, end in zip(found.tolist(), ends, strict=True):
         yield number, ordered.part(start, end)
         start = end
+
+
+def count_flat(inner: Inner, rows: GroupedRows, groups: Array, n_groups: int) -> Any:
+    """Count the rows of many groups into flat columns, whatever the accumulator of a group.
+
+    Parameters
+    ----------
+    inner : Inner
+        The class and options of the accumulators.
+    rows : GroupedRows
+        Accepted rows, with the columns that define the groups within.
+    groups : int array, shape (n,)
+        The group of each row.
+    n_groups : int
+        How many groups there are; each has rows.
+    """
+    if inner is inner.leaf:
+        return count_groups(inner, rows, groups, n_groups)
+    columns = dict(rows.columns)
+    values, of_rows = _values_of_rows(inner.options, columns, rows.codes)
+    nobody = np.zeros(0, dtype=np.int64)
+    layout, leaves, _ = SliceColumns.of(inner.options, values, groups, of_rows, nobody, n_groups)
+    left = GroupedRows(columns, rows.size, rows.codes)
+    held = inner.options.accumulator
+    return layout.flat(inner, values, count_flat(held, left, leaves, layout.size))
+
+
+def _values_of_rows(
+    config: Any, columns: dict[Key, Array], codes: ValueCodes
+) -> tuple[list[Value], Array]:
+    """Take out the column of the values; return these in order, and the index of each row's."""
+    if isinstance(config, ClusteredConfig):
+        return config.values, columns.pop(CLUSTERS)
+    of_rows = columns.pop(CODES)
+    ranks = codes.ranks()
+    found = observed_codes(of_rows, len(ranks))
+    order = np.argsort(ranks[found])
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return [codes.values[code] for code in found[order].tolist()], mapped(of_rows, found, rank)
 
 
 def count_groups(inner: Inner, rows: GroupedRows, groups: Array, n_groups: int) -> FlatLeaves:

@@ -11,15 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.base import Accumulator, merged
-from streameval.accumulators.grouped_batches import Batch, refuse_split_queries
+from streameval.accumulators.grouped_batches import Batch, groups_of_clusters, refuse_split_queries
 from streameval.accumulators.grouped_rows import (
+    CLUSTERS,
+    CODES,
     TIMES,
     WEIGHTS,
     GroupedRows,
     Key,
 )
 from streameval.accumulators.pending import RowBuffer, Rows
+from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.inner import Inner, OuterConfig
+from streameval.configs.sliced import SlicedConfig
+from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_array, as_labels, check_vector
@@ -37,6 +42,12 @@ _MAX_BYTES = 2**25
 _MAX_BLANK = 256
 _MAX_CODES = 2**16
 
+_LEVEL_OF: dict[Key, Any] = {
+    CODES: SlicedConfig,
+    CLUSTERS: ClusteredConfig,
+    TIMES: WindowedConfig,
+}
+
 ConfigT = TypeVar("ConfigT", bound=OuterConfig)
 
 
@@ -49,7 +60,7 @@ def read_inner(accumulator: Any, *, outer: str, depth: int) -> Inner:
         raise InvalidInputError(
             f"cannot be a {type(accumulator).__name__} within a {outer}",
             argument="accumulator",
-            remedy="They nest as Windowed, Sliced, Collection, any other, in this order.",
+            remedy="They nest in this order: Windowed, Sliced, Clustered, Collection, any other.",
         )
     if accumulator != accumulator.copy().reset():
         raise InvalidInputError(
@@ -178,14 +189,21 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _split(self, state: Any, held: Held, rows: GroupedRows | None) -> Any:
         """Count rows, and the pending rows without a label, into their groups."""
 
-    @abstractmethod
     def _read_keys(self, batch: Batch, held: Held) -> dict[Key, Array]:
         """Read the columns that define groups, for all rows."""
+        keys: dict[Key, Any] = {}
+        for level in self._config.levels:
+            if isinstance(level, SlicedConfig):
+                columns = [batch.table.column(name) for name in level.column]
+                keys[CODES] = held.codes.encode(columns, level.column)
+            elif isinstance(level, ClusteredConfig):
+                keys[CLUSTERS] = groups_of_clusters(level, batch.table.column(level.by), held.codes)
+        return keys
 
     @property
-    @abstractmethod
     def _key_columns(self) -> tuple[str, ...]:
         """Name the columns that define groups."""
+        return tuple(name for level in self._config.levels for name in level.key_columns)
 
     @abstractmethod
     def _merge_states(self, states: Sequence[Any]) -> Any:
@@ -302,7 +320,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         if not batch.size:
             return GroupedRows({}, 0, held.codes)
         columns = batch.arrays() | keys
-        is_counted = self._number_queries(columns, keys, held)
+        is_counted = self._number_queries(columns, batch, keys, held)
         rows = GroupedRows(columns, batch.size, held.codes)
         weights = batch.weights()
         if TIMES in keys and is_counted is not None:
@@ -311,12 +329,14 @@ class Grouping(Accumulator[ConfigT, Any]):
             rows.columns[WEIGHTS] = weights
         return rows
 
-    @abstractmethod
     def _name_of(self, key: Key) -> str:
-        """Name the column of a key."""
+        """Name the column of a key, or the first of several."""
+        levels = (level for level in self._config.levels if isinstance(level, _LEVEL_OF[key]))
+        name: str = next(levels).key_columns[0]
+        return name
 
     def _number_queries(
-        self, columns: dict[Key, Array], keys: dict[Key, Array], held: Held
+        self, columns: dict[Key, Array], batch: Batch, keys: dict[Key, Array], held: Held
     ) -> Array | None:
         """Refuse queries in two groups; number queries across batches where ids are not kept.
 
@@ -331,7 +351,11 @@ class Grouping(Accumulator[ConfigT, Any]):
                 continue
             known, numbers = distinct(as_labels(columns[column], name=column), name=column)
             for key, groups in keys.items():
-                refuse_split_queries(numbers, groups, name=self._name_of(key), column=column)
+                name = self._name_of(key)
+                values = groups
+                if key == CLUSTERS:  # several have the same group
+                    values = ValueCodes().encode([batch.table.column(name)], [name])
+                refuse_split_queries(numbers, values, name=name, column=column)
             if not keeps_ids:
                 columns["query", column] = numbers + held.n_queries
                 held.n_queries += len(known)

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.accumulators.sealed import FlatLeaves, FlatSlices
-from streameval.accumulators.sliced import Sliced
-from streameval.configs.inner import Inner
+from streameval.accumulators.sealed import flat_type
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import require
 from streameval.exact.fixed_point import FixedPoint
@@ -27,11 +25,6 @@ OPTIONS = ("pane", "time", "keep", "rollups", "offset", "unit")
 def written_options(config: WindowedConfig) -> dict[str, Any]:
     """Return the options that the header holds; the accumulator is stored with the state."""
     return {name: getattr(config, name) for name in OPTIONS}
-
-
-def flat_type(inner: Inner) -> Any:
-    """Return the class of columns that hold the parts of panes."""
-    return FlatSlices if inner.cls is Sliced else FlatLeaves
 
 
 def read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:

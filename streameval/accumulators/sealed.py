@@ -6,7 +6,7 @@ import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
@@ -16,6 +16,7 @@ from streameval.accumulators.base import merged
 from streameval.accumulators.classes import single_class
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
+from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import CorruptStateError, require
@@ -60,10 +61,31 @@ def decode_inner(nested: Any, version: int, outer: Mapping[int, type[Any]]) -> I
     return inner
 
 
+def decode_columns(
+    parts: codec.EncodedParts, first: Sequence[str], outer: Iterable[type[Any]]
+) -> tuple[Inner, dict[str, Any]]:
+    """Read the inner accumulator, and the fields of bytes, the last of which are flat columns.
+
+    Parameters
+    ----------
+    parts : EncodedParts
+    first : sequence of str
+        The names of the fields before those of the columns.
+    outer : iterable of classes
+        The classes that the inner accumulator may have besides those of single ones.
+    """
+    require(parts.version > 1, "version 1 has no groups")
+    every = (*FlatSlices.NAMES, *FlatGroups.NAMES)
+    columns = [name for name in every if name in parts.header["state"]]
+    fields = codec.decode_named([*first, *columns, "leaves"], parts)
+    inner = decode_inner(fields["accumulator"], parts.version, {cls.type_id: cls for cls in outer})
+    return inner, fields
+
+
 def gathered(inner: Inner, parts: Sequence[Sealed]) -> Any:
     """Store accumulators of several columns in one, in their order."""
     if not parts:
-        return FlatLeaves.of(inner, []) if inner is inner.leaf else FlatSlices.empty(inner, 0)
+        return flat_type(inner).empty(inner, 0)
     columns = {id(part.columns): part.columns for part in parts}
     positions: dict[int, list[int]] = {key: [] for key in columns}
     for position, part in enumerate(parts):
@@ -118,6 +140,11 @@ class FlatLeaves:
         return cls(inner, tuple(flat))
 
     @classmethod
+    def empty(cls, inner: Inner, size: int) -> Self:  # noqa: ARG003 - one signature for all
+        """Hold no accumulators."""
+        return cls.of(inner, [])
+
+    @classmethod
     def concatenated(cls, parts: Sequence[Self]) -> Self:
         """List the accumulators of several."""
         columns = zip(*(part.columns for part in parts), strict=True)
@@ -161,6 +188,11 @@ class FlatLeaves:
         return self._made([flat.state(index) for flat in self.columns])
 
     @property
+    def plain(self) -> Self:
+        """The accumulators themselves, which have no groups."""
+        return self
+
+    @property
     def n_at_once(self) -> int:
         """How many accumulators may be made at once: fewer if they are large."""
         return max(1, min(flat.n_states_of(_ITEMS) for flat in self.columns))
@@ -170,7 +202,12 @@ class FlatLeaves:
         """The number of items of all states."""
         return sum(flat.n_items for flat in self.columns)
 
-    def parts(self, indices: Sequence[int]) -> list[Any]:
+    @property
+    def nbytes(self) -> int:
+        """The memory of the columns."""
+        return sum(flat.nbytes for flat in self.columns)
+
+    def several(self, indices: Sequence[int]) -> list[Any]:
         """Make the accumulators at some indices, which must not change: they share memory."""
         states = [flat.states(indices) for flat in self.columns]
         return [*map(self._made, zip(*states, strict=True))]
@@ -190,7 +227,7 @@ class FlatLeaves:
         return max(flat.total(index).to_numbers().item() for flat in self.columns)
 
     @staticmethod
-    def names(inner: Inner) -> list[str]:  # noqa: ARG004 - one signature for both
+    def names(inner: Inner) -> list[str]:  # noqa: ARG004 - one signature for all
         """List the names of `fields`, in their order."""
         return ["leaves"]
 
@@ -300,9 +337,9 @@ class SliceColumns:
         items = mapped(pairs, found, leaf) if len(pairs) else leaf
         return cls(*columns), items, ends[with_others] - 1
 
-    def flat(self, inner: Inner, values: list[Value], leaves: FlatLeaves) -> FlatSlices:
+    def flat(self, inner: Inner, values: list[Value], leaves: FlatLeaves | FlatSlices) -> Any:
         """Hold the slices whose accumulators are the leaves."""
-        return FlatSlices(inner, values, self.lengths, self.codes, self.others, leaves)
+        return flat_type(inner)(inner, values, self.lengths, self.codes, self.others, leaves)
 
     @property
     def size(self) -> int:
@@ -328,26 +365,29 @@ class FlatSlices:
         The indices of their values, one `Sliced` after the other, each in rising order.
     others : int array, shape (S,)
         1 for a `Sliced` with rows outside its slices.
-    leaves : FlatLeaves
+    leaves : FlatLeaves or FlatSlices
         The slices in this order, each `Sliced` ending with its other rows.
     total : accumulator or None
         The accumulator of all rows, if it is known.
     """
+
+    NAMES: ClassVar[tuple[str, ...]] = ("values", "lengths", "codes", "others")
+    """The names of its own `fields`."""
 
     inner: Inner
     values: list[Value]
     lengths: npt.NDArray[Any]
     codes: npt.NDArray[Any]
     others: npt.NDArray[Any]
-    leaves: FlatLeaves
+    leaves: FlatLeaves | FlatSlices
     total: Any = None
 
     @classmethod
     def empty(cls, inner: Inner, size: int) -> Self:
         """Hold `Sliced` accumulators without slices."""
         nothing, zeros = np.zeros(0, dtype=np.uint64), np.zeros(size, dtype=np.uint64)
-        leaves = FlatLeaves.of(inner.options.accumulator, [])
-        return cls(inner, [], zeros, nothing, zeros, leaves)
+        held = inner.options.accumulator
+        return cls(inner, [], zeros, nothing, zeros, flat_type(held).empty(held, 0))
 
     @classmethod
     def joined(cls, states: Sequence[Self]) -> FlatSlices:
@@ -373,7 +413,7 @@ class FlatSlices:
     @property
     def nbytes(self) -> int:
         """The memory of the columns."""
-        return sum(flat.nbytes for flat in self.leaves.columns)
+        return self.leaves.nbytes
 
     def __eq__(self, other: object) -> bool:
         """Compare values and accumulators one by one."""
@@ -403,13 +443,14 @@ class FlatSlices:
             values = sorted(observed, key=rank_of)
             code_of = {value: code for code, value in enumerate(values)}
             codes = [_recoded(part.codes, part.values, code_of) for part in parts]
+        leaves: list[Any] = [part.leaves for part in parts]
         return cls(
             first.inner,
             values,
             np.concatenate([part.lengths for part in parts]),
             np.concatenate(codes),
             np.concatenate([part.others for part in parts]),
-            FlatLeaves.concatenated([part.leaves for part in parts]),
+            type(first.leaves).concatenated(leaves),
         )
 
     def __len__(self) -> int:
@@ -456,7 +497,8 @@ class FlatSlices:
         leaves = self.leaves
         if len(target):
             leaves = leaves.summed(target, layout.size)
-        return layout.flat(self.inner, self.values, leaves)
+        summed: FlatSlices = layout.flat(self.inner, self.values, leaves)
+        return summed
 
     def all_rows(self) -> Any:
         """Merge all accumulators into a new one, whatever their values."""
@@ -464,12 +506,37 @@ class FlatSlices:
 
     def part(self, index: int) -> Any:
         """Make the accumulator at an index."""
-        return self.inner.cls._make(self.inner.options, self.taken(np.array([index])))
+        taken = self.taken(np.array([index]))
+        return self.inner.cls._make(self.inner.options, attrs.evolve(taken, total=None))
 
-    @staticmethod
-    def names(inner: Inner) -> list[str]:
+    @property
+    def n_at_once(self) -> int:
+        """How many accumulators may be made at once."""
+        return 1
+
+    def several(self, indices: Sequence[int]) -> list[Any]:
+        """Make the accumulators at some indices."""
+        return [*map(self.part, indices)]
+
+    def weight(self, index: int) -> int | float:
+        """Return the weight of an accumulator; of a collection, that of its heaviest member."""
+        return max(n[index].to_numbers().item() for n in self._each_weight)
+
+    @cached_property
+    def _each_weight(self) -> list[FixedPoint]:
+        return self.weights(np.arange(len(self)), len(self))
+
+    @cached_property
+    def plain(self) -> FlatLeaves:
+        """The accumulators of all rows of each, none of which is empty."""
+        owners = np.repeat(np.arange(len(self)), np.diff(self.edges[1]))
+        return self.leaves.plain.summed(owners, len(self))
+
+    @classmethod
+    def names(cls, inner: Inner) -> list[str]:
         """List the names of `fields`, in their order."""
-        return ["values", "lengths", "codes", "others", *FlatLeaves.names(inner)]
+        held = inner.options.accumulator
+        return [*cls.NAMES, *flat_type(held).names(held)]
 
     def fields(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
@@ -478,8 +545,7 @@ class FlatSlices:
         texts = np.array([*values, None], dtype=object)[:-1]
         numbers = (self.lengths, codes.astype(np.uint64), self.others)
         columns = (Column(texts), *map(Column, numbers))
-        names = FlatSlices.names(self.inner)
-        return dict(zip(names, columns, strict=False)) | self.leaves.fields()
+        return dict(zip(self.NAMES, columns, strict=True)) | self.leaves.fields()
 
     @classmethod
     def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:
@@ -501,8 +567,25 @@ class FlatSlices:
         require(not len(codes) or int(codes.max()) < len(values), "codes of slices")
         uses = np.bincount(codes.astype(np.intp), minlength=len(values))
         require(bool(uses.all()), "a value that no slice is of")
+        return cls._checked(inner, values, lengths, codes, others, fields)
+
+    @classmethod
+    def _checked(
+        cls,
+        inner: Inner,
+        values: list[Value],
+        lengths: npt.NDArray[Any],
+        codes: npt.NDArray[Any],
+        others: npt.NDArray[Any],
+        fields: Mapping[str, Any],
+    ) -> Self:
+        """Check which values have a slice, and read the slices."""
+        config = inner.options
         _check_kept(values, lengths, codes, others, config)
-        leaves = FlatLeaves.read(config.accumulator, len(codes) + int(others.sum()), fields)
+        held = config.accumulator
+        leaves = flat_type(held).read(held, len(codes) + int(others.sum()), fields)
+        is_filled = not isinstance(leaves, FlatSlices) or bool(leaves.lengths.all())
+        require(is_filled, "a slice without rows")
         return cls(inner, values, lengths, codes, others, leaves)
 
     def checked_total(self) -> Any:
@@ -514,6 +597,70 @@ class FlatSlices:
         sizes = np.diff(self.edges[1])
         require(bool(sizes.all()), "a pane without slices")
         return self.leaves.weights(np.repeat(owners, sizes), n_owners)
+
+
+@attrs.frozen(eq=False, slots=False)
+class FlatGroups(FlatSlices):
+    """The groups of clusters of several `Clustered`, or the state of one: slices by number."""
+
+    NAMES = ("group_lengths", "groups")
+
+    @classmethod
+    def empty(cls, inner: Inner, size: int) -> Self:
+        """Hold `Clustered` accumulators without rows."""
+        return attrs.evolve(super().empty(inner, size), values=inner.options.values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the fields that bytes hold, as results of clusters do."""
+        return type(self).read, (self.inner, len(self), self.fields())
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups have rows."""
+        return len(self.codes)
+
+    def left_out(self, member: int) -> list[Any]:
+        """Make the accumulators of one member without each of the groups, of the one `Clustered`.
+
+        Each is the sum of the groups before and of those after, so nothing is subtracted, and the
+        cost is three merges a group.
+        """
+        leaves = self.leaves.plain
+        flat, held = leaves.columns[member], leaves.inner.members[member]
+        states = flat.states(range(len(flat))) if len(flat) > 1 else []
+        every = [held.cls._make(held.options, state) for state in states]
+        empty = held.cls._empty(held.options)
+        before = itertools.accumulate(every[:-1], _both, initial=empty)
+        after = [*itertools.accumulate(reversed(every[1:]), _both, initial=empty)]
+        pairs = zip(before, reversed(after), strict=True)
+        return [_both(*pair) for pair in pairs] if every else []
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields that bytes hold, by name."""
+        columns = map(Column, (self.lengths, self.codes))
+        return dict(zip(self.NAMES, columns, strict=True)) | self.leaves.fields()
+
+    @classmethod
+    def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:
+        """Make and check accumulators from their `fields`."""
+        lengths, codes = (_unsigned(fields[name], name) for name in cls.NAMES)
+        values = inner.options.values
+        require(len(lengths) == size, "lengths of groups")
+        require(not size or int(lengths.max()) <= len(values), "more groups than there are")
+        require(int(lengths.sum(dtype=np.int64)) == len(codes), "groups")
+        require(not len(codes) or int(codes.max()) < len(values), "groups")
+        return cls._checked(inner, values, lengths, codes, np.zeros_like(lengths), fields)
+
+
+def _both(one: Any, other: Any) -> Any:
+    return merged([one, other])
+
+
+def flat_type(inner: Inner) -> Any:
+    """Return the class of the columns that hold accumulators of some options."""
+    if isinstance(inner.options, SlicedConfig):
+        return FlatSlices
+    return FlatGroups if isinstance(inner.options, ClusteredConfig) else FlatLeaves
 
 
 def _addition(member: Any) -> Add:

@@ -9,23 +9,17 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
+from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection, heaviest
-from streameval.accumulators.grouped_batches import Batch
-from streameval.accumulators.grouped_rows import CODES, GroupedRows, Key, count_groups
+from streameval.accumulators.grouped_rows import count_flat
 from streameval.accumulators.grouping import Grouping, Held, read_inner
-from streameval.accumulators.sealed import (
-    FlatSlices,
-    SliceColumns,
-    decode_inner,
-    encode_inner,
-)
+from streameval.accumulators.sealed import FlatSlices, decode_columns, encode_inner
 from streameval.accumulators.views import SlicesView
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError, require
 from streameval.inputs.values import Value
 from streameval.states import codec
-from streameval.states.runs import mapped, observed_codes
 from streameval.states.sealed import live_in_turn
 
 if TYPE_CHECKING:
@@ -89,7 +83,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
 
     __slots__ = ()
 
-    _depth = 2
+    _depth = 3
 
     def __init__(
         self,
@@ -179,7 +173,13 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
 
     def total(self) -> Any:
         """Copy the accumulator of all rows, whatever their value."""
-        return self._all_rows(self._held).copy()
+        if self._config.accumulator is self._config.accumulator.leaf:
+            return self._all_rows(self._held).copy()
+        state = self._everything(self._held)
+        leaves = state.leaves
+        if not len(leaves):
+            return self._config.accumulator.empty()
+        return leaves.summed(np.zeros(len(leaves), dtype=np.int64), 1).part(0)
 
     @property
     def other(self) -> Any:
@@ -225,7 +225,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
     def reset(self) -> Self:
         """Forget everything counted; the options stay. Returns the accumulator itself."""
         empty = FlatSlices.empty(Inner(Sliced, self._config), 1)
-        self._held = Held(empty, self._config.accumulator.empty())
+        self._held = Held(empty, self._config.accumulator.leaf.empty())
         return self
 
     @classmethod
@@ -268,64 +268,22 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
 
     @classmethod
     def _decode_parts(cls, parts: codec.EncodedParts) -> tuple[SlicedConfig, FlatSlices]:
-        require(parts.version > 1, "version 1 has no groups")
+        inner, fields = decode_columns(parts, ["accumulator"], [Collection, Clustered])
         written = parts.header["config"].keys()
         require(written == {"column", "values", "max_values"}, "the options of slices")
-        options = parts.options
-        names = ["accumulator", *FlatSlices.names(Inner(cls, None))]
-        fields = codec.decode_named(names, parts)
-        inner = decode_inner(fields["accumulator"], parts.version, {Collection.type_id: Collection})
-        config = SlicedConfig.of(accumulator=inner, **options)
+        config = SlicedConfig.of(accumulator=inner, **parts.options)
+        table = Inner(cls, config)
+        require([*fields] == ["accumulator", *FlatSlices.names(table)], "the fields of slices")
         parts.check_header(codec.settings_json(_written(config)), fields)
-        flat = FlatSlices.read(Inner(cls, config), 1, fields)
+        flat = FlatSlices.read(table, 1, fields)
         return config, attrs.evolve(flat, total=flat.checked_total())
-
-    @property
-    def _key_columns(self) -> tuple[str, ...]:
-        return self._config.column
-
-    def _name_of(self, key: Key) -> str:  # noqa: ARG002 - there is one
-        return self._config.column[0]
-
-    def _read_keys(self, batch: Batch, held: Held) -> dict[Key, Any]:
-        columns = self._config.column
-        return {CODES: held.codes.encode([batch.table.column(c) for c in columns], columns)}
 
     def _split(self, state: Any, held: Held, rows: Any) -> Any:  # noqa: ARG002
         owners = np.zeros(rows.size, dtype=np.int64)
-        return FlatSlices.joined([state, count_in_flat(owners, 1, rows, state.inner)])
+        return FlatSlices.joined([state, count_flat(state.inner, rows, owners, 1)])
 
     def _merge_states(self, states: Sequence[Any]) -> Any:
         return FlatSlices.joined(states)
-
-
-def count_in_flat(owners: Any, n_owners: int, rows: GroupedRows, inner: Inner) -> FlatSlices:
-    """Count rows into the slices of their values, for several new `Sliced`, as flat columns.
-
-    Parameters
-    ----------
-    owners : int array, shape (n,)
-        The index of the `Sliced` that each row belongs to; each has rows.
-    n_owners : int
-    rows : GroupedRows
-        The rows, with the column `CODES`.
-    inner : Inner
-        The class and options of the `Sliced`.
-    """
-    config: SlicedConfig = inner.options
-    columns = dict(rows.columns)
-    codes = columns.pop(CODES)
-    ranks = rows.codes.ranks()
-    found = observed_codes(codes, len(ranks))
-    order = np.argsort(ranks[found])
-    values = [rows.codes.values[code] for code in found[order].tolist()]
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    nobody = np.zeros(0, dtype=np.int64)
-    of_rows = mapped(codes, found, rank)
-    layout, leaves, _ = SliceColumns.of(config, values, owners, of_rows, nobody, n_owners)
-    left = GroupedRows(columns, rows.size, rows.codes)
-    return layout.flat(inner, values, count_groups(config.accumulator, left, leaves, layout.size))
 
 
 def _written(config: SlicedConfig) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class SlicesView:
     @property
     def n(self) -> npt.NDArray[Any]:
         """The weight of each value; in a collection, the max over its members."""
-        weights = [flat.totals().to_numbers() for flat in self._state.leaves.columns]
+        weights = [flat.totals().to_numbers() for flat in self._state.leaves.plain.columns]
         found: npt.NDArray[Any] = np.maximum.reduce(weights)[: len(self.parts)]
         return found
 
@@ -47,7 +47,7 @@ class SlicesView:
         Fields of a collection are named ``member/field``. Cells and labels, of which values have
         different numbers, are not among them.
         """
-        leaves = self._state.leaves
+        leaves = self._state.leaves.plain
         options, size = leaves.inner.options, len(self.parts)
         is_collection = isinstance(options, CollectionConfig)
         starts = [f"{name}{SEPARATOR}" for name in options.part_names] if is_collection else [""]

@@ -12,30 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.base import Accumulator, merged
+from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import Batch
-from streameval.accumulators.grouped_rows import (
-    CODES,
-    TIMES,
-    WEIGHTS,
-    GroupedRows,
-    Key,
-    count_groups,
-)
+from streameval.accumulators.grouped_rows import TIMES, WEIGHTS, GroupedRows, Key, count_flat
 from streameval.accumulators.grouping import Grouping, Held, read_inner
 from streameval.accumulators.pane_bytes import FIELDS, OPTIONS, read_panes, written_options
 from streameval.accumulators.sealed import (
-    FlatLeaves,
-    FlatSlices,
-    decode_inner,
+    decode_columns,
     encode_inner,
+    flat_type,
     gathered,
     merged_all,
 )
-from streameval.accumulators.sliced import Sliced, count_in_flat
+from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.two_stacks import TwoStacks
 from streameval.accumulators.views import PanesView
-from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
 from streameval.exact.fixed_point import FixedPoint
@@ -123,7 +115,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     __slots__ = ()
 
-    _depth = 3
+    _depth = 4
 
     def __init__(
         self,
@@ -431,17 +423,11 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     @classmethod
     def _decode_parts(cls, parts: codec.EncodedParts) -> tuple[WindowedConfig, Panes]:
-        require(parts.version > 1, "version 1 has no groups")
+        inner, fields = decode_columns(parts, FIELDS, [Collection, Clustered, Sliced])
         require(parts.header["config"].keys() == set(OPTIONS), "the options of panes")
-        options = parts.options
-        is_sliced = "values" in parts.header["state"]
-        flat_type: Any = FlatSlices if is_sliced else FlatLeaves
-        names = [*FIELDS, *flat_type.names(Inner(cls, None))]
-        fields = codec.decode_named(names, parts)
-        outer = {Sliced.type_id: Sliced} if is_sliced else {Collection.type_id: Collection}
-        inner = decode_inner(fields["accumulator"], parts.version, outer)
-        require((inner.cls is Sliced) is is_sliced, "the fields are not those of its panes")
-        config = WindowedConfig.of(accumulator=inner, **options)
+        names = flat_type(inner).names(inner)
+        require([*fields] == [*FIELDS, *names], "the fields are not those of its panes")
+        config = WindowedConfig.of(accumulator=inner, **parts.options)
         parts.check_header(codec.settings_json(written_options(config)), fields)
         return config, read_panes(config, fields)
 
@@ -540,21 +526,9 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
                         first = max(first, last_cut + 1)
         return range(first * step + shift, newest * step + shift + 1, step)
 
-    @property
-    def _key_columns(self) -> tuple[str, ...]:
-        inner = self._inner
-        return (self._config.time, *(inner.options.column if inner.cls is Sliced else ()))
-
-    def _name_of(self, key: Key) -> str:
-        return self._config.time if key == TIMES else self._key_columns[1]
-
     def _read_keys(self, batch: Batch, held: Held) -> dict[Key, Any]:
-        time, *columns = self._key_columns
-        keys: dict[Key, Any] = {}
-        if columns:
-            keys[CODES] = held.codes.encode([batch.table.column(c) for c in columns], columns)
-        keys[TIMES] = self._read_times(batch.table.column(time))
-        return keys
+        keys = super()._read_keys(batch, held)
+        return keys | {TIMES: self._read_times(batch.table.column(self._config.time))}
 
     def _read_times(self, column: Any) -> Array:
         config = self._config
@@ -662,17 +636,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _count_parts(self, parts: list[Any], pane_of: Array, rows: GroupedRows) -> list[Any]:
         """Count rows into columns, and add these to the accumulators of their panes."""
-        new = self._count_flat(pane_of, len(parts), rows)
+        new = count_flat(self._inner, rows, pane_of, len(parts))
         added = [Sealed(new, index) for index in range(len(parts))]
         pairs = zip(parts, added, strict=True)
         return self._merge_all([[more] if part is None else [part, more] for part, more in pairs])
-
-    def _count_flat(self, pane_of: Array, n_panes: int, rows: GroupedRows) -> Any:
-        """Count rows into columns, with an accumulator for each pane."""
-        inner = self._inner
-        if inner.cls is Sliced:
-            return count_in_flat(pane_of, n_panes, rows, inner)
-        return count_groups(inner, rows, pane_of, n_panes)
 
     def _panes_of_rows(self, times: Array, newest: int) -> tuple[list[PaneKey], Array]:
         """Find the panes of rows, and the index of each row's pane among them."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import cached_property
 from typing import Any
 
 import attrs
 
+from streameval.configs.cached import Cached
 from streameval.configs.collection import CollectionConfig, Member
 from streameval.configs.options import Config
 
 
 @attrs.frozen(slots=False)
-class Inner:
+class Inner(Cached):
     """The accumulator that counts the rows of one group.
 
     Parameters
@@ -79,7 +81,18 @@ class Inner:
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class OuterConfig(Config):
+class OuterConfig(Cached, Config):
     """The options of an accumulator that splits its rows into groups."""
 
     accumulator: Inner
+
+    @property
+    @abstractmethod
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns that define the groups."""
+
+    @property
+    def levels(self) -> tuple[OuterConfig, ...]:
+        """These options, and those of the accumulators within that split rows, too."""
+        inner = self.accumulator.options
+        return (self, *(inner.levels if isinstance(inner, OuterConfig) else ()))

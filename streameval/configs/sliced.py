@@ -88,6 +88,11 @@ class SlicedConfig(OuterConfig):
         return frozenset(self.values)
 
     @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns that define the groups."""
+        return self.column
+
+    @property
     def max_others(self) -> int:
         """How many values without a name may have a slice."""
         return self.max_values - len(self.values)

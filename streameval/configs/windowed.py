@@ -93,6 +93,11 @@ class WindowedConfig(OuterConfig):
         return attrs.evolve(made, offset=shift if is_step else duration_text(shift))
 
     @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns that define the groups."""
+        return (self.time,)
+
+    @property
     def is_step(self) -> bool:
         """Whether times are integers of any meaning, and not moments."""
         return isinstance(self.pane, int)

@@ -21,8 +21,11 @@ Value = Any
 """A label, None for a missing one, or a tuple of these for several columns."""
 
 Indices = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
 
 MAX_CHARACTERS = 2**16  # of one value, which is a name
+_MULTIPLIERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 
 
 def canonical_value(value: Any, *, name: str) -> Label | None:
@@ -68,6 +71,22 @@ def _written(value: Value) -> bytes:
     return b"i%d" % value
 
 
+def mixed(words: Words) -> Words:
+    """Mix 64 bits by the bijection of splitmix64."""
+    with np.errstate(over="ignore"):
+        found = words + _INCREMENT
+        found = (found ^ (found >> np.uint64(30))) * _MULTIPLIERS[0]
+        found = (found ^ (found >> np.uint64(27))) * _MULTIPLIERS[1]
+        return found ^ (found >> np.uint64(31))
+
+
+def hash_of(value: Value) -> int:
+    """Hash a value to 64 bits: an integer as `mixed` does, others as `rank_of`."""
+    if type(value) is not int:
+        return rank_of(value)[0]
+    return int(mixed(np.array([value], dtype=np.int64).view(np.uint64))[0])
+
+
 class ValueCodes:
     """A number for each distinct value observed, in order of first appearance.
 
@@ -79,11 +98,12 @@ class ValueCodes:
         The value of each code.
     """
 
-    __slots__ = ("_codes", "_identities", "_ranks", "values")
+    __slots__ = ("_codes", "_hashes", "_identities", "_ranks", "values")
 
     def __init__(self) -> None:
         self._codes: dict[Value, int] = {}
         self._identities = Identities()
+        self._hashes = np.zeros(0, dtype=np.uint64)
         self._ranks = np.zeros(0, dtype=np.int64)
         self.values: list[Value] = []
 
@@ -96,6 +116,19 @@ class ValueCodes:
             ranks[order] = np.arange(size)
             self._ranks = ranks  # at once, for readers on other threads
         return ranks
+
+    def missing(self, codes: Codes) -> npt.NDArray[np.bool_]:
+        """Return which rows have a missing value."""
+        return np.asarray(codes == np.int64(self._codes.get(None, -1)))
+
+    def hashes(self) -> Words:
+        """Return the hash of the value of each code, computed once."""
+        known, size = self._hashes, len(self.values)
+        if len(known) < size:
+            new = map(hash_of, self.values[len(known) : size])
+            known = np.append(known, np.fromiter(new, np.uint64, size - len(known)))
+            self._hashes = known  # at once, for readers on other threads
+        return known
 
     def encode(self, columns: Sequence[Any], names: Sequence[str]) -> Codes:
         """Return the code of the value of each row.

@@ -14,6 +14,7 @@ Rankings
     give their values for ties and for open queries. `catalog` measures how evenly the items of a
     catalog are recommended.
 Uncertainty and differences
-    `bounded`: certified bounds. `intervals` and `delong`: sampling intervals. `evidence`: tests
-    that are valid at any time. `changes`: differences between results.
+    `bounded`: certified bounds. `intervals` and `delong`: sampling intervals; `jackknife`: those of
+    any metric, of clusters. `evidence`: tests that are valid at any time. `changes`: differences
+    between results.
 """

@@ -45,7 +45,16 @@ from streameval.metrics.label_counts import (
     top_k_accuracy,
     zero_one_loss,
 )
-from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
+from streameval.metrics.table import (
+    CORRELATION,
+    EXAMPLES,
+    NOT_NEGATIVE,
+    SHARE,
+    Interval,
+    Metric,
+    Table,
+    count_row,
+)
 from streameval.states.confusion import MultilabelCounts, TopKCounts
 
 AVERAGES = {
@@ -76,6 +85,7 @@ def _metric(name: str, **row: Any) -> Metric:
     """Make the row of a metric, with the defaults of this table."""
     defaults: dict[str, Any] = {
         "better": "higher",
+        "limits": SHARE,
         "why_none": "fractional weights and empty classes have none",
         "why_no_evidence": "it is not a proportion of examples",
     }
@@ -340,6 +350,7 @@ TABLE = Table(
     ),
     _metric(
         "matthews_corrcoef",
+        limits=CORRELATION,
         aliases=("mcc", "matthews"),
         heading="Matthews correlation",
         help="The correlation of truth and prediction, in [-1, 1].",
@@ -352,6 +363,7 @@ TABLE = Table(
     ),
     _metric(
         "cohen_kappa",
+        limits=CORRELATION,
         aliases=("kappa", "cohen_kappa_score"),
         heading="Cohen's kappa",
         help="The agreement beyond chance, at most 1; nan when both are one and the same class.",
@@ -390,6 +402,7 @@ TABLE = Table(
     ),
     _metric(
         **_weighted_kappa("cohen_kappa_linear", 1),
+        limits=CORRELATION,
         aliases=("linear_kappa", "weighted_kappa", "linear_weighted_kappa"),
         heading="Cohen's kappa, linear",
         help="Kappa of ordered classes: an error counts by its distance, abs(i - j).",
@@ -401,6 +414,7 @@ TABLE = Table(
     ),
     _metric(
         **_weighted_kappa("cohen_kappa_quadratic", 2),
+        limits=CORRELATION,
         aliases=("qwk", "quadratic_kappa", "quadratic_weighted_kappa"),
         heading="Cohen's kappa, quadratic",
         help="Kappa of ordered classes: an error counts by its squared distance, (i - j)^2.",
@@ -412,6 +426,7 @@ TABLE = Table(
     ),
     _metric(
         "mean_class_distance",
+        limits=NOT_NEGATIVE,
         aliases=("ordinal_mae", "mean_absolute_class_distance"),
         heading="Mean class distance",
         help="The mean of abs(i - j) over examples of class i predicted as j, of ordered classes.",
@@ -497,6 +512,7 @@ TABLE = Table(
     _of_positive(
         "positive_likelihood_ratio",
         metrics.positive_likelihood_ratio,
+        limits=NOT_NEGATIVE,
         aliases=("lr_plus", "plr", "diagnostic_likelihood_ratio"),
         heading="Positive likelihood ratio",
         help="TPR / FPR, at least 0: how much a predicted positive raises the odds; two classes.",
@@ -508,6 +524,7 @@ TABLE = Table(
     _of_positive(
         "negative_likelihood_ratio",
         metrics.negative_likelihood_ratio,
+        limits=NOT_NEGATIVE,
         aliases=("lr_minus", "nlr"),
         heading="Negative likelihood ratio",
         help="FNR / TNR, at least 0: how much a predicted negative lowers the odds; two classes.",
@@ -520,6 +537,7 @@ TABLE = Table(
     _of_positive(
         "informedness",
         metrics.informedness,
+        limits=CORRELATION,
         aliases=("youden", "youden_j", "youdens_j", "bookmaker_informedness"),
         heading="Informedness",
         help="TPR + TNR - 1, in [-1, 1], Youden's J; of two classes.",
@@ -531,6 +549,7 @@ TABLE = Table(
     _of_positive(
         "markedness",
         metrics.markedness,
+        limits=CORRELATION,
         aliases=("delta_p",),
         heading="Markedness",
         help="PPV + NPV - 1, in [-1, 1]; of two classes.",

@@ -19,6 +19,13 @@ from streameval.metrics.evidence import Statistic
 
 Interval = tuple[float, float]
 
+SHARE: Interval = (0.0, 1.0)
+CORRELATION: Interval = (-1.0, 1.0)
+NOT_NEGATIVE: Interval = (0.0, math.inf)
+UP_TO_ONE: Interval = (-math.inf, 1.0)
+UNLIMITED: Interval = (-math.inf, math.inf)
+"""The ranges of the values of metrics."""
+
 _CUTOFF = re.compile(r"@\d+$|\(.*\)$")
 _MEAN = "macro|micro|weighted|samples"
 _FORM = re.compile(
@@ -133,6 +140,9 @@ class Metric:
         The reference that tests compare it with.
     listed : callable
         From the source of a result: whether the metric applies to it.
+    limits : (low, high), optional
+        The range of its values, by which intervals for clusters choose their scale. None if it is
+        not a property of the population, such as a p-value, and has no such interval.
     is_count : bool
         Whether it is a weight or a count.
     is_rare : bool
@@ -169,6 +179,7 @@ class Metric:
     averages: Mapping[str, str] = attrs.field(factory=dict)
     oracle: str = ""
     listed: Callable[[Any], bool] = _always
+    limits: Interval | None = UNLIMITED
     is_count: bool = False
     is_rare: bool = False
     on_request: bool = False

@@ -10,12 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
-from streameval.inputs.values import canonical_value
+from streameval.inputs.values import canonical_value, mixed
 
 Words = npt.NDArray[np.uint64]
-
-_MULTIPLIERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 
 
 def hash_ids(ids: Sequence[Any] | npt.NDArray[Any], *, name: str) -> tuple[Words, Words]:
@@ -62,8 +59,8 @@ def hash_ids(ids: Sequence[Any] | npt.NDArray[Any], *, name: str) -> tuple[Words
     texts: list[Any] = [item for item in canonical if isinstance(item, str)]
     numbers = [item for item in canonical if not isinstance(item, str)]
     high[is_text], low[is_text] = _of_text(texts, name)
-    mixed = _of_integers(np.fromiter(numbers, np.int64, len(numbers)))
-    high[~is_text], low[~is_text] = mixed
+    of_numbers = _of_integers(np.fromiter(numbers, np.int64, len(numbers)))
+    high[~is_text], low[~is_text] = of_numbers
     return high, low
 
 
@@ -99,14 +96,5 @@ def _of_text(texts: Sequence[str], name: str) -> tuple[Words, Words]:
 
 
 def _of_integers(numbers: npt.NDArray[np.int64]) -> tuple[Words, Words]:
-    high = _mixed(numbers.view(np.uint64))
-    return high, _mixed(high)
-
-
-def _mixed(words: Words) -> Words:
-    """Mix 64 bits by the bijection of splitmix64."""
-    with np.errstate(over="ignore"):
-        mixed = words + _INCREMENT
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * _MULTIPLIERS[0]
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * _MULTIPLIERS[1]
-        return mixed ^ (mixed >> np.uint64(31))
+    high = mixed(numbers.view(np.uint64))
+    return high, mixed(high)

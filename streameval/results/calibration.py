@@ -21,7 +21,17 @@ from streameval.metrics import calibration as metrics
 from streameval.metrics.calibration import Bin, ReliabilityCurve
 from streameval.metrics.mean_losses import MeanLoss
 from streameval.metrics.regression import mean
-from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table, count_row
+from streameval.metrics.table import (
+    EXAMPLES,
+    NOT_NEGATIVE,
+    SHARE,
+    UP_TO_ONE,
+    Interval,
+    Metric,
+    Reading,
+    Table,
+    count_row,
+)
 from streameval.render import plots
 from streameval.render.blocks import ByClass, PageContent, Reliability, ReliabilityDiagram, Row
 from streameval.render.sheets import Grid, Sheet, SheetColumn
@@ -216,6 +226,8 @@ class Calibration(CalibrationMembers, RequestedIntervals):
         >>> [round(end, 3) for end in result.confidence("brier")]
         [0.045, 0.54]
         """
+        if self._clusters is not None:
+            return super().confidence(name, *args, level=level, **options)
         refuse_arguments(name, args, options)
         z = self._deviations(name, level)
         if z is None:
@@ -364,6 +376,7 @@ class Calibration(CalibrationMembers, RequestedIntervals):
 
 def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {
+        "limits": SHARE,
         "why_no_evidence": "it is not a proportion of examples, and its spread is not kept",
     }
     return Metric(name=name, **defaults | row)
@@ -425,6 +438,7 @@ Calibration.TABLE = Table(
     EXAMPLES,
     _metric(
         "log_loss",
+        limits=NOT_NEGATIVE,
         value=lambda result: mean(result._state.log_loss, result._state.n),
         aliases=(
             *("logloss", "cross_entropy", "nll", "crossentropy"),
@@ -441,6 +455,7 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "brier",
+        limits=NOT_NEGATIVE,
         value=lambda result: mean(result._state.brier, result._state.n),
         aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
@@ -470,6 +485,7 @@ Calibration.TABLE = Table(
     ),
     _of_one(
         "pcopc",
+        limits=NOT_NEGATIVE,
         aliases=("copc", "predicted_over_observed"),
         heading="Predicted over observed",
         help="Sum of predictions / sum of labels (predicted click over click), at least 0.",
@@ -502,6 +518,7 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "normalized_entropy",
+        limits=NOT_NEGATIVE,
         aliases=(
             "ne",
             "normalised_entropy",
@@ -522,6 +539,7 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "d2_log_loss_score",
+        limits=UP_TO_ONE,
         aliases=("d2_log_loss", "log_loss_skill_score", "mcfadden_r2"),
         heading="D² of the log loss",
         help="1 - the log loss over that of always predicting the shares of the classes, at most "
@@ -535,6 +553,7 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "d2_brier_score",
+        limits=UP_TO_ONE,
         aliases=("d2_brier", "brier_skill_score", "bss"),
         heading="D² of the Brier score",
         help="1 - the Brier score over that of always predicting the shares of the classes, at "

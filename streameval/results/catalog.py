@@ -13,7 +13,15 @@ import numpy.typing as npt
 from streameval.configs.catalog import CatalogConfig
 from streameval.errors import Named
 from streameval.metrics.catalog import coverage, entropy, gini, mean_of
-from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
+from streameval.metrics.table import (
+    EXAMPLES,
+    NOT_NEGATIVE,
+    SHARE,
+    Metric,
+    Reading,
+    Table,
+    count_row,
+)
 from streameval.render.blocks import ByClass, PageContent, Row
 from streameval.results import findings
 from streameval.results.members import CatalogMembers, add_members
@@ -153,6 +161,7 @@ Catalog.TABLE = Table(
     ),
     Metric(
         name="coverage",
+        limits=None,
         value=lambda result: coverage(result.n_recommended, result.n_items),
         aliases=("catalog_coverage", "catalog_coverage", "item_coverage", "itemcoverage"),
         heading="Coverage of the catalog",
@@ -165,6 +174,7 @@ Catalog.TABLE = Table(
     ),
     Metric(
         name="gini",
+        limits=SHARE,
         value=lambda result: gini(result._state.exposures, result.n_items),
         aliases=("gini_index", "giniindex", "exposure_gini", "gini_coefficient"),
         heading="Gini of the exposures",
@@ -178,6 +188,7 @@ Catalog.TABLE = Table(
     ),
     Metric(
         name="entropy",
+        limits=NOT_NEGATIVE,
         value=lambda result: entropy(result._state.exposures),
         aliases=("distributional_coverage", "shannon_entropy", "exposure_entropy"),
         heading="Entropy of the exposures",
@@ -192,6 +203,7 @@ Catalog.TABLE = Table(
     ),
     Metric(
         name="novelty",
+        limits=NOT_NEGATIVE,
         aliases=("self_information", "mean_self_information", "efd"),
         heading="Novelty",
         help="The mean of -log2(popularity) over the recommendations, at least 0; nan without any.",
@@ -207,6 +219,7 @@ Catalog.TABLE = Table(
     ),
     Metric(
         name="average_popularity",
+        limits=SHARE,
         aliases=("averagepopularity", "mean_popularity", "arp"),
         heading="Average popularity",
         help="The mean popularity of the recommendations, in (0, 1]; nan without any.",

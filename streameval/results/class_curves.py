@@ -18,11 +18,12 @@ from streameval.inputs.labels import Label, class_position
 from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.points import CellTable
-from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table, count_row
+from streameval.metrics.table import EXAMPLES, SHARE, Interval, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Lines, PageContent, Row
 from streameval.render.sheets import Grid, Sheet, SheetColumn, reading_grid
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
+from streameval.results.clusters import Clusters
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
@@ -109,6 +110,14 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         """Look up the curve of a class by its label or its display name."""
         return (self._curves if label in self._curves else self._by_class_name())[label]
 
+    def with_clusters(self, clusters: Clusters) -> ClassCurves:
+        """Give the result and its curves clustered intervals."""
+        curves = {
+            label: curve.with_clusters(clusters.part("__getitem__", label))
+            for label, curve in self._curves.items()
+        }
+        return attrs.evolve(self, curves=curves, clusters=clusters)
+
     def __iter__(self) -> Iterator[Label]:
         """List the labels in the order of the score columns."""
         return iter(self._curves)
@@ -160,7 +169,9 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         pooled = Cells.none()
         for table in self._tables:
             pooled = pooled.joined(table.cells, level)
-        return Curve(CellTable(pooled, self._tables[0].scale), self._skipped)
+        return self._derived(
+            Curve(CellTable(pooled, self._tables[0].scale), self._skipped), "micro"
+        )
 
     @cached_property
     def _pooled(self) -> Curve:
@@ -232,7 +243,7 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         >>> [round(end, 3) for end in result.confidence("roc_auc")]
         [0.689, 0.921]
         """
-        if name not in self.TABLE or not self.TABLE[name].averages:
+        if self._clusters is not None or name not in self.TABLE or not self.TABLE[name].averages:
             given = {} if average == "macro" else {"average": average}
             return super().confidence(name, *args, level=level, **given, **options)
         refuse_arguments(name, args, options)
@@ -300,7 +311,8 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
 
     def _versus(self, first: int, second: int) -> Curve:
         position = first * (len(self) - 1) + second - (second > first)
-        return Curve(self._pairs[position], self._skipped)
+        curve = Curve(self._pairs[position], self._skipped)
+        return self._derived(curve, "_versus", first, second)
 
     def _one_vs_one(self, *, weighted: bool) -> Bounded:
         """Average the areas of all ordered pairs of classes that both occur."""
@@ -514,8 +526,10 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         curves = self._curves.values()
         return [float(curve.n_pos) if average == "weighted" else 1.0 for curve in curves]
 
-    def _sampling(self, row: Metric, level: float, *args: Any, **options: Any) -> Interval | None:  # noqa: ARG002 - averages take none
+    def _sampling(self, row: Metric, level: float, *args: Any, **options: Any) -> Interval | None:
         """Compute the sampling interval of an average."""
+        if self._clusters is not None:
+            return super()._sampling(row, level, *args, **options)
         if row.sampling is None:
             return None
         try:
@@ -538,6 +552,7 @@ def _averaged(name: str, **row: Any) -> Metric:
         "certified": True,
         "averages": _AVERAGES,
         "better": "higher",
+        "limits": SHARE,
         "sampling": ClassCurves.confidence,
         "why_none": "fractional weights have none",
         "why_no_evidence": f"an average over classes has no variance. Name a class: {name}[LABEL]",
@@ -551,6 +566,7 @@ def _of_pairs(name: str, *, weighted: bool, **row: Any) -> Metric:
         name=name,
         value=lambda curves: curves._one_vs_one(weighted=weighted),
         better="higher",
+        limits=SHARE,
         certified=True,
         oracle='scikit-learn, roc_auc_score with multi_class="ovo"',
         listed=lambda curves: bool(curves._pairs),
@@ -607,6 +623,7 @@ ClassCurves.TABLE = Table(
     ),
     Metric(
         name="class_wise_ece",
+        limits=SHARE,
         aliases=("classwise_ece", "static_calibration_error", "sce", "cw_ece"),
         heading="Class-wise calibration error",
         help="The mean over all classes of the calibration error of each, in [0, 1].",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html as escaping
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import attrs
 
@@ -14,6 +14,7 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
+from streameval.results.clusters import Clusters, clustered
 from streameval.results.names import MetricName
 from streameval.results.result import Number, Result
 from streameval.results.tables import Form, TablePart, keyed, no_axis
@@ -50,6 +51,13 @@ class CollectionResult(Result, Mapping[str, Any]):
             raise KeyError(f"{name!r} is not among the members {', '.join(self._members)}")
         names, results = zip(*inner, strict=True)
         return CollectionResult(names, results)
+
+    def with_member_clusters(self, clusters: Sequence[Clusters]) -> Self:
+        """Give the results of the members clustered intervals; shared ones stay shared."""
+        pairs = list(zip(self._results, clusters, strict=True))
+        made = {id(result): clustered(result, source) for result, source in pairs}
+        results = tuple(made[id(result)] for result in self._results)
+        return attrs.evolve(self, results=results, clusters=clusters[0])
 
     def __iter__(self) -> Iterator[str]:
         """List the names of the members in order."""

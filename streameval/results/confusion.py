@@ -17,7 +17,7 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import confusion_table as functions
 from streameval.metrics.evidence import Share, Statistic
-from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook, plots
@@ -120,7 +120,8 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         position = class_position(of, self.class_names, self.labels)
         if position is None:
             raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, self.class_names))}")
-        return Confusion(self._counts.of_class(position))
+        made = Confusion(self._counts.of_class(position))
+        return self._derived(made, "__getitem__", of)
 
     def __iter__(self) -> Iterator[Label]:
         """List the labels in the order of rows and columns."""
@@ -297,6 +298,8 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         """
         if isinstance(name, str) and name.endswith("]"):
             return super().confidence(name, *args, level=level, **options)
+        if self._clusters is not None:
+            return super().confidence(name, *args, level=level, **options)
         z = normal_quantile(level)
         number = self.value(name, *args, **options)
         if level == 0.0:
@@ -312,6 +315,30 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             raise InvalidInputError("has no sampling interval", argument=name)
         ends: tuple[Any, Any] = sampling(self._counts, number, z, *args, **options)
         return ends
+
+    def _clustered(self, row: Metric, level: float, *args: Any, **options: Any) -> tuple[Any, Any]:
+        """Compute the interval of a metric for clusters, nan where the metric is undefined.
+
+        Without a group, dynamic labels may be missing.
+        """
+        clusters: Any = self._clusters
+        labels = self.labels
+
+        def read(one: Confusion) -> Any:
+            number = row.value(one._counts, *args, **options)
+            if not isinstance(number, np.ndarray) or one.labels == labels:
+                return number
+            found = dict(zip(one.labels, number.tolist(), strict=True))
+            return np.array([found.get(label, math.nan) for label in labels])
+
+        low, high = clusters.interval(read(self), read, row.limits, level)
+        if not row.averages:
+            return low, high
+        known = row.value(self._counts, *args, **options | {"zero_division": math.nan})
+        if not isinstance(known, np.ndarray):
+            return UNDEFINED if math.isnan(known) else (low, high)
+        is_known = ~np.isnan(known)
+        return np.where(is_known, low, math.nan), np.where(is_known, high, math.nan)
 
     @property
     def scope(self) -> str:
@@ -499,7 +526,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         options: Any = {"average": None, "zero_division": zero_division}
         values = row.value(self._counts, **options).tolist()
         ends: list[Interval | None] = [None] * len(values)
-        if level and self._counts.has_whole_weights:
+        if level and (self._counts.has_whole_weights or self._clusters is not None):
             low, high = self.confidence(row.name, level=level, **options)
             pairs = zip(low.tolist(), high.tolist(), strict=True)
             ends = [None if math.isnan(pair[0]) else pair for pair in pairs]

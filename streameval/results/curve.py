@@ -496,7 +496,11 @@ class Curve(CurveMembers, Result):
             When the threshold divides a cell and `bound` is left out; the message names the
             nearest thresholds whose counts are exact.
         """
-        return curve_confusion.confusion_at(self._table, threshold_value(threshold), bound)
+        return self._confusion_at(threshold, bound)
+
+    def _confusion_at(self, threshold: float, bound: Literal["low", "high"] | None) -> Confusion:
+        made = curve_confusion.confusion_at(self._table, threshold_value(threshold), bound)
+        return self._derived(made, "_confusion_at", threshold, bound)
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """List the points of the ROC curve.
@@ -584,6 +588,8 @@ class Curve(CurveMembers, Result):
             For an unknown name, a level outside [0, 1), or weights with fractions: whole
             weights are repeats of an example, but a fraction of an example is not a draw.
         """
+        if self._clusters is not None:
+            return super().confidence(name, *args, level=level, **options)
         row = self.TABLE.get(name) if isinstance(name, str) else None
         if row is None and isinstance(name, str) and MetricName(name).call:
             return super().confidence(name, *args, level=level, **options)

@@ -15,7 +15,17 @@ from streameval.metrics.delong import auc_confidence, auc_variance, partial_auc_
 from streameval.metrics.evidence import Area, Share, refuse_fractions
 from streameval.metrics.intervals import hull, wilson
 from streameval.metrics.points import CellTable
-from streameval.metrics.table import EXAMPLES, Metric, Table, count_row
+from streameval.metrics.table import (
+    CORRELATION,
+    EXAMPLES,
+    NOT_NEGATIVE,
+    SHARE,
+    UNLIMITED,
+    UP_TO_ONE,
+    Metric,
+    Table,
+    count_row,
+)
 from streameval.metrics.thresholds import outcome_at
 from streameval.results.curve_arguments import max_fpr_value, threshold_value
 
@@ -101,6 +111,7 @@ def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {
         "certified": True,
         "better": "higher",
+        "limits": SHARE,
         "why_no_evidence": "it is not a proportion of examples, and no variance is known of it",
     }
     return Metric(name=name, **defaults | row)
@@ -211,6 +222,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "best_f_threshold",
+        limits=UNLIMITED,
         aliases=("threshold", "best_threshold"),
         heading="Threshold of the best F1",
         help="The highest F and its threshold.",
@@ -221,6 +233,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "log_loss",
+        limits=NOT_NEGATIVE,
         value=lambda curve: loss_bounds.log_loss(curve._probabilities("log_loss")),
         aliases=(
             *("logloss", "cross_entropy", "nll", "crossentropy"),
@@ -275,6 +288,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "d2_log_loss_score",
+        limits=UP_TO_ONE,
         aliases=("d2_log_loss", "log_loss_skill_score", "mcfadden_r2"),
         heading="D² of the log loss",
         help="1 - the log loss over that of always predicting the share of positives, at most 1.",
@@ -289,6 +303,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "d2_brier_score",
+        limits=UP_TO_ONE,
         aliases=("d2_brier", "brier_skill_score", "bss"),
         heading="D² of the Brier score",
         help="1 - the Brier score over that of always predicting the share of positives, at most "
@@ -357,6 +372,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "threshold_at_precision",
+        limits=UNLIMITED,
         help="The threshold of recall_at_precision.",
         formula=r"\arg\max \{R_t : P_t \ge p\}",
         arguments=("p",),
@@ -394,6 +410,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "threshold_at_fpr",
+        limits=UNLIMITED,
         help="The threshold of tpr_at_fpr, the highest of several.",
         formula=r"\arg\max \{TPR_t : FPR_t \le f\}",
         arguments=("f",),
@@ -401,6 +418,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "threshold_at_specificity",
+        limits=UNLIMITED,
         help="The threshold of sensitivity_at_specificity, the highest of several.",
         formula=r"\arg\max \{TPR_t : 1 - FPR_t \ge s\}",
         arguments=("s",),
@@ -408,6 +426,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "threshold_at_sensitivity",
+        limits=UNLIMITED,
         aliases=("threshold_at_recall", "threshold_at_tpr"),
         help="The highest threshold with a sensitivity (recall, TPR) of at least s, above 0.",
         formula=r"\max \{t : TPR_t \ge s\}",
@@ -426,6 +445,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "equal_error_rate_threshold",
+        limits=UNLIMITED,
         value=lambda curve: operating_points.equal_error_rate_threshold(curve._table),
         aliases=("eer_threshold", "equal_error_threshold"),
         heading="Threshold of the equal error rate",
@@ -445,6 +465,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "youden_j_threshold",
+        limits=UNLIMITED,
         value=lambda curve: operating_points.youden_j_threshold(curve._table),
         aliases=("youden_threshold",),
         heading="Threshold of Youden's J",
@@ -455,6 +476,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "gini",
+        limits=CORRELATION,
         value=_gini,
         aliases=("gini_coefficient", "somers_d"),
         heading="Gini",
@@ -480,6 +502,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "lift_at_top",
+        limits=NOT_NEGATIVE,
         aliases=("lift", "lift_at", "lift_at_k"),
         help="The precision of the highest share of the examples over that of all.",
         formula=r"\frac{TP_{top}}{share \cdot P}",
@@ -487,6 +510,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "min_cost",
+        limits=NOT_NEGATIVE,
         aliases=("expected_cost", "min_dcf", "mindcf"),
         heading="Lowest expected cost",
         help="The lowest expected cost of an example over all thresholds.",

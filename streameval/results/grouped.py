@@ -16,7 +16,7 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confidence
 from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table, count_row
+from streameval.metrics.table import EXAMPLES, SHARE, Interval, Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import ByClass, PageContent, Row, Spread
 from streameval.render.text import plural
@@ -141,6 +141,8 @@ class GroupedCurves(SumsResult):
         >>> result.gauc, [round(end, 3) for end in result.confidence("gauc")]
         (0.75, [0.52, 0.892])
         """
+        if self._clusters is not None:
+            return super().confidence(name, *args, level=level, **options)
         if name != "gauc":
             raise InvalidInputError(
                 f"must be a metric with a sampling interval (gauc), got {name!r}", argument="name"
@@ -289,6 +291,7 @@ GroupedCurves.TABLE = Table(
     count_row("cells", "Cells", "The number of cells of all groups."),
     Metric(
         name="gauc",
+        limits=SHARE,
         aliases=("auc", "roc_auc", "grouped_auc", "group_auc"),
         heading="Mean AUC (GAUC), by",
         help="The mean AUC of the groups with both classes, in [0, 1]; nan if there is none.",
@@ -304,6 +307,7 @@ GroupedCurves.TABLE = Table(
     ),
     Metric(
         name="coverage",
+        limits=SHARE,
         heading="Coverage of the examples",
         help="The share of examples in groups with both classes, in [0, 1]; nan without examples.",
         formula=r"\frac{n_{\text{both}}}{n}",

@@ -21,7 +21,17 @@ from streameval.metrics.evidence import (
 from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.paired import Areas, Means
 from streameval.metrics.paired_decisions import Decisions, share_difference
-from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
+from streameval.metrics.table import (
+    CORRELATION,
+    EXAMPLES,
+    NOT_NEGATIVE,
+    SHARE,
+    UNLIMITED,
+    Interval,
+    Metric,
+    Table,
+    count_row,
+)
 from streameval.render.blocks import PageContent, Row
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
@@ -204,6 +214,14 @@ class PairedResult(PairedResultMembers, Result):
         return math.exp(-max(self.log_evidence, 0.0))
 
     @property
+    def _rows(self) -> Table:
+        """The rows of this result: tests are of independent rows, and clusters have none."""
+        if self._clusters is None:
+            return self.TABLE
+        rows = self.TABLE.values()
+        return Table(*(row for row in rows if row.is_count or row.limits is not None))
+
+    @property
     def exact(self) -> bool:
         """Whether every pair of scores is known, so that no metric has certified bounds."""
         pairs = self._state.pairs if isinstance(self._state, PairedSums) else None
@@ -238,6 +256,8 @@ class PairedResult(PairedResultMembers, Result):
         InvalidInputError
             For another name, a level outside [0, 1), or weights with fractions.
         """
+        if self._clusters is not None:
+            return super().confidence(name, *args, level=level, **options)
         refuse_arguments(name, args, options)
         z = normal_quantile(level)
         row, listed = self.TABLE.get(name), self.TABLE.listed(self)
@@ -320,6 +340,7 @@ def _rows_of_decisions() -> Iterator[Metric]:
             test="By the delta method, from the joint counts of truth and both decisions.",
             formula=row.formula,
             better=row.better,
+            limits=row.limits or UNLIMITED,
             oracle=row.oracle,
             of_test="the delta method, with derivatives by finite differences",
         )
@@ -366,6 +387,7 @@ def _rows_of(
     better: Literal["higher", "lower", ""],
     oracle: str,
     of_test: str,
+    limits: Interval = SHARE,
 ) -> list[Metric]:
     """Make the rows of a measure: one for each model, the difference, and its test."""
     shared: dict[str, Any] = {
@@ -386,6 +408,7 @@ def _rows_of(
             value=_number(measure, model),
             formula=formula,
             better=better,
+            limits=limits,
             sampling=_interval(measure, f"interval_{model}"),
             why_none=_WHY_NONE,
             oracle=oracle,
@@ -403,6 +426,7 @@ def _rows_of(
             help=f"{measure}_a minus {measure}_b.",
             notes=test,
             value=_number(measure, "difference"),
+            limits=(limits[0] - limits[1], limits[1] - limits[0]),
             formula=rf"{formula}\Big|_A - \Big|_B",
             sampling=_interval(measure, "interval"),
             why_none=_WHY_NONE,
@@ -416,6 +440,7 @@ def _rows_of(
             help=f"The two-sided p-value of {measure}_difference, for one look at a fixed n.",
             notes=test,
             value=_pvalue(measure),
+            limits=None,
             formula=r"2 \Phi(-|d| / s)",
             oracle=of_test,
             **shared,
@@ -431,6 +456,7 @@ PairedResult.TABLE = Table(
     count_row("n_neither", "Neither", "The weight of the examples that both models get wrong."),
     Metric(
         name="accuracy_a",
+        limits=SHARE,
         heading="Accuracy of A",
         help="The share of examples that model A gets right, in [0, 1]; nan without examples.",
         formula=r"\frac{n_{AB} + n_A}{n}",
@@ -443,6 +469,7 @@ PairedResult.TABLE = Table(
     ),
     Metric(
         name="accuracy_b",
+        limits=SHARE,
         heading="Accuracy of B",
         help="The share of examples that model B gets right, in [0, 1]; nan without examples.",
         formula=r"\frac{n_{AB} + n_B}{n}",
@@ -455,6 +482,7 @@ PairedResult.TABLE = Table(
     ),
     Metric(
         name="difference",
+        limits=CORRELATION,
         heading="Difference, A minus B",
         subtracts=_SUBTRACTS,
         help="The accuracy of A minus that of B, in [-1, 1]; nan without examples.",
@@ -467,6 +495,7 @@ PairedResult.TABLE = Table(
     ),
     Metric(
         name="mcnemar_pvalue",
+        limits=None,
         heading="p-value, one look",
         help="The two-sided p-value of McNemar's exact test, for one look at a fixed n.",
         notes="Twice the chance of a split at least this uneven of the rows that only one model "
@@ -477,6 +506,7 @@ PairedResult.TABLE = Table(
     ),
     Metric(
         name="log_evidence",
+        limits=None,
         heading="Log evidence",
         help="The logarithm of the evidence that the models differ, which may be looked at any "
         "time.",
@@ -488,6 +518,7 @@ PairedResult.TABLE = Table(
     ),
     Metric(
         name="anytime_pvalue",
+        limits=None,
         heading="p-value, any time",
         help="The p-value that holds however often you look, 1 over the evidence and at most 1.",
         formula=r"\min(1,\ (n_A + n_B + 1) \tbinom{n_A + n_B}{n_A} 2^{-n_A - n_B})",
@@ -513,6 +544,7 @@ PairedResult.TABLE = Table(
         test=_OF_ROWS,
         formula=r"-\frac1n \sum_i \log p_i(y_i)",
         better="lower",
+        limits=NOT_NEGATIVE,
         oracle="scikit-learn, log_loss",
         of_test="the definition, with the deviation of NumPy",
     ),
@@ -523,6 +555,7 @@ PairedResult.TABLE = Table(
         test=_OF_ROWS,
         formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
         better="lower",
+        limits=NOT_NEGATIVE,
         oracle="scikit-learn, mean_squared_error",
         of_test="the definition, with the deviation of NumPy",
     ),
@@ -533,6 +566,7 @@ PairedResult.TABLE = Table(
         test=_OF_ROWS,
         formula=r"\frac1n \sum_i |\hat y_i - y_i|",
         better="lower",
+        limits=NOT_NEGATIVE,
         oracle="scikit-learn, mean_absolute_error",
         of_test="the definition, with the deviation of NumPy",
     ),

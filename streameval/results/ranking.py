@@ -32,6 +32,7 @@ from streameval.render import plots
 from streameval.render.blocks import Dots, PageContent, Row
 from streameval.render.text import plural
 from streameval.results import findings
+from streameval.results.clusters import StandardErrors
 from streameval.results.names import MetricName
 from streameval.results.on_demand import OnDemand
 from streameval.results.pictures import PICTURES_BY_TASK
@@ -314,12 +315,15 @@ class Ranking(Result, Mapping[str, Bounded]):
         return dict(zip(self._config.means, numbers, strict=True))
 
     @property
-    def stderr(self) -> dict[str, float]:
+    def stderr(self) -> StandardErrors:
         """The standard error of each mean, which is the deviation of the queries over sqrt(n).
 
         nan with fewer than two queries. Geometric means use the delta method. Fractional weights
-        raise InvalidInputError.
+        raise InvalidInputError. In a result for clusters, the jackknife gives all of them.
         """
+        if self._clusters is not None:
+            names = self._config.means
+            return StandardErrors((name, super(Ranking, self).stderr(name)) for name in names)
         self._refuse_fractions()
         errors = {}
         for index, name in enumerate(self._config.means):
@@ -328,7 +332,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             if measure(name).is_geometric:
                 error *= math.exp(tally.mean(tally.total))
             errors[name] = error if not tally.is_undefined else math.nan
-        return errors
+        return StandardErrors(errors)
 
     def confidence(self, name: str, level: float = 0.95) -> Interval:  # type: ignore[override] # its level may come second
         """Compute the sampling interval of a mean over queries.
@@ -357,6 +361,8 @@ class Ranking(Result, Mapping[str, Bounded]):
             For a level outside [0, 1), or weights with fractions: whole weights are repeats of a
             query, but a fraction of a query is not a draw.
         """
+        if self._clusters is not None:
+            return super().confidence(name, level=level)
         z = normal_quantile(level)
         self._refuse_fractions()
         if self._quantile_of(name) is not None:
@@ -817,6 +823,7 @@ def _of(row: MeasureRow) -> Metric:
         formula=row.formula,
         better=row.better,
         certified=True,
+        limits=(row.min_value, row.max_value),
         value=lambda ranking, name: ranking[name],
         sampling=Ranking.confidence,
         evidence=None if row.is_geometric or row.min_value < 0.0 else _draws,

@@ -22,7 +22,16 @@ from streameval.configs.regression import RegressionConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
 from streameval.metrics.bounded import Bounded
-from streameval.metrics.table import EXAMPLES, Interval, Metric, Table
+from streameval.metrics.table import (
+    CORRELATION,
+    EXAMPLES,
+    NOT_NEGATIVE,
+    UNLIMITED,
+    UP_TO_ONE,
+    Interval,
+    Metric,
+    Table,
+)
 from streameval.render.blocks import PageContent, Row
 from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
@@ -184,6 +193,8 @@ class Regression(RegressionMembers, RequestedIntervals):
         >>> [round(end, 3) for end in acc.compute().confidence("rmse")]
         [0.488, 0.535]
         """
+        if self._clusters is not None:
+            return super().confidence(name, *args, level=level, **options)
         refuse_arguments(name, args, options)
         z = self._deviations(name, level)
         if z is None:
@@ -395,6 +406,14 @@ _READERS: dict[str, Callable[[Regression, ErrorMeasure], float]] = {
 """The functions that read measures other than means of a term."""
 
 
+_LIMITS: dict[str, Interval | None] = {
+    "pearson": CORRELATION,
+    "concordance": CORRELATION,
+    "max_error": None,
+}
+"""The ranges of the measures that may be negative; no sample has the largest error of all."""
+
+
 def _of_measure(row: ErrorMeasureRow) -> Metric:
     """Make the row of a measure."""
     own = row.parameter
@@ -409,6 +428,7 @@ def _of_measure(row: ErrorMeasureRow) -> Metric:
         notes=row.notes,
         formula=row.formula,
         better=row.better,
+        limits=_LIMITS.get(row.name, NOT_NEGATIVE),
         certified=row.has_sketch,
         value=partial(_read_measure, row),
         arguments=arguments,
@@ -431,6 +451,7 @@ def _read_measure(row: ErrorMeasureRow, result: Regression, *args: Any, **option
 def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {
         "better": "lower",
+        "limits": NOT_NEGATIVE,
         "why_no_evidence": "nothing bounds the errors that may come",
     }
     return Metric(name=name, **defaults | row)
@@ -477,6 +498,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "r2",
+        limits=UP_TO_ONE,
         value=_r2,
         aliases=("r2_score", "r_squared", "rsquared"),
         heading="R²",
@@ -489,6 +511,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "bias",
+        limits=UNLIMITED,
         value=lambda result: metrics.mean(result._state.error, result._state.n),
         aliases=("mean_error",),
         heading="Bias, prediction over truth",
@@ -501,6 +524,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "explained_variance",
+        limits=UP_TO_ONE,
         aliases=("explained_variance_score", "explainedvariance"),
         heading="Explained variance",
         help="1 - variance of the errors / variance of the truth, at most 1.",
@@ -513,6 +537,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "adjusted_r2",
+        limits=UP_TO_ONE,
         aliases=("adjusted_r_squared", "r2_adjusted", "adj_r2"),
         heading="Adjusted R²",
         help="R2 with a penalty for the number of features of the model.",
@@ -545,6 +570,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "nrmse_mean",
+        limits=UNLIMITED,
         aliases=("cvrmse", "cv_rmse"),
         heading="RMSE over mean",
         help="The root mean squared error over the mean of the truth; nan when that is 0.",

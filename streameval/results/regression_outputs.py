@@ -58,7 +58,10 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
     def __attrs_post_init__(self) -> None:
         """Split the state into outputs."""
-        outputs = (Regression(one, self._config) for one in self._state.outputs())
+        outputs = [Regression(one, self._config) for one in self._state.outputs()]
+        if self._clusters is not None:
+            parts = (self._clusters.part("__getitem__", at) for at in range(len(outputs)))
+            outputs = list(map(Regression.with_clusters, outputs, parts))
         object.__setattr__(self, "_outputs", tuple(outputs))
 
     def __getitem__(self, output: int | str) -> Regression:
@@ -139,6 +142,8 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             output has none.
         """
         metric = parse_metric(name)
+        if self._clusters is not None:
+            return super().confidence(name, *args, level=level, **options)
         if metric.of is None or metric.of in AVERAGES:
             raise InvalidInputError(
                 "is an average over outputs, of which no sampling interval is known",
@@ -265,12 +270,27 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             return self._output(of)._find(name)
         readers = [one._find(name) for one in self._outputs]
 
-        def read(level: float) -> Reading:  # noqa: ARG001 - averages have no sampling intervals
+        def read(level: float) -> Reading:
             first, *others = [reader(0.0) for reader in readers]
-            values = [reading.value for reading in (first, *others)]
-            return first if first.is_count else Reading(self._mean(values, of or AVERAGES[0]))
+            if first.is_count:
+                return first
+            mean = self._mean([reading.value for reading in (first, *others)], of or AVERAGES[0])
+            return Reading(mean, self._sampling_of_mean(metric, mean, level))
 
         return read
+
+    def _sampling_of_mean(
+        self, metric: MetricName, mean: float, level: float
+    ) -> tuple[float, float] | None:
+        """Compute the interval of an average over outputs, which only clusters have."""
+        call = metric.call
+        row = self._rows.get(metric.name if call is None else call[0])
+        if self._clusters is None or level == 0 or row is None or row.limits is None:
+            return None
+        low, high = self._clusters.interval(
+            mean, lambda one: one.read(metric, level=0).value, row.limits, level
+        )
+        return None if math.isnan(low) else (low, high)
 
     def _statistic(self, metric: MetricName) -> Statistic:
         of = metric.of

@@ -48,6 +48,6 @@ class RequestedIntervals(SumsResult):
         self, row: Metric, number: Any, level: float, *args: Any, **options: Any
     ) -> Reading:
         """Leave out sampling intervals that were not requested."""
-        if self._config.intervals or row.is_count:
+        if self._config.intervals or row.is_count or self._clusters is not None:
             return super()._reading(row, number, level, *args, **options)
         return Reading(number)

@@ -6,7 +6,9 @@ import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+import attrs
 
 from streameval.configs.cached import Cached
 from streameval.configs.names import closest, listed, nearest
@@ -27,6 +29,7 @@ from streameval.render.sheets import (
     sheet_text,
 )
 from streameval.render.text import WIDTH, check_count
+from streameval.results.clusters import WHY_NONE, Clusters
 from streameval.results.equality import Comparable
 from streameval.results.metric_values import MetricValue
 from streameval.results.names import MetricName, metric_name
@@ -49,6 +52,8 @@ if TYPE_CHECKING:
 
 Number = int | float
 
+ResultT = TypeVar("ResultT", bound="Result")
+
 MAX_SHOWN = 50
 """How many classes have their own line in a report, at most."""
 
@@ -60,14 +65,20 @@ def _no_findings(result: Any) -> Iterator[str]:  # noqa: ARG001 - of any result
     yield from ()
 
 
+@attrs.frozen(repr=False, eq=False, slots=False)
 class Result(Cached, Comparable):
     """The base of every result.
 
     Everything here reads `TABLE`, which has a row for each metric. The row alone makes a metric an
     attribute if the class does not define one.
+
+    Attributes
+    ----------
+    clusters : Clusters, optional
+        The source of sampling intervals if rows depend on each other; None if they do not.
     """
 
-    __slots__ = ()
+    _clusters: Clusters | None = attrs.field(default=None, kw_only=True)
 
     TABLE: ClassVar[Table] = Table()
     TASK: ClassVar[str] = ""
@@ -167,7 +178,18 @@ class Result(Cached, Comparable):
             If the metric, class or average does not exist or has no such test; the message says
             why.
         """
-        return self._statistic(metric_name(metric))
+        name = metric_name(metric)
+        self._refuse_clusters(name)
+        return self._statistic(name)
+
+    def _refuse_clusters(self, metric: MetricName) -> None:
+        """Refuse to test rows that depend on each other as if they did not."""
+        if self._clusters is not None:
+            raise InvalidInputError(
+                "has no evidence for clusters: it is about rows that are independent",
+                argument=str(metric),
+                remedy="Its interval, for one look, is that of clusters.",
+            )
 
     def size_of(self, metric: MetricName) -> Number:
         """Return how many examples, or queries, the owner of the metric has counted."""
@@ -203,12 +225,68 @@ class Result(Cached, Comparable):
         owner, own = self._owner(metric_name(name, "name"))
         if owner is not self:
             return owner.confidence(str(own), *args, level=level, **options)
+        if self._clusters is not None and (args or options):
+            number = self.value(name, *args, **options)
+            row = self._rows[name]
+            if level == 0 or row.limits is None:
+                return number, number
+            return self._clustered(row, level, *args, **options)
         refuse_arguments(name, args, options)
         reading = self.read(name, level=level)
         if level and reading.sampling is None and not math.isnan(reading.value):
             why = f": {reading.why_none}" if reading.why_none else ""
             raise InvalidInputError(f"has no sampling interval{why}", argument=name)
         return reading.sampling or (reading.value, reading.value)
+
+    def stderr(self, name: str, *args: Any, **options: Any) -> float:
+        """Compute the standard error of a metric of clusters.
+
+        Parameters
+        ----------
+        name : str
+            A metric, named as for `read`.
+        *args, **options
+            Its arguments, if it takes some.
+
+        Returns
+        -------
+        float
+            nan where the metric is undefined, or with fewer than two groups of clusters.
+
+        Raises
+        ------
+        InvalidInputError
+            For an unknown metric, or a result of independent rows.
+        """
+        owner, own = self._owner(metric_name(name, "name"))
+        if owner is not self:
+            return owner.stderr(str(own), *args, **options)
+        if self._clusters is None:
+            raise InvalidInputError(
+                "has a standard error only in a result for clusters",
+                argument=name,
+                remedy="Count with se.Clustered.",
+            )
+        read = self._reader(name, args, options)
+        return self._clusters.stderr(read(self), read)
+
+    def _reader(
+        self, name: str, args: Sequence[Any], options: Mapping[str, Any]
+    ) -> Callable[[Any], Any]:
+        """Make the function that reads a metric of any result of the class."""
+        if args or options:
+            return lambda one: one.value(name, *args, **options)
+        return lambda one: one.read(name, level=0).value
+
+    def with_clusters(self, clusters: Clusters) -> Self:
+        """Give the result clustered intervals."""
+        return attrs.evolve(self, clusters=clusters)
+
+    def _derived(self, result: ResultT, method: str, *args: Any) -> ResultT:
+        """Give a result that a method has derived from this one the clusters of this one."""
+        if self._clusters is None:
+            return result
+        return result.with_clusters(self._clusters.part(method, *args))
 
     def confidence_sequence(self, metric: str, *, level: float = 0.95) -> Interval:
         """Compute the interval that covers a metric of the source at all times at once.
@@ -423,6 +501,7 @@ class Result(Cached, Comparable):
             **self._certainty(readings, bounds=bounds),
             "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
             "level": level,
+            **({} if self._clusters is None else {"clusters": self._clusters.entry}),
             **self._details(level, bounds=bounds),
         }
 
@@ -463,7 +542,9 @@ class Result(Cached, Comparable):
             Whether to leave out the sentence that every number is exact.
         """
         said: Iterator[str] = self._FINDINGS(self)
-        return (one for one in said if not (limits_only and one.startswith("Every number is")))
+        if self._clusters is not None:
+            yield self._clusters.note
+        yield from (one for one in said if not (limits_only and one.startswith("Every number is")))
 
     def titled(self) -> Iterator[tuple[str, Any]]:
         """Yield the results of the parts after their names, or the result itself."""
@@ -491,11 +572,16 @@ class Result(Cached, Comparable):
         """
         normal_quantile(level)  # refuses an invalid level even if no interval is shown
         check_count(max_classes, name="max_classes")
-        return sheet_text(self._sheet(level, max_classes))
+        return sheet_text(self._noted(level, max_classes))
 
     def sheet(self, level: float) -> Sheet:
         """Return the content of the report."""
-        return self._sheet(level, MAX_SHOWN)
+        return self._noted(level, MAX_SHOWN)
+
+    def _noted(self, level: float, max_classes: int) -> Sheet:
+        """Return the content of the report, and say of what its intervals are."""
+        sheet = self._sheet(level, max_classes)
+        return [*sheet, self._clusters.note] if self._clusters is not None and level else sheet
 
     def text(self, level: float) -> str:
         """Lay the result out as text, with intervals at a level if it has any."""
@@ -723,10 +809,26 @@ class Result(Cached, Comparable):
         """Combine a number with its sampling interval; at the level 0 there is none."""
         if level == 0 or row.is_count:
             return Reading(number, is_count=row.is_count)
-        return Reading(number, self._sampling(row, level, *args, **options), row.why_none)
+        if self._clusters is not None and row.limits is None:
+            return Reading(number)
+        why_none = row.why_none if self._clusters is None else WHY_NONE
+        return Reading(number, self._sampling(row, level, *args, **options), why_none)
+
+    def _clustered(self, row: Metric, level: float, *args: Any, **options: Any) -> tuple[Any, Any]:
+        """Compute the sampling interval of a metric for clusters."""
+        clusters: Any = self._clusters
+
+        def read(one: Any) -> Any:
+            return row.value(one._source, *args, **options)
+
+        ends: tuple[Any, Any] = clusters.interval(read(self), read, row.limits, level)
+        return ends
 
     def _sampling(self, row: Metric, level: float, *args: Any, **options: Any) -> Interval | None:
         """Compute the sampling interval, None if there is none."""
+        if self._clusters is not None:
+            low, high = self._clustered(row, level, *args, **options)
+            return None if math.isnan(low) else (low, high)
         if row.sampling is None:
             return None
         sampled: Any = self  # results without intervals do not have this method

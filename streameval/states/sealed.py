@@ -67,7 +67,7 @@ def _all_live(parts: Sequence[Any]) -> list[Any]:
         if isinstance(part, Sealed):
             positions.setdefault(id(part.columns), []).append(position)
     for some in positions.values():
-        found = parts[some[0]].columns.parts([parts[position].index for position in some])
+        found = parts[some[0]].columns.several([parts[position].index for position in some])
         for position, part in zip(some, found, strict=True):
             made[position] = part
     return made

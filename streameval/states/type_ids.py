@@ -17,6 +17,7 @@ OWN_TYPES = {
     10: "Paired",
     11: "Parts",
     12: "CatalogAccumulator",
+    15: "Clustered",
 }
 """The class of each id of this library; an id is never reused."""
 

@@ -64,6 +64,22 @@ def accumulators() -> dict[str, Any]:
         "catalog-popularity": se.CatalogAccumulator(4, k=None, popularity=True).update(
             ["日本", "", "日本"], popularity=[0.5, 1.0, 1e-300], sample_weight=[0.1, 2, 2**40]
         ),
+        "clustered": se.Clustered(se.PRCurveSketch(4), by="user", groups=10).update(
+            *([0, 1, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 1.0]),
+            by=["a", "日本", 7, -(2**63), 7, "a"],
+            sample_weight=[1, 0.1, 2, 1, 3, 0.5],
+        ),
+        "clustered-empty": se.Clustered(se.ConfusionAccumulator(), by="user"),
+        "clustered-slices": se.Sliced(
+            se.Clustered(se.ConfusionAccumulator(), by="user", groups=10), "country"
+        ).update(
+            {
+                "y_true": [0, 1, 1],
+                "y_pred": [0, 1, 0],
+                "user": [3, 2**62, 3],
+                "country": ["DE", "FR", "FR"],
+            }
+        ),
         "collection": se.Collection(members, columns={"curve": {"y_score": "p"}}).update(
             {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "p": [0.1, 0.9, 0.4]}
         ),

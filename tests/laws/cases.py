@@ -426,6 +426,14 @@ def _sliced(draw: st.DrawFn) -> Case:
 
 
 @st.composite
+def _clustered(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    options, rows = group_cases.clustered_rows(draw, random, size)
+    return Case(se.Clustered, options, rows | _weights(draw, size, random))
+
+
+@st.composite
 def _windowed(draw: st.DrawFn) -> Case:
     random = _random(draw)
     size = draw(st.integers(0, 24))
@@ -435,6 +443,10 @@ def _windowed(draw: st.DrawFn) -> Case:
 
 def _large_sliced() -> Case:
     return Case(se.Sliced, *group_cases.large_sliced_rows())
+
+
+def _large_clustered() -> Case:
+    return Case(se.Clustered, *group_cases.large_clustered_rows())
 
 
 def _large_windowed() -> Case:
@@ -482,6 +494,13 @@ LAWS: dict[str, Laws] = {
         bad_batches=group_cases.BAD_SLICED,
         good_batch=group_cases.good_batch,
         large=_large_sliced,
+    ),
+    "Clustered": Laws(
+        cases=_clustered(),
+        changed_options=group_cases.CHANGED_CLUSTERED,
+        bad_batches=group_cases.BAD_CLUSTERED,
+        good_batch=group_cases.good_batch,
+        large=_large_clustered,
     ),
     "Windowed": Laws(
         cases=_windowed(),

@@ -56,7 +56,8 @@ def sliced_rows(
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     options, values = sliced_options(draw)
     options["accumulator"] = SINGLE[draw(st.sampled_from(sorted(SINGLE)))]
-    return options, rows_of(random, size) | {"city": values[random.integers(0, 6, size)]}
+    rows = rows_of(random, size) | {"city": values[random.integers(0, 6, size)]}
+    return within_clusters(draw, options, rows), rows
 
 
 ROLLUPS: dict[str, dict[str, Any]] = {
@@ -76,6 +77,7 @@ def windowed_rows(
     chosen = draw(st.sampled_from(sorted(ROLLUPS)))
     options, rows = dict(ROLLUPS[chosen]), rows_of(random, size)
     options["accumulator"] = SINGLE[draw(st.sampled_from(sorted(SINGLE)))]
+    options = within_clusters(draw, options, rows)
     if draw(st.booleans()):
         inner, values = sliced_options(draw)
         rows["city"] = values[random.integers(0, 6, size)]
@@ -86,6 +88,27 @@ def windowed_rows(
         labels[random.random(size) < 0.3] = None
         rows["y_true"] = labels
     return options, rows
+
+
+def clustered_rows(
+    draw: st.DrawFn, random: np.random.Generator, size: int
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Draw clusters of every type of id, several of them in a group."""
+    values = VALUES[draw(st.sampled_from(["texts", "numbers"]))]
+    inner = SINGLE[draw(st.sampled_from(sorted(SINGLE)))]
+    options = {"accumulator": inner, "by": "user", "groups": draw(st.sampled_from([10, 64]))}
+    return options, rows_of(random, size) | {"user": values[random.integers(0, 6, size)]}
+
+
+def within_clusters(
+    draw: st.DrawFn, options: dict[str, Any], rows: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Put clusters, half of the time, between an accumulator and what splits its rows."""
+    if draw(st.booleans()):
+        return options
+    size = len(rows["p"])
+    rows["user"] = np.arange(size) % draw(st.sampled_from([1, 3, 20]))
+    return options | {"accumulator": se.Clustered(options["accumulator"], by="user", groups=10)}
 
 
 def times_of(chosen: str, random: np.random.Generator, size: int) -> np.ndarray:
@@ -109,6 +132,13 @@ def large_sliced_rows() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return {"accumulator": many, "column": "city", "values": ["v3"], "max_values": 8}, rows
 
 
+def large_clustered_rows() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Many clusters in each group."""
+    options, rows = large_sliced_rows()
+    rows["user"] = np.random.default_rng(11).integers(0, 3000, len(rows["p"]))
+    return {"accumulator": options["accumulator"], "by": "user"}, rows
+
+
 def large_windowed_rows() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Slices in panes of three widths, and rows that come late."""
     options, rows = large_sliced_rows()
@@ -124,6 +154,7 @@ GOOD: dict[str, Any] = {
     "p": [0.25, 0.75],
     "g": [1, 1],
     "city": ["Bonn", "Rom"],
+    "user": [1, 2],
     "time": [3, 7],
 }
 
@@ -145,6 +176,18 @@ BAD_SLICED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a total past 2**63": (SLICED, GOOD | {"sample_weight": [2**63 - 3, 1]}),
     "a negative weight": (SLICED, GOOD | {"sample_weight": [1, -1]}),
 }
+CLUSTERED: dict[str, Any] = {"accumulator": SLICED["accumulator"], "by": "user"}
+BAD_CLUSTERED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a label that the accumulator refuses": (CLUSTERED, GOOD | {"y_true": [0, 2]}),
+    "a score that a member refuses": (CLUSTERED, GOOD | {"p": [0.5, 1.5]}),
+    "a column that is missing": (CLUSTERED, {"y_true": [0], "y_pred": [1], "p": [0.5]}),
+    "clusters of other length": (CLUSTERED, GOOD | {"user": [1]}),
+    "a cluster that is no label": (CLUSTERED, GOOD | {"user": [0.5, 1.0]}),
+    "a cluster that is missing": (CLUSTERED, GOOD | {"user": ["a", None]}),
+    "clusters in a matrix": (CLUSTERED, GOOD | {"user": [[1, 2], [3, 4]]}),
+    "a total past 2**63": (CLUSTERED, GOOD | {"sample_weight": [2**63 - 3, 1]}),
+    "a negative weight": (CLUSTERED, GOOD | {"sample_weight": [1, -1]}),
+}
 BAD_WINDOWED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     claim: (WINDOWED, batch) for claim, (_, batch) in BAD_SLICED.items()
 } | {
@@ -160,6 +203,11 @@ CHANGED_SLICED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "column": (SLICED, SLICED | {"column": "town"}),
     "values": (SLICED, SLICED | {"values": ["Bonn"]}),
     "max_values": (SLICED, SLICED | {"max_values": 3}),
+}
+CHANGED_CLUSTERED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "accumulator": (CLUSTERED, CLUSTERED | {"accumulator": se.PRCurveSketch()}),
+    "by": (CLUSTERED, CLUSTERED | {"by": "question"}),
+    "groups": (CLUSTERED, CLUSTERED | {"groups": 65}),
 }
 TIMED = WINDOWED | {"pane": "1m", "keep": "1h", "rollups": [("1h", "7d")], "unit": "s"}
 CHANGED_WINDOWED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

@@ -152,6 +152,7 @@ def large_case(name: str, is_weighted: bool, size: int) -> tuple[Case, list[slic
 N_PROGRAMS = {
     "Collection": 1000,
     "Sliced": 700,
+    "Clustered": 700,
     "Windowed": 300,
     "RankingAccumulator": 450,
     "RankingAccumulator, open queries": 550,

@@ -311,7 +311,7 @@ def test_n_of_nothing_is_the_integer_zero() -> None:
 @each("name", EVERY)
 def test_the_total_is_that_of_the_state(name: str) -> None:
     accumulator = EVERY[name]()
-    if not isinstance(accumulator, (se.Collection, se.Sliced, se.Windowed)):
+    if not isinstance(accumulator, (se.Clustered, se.Collection, se.Sliced, se.Windowed)):
         of_state = Accumulator._total.fget(accumulator)  # type: ignore[attr-defined]
         assert (accumulator._total, accumulator.n) == (of_state, of_state.to_numbers().item())
 

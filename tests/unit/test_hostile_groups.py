@@ -8,11 +8,12 @@ import attrs
 import numpy as np
 import pytest
 from offenders import each
+from small_states import Parsed, parse, seal
 from win_rate import WinRate
 
 import streameval as se
 from streameval.accumulators.grouping import Held
-from streameval.accumulators.sealed import FlatLeaves, FlatSlices
+from streameval.accumulators.sealed import FlatGroups, FlatLeaves, FlatSlices
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import rank_of
 from streameval.states.panes import Pane, Panes
@@ -134,6 +135,87 @@ def test_group_of_skipped_rows_alone_is_read() -> None:
     s = se.Sliced(se.PRCurveSketch(nan="skip"), "c")
     s.update({"y_true": [1, 0], "y_score": [np.nan, 0.5], "c": ["x", "y"]})
     assert se.from_bytes(s.to_bytes()) == s
+
+
+def clustered(inner: Any, parts: list[Any], groups: list[int], lengths: list[int]) -> se.Clustered:
+    """Put accumulators into groups of clusters, whatever they are."""
+    c = se.Clustered(inner, by="u", groups=10)
+    every = c._held.state
+    leaves = FlatLeaves.of(inner_of(c), parts)
+    counts = [np.array(column, dtype=np.uint64) for column in (lengths, groups, [0])]
+    c._held = Held(FlatGroups(every.inner, every.values, *counts, leaves), inner.copy())
+    return c
+
+
+def inner_of(outer: Any) -> Any:
+    return outer._config.accumulator
+
+
+GROUPS: dict[str, tuple[list[int], list[int], str]] = {
+    "more groups than there are": (list(range(11)), [11], "more groups than there are"),
+    "a group past the last": ([3, 10], [2], "state is corrupt: groups"),
+    "other groups than the lengths say": ([3, 4], [1], "state is corrupt: groups"),
+    "two lengths": ([3, 4], [1, 1], "lengths of groups"),
+    "groups out of order": ([4, 3], [2], "slices are out of order"),
+    "a group twice": ([3, 3], [2], "slices are out of order"),
+    "fewer states than groups": ([3, 4, 5], [3], "2 states instead of 3"),
+}
+
+
+@each("name", GROUPS)
+def test_groups_of_clusters_that_cannot_be_are_refused(name: str) -> None:
+    groups, lengths, message = GROUPS[name]
+    one = counted(MATRIX, {"y_true": [1], "y_pred": [1]})
+    assert se.from_bytes(clustered(MATRIX, [one, one], [3, 4], [2]).to_bytes()).n == 2
+    n_parts = 2 if name == "fewer states than groups" else len(groups)
+    with pytest.raises(se.CorruptStateError, match=message):
+        se.from_bytes(clustered(MATRIX, [one] * n_parts, groups, lengths).to_bytes())
+
+
+def test_slices_without_clusters_are_refused() -> None:
+    inner = se.Clustered(MATRIX, by="u", groups=10)
+    batch = {"y_true": [1, 0], "y_pred": [1, 1], "u": [1, 2], "c": ["x", "y"]}
+    s = se.Sliced(inner, "c").update(batch)
+    state = s._everything(s._held)
+    leaves = state.leaves
+    emptied = attrs.evolve(
+        leaves,
+        lengths=np.array([2, 0], dtype=np.uint64),
+        codes=np.array([1, 2], dtype=np.uint64),
+    )
+    s._held = Held(attrs.evolve(state, leaves=emptied), s._all_rows(s._held))
+    with pytest.raises(se.CorruptStateError, match="a slice without rows"):
+        se.from_bytes(s.to_bytes())
+
+
+def test_tables_of_another_nesting_are_refused() -> None:
+    batch = {"y_true": [1, 0], "y_pred": [1, 1], "u": [1, 2], "c": ["x", "y"], "time": [1, 2]}
+    inner = se.Clustered(MATRIX, by="u", groups=10)
+    made = {
+        "clusters": inner.copy().update(batch),
+        "slices": se.Sliced(MATRIX, "c").update(batch),
+        "slices of clusters": se.Sliced(inner, "c").update(batch),
+    }
+    for name, outer in (("clusters", inner), ("slices", inner), ("slices of clusters", MATRIX)):
+        header, fields = parse(made[name].to_bytes()), nested(outer)
+        with pytest.raises(se.CorruptStateError):
+            se.from_bytes(with_inner(header, fields))
+
+
+def nested(inner: Any) -> bytes:
+    data: bytes = inner.copy().reset().to_bytes()
+    return data
+
+
+def with_inner(parsed: Parsed, inner: bytes) -> bytes:
+    """Replace the inner accumulator, which is the first field."""
+    header = parsed.settings
+    described = header["state"]["accumulator"]
+    width = described["width"]
+    size = int.from_bytes(parsed.payload[:width], "little")
+    rest = parsed.payload[width + size :]
+    described["width"] = 4
+    return seal(header, len(inner).to_bytes(4, "little") + inner + rest, kind=parsed.kind)
 
 
 def test_panes_without_slices_are_refused() -> None:

@@ -1,0 +1,225 @@
+"""Accumulators whose rows depend on each other within clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, final
+
+import attrs
+import numpy as np
+
+from streameval.accumulators.base import Accumulator
+from streameval.accumulators.collection import Collection
+from streameval.accumulators.grouped_rows import count_flat
+from streameval.accumulators.grouping import Grouping, Held, read_inner
+from streameval.accumulators.sealed import FlatGroups, decode_columns, encode_inner
+from streameval.configs.clustered import ClusteredConfig
+from streameval.configs.collection import CollectionConfig
+from streameval.configs.inner import Inner
+from streameval.errors import InvalidInputError, require
+from streameval.inputs.batches import TableBatch, arguments
+from streameval.states import codec
+
+
+@final
+class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, state=FlatGroups):
+    """Count rows that depend on each other within clusters: the rows of a user, or of a question.
+
+    The numbers are those of the accumulator. The intervals are of clusters that are independent
+    draws, whatever the rows of a cluster have in common; they are wider, if rows are alike.
+
+    A fixed hash sends each cluster to one of `groups` groups, each with an accumulator. So memory
+    is bounded, and the state is the same bytes however the data is cut, spread and merged.
+
+    Parameters
+    ----------
+    accumulator : accumulator
+        What counts the rows. It must have counted nothing, and is copied. A `Collection` counts
+        several things.
+    by : str
+        The column that says which cluster a row belongs to, an integer or a text.
+    groups : int
+        The number of groups, from 10 to 1,024. More groups give a steadier interval, and cost
+        memory and time.
+
+    Notes
+    -----
+    **The interval** is that of the jackknife that leaves out one group at a time. With ``v`` the
+    metric of all rows and ``v_g`` without group g of the G groups that have rows, the variance is
+
+    ``(G - 1) / G * sum of (v_g - v)**2``,
+
+    and the quantile is Student's with G - 1 degrees of freedom. A metric between two limits has
+    Wilson's interval for the draws with this variance, one above 0 an interval on the log scale.
+    If the value has certified bounds, the interval covers those at both bounds.
+
+    Groups without rows do not count: with fewer clusters than groups, most groups with rows hold
+    one cluster, and intervals are wide because there are few. With one group there is no interval;
+    with fewer than twenty clusters, it may be too narrow.
+
+    Within a `Sliced` or a `Windowed`, each slice or pane has clustered intervals. With a
+    `RankingAccumulator`, all rows of a query must have one cluster, and an update must hold
+    complete queries.
+
+    Memory is that of up to `groups` accumulators: a curve may have as many cells in each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streameval as se
+    >>> user = np.repeat(np.arange(200), 10)
+    >>> hits = np.random.default_rng(0).beta(4, 1, 200)[user] > 0.7
+    >>> acc = se.Clustered(se.ConfusionAccumulator(), by="user")
+    >>> result = acc.update(hits * 0 + 1, hits, by=user).compute()
+    >>> result.accuracy, [round(end, 3) for end in result.confidence("accuracy")]
+    (0.73, [0.668, 0.784])
+    >>> plain = acc.total().compute()
+    >>> plain.accuracy, [round(end, 3) for end in plain.confidence("accuracy")]
+    (0.73, [0.71, 0.749])
+    """
+
+    __slots__ = ()
+
+    _depth = 2
+
+    def __init__(self, accumulator: Accumulator[Any, Any], by: str, groups: int = 64) -> None:
+        given = locals()
+        given["accumulator"] = read_inner(accumulator, outer="Clustered", depth=self._depth)
+        self._configure(given)
+
+    def update(self, *arrays: Any, by: Any = None, partial: bool = False, **optional: Any) -> Self:
+        """Count one batch.
+
+        Parameters
+        ----------
+        *arrays
+            A mapping, data frame or Arrow table with the column of the clusters and the columns
+            that the accumulator reads; or the arrays of the accumulator.
+        by : array of shape (n,), optional
+            The clusters, unless the batch has a column of them. For rankings as dense blocks, a
+            cluster for each query.
+        partial : bool
+            Must be False: the rows of a query cannot go on in other batches.
+        **optional
+            The optional arrays of the accumulator, such as `sample_weight`.
+
+        Returns
+        -------
+        The accumulator itself.
+
+        Raises
+        ------
+        InvalidInputError
+            When a column is missing, or has the wrong shape, type or values, or a row has no
+            cluster. Then nothing of the batch has been counted.
+        CountOverflowError
+            When the total would pass 2**63 - 1. Nothing has been counted then.
+        """
+        weights = optional.pop("sample_weight", None)
+        if by is None and len(arrays) == 1 and not optional:
+            return self._append_batch(arrays[0], weights, partial)
+        given = {name: array for name, array in optional.items() if array is not None}
+        batch = self._columns(arrays, by, given)
+        return self._append_batch(batch, weights, partial)
+
+    def _columns(
+        self, arrays: Sequence[Any], by: Any, optional: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Name the arrays of a batch, and its clusters."""
+        inner, name = self._config.accumulator, self._config.by
+        names = inner.required
+        unknown = [one for one in optional if one not in inner.optional]
+        if unknown or not 1 <= len(arrays) <= len(names):
+            raise InvalidInputError(
+                f"takes {', '.join(names)} and by, and optionally {', '.join(inner.optional)}",
+                argument="update",
+            )
+        rest = (*arrays[1:], *[None] * (len(names) - len(arrays)))
+        table = TableBatch.of(arrays[0]) if len(arrays) == 1 else None
+        if table is not None and table.holds(name):
+            raise InvalidInputError("is in the batch and is also passed by keyword", argument=name)
+        if by is None:
+            raise InvalidInputError(
+                f"is missing: pass the clusters, or a batch with a column {name!r}", argument="by"
+            )
+        given = dict.fromkeys(inner.optional) | dict(optional)
+        named = arguments(arrays[0], *rest, names=names, optional=given)
+        if named.get(name) is not None:
+            raise InvalidInputError("is an array of its own", argument=name)
+        return {key: array for key, array in named.items() if array is not None} | {name: by}
+
+    def compute(self) -> Any:
+        """Compute the result of all rows, with intervals for clusters.
+
+        Returns
+        -------
+        result
+            That of the accumulator. Its `confidence` and `stderr` are clustered, and so are the
+            intervals of its tables, reports, JSON and gates.
+        """
+        from streameval.results.clusters import Clusters, clustered  # noqa: PLC0415 (rendering)
+
+        held, options = self._held, self._config.accumulator.options
+        result, table = self._all_rows(held).compute(), self._everything(held)
+        if not isinstance(options, CollectionConfig):
+            return clustered(result, Clusters(self._config.by, table))
+        sources = [Clusters(self._config.by, table, member) for member in range(len(options.parts))]
+        return result.with_member_clusters([sources[at] for at in options.part_indices])
+
+    def total(self) -> Any:
+        """Copy the accumulator of all rows, whose intervals are those of independent rows."""
+        return self._all_rows(self._held).copy()
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups have rows: the number of clusters, if that is small."""
+        n_groups: int = self._everything(self._held).n_groups
+        return n_groups
+
+    def reset(self) -> Self:
+        """Forget everything counted; the options stay. Returns the accumulator itself."""
+        empty = FlatGroups.empty(Inner(Clustered, self._config), 1)
+        self._held = Held(empty, self._config.accumulator.empty())
+        return self
+
+    @classmethod
+    def _default_options(cls) -> dict[str, Any]:
+        return {"groups": 64}
+
+    def to_bytes(self) -> bytes:
+        """Write options and groups as flat columns; equal accumulators give equal bytes."""
+        fields = {"accumulator": encode_inner(self._config.accumulator)}
+        fields |= self._everything(self._held).fields()
+        settings = codec.settings_json(_written(self._config))
+        return codec.encode(self.type_id, self.type_name, settings, fields)
+
+    def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        state = self._everything(self._held)
+        return _written(self._config), {
+            "accumulator": (self._config.accumulator.empty(),),
+            "groups": tuple(state.parts),
+            "parts": tuple(part.copy() for part in state.parts.values()),
+        }
+
+    @classmethod
+    def _decode_parts(cls, parts: codec.EncodedParts) -> tuple[ClusteredConfig, FlatGroups]:
+        inner, fields = decode_columns(parts, ["accumulator"], [Collection])
+        require(parts.header["config"].keys() == {"by", "groups"}, "the options of clusters")
+        config = ClusteredConfig.of(accumulator=inner, **parts.options)
+        table = Inner(cls, config)
+        require([*fields] == ["accumulator", *FlatGroups.names(table)], "the fields of clusters")
+        parts.check_header(codec.settings_json(_written(config)), fields)
+        flat = FlatGroups.read(table, 1, fields)
+        return config, attrs.evolve(flat, total=flat.checked_total())
+
+    def _split(self, state: Any, held: Held, rows: Any) -> Any:  # noqa: ARG002
+        owners = np.zeros(rows.size, dtype=np.int64)
+        return FlatGroups.joined([state, count_flat(state.inner, rows, owners, 1)])
+
+    def _merge_states(self, states: Sequence[Any]) -> Any:
+        return FlatGroups.joined(states)
+
+
+def _written(config: ClusteredConfig) -> dict[str, Any]:
+    """Return the options that the header holds; the accumulator is stored with the state."""
+    return {"by": config.by, "groups": config.groups}

@@ -1,0 +1,514 @@
+"""Clusters of rows: groups by a fixed hash, and intervals of the jackknife."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from offenders import each
+from scipy import stats
+from small_states import EVERY
+from win_rate import WinRate
+
+import streameval as se
+from streameval.metrics.jackknife import jackknife_interval, jackknife_variance
+from streameval.results.result import Result
+
+N, GROUPS = 600, 16
+RANDOM = np.random.default_rng(0)
+USER = RANDOM.integers(-40, 40, N)
+SHARED = RANDOM.normal(size=81)[USER + 40]
+TRUTH = (RANDOM.random(N) < 0.4).astype(int)
+SCORE = 1 / (1 + np.exp(-(TRUTH + SHARED + RANDOM.normal(size=N))))
+LABEL = (SCORE >= 0.6).astype(int)
+WEIGHT = RANDOM.random(N)
+
+CASES: dict[str, tuple[Any, dict[str, np.ndarray], tuple[str, ...]]] = {
+    "counts": (
+        se.ConfusionAccumulator(),
+        {"y_true": TRUTH, "y_pred": LABEL},
+        ("accuracy", "f_score", "matthews_corrcoef", "recall[0]"),
+    ),
+    "weighted counts": (
+        se.ConfusionAccumulator(),
+        {"y_true": TRUTH, "y_pred": LABEL, "sample_weight": WEIGHT},
+        ("accuracy", "precision[macro]"),
+    ),
+    "exact curve": (
+        se.PRCurveSketch(),
+        {"y_true": TRUTH, "y_score": SCORE},
+        ("roc_auc", "average_precision", "log_loss", "recall_at(0.5)", "gini"),
+    ),
+    "calibration": (
+        se.CalibrationAccumulator(),
+        {"y_true": TRUTH, "y_prob": SCORE},
+        ("log_loss", "brier", "ece", "pcopc", "d2_brier_score"),
+    ),
+    "regression": (
+        se.RegressionAccumulator(),
+        {"y_true": TRUTH, "y_pred": SCORE},
+        ("rmse", "mae", "r2", "bias"),
+    ),
+    "outputs": (
+        se.RegressionAccumulator(outputs=2),
+        {"y_true": np.stack([TRUTH, SCORE], axis=1), "y_pred": np.stack([SCORE, LABEL], axis=1)},
+        ("rmse", "rmse[0]", "pinball_loss(0.9)"),
+    ),
+    "class curves": (
+        se.PRCurveSketch(classes=2, measures=["roc_auc_ovo"]),
+        {"y_true": TRUTH, "y_score": np.stack([1 - SCORE, SCORE], axis=1)},
+        ("roc_auc_macro", "roc_auc_weighted", "roc_auc_micro", "roc_auc[0]"),
+    ),
+    "ranking": (
+        se.RankingAccumulator(["map", "dcg@5"]),
+        {"relevance": TRUTH.reshape(-1, 6), "score": SCORE.reshape(-1, 6)},
+        ("map", "dcg@5"),
+    ),
+    "grouped": (
+        se.GroupedAUC(),
+        {"y_true": TRUTH, "y_score": SCORE, "group": USER // 4},
+        ("gauc",),
+    ),
+    "paired": (
+        se.Paired(measures=["roc_auc", "brier"]),
+        {"y_true": TRUTH, "y_pred_a": SCORE, "y_pred_b": 1 - SCORE**2},
+        ("difference", "roc_auc_difference", "brier_a", "accuracy_b"),
+    ),
+    "catalog": (se.CatalogAccumulator(100), {"item": USER // 2, "rank": TRUTH + 1}, ("entropy",)),
+}
+
+
+def batch_of(name: str) -> dict[str, Any]:
+    _, arrays, _ = CASES[name]
+    size = len(next(iter(arrays.values())))
+    return arrays | {"user": USER[:size]}
+
+
+def counted(name: str) -> se.Clustered:
+    return se.Clustered(CASES[name][0], by="user", groups=GROUPS).update(batch_of(name))
+
+
+def group_of(user: int | str) -> int:
+    """Hash as documented, in integers of any size."""
+    if isinstance(user, str):
+        word = int.from_bytes(hashlib.blake2b(b"s" + user.encode(), digest_size=8).digest(), "big")
+    else:
+        word = (user + 0x9E3779B97F4A7C15) % 2**64
+        word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+        word ^= word >> 31
+    return (word >> 32) * GROUPS >> 32
+
+
+def left_out(name: str) -> list[Any]:
+    """Count the rows outside each group anew."""
+    empty, arrays, _ = CASES[name]
+    groups = np.array([group_of(user) for user in batch_of(name)["user"].tolist()])
+    kept = [np.flatnonzero(groups != group) for group in np.unique(groups)]
+    return [
+        empty.copy().update({key: array[rows] for key, array in arrays.items()}).compute()
+        for rows in kept
+    ]
+
+
+@each("name", CASES)
+def test_standard_errors_are_those_of_the_jackknife(name: str) -> None:
+    result, others = counted(name).compute(), left_out(name)
+    for metric in CASES[name][2]:
+        value = float(result.read(metric, level=0).value)
+        without = np.array([float(one.read(metric, level=0).value) for one in others])
+        factor = (len(others) - 1) / len(others)
+        expected = math.sqrt(factor * ((without - value) ** 2).sum())
+        assert result.stderr(metric) == pytest.approx(expected, rel=1e-9), metric
+
+
+NOT_NEGATIVE = (*("rmse", "mae", "log_loss", "brier", "pcopc", "dcg@5", "entropy", "pinball_loss"),)
+
+
+@each("name", CASES)
+def test_intervals_have_students_t_on_the_scale_of_the_metric(name: str) -> None:
+    result, n = counted(name).compute(), len(left_out(name))
+    t = stats.t.ppf(0.975, n - 1)
+    for metric in CASES[name][2]:
+        value, error = float(result.read(metric, level=0).value), result.stderr(metric)
+        low, high = result.confidence(metric)
+        kind = metric.partition("[")[0].partition("(")[0]
+        if kind == "bias":
+            expected = (value - t * error, value + t * error)
+        elif kind in NOT_NEGATIVE:
+            expected = logarithmic(value, error, t)
+        elif kind in ("r2", "d2_brier_score"):
+            below, above = logarithmic(1 - value, error, t)
+            expected = (1 - above, 1 - below)
+        elif kind in ("matthews_corrcoef", "gini") or kind.endswith("difference"):
+            ends = wilson((value + 1) / 2, error / 2, t)
+            expected = (2 * ends[0] - 1, 2 * ends[1] - 1)
+        else:
+            expected = wilson(value, error, t)
+        assert (low, high) == pytest.approx(expected, rel=1e-4), metric
+        assert result.read(metric).sampling == (low, high)
+
+
+def wilson(value: float, error: float, t: float) -> tuple[float, float]:
+    """The shares p with (p - value)**2 = t**2 p (1 - p) / n, for the n of this error."""
+    n = value * (1 - value) / error**2
+    low, high = sorted(np.roots([1 + t**2 / n, -2 * value - t**2 / n, value**2]).real)
+    return float(low), float(high)
+
+
+def logarithmic(value: float, error: float, t: float) -> tuple[float, float]:
+    factor = math.exp(t * error / value)
+    return value / factor, value * factor
+
+
+@each("name", CASES)
+def test_the_total_is_the_plain_accumulator(name: str) -> None:
+    empty, arrays, _ = CASES[name]
+    plain = empty.copy().update(arrays)
+    clustered = counted(name)
+    assert clustered.total() == plain
+    values = plain.compute().readings(0)
+    assert clustered.compute().readings(0).items() <= values.items()
+    assert clustered.n == plain.n
+
+
+@each("name", CASES)
+def test_arrays_and_batches_count_the_same(name: str) -> None:
+    empty, arrays, _ = CASES[name]
+    given = dict(arrays)
+    users = batch_of(name)["user"]
+    positional = [given.pop(array) for array in empty._arrays]
+    acc = se.Clustered(empty, by="user", groups=GROUPS)
+    expected = counted(name).to_bytes()
+    assert acc.copy().update(*positional, **given, by=users).to_bytes() == expected
+    assert acc.copy().update(arrays, by=users).to_bytes() == expected
+    weights = given.pop("sample_weight", None)
+    table = {**given, **dict(zip(empty._arrays, positional, strict=True)), "user": users}
+    assert acc.update(table, sample_weight=weights).to_bytes() == expected
+
+
+def test_ids_of_any_type_have_the_group_of_their_value() -> None:
+    numbers = np.array([1, 0, 5, 5])
+    forms = [
+        numbers,
+        numbers.astype(np.uint8),
+        numbers.astype(float),
+        [True, False, 5, 5.0],
+        pd.Series(numbers),
+        pd.Series(numbers, dtype="Int64"),
+        np.array([1, 0, 5, 5], dtype=object),
+    ]
+    acc = se.Clustered(se.ConfusionAccumulator(), by="user", groups=GROUPS)
+    of_forms = [acc.copy().update([0, 1, 1, 0], [0, 1, 0, 1], by=form) for form in forms]
+    assert {one.to_bytes() for one in of_forms} == {of_forms[0].to_bytes()}
+    for users in (numbers.tolist(), ["1", "日本", "", "1"]):
+        state = acc.copy().update([0, 1, 1, 0], [0, 1, 0, 1], by=users)
+        assert {*_groups(state)} == {group_of(user) for user in users}
+
+
+def _groups(acc: se.Clustered) -> tuple[int, ...]:
+    groups: tuple[int, ...] = acc._summary()[1]["groups"]
+    return groups
+
+
+def test_the_interval_covers_those_at_both_bounds_of_a_coarse_curve() -> None:
+    acc = se.Clustered(se.PRCurveSketch(20), by="user", groups=GROUPS)
+    result = acc.update(TRUTH, SCORE, by=USER).compute()
+    low, high = result.confidence("roc_auc")
+    assert not result.exact
+    assert low < result.roc_auc.low < result.roc_auc.high < high
+    assert result.stderr("roc_auc") > 0
+
+
+def test_groups_without_rows_do_not_count() -> None:
+    acc = se.Clustered(se.ConfusionAccumulator(), by="user", groups=64)
+    result = acc.update([0, 1, 1], [0, 1, 0], by=["a", "a", "b"]).compute()
+    assert acc.n_groups == 2
+    low, high = result.confidence("accuracy")
+    assert 0 < low < 0.1
+    assert 0.9 < high < 1
+
+
+def test_one_group_has_no_interval() -> None:
+    acc = se.Clustered(se.ConfusionAccumulator(), by="user").update([0, 1], [0, 0], by=["a", "a"])
+    result = acc.compute()
+    assert result.read("accuracy").sampling is None
+    assert math.isnan(result.stderr("accuracy"))
+    with pytest.raises(se.InvalidInputError, match="fewer than two groups"):
+        result.confidence("accuracy")
+    assert "accuracy" in result.report()
+    empty = acc.reset().compute()
+    assert math.isnan(empty.accuracy)
+    assert empty.read("accuracy").sampling is None
+
+
+def test_a_metric_that_one_group_decides_has_the_widest_interval() -> None:
+    acc = se.Clustered(se.PRCurveSketch(), by="user")
+    result = acc.update([1, 0, 0], [0.9, 0.1, 0.2], by=[1, 2, 3]).compute()
+    assert result.confidence("roc_auc") == (0.0, 1.0)
+
+
+def test_a_constant_metric_has_the_interval_of_as_many_draws_as_groups() -> None:
+    user = np.arange(500)
+    acc = se.Clustered(se.ConfusionAccumulator(), by="user", groups=GROUPS)
+    low, high = acc.update(user % 2, user % 2, by=user).compute().confidence("accuracy")
+    t = stats.t.ppf(0.975, GROUPS - 1)
+    assert (low, high) == pytest.approx((GROUPS / (GROUPS + t**2), 1.0), rel=1e-4)
+
+
+def test_dynamic_labels_that_a_group_alone_has_get_intervals() -> None:
+    truth = np.array(["a", "b"] * 50 + ["c"] * 4, dtype=object)
+    guess = np.array(["a", "b", "b", "a"] * 25 + ["c"] * 4, dtype=object)
+    user = np.array([*range(100), *[1000] * 4])
+    acc = se.Clustered(se.ConfusionAccumulator("auto"), by="user").update(truth, guess, by=user)
+    result = acc.compute()
+    low, high = result.confidence("recall", average=None)
+    assert (low[2], high[2]) == (0.0, 1.0)
+    assert result.confidence("recall[c]") == (0.0, 1.0)
+    assert 0.3 < low[0] < 0.5 < high[0] < 0.7
+    assert result.confidence("recall[a]") == (low[0], high[0])
+    assert result["c"].read("recall").sampling == (0.0, 1.0)
+    assert math.isnan(result.stderr("recall[c]"))
+
+
+def test_metrics_that_only_zero_division_defines_have_no_interval() -> None:
+    user = np.arange(50)
+    acc = se.Clustered(se.ConfusionAccumulator(3), by="user")
+    result = acc.update(user % 2, user % 2, by=user).compute()
+    assert result.read("recall[2]").sampling is None
+    assert math.isnan(result.confidence("recall", average=None)[0][2])
+    assert math.isnan(result.confidence("recall", average="macro", labels=[2])[0])
+    assert result.confidence("recall", average="macro", level=0) == (1.0, 1.0)
+
+
+DERIVED: dict[str, Any] = {
+    "a class": lambda: (counted("counts").compute()[1], "recall"),
+    "decisions of a curve": lambda: (counted("exact curve").compute().confusion_at(0.6), "f_score"),
+    "a curve of several": lambda: (counted("class curves").compute()[1], "roc_auc"),
+    "a pooled curve": lambda: (counted("class curves").compute().micro, "roc_auc"),
+    "a pair of classes": lambda: (counted("class curves").compute().versus(0, 1), "roc_auc"),
+    "an output": lambda: (counted("outputs").compute()[1], "rmse"),
+}
+
+
+@each("name", DERIVED)
+def test_parts_of_a_result_are_clustered_too(name: str) -> None:
+    part, metric = DERIVED[name]()
+    plain = part.with_clusters(None)
+    low, high = part.confidence(metric)
+    assert low < plain.read(metric).value < high
+    assert part.stderr(metric) > 0
+    again = pickle.loads(pickle.dumps(part))
+    assert again == part
+    assert again.confidence(metric) == (low, high)
+
+
+def test_decisions_that_a_group_makes_inexact_have_the_widest_interval() -> None:
+    acc = se.Clustered(se.PRCurveSketch(20), by="user", groups=GROUPS)
+    result = acc.update(TRUTH, SCORE, by=USER).compute()
+    counts = result.confusion_at(0.51, bound="low")
+    assert 0 <= counts.confidence("accuracy")[0] < counts.accuracy
+
+
+def test_reports_pages_and_json_say_that_intervals_are_clustered() -> None:
+    result = counted("counts").compute()
+    note = "Intervals are for clusters (user), in 16 groups."
+    assert result.report().endswith(note)
+    assert str(result).endswith(note)
+    assert note not in result.report(level=0)
+    assert note in result.explain()
+    entries = result.entries(0.95)
+    assert entries["clusters"] == {"column": "user", "groups": 16}
+    assert entries["intervals"]["accuracy"] == result.confidence("accuracy")
+    json.dumps(entries["clusters"])
+    named = result.as_dict(level=0.9)
+    assert named["accuracy_interval_low"] == result.confidence("accuracy", level=0.9)[0]
+    plain = counted("counts").total().compute()
+    assert note not in plain.report()
+    assert "clusters" not in plain.entries(0.95)
+
+
+def test_members_of_a_collection_are_clustered_and_stay_shared() -> None:
+    members = {"cm": se.ConfusionAccumulator(), "again": se.ConfusionAccumulator()}
+    col = se.Collection(members | {"wins": WinRate()}, columns={"wins": {"preference": "won"}})
+    won = np.array(["a", "b"], dtype=object)[LABEL]
+    acc = se.Clustered(col, by="user", groups=GROUPS)
+    acc.update({"y_true": TRUTH, "y_pred": LABEL, "user": USER, "won": won})
+    result = acc.compute()
+    assert result["cm"] is result["again"]
+    assert result.confidence("cm/accuracy") == counted("counts").compute().confidence("accuracy")
+    assert result.stderr("cm/accuracy") == result["cm"].stderr("accuracy")
+    assert not isinstance(result["wins"], Result)
+    assert result.report().count("Intervals are for clusters") == 1
+    assert pickle.loads(pickle.dumps(result)) == result
+
+
+def test_tests_of_independent_rows_are_left_out() -> None:
+    result = counted("paired").compute()
+    assert "mcnemar_pvalue" not in result.readings()
+    assert "roc_auc_difference" in result.readings()
+    with pytest.raises(se.InvalidInputError, match="mcnemar_pvalue"):
+        result.read("mcnemar_pvalue")
+    with pytest.raises(se.InvalidInputError, match="no evidence for clusters"):
+        counted("counts").compute().statistic("accuracy")
+
+
+def test_metrics_of_samples_alone_have_no_interval() -> None:
+    result = counted("catalog").compute()
+    assert result.read("coverage").sampling is None
+    with pytest.raises(se.InvalidInputError, match="no sampling interval"):
+        result.confidence("coverage")
+
+
+def test_standard_errors_of_rankings_are_a_mapping_and_a_method() -> None:
+    result = counted("ranking").compute()
+    assert result.stderr("map") == result.stderr["map"]
+    plain = counted("ranking").total().compute()
+    assert plain.stderr("map") == plain.stderr["map"] != result.stderr["map"]
+
+
+def test_standard_errors_of_independent_rows_are_refused() -> None:
+    with pytest.raises(se.InvalidInputError, match=r"Count with se\.Clustered"):
+        counted("counts").total().compute().stderr("accuracy")
+
+
+def test_arguments_of_metrics_are_taken() -> None:
+    result = counted("exact curve").compute()
+    assert result.confidence("recall_at", 0.5) == result.confidence("recall_at(0.5)")
+    assert result.stderr("recall_at", 0.5) == result.stderr("recall_at(0.5)")
+    counts = counted("counts").compute()
+    by_class = counts.confidence("f_score", 2.0, average=None)
+    assert by_class[0].shape == (2,)
+    with pytest.raises(se.InvalidInputError, match="takes no arguments"):
+        counts.confidence("accuracy", 2)
+
+
+def test_queries_are_clusters_of_rows() -> None:
+    query = np.repeat(np.arange(100), 6)
+    ranking = se.RankingAccumulator(["map"])
+    ragged = se.Clustered(ranking, by="user", groups=GROUPS)
+    ragged.update(TRUTH, SCORE, query=query, by=USER[:100].repeat(6))
+    dense = se.Clustered(ranking, by="user", groups=GROUPS)
+    dense.update(TRUTH.reshape(-1, 6), SCORE.reshape(-1, 6), by=USER[:100])
+    assert ragged.compute().confidence("map") == dense.compute().confidence("map")
+    with pytest.raises(se.InvalidInputError, match="the same in all rows of a query"):
+        ragged.update([1, 0], [0.5, 0.1], query=[1, 1], by=[1, 2])
+    with pytest.raises(se.InvalidInputError, match="needs complete queries"):
+        ragged.update([1, 0], [0.5, 0.1], query=[1, 1], by=[1, 1], partial=True)
+
+
+def test_slices_and_panes_have_clustered_intervals() -> None:
+    acc = se.Clustered(se.ConfusionAccumulator(), by="user", groups=GROUPS)
+    batch = {"y_true": TRUTH, "y_pred": LABEL, "user": USER, "half": TRUTH * 0 + (USER > 0)}
+    sliced = se.Sliced(acc, "half").update(batch)
+    inside = {key: array[USER > 0] for key, array in batch.items()}
+    alone = acc.copy().update(inside)
+    assert sliced[1].to_bytes() == alone.to_bytes()
+    result = sliced.compute()
+    assert {value: one.n for value, one in result.items()} == {1: alone.n, 0: N - alone.n}
+    assert sliced.compute()[1].confidence("f_score") == alone.compute().confidence("f_score")
+    assert sliced.total().to_bytes() == acc.copy().update(batch).to_bytes()
+    assert sliced.reset().total() == acc
+    sliced.update(batch)
+    view = sliced.view()
+    assert dict(zip(view.values, view.n.tolist(), strict=True))[1] == alone.n
+    by_value = dict(zip(view.values, view.fields["matrix"], strict=True))
+    assert by_value[1].tolist() == alone.total().compute().matrix.tolist()
+    assert view.parts[1].weight == alone.n
+    assert view.nbytes > 0
+    panes = se.Windowed(acc, pane=10, time="t").update(batch | {"t": 10 * (USER > 0)})
+    assert panes.window(10).to_bytes() == alone.to_bytes()
+    assert panes.compute().confidence("accuracy") == acc.update(batch).compute().confidence(
+        "accuracy"
+    )
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "no clusters": (lambda acc: acc.update([0], [1]), "`by` is missing"),
+    "no arrays": (lambda acc: acc.update(by=[1]), "takes y_true, y_pred and by"),
+    "too many arrays": (lambda acc: acc.update([0], [1], [2], by=[1]), "takes y_true, y_pred"),
+    "an unknown array": (lambda acc: acc.update([0], [1], by=[1], query=[1]), "takes y_true"),
+    "clusters twice": (
+        lambda acc: acc.update({"y_true": [0], "y_pred": [1], "user": [1]}, by=[1]),
+        "also passed by keyword",
+    ),
+    "a row without a cluster": (
+        lambda acc: acc.update([0, 1], [1, 1], by=["a", None]),
+        r"`user` must hold a cluster in every row, got a missing one at position 1",
+    ),
+    "clusters of other length": (lambda acc: acc.update([0, 1], [1, 1], by=[1]), "2 rows"),
+}
+
+
+@each("name", REFUSED)
+def test_updates_are_refused_without_a_trace(name: str) -> None:
+    acc = se.Clustered(se.ConfusionAccumulator(), by="user")
+    update, message = REFUSED[name]
+    with pytest.raises(se.InvalidInputError, match=message):
+        update(acc)
+    assert acc.n == 0
+
+
+def test_a_column_of_clusters_cannot_be_an_array_of_the_accumulator_by_keyword() -> None:
+    acc = se.Clustered(se.RankingAccumulator(["map"]), by="query")
+    with pytest.raises(se.InvalidInputError, match="`query` is an array of its own"):
+        acc.update([1, 0], [0.5, 0.1], query=[1, 1], by=[1, 1])
+    acc.update({"relevance": [1, 0], "score": [0.5, 0.1], "query": [1, 1]})
+    assert acc.n == 1
+
+
+OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "too few groups": ({"groups": 9}, "`groups` must be from 10 to 1024, got 9"),
+    "too many groups": ({"groups": 1025}, "`groups` must be from 10 to 1024"),
+    "groups that are no number": ({"groups": "64"}, "`groups` must be an integer"),
+    "no column": ({"by": ""}, "`by` must have names"),
+    "no accumulator": ({"accumulator": 3}, "must be an accumulator, got int"),
+    "clusters in clusters": (
+        {"accumulator": EVERY["empty_clustered"]()},
+        "They nest in this order: Windowed, Sliced, Clustered, Collection",
+    ),
+}
+
+
+@each("name", OPTIONS)
+def test_options_are_checked(name: str) -> None:
+    changed, message = OPTIONS[name]
+    options = {"accumulator": se.ConfusionAccumulator(), "by": "user"} | changed
+    with pytest.raises(se.InvalidInputError, match=message):
+        se.Clustered(**options)
+
+
+def test_a_wrong_level_is_refused() -> None:
+    for name, args in (("accuracy", ()), ("f_score", (2.0,))):
+        with pytest.raises(se.InvalidInputError, match="level"):
+            counted("counts").compute().confidence(name, *args, level=1)
+
+
+JACKKNIFE: dict[str, tuple[float, list[float], tuple[float, float], tuple[float, float]]] = {
+    "no variance without limits": (1.0, [1.0] * 9, (-math.inf, math.inf), (math.nan, math.nan)),
+    "undefined without a group": (1.0, [math.nan, 1.0], (0.0, math.inf), (math.nan, math.nan)),
+    "undefined": (math.nan, [1.0, 1.0], (0.0, 1.0), (math.nan, math.nan)),
+    "undefined without a group, of a share": (1.0, [math.nan, 1.0], (0.0, 1.0), (0.0, 1.0)),
+    "infinite": (1.0, [math.inf, 1.0], (0.0, math.inf), (math.nan, math.nan)),
+    "at a lower limit": (0.0, [1.0, 0.0], (0.0, math.inf), (math.nan, math.nan)),
+    "at an upper limit": (1.0, [1.0, 0.0], (-math.inf, 1.0), (math.nan, math.nan)),
+    "far from a limit": (1e-9, [1.0, 0.0], (0.0, math.inf), (0.0, math.inf)),
+}
+
+
+@each("name", JACKKNIFE)
+def test_jackknife_of_rare_cases(name: str) -> None:
+    value, without, limits, expected = JACKKNIFE[name]
+    low, high = jackknife_interval(value, without, limits, 1.96)
+    assert low == pytest.approx(expected[0], abs=1e-300, nan_ok=True)
+    assert high == pytest.approx(expected[1], nan_ok=True) or high > 1e290
+
+
+def test_jackknife_needs_two_groups() -> None:
+    assert math.isnan(jackknife_variance(1.0, [1.0]))
