@@ -128,6 +128,15 @@ def f_at(table: CellTable, threshold: float, beta: float) -> Bounded:
     )
 
 
+def net_benefit(table: CellTable, threshold: float) -> Bounded:
+    """Bound the true positives an example, less the false ones at the odds of a threshold."""
+    n = (table.pos.sum() + table.neg.sum()).to_fraction()
+    if not n:
+        return Bounded(math.nan)
+    odds = Fraction(threshold) / (1 - Fraction(threshold))
+    return _of_outcome(outcome_at(table, threshold), lambda tp, fp: (tp - odds * fp) / n)
+
+
 def threshold_at_precision(table: CellTable, min_precision: float) -> Threshold:
     """Bound the threshold of the highest recall with a precision of at least `min_precision`.
 

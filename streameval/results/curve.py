@@ -39,6 +39,7 @@ from streameval.results.curve_arguments import (
     cost_value,
     max_fpr_value,
     positive_rate_value,
+    probability_below_1,
     rate_value,
     threshold_value,
     threshold_values,
@@ -462,6 +463,34 @@ class Curve(CurveMembers, Result):
         costs = cost_value(fp_cost, name="fp_cost"), cost_value(fn_cost, name="fn_cost")
         share = None if prevalence is None else rate_value(prevalence, name="prevalence")
         return operating_points.min_cost(self._table, *costs, share)
+
+    def net_benefit(self, threshold: float) -> Bounded:
+        """Compute the net benefit of acting on probabilities of at least a threshold.
+
+        ``TP / n - FP / n * threshold / (1 - threshold)`` (Vickers and Elkin, 2006): true positives
+        an example, less the false ones, each worth what somebody who acts from this probability on
+        must hold it worth. Compare it with acting on nobody, 0, and on everybody,
+        ``n_pos / n - n_neg / n * threshold / (1 - threshold)``. nan without an example.
+
+        Parameters
+        ----------
+        threshold : float
+            The probability from which on to act, in [0, 1).
+
+        Raises
+        ------
+        InvalidInputError
+            If the threshold is outside [0, 1), or scores are not probabilities.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+        >>> curve.net_benefit(0.2), curve.net_benefit(0.5)
+        (0.4375, 0.25)
+        """
+        table = self._probabilities("net_benefit")
+        return thresholds.net_benefit(table, probability_below_1(threshold, name="threshold"))
 
     def best_f(self, beta: float = 1.0) -> tuple[Bounded, Bounded]:
         """Find the highest F and its threshold.

@@ -46,6 +46,14 @@ def positive_rate_value(value: Any, *, name: str) -> float:
     return number
 
 
+def probability_below_1(value: Any, *, name: str) -> float:
+    """Check a probability in [0, 1)."""
+    number = rate_value(value, name=name)
+    if number == 1.0:
+        raise InvalidInputError("must be below 1", argument=name)
+    return number
+
+
 def cost_value(value: Any, *, name: str) -> float:
     """Check a cost, which must not be negative."""
     number = finite_number(value, name=name)

@@ -357,6 +357,14 @@ CURVE_METRICS = Table(
         oracle="the definition, at the threshold",
     ),
     _metric(
+        "net_benefit",
+        aliases=("decision_curve", "decision_curve_analysis"),
+        help="True positives an example, less false ones at the odds of a threshold.",
+        formula=r"\frac{TP_t}{n} - \frac{FP_t}{n} \frac{t}{1 - t}",
+        arguments=("threshold",),
+        oracle="the definition, at the threshold",
+    ),
+    _metric(
         "recall_at_precision",
         help="The highest recall with a precision of at least p.",
         formula=r"\max \{R_i : P_i \ge p\}",

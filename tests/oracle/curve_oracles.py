@@ -235,6 +235,15 @@ def recall_at_precision(table: Table, precision: float) -> Value:
     return Fraction(max(reached, default=0), table.n_pos)
 
 
+def net_benefit(table: Table, threshold: float) -> Value:
+    n = table.n_pos + table.n_neg
+    if not n:
+        return UNDEFINED
+    tp, fp = table.counts_at(threshold)
+    odds = Fraction(threshold) / (1 - Fraction(threshold))
+    return Fraction(tp, n) - odds * Fraction(fp, n)
+
+
 def precision_at_recall(table: Table, recall: float) -> Value:
     """The best precision among thresholds that reach a recall."""
     if not table.n_pos:
@@ -614,6 +623,10 @@ PROBABILITY_METRICS: dict[str, Metric] = {
         lambda table: adaptive_ece(table, 4), lambda curve: curve.adaptive_ece(bins=4)
     ),
     "ece(4)": Metric(lambda table: ece(table, 4), lambda curve: curve.ece(bins=4)),
+    **{
+        f"net_benefit({x})": _called("net_benefit", net_benefit, x)
+        for x in (0.0, 0.3, 0.5, 1.0 - 2.0**-53)
+    },
 }
 """Numbers that read the scores as probabilities."""
 

@@ -206,3 +206,30 @@ def test_value_takes_an_argument_within_the_name() -> None:
         assert curve.value(f"{name}(0.75)") == curve.value(name, 0.75)
     with pytest.raises(se.InvalidInputError, match="'p' is not a number"):
         curve.value("recall_at_precision(p)")
+
+
+def test_net_benefit_of_everybody_is_what_the_docstring_says() -> None:
+    n_pos, n_neg = 2, 4
+    for threshold in (0.0, 0.05):
+        odds = threshold / (1 - threshold)
+        everybody = n_pos / 6 - n_neg / 6 * odds
+        assert CURVE.net_benefit(threshold) == pytest.approx(everybody, rel=1e-15)
+    assert CURVE.net_benefit(0.95) == 0.0
+    assert CURVE.read("net_benefit(0.35)").value == CURVE.net_benefit(0.35)
+
+
+@each(
+    ("threshold", "message"),
+    [(1.0, "`threshold` must be below 1"), (-0.1, r"`threshold` must lie in \[0, 1\], got -0.1")],
+)
+def test_threshold_of_a_net_benefit_is_a_probability_below_1(
+    threshold: float, message: str
+) -> None:
+    with pytest.raises(se.InvalidInputError, match=message):
+        CURVE.net_benefit(threshold)
+
+
+def test_net_benefit_needs_probabilities_and_examples() -> None:
+    with pytest.raises(se.InvalidInputError, match="`net_benefit` needs probabilities"):
+        se.PRCurveSketch(scores="real").update([0, 1], [2, 3]).compute().net_benefit(0.5)
+    assert math.isnan(se.PRCurveSketch().compute().net_benefit(0.5))
