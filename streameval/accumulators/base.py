@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import functools
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
-from streameval.accumulators.definition import Definition
+from streameval.accumulators.definition import Definition, difference_of
+from streameval.accumulators.pending import LooseRows
 from streameval.accumulators.registry import register
 from streameval.configs.other_names import with_advice
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.fields import bases, fields_of, written_values
-from streameval.states.stack import Stack
 from streameval.states.state import State, as_corrupt
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     """The array of the weights of rows, or of what `_unit_array` makes of them."""
     _depth: ClassVar[int] = 0
     """Its nesting depth: an accumulator can only be inside deeper ones."""
+    _loose_rows: ClassVar[LooseRows | None] = None
+    """How rows are read, counted and sent without an accumulator, if that takes less work."""
     _config: ConfigT
     _held: Any
     """The state, with what a base class adds to it: pending rows, members. See `_state`."""
@@ -77,7 +80,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         *,
         type_id: int | None = None,
         config: type[Any] | None = None,
-        state: type[Any] | None = None,
+        state: type[Any] | Callable[[Any], type[Any]] | None = None,
         arrays: tuple[str, ...] | None = None,
         optional: tuple[str, ...] | None = None,
         name: str | None = None,
@@ -127,10 +130,9 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         self._held = state
 
     @classmethod
-    def _state_type(cls, config: ConfigT) -> type[StateT]:  # noqa: ARG003
-        """Choose the class of the states of a configuration."""
-        state_type: Any = cls._definition.state
-        chosen: type[StateT] = state_type
+    def _state_type(cls, config: ConfigT) -> type[StateT]:
+        """Find the class of the states of a configuration."""
+        chosen: type[StateT] = cls._definition.state_of(config)
         return chosen
 
     def update(self, *args: Any, **kwargs: Any) -> Self:
@@ -203,7 +205,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been merged then.
         """
-        self._fold([self, *map(self._alike, others)])
+        self._held = self._fold([self, *map(self._alike, others)])
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -349,81 +351,22 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         made._config, made._held = self._config, self._held
         return made
 
-    def _rows_to_ship(self) -> Any:
-        """Copy all rows if they are pending and counting them elsewhere takes less work.
-
-        Otherwise return None: the state is sent to the merging process.
-        """
-        return None
-
     def _absorb(self, batch: StateT) -> Self:
         """Add the counts of one batch."""
         self._state = self._sum(self._state, batch)
         return self
 
-    def _fold(self, alike: Sequence[Any]) -> None:
-        """Store the sum of accumulators; this one comes first."""
-        self._state = self._sum_of(alike)
+    def _fold(self, alike: Sequence[Any]) -> Any:
+        """Fold accumulators into what one holds; this is the first of them, or a fork of it."""
+        return self._sum(*(one._state for one in alike))
 
-    def _sum_of(self, alike: Sequence[Any]) -> StateT:
-        """Add the states of accumulators; subclasses may count their pending rows together."""
-        return self._sum_all(one._state for one in alike)
+    def _sum(self, *states: StateT) -> StateT:
+        """Add one or more states.
 
-    def _sum_all(self, states: Iterable[StateT]) -> StateT:
-        """Add one or more states; subclasses override this if adding all at once is faster."""
-        return functools.reduce(self._sum, states)
-
-    def _sum(self, a: StateT, b: StateT) -> StateT:
-        """Add two states; subclasses whose configuration limits their size override this."""
-        total: StateT = a + b
-        return total
-
-    @classmethod
-    def _read_rows(
-        cls,
-        config: ConfigT,  # noqa: ARG003 - for subclasses
-        arrays: Mapping[str, Any],  # noqa: ARG003
-    ) -> Any:
-        """Read the rows of many groups at once; None if each group has to be updated alone.
-
-        Parameters
-        ----------
-        config : object
-        arrays : mapping from name to array
-            What `update` takes, of rows that it would accept.
-
-        Returns
-        -------
-        Rows or None
-            All of the rows, parts of which `_take_rows` counts.
+        Subclasses override this if their configuration limits the size of a state, or if adding all
+        at once is faster.
         """
-        return None
-
-    @classmethod
-    def _count_groups(
-        cls,
-        config: ConfigT,
-        rows: Any,
-        groups: Any,
-        n_groups: int,
-    ) -> Mapping[str, Stack] | None:
-        """Count the rows of many groups at once; None if each group has to be counted alone.
-
-        Parameters
-        ----------
-        config : object
-        rows : Rows
-            As `_read_rows` returns them.
-        groups : int array, shape (n,)
-            The group of each row.
-        n_groups : int
-            How many groups there are; each has rows.
-
-        Returns
-        -------
-        mapping from field to Stack, or None
-            The states of the groups, field by field.
-        """
+        return functools.reduce(operator.add, states)
 
     @classmethod
     def _empty(cls, config: ConfigT) -> Self:
@@ -482,22 +425,15 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         """Refuse an accumulator of the same class with other options."""
         mine, theirs = self._config, other._config
         if mine is not theirs and not mine == theirs:  # noqa: SIM201 - attrs answers it faster
-            option, difference = self._difference(self._config, other._config)
+            option, difference = difference_of(self._config, other._config)
             raise IncompatibleStateError(difference, argument=option, where=f"cannot {verb}: ")
-
-    @classmethod
-    def _difference(cls, config: ConfigT, other: ConfigT) -> tuple[str, str]:
-        """Name the first option in which two configurations differ, and say how."""
-        pairs = ((name, mine, getattr(other, name)) for name, mine in fields_of(config).items())
-        option, mine, theirs = next(pair for pair in pairs if pair[1] != pair[2])
-        return option, f"differs ({mine!r} and {theirs!r})"
 
 
 def merged(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     """Merge one or more accumulators at once into a new one."""
     each = iter(accumulators)
     first = next(each)
-    return first._make(first._config, first._sum_of([first, *map(first._alike, each)]))
+    return merged_alike([first, *map(first._alike, each)])
 
 
 def merged_of_one_class(accumulators: Sequence[Accumulator[Any, Any]]) -> Any:
@@ -506,4 +442,11 @@ def merged_of_one_class(accumulators: Sequence[Accumulator[Any, Any]]) -> Any:
     configs = [one._config for one in accumulators]
     if configs.count(first._config) < len(configs):
         return merged(accumulators)  # raises with the difference
-    return first._make(first._config, first._sum_of(accumulators))
+    return merged_alike(accumulators)
+
+
+def merged_alike(accumulators: Sequence[Accumulator[Any, Any]]) -> Any:
+    """Merge one or more accumulators that are known to have one class and equal options."""
+    made = accumulators[0]._fork()
+    made._held = made._fold(accumulators)
+    return made

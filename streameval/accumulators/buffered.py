@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from itertools import chain
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Self
 
 from streameval.accumulators.base import Accumulator, ConfigT, StateT
 from streameval.accumulators.pending import BufferedState, RowBuffer, Rows, pending_rows
@@ -23,8 +22,6 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
     __slots__ = ()
 
     _held: BufferedState[StateT]
-    _order: ClassVar[Literal["C", "F"]] = "C"
-    """The memory order of columns with several entries per row."""
 
     @abstractmethod
     def _capacity(self, state: StateT, rows: Rows) -> int:
@@ -40,7 +37,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
 
     @property
     def _state(self) -> StateT:
-        return self._read_state(self._held)
+        return self._counted_state(self._held)
 
     @_state.setter
     def _state(self, state: StateT) -> None:
@@ -56,11 +53,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         return made
 
     def _counted_state(self, buffered: BufferedState[StateT]) -> StateT:
-        """Count the pending rows."""
-        return self._with_rows(buffered.state, buffered.rows) if buffered.used else buffered.state
-
-    def _read_state(self, buffered: BufferedState[StateT]) -> StateT:
-        """Count the pending rows for a reader, and cache the state until more rows arrive."""
+        """Count the pending rows, and cache the state until more rows arrive."""
         return buffered.state_by(self._with_rows)
 
     def _append(self, rows: Rows) -> Self:
@@ -68,36 +61,27 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         self._held = self._appended(self._held, rows)
         return self
 
-    def _take_rows(self, rows: Rows) -> None:
-        """Add rows that `_read_rows` has read."""
-        self._append(rows)
-
     def _appended(self, buffered: BufferedState[StateT], rows: Rows) -> BufferedState[StateT]:
         """Write rows after the pending ones, into a new block if needed, or count them."""
         if not rows.size:
             return buffered
         needed = rows.needed
-        is_free = buffered.has_capacity_for(rows, needed)  # checked once: a reader may change it
-        if not is_free:
-            buffered = self._with_new_block(buffered, rows)
-        if is_free or buffered.has_capacity_for(rows, needed):
+        if buffered.has_capacity_for(rows, needed):
             return buffered.extended(rows, needed)
-        return BufferedState.of(self._with_rows(self._counted_state(buffered), rows))
-
-    def _with_new_block(self, buffered: BufferedState[StateT], rows: Rows) -> BufferedState[StateT]:
-        """Count the pending rows, and allocate an empty block if rows like these fit one."""
         state = self._counted_state(buffered)
         capacity = self._capacity(state, rows)
-        if rows.size > capacity:
-            return BufferedState.of(state)
-        return BufferedState.of(state, self._block(rows, capacity))
+        if rows.size <= capacity:
+            empty: BufferedState[StateT] = BufferedState.of(state, self._block(rows, capacity))
+            if empty.has_capacity_for(rows, needed):
+                return empty.extended(rows, needed)
+        return BufferedState.of(self._with_rows(state, rows))
 
     def _block(self, rows: Rows, capacity: int) -> RowBuffer:
         """Make an empty block for rows like these."""
-        return RowBuffer.like(rows, capacity, order=self._order)
+        return RowBuffer.like(rows, capacity)
 
-    def _sum_of(self, alike: Sequence[Any]) -> StateT:
+    def _fold(self, alike: Sequence[Any]) -> BufferedState[StateT]:
         """Count all pending rows together: counting a few costs as much as counting thousands."""
         buffered: list[BufferedState[StateT]] = [one._held for one in alike]
         pending = map(self._count, pending_rows(buffered))
-        return self._sum_all(chain([one.state for one in buffered], pending))
+        return BufferedState.of(self._sum(*(one.state for one in buffered), *pending))

@@ -54,6 +54,7 @@ class CalibrationAccumulator(
     BufferedAccumulator[CalibrationConfig, CalibrationSums],
     type_id=4,
     config=CalibrationConfig,
+    state=lambda config: CalibrationMoments if config.intervals else CalibrationSums,
 ):
     """Measure the quality and the calibration of probabilities, batch by batch.
 
@@ -164,10 +165,6 @@ class CalibrationAccumulator(
         from streameval.results.calibration import Calibration  # noqa: PLC0415 (rendering too)
 
         return Calibration(self._config, self._state)
-
-    @classmethod
-    def _state_type(cls, config: CalibrationConfig) -> type[CalibrationSums]:
-        return CalibrationMoments if config.intervals else CalibrationSums
 
     def _count(self, rows: Rows) -> CalibrationSums:
         truth, probability = rows.columns

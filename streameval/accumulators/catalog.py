@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
@@ -125,7 +126,12 @@ class CatalogAccumulator(
         weighted = WeightedRows.among(given)
         if weighted is not None:
             return weighted.count_by(self.update)
-        return self._append(_read(**given, config=self._config, known=self._held))
+        held = self._held
+        rows = _read(**given, config=self._config, known=held)
+        check_id_type(held, held.state.items, rows, name="item")
+        if held.block.capacity > self._left(held.state) and not _are_known(rows, held.state):
+            return self._absorb(self._count(rows))
+        return self._append(rows)
 
     def compute(self) -> Catalog:
         """Compute the metrics.
@@ -138,14 +144,6 @@ class CatalogAccumulator(
         from streameval.results.catalog import Catalog  # noqa: PLC0415 (rendering too)
 
         return Catalog(self._state, self._config)
-
-    def _appended(self, buffered: BufferedState[Exposures], rows: Rows) -> BufferedState[Exposures]:
-        if rows.size:
-            check_id_type(buffered, buffered.state.items, rows, name="item")
-            state = buffered.state
-            if buffered.block.capacity > self._left(state) and not _are_known(rows, state):
-                return BufferedState.of(self._with_rows(self._counted_state(buffered), rows))
-        return super()._appended(buffered, rows)
 
     def _count(self, rows: Rows) -> Exposures:
         codes, *popularity = rows.columns
@@ -162,8 +160,8 @@ class CatalogAccumulator(
         """Return how many more items there may be."""
         return self._config.n_items - len(state.items)
 
-    def _sum(self, a: Exposures, b: Exposures) -> Exposures:
-        return (a + b).fitted(self._config)
+    def _sum(self, *states: Exposures) -> Exposures:
+        return functools.reduce(lambda a, b: (a + b).fitted(self._config), states)
 
 
 def _are_known(rows: Rows, state: Exposures) -> bool:

@@ -197,7 +197,7 @@ class Collection(
     def _state(self, state: Members) -> None:
         self._held = state
 
-    def _sum_of(self, alike: Sequence[Any]) -> Members:
+    def _fold(self, alike: Sequence[Any]) -> Members:
         return Members.sum_of([one._held for one in alike])
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -239,23 +239,6 @@ class Collection(
         config.check_names()
         parts.check_header(codec.settings_json(_described(config)), fields)
         return config, Members(config.part_names, tuple(accumulators))
-
-    @classmethod
-    def _difference(cls, config: CollectionConfig, other: CollectionConfig) -> tuple[str, str]:
-        if config.names != other.names:
-            return "names", f"differs ({config.names} and {other.names})"
-        triples = zip(config.names, config.members, other.members, strict=True)
-        name, mine, theirs = next(triple for triple in triples if triple[1] != triple[2])
-        return "members", f"differs: for {name!r} {_member_difference(mine, theirs)}"
-
-
-def _member_difference(mine: Member, theirs: Member) -> str:
-    if mine.cls is not theirs.cls:
-        return f"the class differs ({mine.cls.__name__} and {theirs.cls.__name__})"
-    if mine.options == theirs.options:
-        return f"`columns` differs ({mine.columns} and {theirs.columns})"
-    option, difference = mine.cls._difference(mine.options, theirs.options)
-    return f"`{option}` {difference}"
 
 
 def heaviest(n: Any) -> int | float:

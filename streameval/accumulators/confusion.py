@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 
 import numpy as np
@@ -18,7 +18,7 @@ from streameval.accumulators.decisions import (
     read_observed,
 )
 from streameval.accumulators.items import flattened
-from streameval.accumulators.pending import BufferedState, RowBuffer, Rows, max_total
+from streameval.accumulators.pending import BufferedState, LooseRows, RowBuffer, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import CountOverflowError, InvalidInputError, Named, StreamevalError
 from streameval.exact.fixed_point import MAX_TOTAL
@@ -58,9 +58,51 @@ _MAX_CELLS = 2**22  # of the matrices of many groups
 _FEW_LABELS = 256  # numbers: below this, a dictionary is faster than finding distinct numbers
 
 
+def _state_of(config: ConfusionConfig) -> type[ConfusionCounts]:
+    """Choose the class of the states."""
+    if config.multilabel:
+        return ExampleCounts if config.measures else MultilabelCounts
+    if config.measures:
+        return TopKCounts
+    return ObservedCounts if config.is_open else MatrixCounts
+
+
+def _read_rows(config: ConfusionConfig, arrays: Mapping[str, Any]) -> Rows | None:
+    """Read the rows of many groups at once; None if each group has to be updated alone."""
+    y_true, y_pred, weights = arrays["y_true"], arrays["y_pred"], arrays.get("sample_weight")
+    if config.is_open or config.ignore_label is not None:
+        return None
+    reader = FastReader.under(config)
+    if reader is not None and type(y_true) is type(y_pred) is np.ndarray:
+        codes = reader.codes_of(y_true, y_pred)
+        if codes is not None:
+            return Rows(codes, read_weights(weights, rows=len(y_true)))
+    if config.multilabel or y_true.ndim != 1:
+        return None
+    decided = read_decided(y_true, as_vector(y_pred), weights, config)
+    return decided.credited
+
+
+def _count_groups(
+    config: ConfusionConfig, rows: Rows, groups: Array, n_groups: int
+) -> Mapping[str, Stack] | None:
+    """Count the rows of many groups at once; None if each group has to be counted alone."""
+    weights = rows.unequal_weights
+    is_matrix = _state_of(config) is MatrixCounts
+    if not is_matrix or n_groups * config.n_classes**2 > _MAX_CELLS:
+        return None
+    if weights is not None and not are_whole(weights):
+        return None
+    (truth, prediction, *_), credit = rows.columns, _credit_of(rows)
+    return MatrixCounts.of_groups(truth, prediction, credit, weights, groups, n_groups, config)
+
+
 @final
 class ConfusionAccumulator(
-    BufferedAccumulator[ConfusionConfig, ConfusionCounts], type_id=1, config=ConfusionConfig
+    BufferedAccumulator[ConfusionConfig, ConfusionCounts],
+    type_id=1,
+    config=ConfusionConfig,
+    state=_state_of,
 ):
     """Count truth against prediction, batch by batch.
 
@@ -133,6 +175,7 @@ class ConfusionAccumulator(
     __slots__ = ()
 
     _arrays = ("y_true", "y_pred")
+    _loose_rows = LooseRows(_read_rows, _count_groups)
 
     def __init__(
         self,
@@ -469,46 +512,10 @@ class ConfusionAccumulator(
             reader = FastReader.under(self._config, reads_credit=has_credit)
         return super()._block(rows, capacity) if reader is None else CodeBlock.of(reader)
 
-    def _sum_all(self, states: Iterable[ConfusionCounts]) -> ConfusionCounts:
+    def _sum(self, *states: Any) -> ConfusionCounts:
         if self._state_type(self._config) is not MatrixCounts:
-            return super()._sum_all(states)
-        return MatrixCounts.sum_of(list(cast("Iterable[MatrixCounts]", states)))
-
-    @classmethod
-    def _read_rows(cls, config: ConfusionConfig, arrays: Mapping[str, Any]) -> Rows | None:
-        y_true, y_pred, weights = arrays["y_true"], arrays["y_pred"], arrays.get("sample_weight")
-        if config.is_open or config.ignore_label is not None:
-            return None
-        reader = FastReader.under(config)
-        if reader is not None and type(y_true) is type(y_pred) is np.ndarray:
-            codes = reader.codes_of(y_true, y_pred)
-            if codes is not None:
-                return Rows(codes, read_weights(weights, rows=len(y_true)))
-        if config.multilabel or y_true.ndim != 1:
-            return None
-        decided = read_decided(y_true, as_vector(y_pred), weights, config)
-        return decided.credited
-
-    @classmethod
-    def _count_groups(
-        cls, config: ConfusionConfig, rows: Rows, groups: Any, n_groups: int
-    ) -> Mapping[str, Stack] | None:
-        weights = rows.unequal_weights
-        is_matrix = cls._state_type(config) is MatrixCounts
-        if not is_matrix or n_groups * config.n_classes**2 > _MAX_CELLS:
-            return None
-        if weights is not None and not are_whole(weights):
-            return None
-        (truth, prediction, *_), credit = rows.columns, _credit_of(rows)
-        return MatrixCounts.of_groups(truth, prediction, credit, weights, groups, n_groups, config)
-
-    @classmethod
-    def _state_type(cls, config: ConfusionConfig) -> type[ConfusionCounts]:
-        if config.multilabel:
-            return ExampleCounts if config.measures else MultilabelCounts
-        if config.measures:
-            return TopKCounts
-        return ObservedCounts if config.is_open else MatrixCounts
+            return super()._sum(*states)
+        return MatrixCounts.sum_of(states)
 
 
 def _credit_of(rows: Rows) -> Array | None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import BufferedState, RowBuffer, Rows
+from streameval.accumulators.pending import BufferedState, LooseRows, RowBuffer, Rows
 from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
@@ -31,6 +31,40 @@ _MAX_ENTRIES = 2**24  # pending scores, if a cell for each would take more memor
 _MIN_ROWS = 1024
 _CELL_BYTES = 20  # rows travel uncounted up to so many a cell, which takes half in a state
 _FEW_ROWS = 4096
+
+
+def _read_rows(config: CurveConfig, arrays: Mapping[str, Any]) -> Rows | None:
+    """Read the rows of many groups at once; None if each group has to be updated alone."""
+    batch = read_scored(**{"sample_weight": None, **arrays}, config=config)
+    is_only_rows = batch.skipped is None and not batch.negative_label and batch.counted is None
+    return batch.rows if is_only_rows else None
+
+
+def _count_groups(
+    config: CurveConfig, rows: Rows, groups: npt.NDArray[Any], n_groups: int
+) -> Mapping[str, Stack] | None:
+    """Count the rows of many groups at once; None if each group has to be counted alone."""
+    if config.has_pairs:
+        return None
+    scored = _scored(config, rows)
+    if scored.weights is not None and not scored.weights.is_whole:
+        return None
+    return ScoreTables.of_groups(config, scored, groups, n_groups)
+
+
+def _rows_to_ship(config: CurveConfig, buffered: Buffered) -> Rows | None:
+    """Copy all rows, if they are pending and take little memory beside the cells."""
+    state, used = buffered.state, buffered.used
+    if not used or not _has_only_unweighted_rows(buffered):
+        return None
+    if state.negative_label or state.skipped.is_positive().any():
+        return None
+    scores, positive = buffered.rows.columns
+    narrow = _as_single(scores)
+    size = narrow.nbytes + positive.nbytes
+    if config.budget is not None and size > _CELL_BYTES * config.budget * config.n_curves:
+        return None
+    return Rows((narrow.copy("F"), positive.copy("F")))
 
 
 @final
@@ -109,7 +143,7 @@ class PRCurveSketch(
 
     _arrays = ("y_true", "y_score")
 
-    _order = "F"  # a curve is counted at a time
+    _loose_rows = LooseRows(_read_rows, _count_groups, _rows_to_ship)
 
     def __init__(
         self,
@@ -197,7 +231,12 @@ class PRCurveSketch(
 
         scale, budget = self._config.scores, self._config.budget
         fits = budget is None or buffered.used <= budget
-        if buffered.used and fits and _has_only_unweighted_rows(buffered) and buffered.read is None:
+        if (
+            buffered.used
+            and fits
+            and _has_only_unweighted_rows(buffered)
+            and buffered.counted is None
+        ):
             for scores, positive, _ in _scored(self._config, buffered.rows).curves():
                 yield CellTable(SortedRows.of(scores, scale, positive), scale)
         else:
@@ -207,41 +246,33 @@ class PRCurveSketch(
     def _with_rows(self, state: ScoreTables, rows: Rows) -> ScoreTables:
         return state.with_rows(_scored(self._config, rows), self._config.budget)
 
-    def _counted_state(self, buffered: Buffered) -> ScoreTables:
-        """Count the pending rows; with a budget, the state is cached."""
-        known = buffered.read
-        if known is None:
-            known = super()._counted_state(buffered)
-            if self._config.budget is not None and buffered.used:
-                buffered.read = known  # two concurrent readers find the same
-        return known
-
-    def _read_state(self, buffered: Buffered) -> ScoreTables:
-        return self._counted_state(buffered)
-
     def _with_batch(self, buffered: Buffered, batch: ScoredBatch) -> Buffered:
         """Add a batch, with its skipped rows and the label of its negatives."""
-        if buffered.read is not None:
-            buffered = BufferedState.of(buffered.read)
+        buffered = buffered.restarted()
         if batch.skipped is not None or batch.negative_label:
             state = buffered.state.noting(batch.skipped, batch.negative_label)
             buffered = BufferedState(state, buffered.block, buffered.used, buffered.spare)
-        if batch.rows.weights is not None and self._is_large_block(buffered):
+        return self._appended(buffered, batch.rows)
+
+    def _appended(self, buffered: Buffered, rows: Rows) -> Buffered:
+        if rows.weights is not None and self._is_large_block(buffered):
             # weights for all rows of the block would take too much memory
             buffered = BufferedState.of(self._counted_state(buffered))
-        return self._appended(buffered, batch.rows)
+        elif not buffered.has_capacity_for(rows, 0) and self._can_stay_rows(buffered, rows):
+            block = self._block(rows, _MAX_ENTRIES // self._config.n_scores)
+            empty: Buffered = BufferedState.of(buffered.state, block)
+            buffered = empty.extended(buffered.rows, 0) if buffered.used else empty
+        return super()._appended(buffered, rows)
+
+    def _block(self, rows: Rows, capacity: int) -> RowBuffer:
+        block = RowBuffer.like(rows, capacity, order="F")  # a curve is counted at a time
+        block.keeps_counted = self._config.budget is not None  # else cells may take more than rows
+        return block
 
     def _is_large_block(self, buffered: Buffered) -> bool:
         """Check whether the block has the largest size, for rows that are kept without cells."""
         size = buffered.block.capacity * self._config.n_scores
         return not len(buffered.state.lo) and size >= _MAX_ENTRIES // 2
-
-    def _with_new_block(self, buffered: Buffered, rows: Rows) -> Buffered:
-        if not self._can_stay_rows(buffered, rows):
-            return super()._with_new_block(buffered, rows)
-        block = RowBuffer.like(rows, _MAX_ENTRIES // self._config.n_scores, order=self._order)
-        empty: Buffered = BufferedState.of(buffered.state, block)
-        return empty.extended(buffered.rows, 0) if buffered.used else empty
 
     def _capacity(self, state: ScoreTables, rows: Rows) -> int:
         # proportional to the cells, so that a row costs the same however many there are
@@ -262,50 +293,13 @@ class PRCurveSketch(
         known = buffered.rows.columns[0] if buffered.used else rows.columns[0][:_ENTRIES]
         return known.size >= _ENTRIES and _n_distinct(known) > known.size // 2
 
-    @classmethod
-    def _read_rows(cls, config: CurveConfig, arrays: Mapping[str, Any]) -> Rows | None:
-        batch = read_scored(**{"sample_weight": None, **arrays}, config=config)
-        is_only_rows = batch.skipped is None and not batch.negative_label and batch.counted is None
-        return batch.rows if is_only_rows else None
-
-    def _take_rows(self, rows: Rows) -> None:
-        self._held = self._with_batch(self._held, ScoredBatch(rows))
-
-    @classmethod
-    def _count_groups(
-        cls, config: CurveConfig, rows: Rows, groups: Any, n_groups: int
-    ) -> Mapping[str, Stack] | None:
-        if config.has_pairs:
-            return None
-        scored = _scored(config, rows)
-        if scored.weights is not None and not scored.weights.is_whole:
-            return None
-        return ScoreTables.of_groups(config, scored, groups, n_groups)
-
-    def _rows_to_ship(self) -> Rows | None:
-        buffered, config = self._held, self._config
-        state, used = buffered.state, buffered.used
-        if not used or not _has_only_unweighted_rows(buffered):
-            return None
-        if state.negative_label or state.skipped.is_positive().any():
-            return None
-        scores, positive = buffered.rows.columns
-        narrow = _as_single(scores)
-        size = narrow.nbytes + positive.nbytes
-        if config.budget is not None and size > _CELL_BYTES * config.budget * config.n_curves:
-            return None
-        return Rows((narrow.copy(self._order), positive.copy(self._order)))
-
-    def _fold(self, alike: Sequence[Self]) -> None:
-        buffered = self._held
+    def _fold(self, alike: Sequence[Any]) -> Buffered:
+        first = alike[0]
+        # a new one does not write into the block of the first
+        buffered = first._held if self is first else BufferedState.of(first._state)
         for other in alike[1:]:
             buffered = self._joined(buffered, other._held)
-        self._held = buffered
-
-    def _sum_of(self, alike: Sequence[Any]) -> ScoreTables:
-        first: Self = alike[0].copy()  # with a block of its own
-        first._fold([first, *alike[1:]])
-        return first._state
+        return buffered
 
     def _joined(self, buffered: Buffered, other: Buffered) -> Buffered:
         """Add the contents of another accumulator: as rows if they are few, else by a join."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary, ref
 
 import attrs
@@ -40,8 +42,8 @@ class NoOptions:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Definition:
-    """The parts of a class of accumulators.
+class Definition(ABC):
+    """The parts of a class of accumulators: of this library, or of somebody else's code.
 
     Parameters
     ----------
@@ -49,8 +51,9 @@ class Definition:
         The id and the name in the bytes.
     config : type
         The attrs class of the options.
-    state : type or None
-        The class of the states; None if it depends on the options.
+    state : type, callable or None
+        The class of the states, or what chooses it for a configuration; None if states have no
+        fields of their own.
     signature : Signature
         The signature of an `update` that reads the arrays of the class.
 
@@ -58,103 +61,65 @@ class Definition:
     ----------
     known : dict
         The options of some headers that have been read, and were in canonical form.
-    shared : mapping
-        The options in use, so that accumulators with equal ones share one object.
-    written : mapping
-        The settings of options in use, as a header has them.
+    is_open : bool
+        Whether the class is not one of this library.
+    errors : tuple of types
+        The errors that hostile bytes may raise.
     """
 
     type_id: int
     name: str
     config: type[Any]
-    state: type[Any] | None
+    state: Callable[[Any], type[Any]] | type[Any] | None
     signature: inspect.Signature
     known: dict[bytes, Any] = attrs.field(init=False, factory=dict)
-    shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(init=False, factory=WeakKeyDictionary)
-    written: WeakKeyDictionary[Any, str] = attrs.field(init=False, factory=WeakKeyDictionary)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the class is not one of this library."""
-        return self.type_id >= FIRST_OPEN_ID
+    is_open: ClassVar[bool]
+    errors: ClassVar[tuple[type[Exception], ...]]
 
-    @classmethod
-    def of(
-        cls, owner: Any, type_id: int, name: str, config: type[Any] | None, state: type[Any] | None
-    ) -> Definition:
+    @staticmethod
+    def of(owner: Any, type_id: int, name: str, config: type[Any] | None, state: Any) -> Definition:
         """Check the definition of a class, or raise TypeError."""
         check_type(owner, type_id, name)
         signature = _signature(owner._arrays, owner._optional_arrays)
-        made = cls(type_id, name, NoOptions if config is None else config, state, signature)
-        if made.is_open:
-            made._check_config()
-        made._check_defaults()
-        if made.is_open:
-            made._check_state()
-            if not owner._arrays:
-                raise TypeError("`arrays` must name what `update` takes, got nothing.")
+        kind = _Foreign if type_id >= FIRST_OPEN_ID else _Own
+        made = kind(type_id, name, NoOptions if config is None else config, state, signature)
+        made.check_class(owner)
         return made
 
-    @property
-    def errors(self) -> tuple[type[Exception], ...]:
-        """The errors that hostile bytes may raise; user code may raise anything."""
-        return (Exception,) if self.is_open else READ_ERRORS
+    def check_class(self, owner: Any) -> None:  # noqa: ARG002 - for subclasses
+        """Check that readers of the bytes can fill in what is omitted."""
+        _check_defaults(self.config)
 
+    def state_of(self, config: Any) -> Any:  # noqa: ARG002 - for subclasses
+        """Find the class of the states of a configuration."""
+        return self.state
+
+    @abstractmethod
     def make_config(self, options: dict[str, Any]) -> Any:
         """Make a configuration of checked options."""
-        return self.config(**options) if self.is_open else self.config.of(**options)
 
+    @abstractmethod
     def share(self, config: Any) -> Any:
         """Return the shared object of equal options, which makes comparisons fast."""
-        if self.is_open:  # user-defined classes may be unhashable, or equal although they differ
-            return config
-        held = self.shared.get(config)
-        found = None if held is None else held()
-        if found is None:
-            self.shared[config] = ref(config)
-            return config
-        return found
 
+    @abstractmethod
     def check_written(self, config: Any) -> None:
-        """Raise InvalidInputError unless options of an open class are read as they are written."""
-        if not self.is_open:
-            return
-        from streameval.states.codec import is_kept  # noqa: PLC0415 (for bytes alone)
+        """Raise InvalidInputError unless options are read as they are written."""
 
-        for name, value in fields_of(config).items():
-            if not is_kept(value):
-                raise InvalidInputError(
-                    f"must be a number, text, True, False, None or a tuple of these, got {value!r}",
-                    argument=name,
-                )
-
+    @abstractmethod
     def check_state(self, state: Any) -> None:
-        """Raise TypeError unless a state of an open class can be read once it is written."""
-        if not self.is_open:
-            return
-        expected: Any = self.state
-        types = field_types(expected)
-        if type(state) is not expected:
-            got = type(state).__name__
-            raise TypeError(f"the state must be a {expected.__name__}, got a {got}.")
-        for name, value in fields_of(state).items():
-            got = type(value).__name__
-            if got != types[name]:
-                raise TypeError(
-                    f"`{name}` of a {type(state).__name__} must be {types[name]}, got {got}."
-                )
-        check_values(fields_of(state))
+        """Raise TypeError unless a state can be read once it is written."""
+
+    @abstractmethod
+    def check_fields(self, fields: dict[str, Any]) -> None:
+        """Refuse fields that `make_state` cannot be given, beyond their types."""
 
     def settings(self, config: Any) -> str:
-        """Write options as a header has them; those of a class of this library are kept."""
-        found = None if self.is_open else self.written.get(config)
-        if found is None:
-            from streameval.states.codec import settings_json  # noqa: PLC0415 (for bytes alone)
+        """Write options as a header has them."""
+        from streameval.states.codec import settings_json  # noqa: PLC0415 (for bytes alone)
 
-            found = settings_json(written_values(config))
-            if not self.is_open:
-                self.written[config] = found
-        return found
+        return settings_json(written_values(config))
 
     def read_config(self, parts: EncodedParts) -> Any:
         """Make the configuration that a header describes."""
@@ -187,44 +152,164 @@ class Definition:
             if type(value).__name__ != types[name]:
                 raise corrupt(f"field {name}")
         fields = defaults | written
-        if self.is_open:
-            check_values(fields)
+        self.check_fields(fields)
         state = make_state(state_type, fields)
         state.check(config)
         return state
 
-    def _check_config(self) -> None:
+
+@attrs.frozen(eq=False, repr=False)
+class _Own(Definition):
+    """A class of this library: its options and states are correct, and options are shared.
+
+    Attributes
+    ----------
+    shared : mapping
+        The options in use, so that accumulators with equal ones share one object.
+    written : mapping
+        The settings of options in use, as a header has them.
+    """
+
+    shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(init=False, factory=WeakKeyDictionary)
+    written: WeakKeyDictionary[Any, str] = attrs.field(init=False, factory=WeakKeyDictionary)
+
+    is_open = False
+    errors = READ_ERRORS
+
+    def state_of(self, config: Any) -> Any:
+        state: Any = self.state
+        return state if state is None or isinstance(state, type) else state(config)
+
+    def make_config(self, options: dict[str, Any]) -> Any:
+        config: Any = self.config
+        return config.of(**options)
+
+    def share(self, config: Any) -> Any:
+        held = self.shared.get(config)
+        found = None if held is None else held()
+        if found is None:
+            self.shared[config] = ref(config)
+            return config
+        return found
+
+    def check_written(self, config: Any) -> None:
+        """Trust the options, which were checked when they were made."""
+
+    def check_state(self, state: Any) -> None:
+        """Trust the state."""
+
+    def check_fields(self, fields: dict[str, Any]) -> None:
+        """Leave it to the check of the state."""
+
+    def settings(self, config: Any) -> str:
+        found = self.written.get(config)
+        if found is None:
+            found = self.written[config] = super().settings(config)
+        return found
+
+
+@attrs.frozen(eq=False, repr=False)
+class _Foreign(Definition):
+    """A user's class: all is checked, and nothing is expected of its options but their values."""
+
+    is_open = True
+    errors = (Exception,)
+
+    def check_class(self, owner: Any) -> None:
         if not _is_frozen(self.config):
             raise TypeError(f"`config` must be a frozen attrs class, got {self.config!r}.")
+        super().check_class(owner)
+        _check_state_class(self.state)
+        if not owner._arrays:
+            raise TypeError("`arrays` must name what `update` takes, got nothing.")
 
-    def _check_defaults(self) -> None:
-        """Check that readers of the bytes can fill in what is omitted."""
-        config: Any = self.config
-        for name, default in omitted_defaults(config).items():
-            if default is attrs.NOTHING or isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-                raise TypeError(
-                    f"`{name}` of {self.config.__name__} needs a constant default to be omitted."
+    def make_config(self, options: dict[str, Any]) -> Any:
+        return self.config(**options)
+
+    def share(self, config: Any) -> Any:
+        return config  # it may be unhashable, or equal to one that differs
+
+    def check_written(self, config: Any) -> None:
+        from streameval.states.codec import is_kept  # noqa: PLC0415 (for bytes alone)
+
+        for name, value in fields_of(config).items():
+            if not is_kept(value):
+                raise InvalidInputError(
+                    f"must be a number, text, True, False, None or a tuple of these, got {value!r}",
+                    argument=name,
                 )
 
-    def _check_state(self) -> None:
-        state: Any = self.state
-        if not _is_frozen(state) or not issubclass(state, State):
+    def check_state(self, state: Any) -> None:
+        expected: Any = self.state
+        types = field_types(expected)
+        if type(state) is not expected:
+            got = type(state).__name__
+            raise TypeError(f"the state must be a {expected.__name__}, got a {got}.")
+        for name, value in fields_of(state).items():
+            got = type(value).__name__
+            if got != types[name]:
+                raise TypeError(
+                    f"`{name}` of a {type(state).__name__} must be {types[name]}, got {got}."
+                )
+        check_values(fields_of(state))
+
+    def check_fields(self, fields: dict[str, Any]) -> None:
+        check_values(fields)
+
+
+def _check_defaults(config: Any) -> None:
+    """Check that readers of the bytes can fill in the options that are omitted."""
+    for name, default in omitted_defaults(config).items():
+        if default is attrs.NOTHING or isinstance(default, attrs.Factory):  # type: ignore[arg-type]
             raise TypeError(
-                "`state` must be a frozen attrs class under streameval.states.State, "
-                f"got {state!r}."
+                f"`{name}` of {config.__name__} needs a constant default to be omitted."
             )
-        for name, type_name in field_types(state).items():
-            if type_name not in _FIELD_TYPES:
-                allowed = ", ".join(_FIELD_TYPES)
-                raise TypeError(
-                    f"`state` must have fields of {allowed}, got {type_name} for {name}."
-                )
-        for name, default in omitted_defaults(state).items():
-            if not isinstance(default, (Column, FixedPoint)) or form_of(default) not in NOTHING:
-                raise TypeError(
-                    f"`{name}` of a state needs an empty Column or FixedPoint as the default "
-                    "to be omitted."
-                )
+
+
+def _check_state_class(state: Any) -> None:
+    if not _is_frozen(state) or not issubclass(state, State):
+        raise TypeError(
+            f"`state` must be a frozen attrs class under streameval.states.State, got {state!r}."
+        )
+    for name, type_name in field_types(state).items():
+        if type_name not in _FIELD_TYPES:
+            allowed = ", ".join(_FIELD_TYPES)
+            raise TypeError(f"`state` must have fields of {allowed}, got {type_name} for {name}.")
+    for name, default in omitted_defaults(state).items():
+        if not isinstance(default, (Column, FixedPoint)) or form_of(default) not in NOTHING:
+            raise TypeError(
+                f"`{name}` of a state needs an empty Column or FixedPoint as the default "
+                "to be omitted."
+            )
+
+
+def difference_of(config: Any, other: Any) -> tuple[str, str]:
+    """Name the first option in which two configurations of a class differ, and say how."""
+    from streameval.configs.collection import CollectionConfig  # noqa: PLC0415 (for errors alone)
+    from streameval.configs.inner import OuterConfig  # noqa: PLC0415 (for errors alone)
+
+    if isinstance(config, CollectionConfig) and config.names == other.names:
+        triples = zip(config.names, config.members, other.members, strict=True)
+        name, *members = next(triple for triple in triples if triple[1] != triple[2])
+        return "members", f"differs: for {name!r} {_member_difference(*members)}"
+    if isinstance(config, OuterConfig) and config.accumulator != other.accumulator:
+        mine, theirs = config.accumulator, other.accumulator
+        if mine.cls is not theirs.cls:
+            return "accumulator", f"differs ({mine.cls.__name__} and {theirs.cls.__name__})"
+        option, difference = difference_of(mine.options, theirs.options)
+        return "accumulator", f"differs: `{option}` {difference}"
+    pairs = ((name, mine, getattr(other, name)) for name, mine in fields_of(config).items())
+    option, mine, theirs = next(pair for pair in pairs if pair[1] != pair[2])
+    return option, f"differs ({mine!r} and {theirs!r})"
+
+
+def _member_difference(mine: Any, theirs: Any) -> str:
+    if mine.cls is not theirs.cls:
+        return f"the class differs ({mine.cls.__name__} and {theirs.cls.__name__})"
+    if mine.options == theirs.options:
+        return f"`columns` differs ({mine.columns} and {theirs.columns})"
+    option, difference = difference_of(mine.options, theirs.options)
+    return f"`{option}` {difference}"
 
 
 def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Signature:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.id_types import check_id_type, distinct_ids, fresh_dictionary
-from streameval.accumulators.pending import BufferedState, Rows
+from streameval.accumulators.pending import Rows
 from streameval.accumulators.scored_rows import read_grouped
 from streameval.configs.grouped import GroupedConfig
 from streameval.inputs.weighted_rows import WeightedRows
@@ -110,6 +111,7 @@ class GroupedAUC(
             return weighted.count_by(self.update)
         dictionary = fresh_dictionary(self._held)
         rows = read_grouped(**given, config=self._config, dictionary=dictionary)
+        check_id_type(self._held, self._held.state.groups, rows, name="group")
         return self._append(rows)
 
     def compute(self) -> GroupedCurves:
@@ -124,13 +126,6 @@ class GroupedAUC(
 
         return GroupedCurves(self._state, self._config)
 
-    def _appended(
-        self, buffered: BufferedState[GroupTables], rows: Rows
-    ) -> BufferedState[GroupTables]:
-        if rows.size:
-            check_id_type(buffered, buffered.state.groups, rows, name="group")
-        return super()._appended(buffered, rows)
-
     def _count(self, rows: Rows) -> GroupTables:
         scores, positive, codes = rows.columns
         groups, index = distinct_ids(codes, rows.dictionary, name="group")
@@ -141,5 +136,5 @@ class GroupedAUC(
         # as if each row had its own group, so that counting them cannot exceed the limit
         return min(_CAPACITY, self._config.group_limit - len(state.groups))
 
-    def _sum(self, a: GroupTables, b: GroupTables) -> GroupTables:
-        return (a + b).fitted(self._config)
+    def _sum(self, *states: GroupTables) -> GroupTables:
+        return functools.reduce(lambda a, b: (a + b).fitted(self._config), states)

@@ -160,7 +160,7 @@ def _count_member(
     state_type = member.cls._state_type(member.options)
     if reader.is_read:
         rows = reader.rows(columns)
-        stacks = member.cls._count_groups(member.options, rows, groups, n_groups)
+        stacks = member.cls._loose_rows.count_groups(member.options, rows, groups, n_groups)
         if stacks is not None:
             return FlatStates.of_stacks(member.options, stacks, state_type)
     states = []
@@ -209,7 +209,8 @@ class _MemberReader:
                 keys[array] = key
         arrays = {array: given[key] for array, key in keys.items()}
         all_count = weighted_rows(arrays.get("sample_weight")) is None  # for this member
-        rows = member.cls._read_rows(member.options, arrays) if all_count else None
+        loose = member.cls._loose_rows if all_count else None
+        rows = None if loose is None else loose.read(member.options, arrays)
         if rows is not None:
             parts = tuple((number, at) for at in range(len(rows.columns)))
             columns |= zip(parts, rows.columns, strict=True)
@@ -237,7 +238,7 @@ class _MemberReader:
     def hand_over(self, accumulator: Any, columns: Mapping[Key, Array]) -> None:
         """Count rows; an accumulator of a user's class is sure to accept one batch."""
         if self.is_read:
-            accumulator._take_rows(self.rows(columns))
+            accumulator._append(self.rows(columns))
             return
         named = {array: columns[key] for array, key in self.by_name}
         if self.is_open:

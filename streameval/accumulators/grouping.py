@@ -209,16 +209,6 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _merge_states(self, states: Sequence[Any]) -> Any:
         """Merge states."""
 
-    @classmethod
-    def _difference(cls, config: ConfigT, other: ConfigT) -> tuple[str, str]:
-        mine, theirs = config.accumulator, other.accumulator
-        if mine == theirs:
-            return super()._difference(config, other)
-        if mine.cls is not theirs.cls:
-            return "accumulator", f"differs ({mine.cls.__name__} and {theirs.cls.__name__})"
-        option, difference = mine.cls._difference(mine.options, theirs.options)
-        return "accumulator", f"differs: `{option}` {difference}"
-
     @property
     def options(self) -> dict[str, Any]:
         """The options by name; `accumulator` is one that has counted nothing."""
@@ -264,11 +254,10 @@ class Grouping(Accumulator[ConfigT, Any]):
             held.total = self._everything(held).all_rows()
         return held.total
 
-    def _sum_of(self, alike: Sequence[Any]) -> Any:
+    def _fold(self, alike: Sequence[Any]) -> Held:
         held = [one._held for one in alike]
         total = merged([self._all_rows(one) for one in held])
-        state = self._merge_states([self._everything(one) for one in held])
-        return attrs.evolve(state, total=total)
+        return Held(self._merge_states([self._everything(one) for one in held]), total)
 
     def _append_batch(self, batch: Any, sample_weight: Any, partial: bool) -> Self:
         """Check a batch, and add its rows to the pending ones."""

@@ -23,7 +23,9 @@ def fresh_dictionary(buffered: BufferedState[Any]) -> Dictionary:
 
 
 def check_id_type(buffered: BufferedState[Any], counted: Column, rows: Rows, *, name: str) -> None:
-    """Refuse ids of another type than those before."""
+    """Refuse ids of another type than those before, unless there are none."""
+    if not rows.size:
+        return
     are_texts = rows.dictionary is not None
     if buffered.used:
         were_texts = buffered.block.dictionary is not None

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.accumulators.base import Accumulator
+from streameval.accumulators.base import Accumulator, merged_alike
 from streameval.configs.collection import SEPARATOR, CollectionConfig, Member, canonical_name
 from streameval.configs.inner import OuterConfig
 from streameval.errors import InvalidInputError, StreamevalError
@@ -147,9 +147,8 @@ class Members:
         for name, *alike in zip(
             members[0].names, *(one.accumulators for one in members), strict=True
         ):
-            first = alike[0]
             with _Naming(name):
-                total.append(first._make(first._config, first._sum_of(alike)))
+                total.append(merged_alike(alike))
         return cls(members[0].names, tuple(total))
 
     def detached(self) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, final
@@ -59,6 +60,7 @@ class Paired(
     BufferedAccumulator[PairedConfig, State],
     type_id=10,
     config=PairedConfig,
+    state=lambda config: PairedSums if config.measures else PairedCounts,
 ):
     """Count which of two models is right on the same rows, batch by batch.
 
@@ -228,10 +230,6 @@ class Paired(
 
         return PairedResult(self._config, self._state)
 
-    @classmethod
-    def _state_type(cls, config: PairedConfig) -> type[Any]:
-        return PairedSums if config.measures else PairedCounts
-
     def _read(
         self,
         name: str,
@@ -350,8 +348,11 @@ class Paired(
     def _capacity(self, state: State, rows: Rows) -> int:  # noqa: ARG002
         return _MEASURED_CAPACITY if self._config.measures else _CAPACITY
 
-    def _sum(self, a: Any, b: Any) -> State:
-        joined: State = a.joined(b, self._config.budget) if self._config.measures else a + b
+    def _sum(self, *states: Any) -> State:
+        if not self._config.measures:
+            return super()._sum(*states)
+        budget = self._config.budget
+        joined: State = functools.reduce(lambda a, b: a.joined(b, budget), states)
         return joined
 
 

@@ -5,14 +5,16 @@ A small batch therefore costs a copy, not a count. Nothing here depends on the m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, Self, TypeVar
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.dictionary import Dictionary
+from streameval.states.stack import Stack
 
 Array = npt.NDArray[Any]
 StateT = TypeVar("StateT")
@@ -102,20 +104,23 @@ class RowBuffer:
     ----------
     weights : float64 array, optional
         Allocated with the first weight; the rows before it count once.
+    keeps_counted : bool
+        Whether the state that includes the rows is cached, once it has been read.
     """
 
-    __slots__ = ("capacity", "columns", "dictionary", "weights")
+    __slots__ = ("capacity", "columns", "dictionary", "keeps_counted", "weights")
 
     columns: tuple[Array, ...]
     capacity: int
     dictionary: Dictionary | None
+    keeps_counted: bool
     weights: Array | None
 
     def __init__(
         self, columns: tuple[Array, ...], capacity: int, dictionary: Dictionary | None = None
     ) -> None:
         self.columns, self.capacity, self.dictionary = columns, capacity, dictionary
-        self.weights = None
+        self.weights, self.keeps_counted = None, True
 
     @classmethod
     def like(cls, rows: Rows, capacity: int, *, order: Literal["C", "F"] = "C") -> Self:
@@ -144,7 +149,7 @@ class RowBuffer:
                 wider[:used] = own[:used]
             wide.append(wider)
         block = RowBuffer(tuple(wide), self.capacity, self.dictionary)
-        block.weights = self.weights
+        block.weights, block.keeps_counted = self.weights, self.keeps_counted
         return block
 
     def put(self, start: int, rows: Rows) -> int:
@@ -194,24 +199,21 @@ class BufferedState(Generic[StateT]):
 
     Attributes
     ----------
-    read : State, optional
-        The cached state of everything, once it has been read. Nothing is written behind it.
     counted : tuple of int and State, optional
         How many rows were in use when everything was last counted, and its state then.
     """
 
-    __slots__ = ("block", "counted", "read", "spare", "state", "used")
+    __slots__ = ("block", "counted", "spare", "state", "used")
 
     state: StateT
     block: RowBuffer
     used: int
     spare: int
-    read: StateT | None
     counted: tuple[int, StateT] | None
 
     def __init__(self, state: StateT, block: RowBuffer, used: int, spare: int) -> None:
         self.state, self.block, self.used, self.spare = state, block, used, spare
-        self.read = self.counted = None
+        self.counted = None
 
     @classmethod
     def of(cls, state: Any, block: RowBuffer = _NO_BLOCK) -> BufferedState[Any]:
@@ -234,8 +236,16 @@ class BufferedState(Generic[StateT]):
         if not used:
             return self.state
         if known is None or known[0] != used:
-            known = self.counted = used, count(self.state, self.block.rows(used))
+            known = used, count(self.state, self.block.rows(used))
+            if self.block.keeps_counted:
+                self.counted = known
         return known[1]
+
+    def restarted(self) -> BufferedState[StateT]:
+        """Return one without pending rows, if the state that includes them is cached."""
+        known = self.counted
+        is_known = known is not None and known[0] == self.used
+        return BufferedState.of(known[1]) if known and is_known else self
 
     @property
     def n(self) -> FixedPoint:
@@ -248,20 +258,40 @@ class BufferedState(Generic[StateT]):
         return total + self.block.rows(used).n
 
     def has_capacity_for(self, rows: Rows, needed: int) -> bool:
-        """Check whether a batch that takes some spare weight can be written.
-
-        Nothing is written once the state has been read, so those rows are not counted again.
-        """
+        """Check whether a batch that takes some spare weight can be written."""
         block = self.block
         is_free = self.used + rows.size <= block.capacity and needed <= self.spare
         is_alike = rows.dictionary is block.dictionary and len(rows.columns) == len(block.columns)
-        return is_free and self.read is None and is_alike
+        return is_free and is_alike
 
     def extended(self, rows: Rows, needed: int) -> BufferedState[StateT]:
         """Write a batch, which must fit, behind the rows in use."""
         block = self.block.wide_enough(rows.columns, self.used)
         end = block.put(self.used, rows)
         return BufferedState(self.state, block, end, self.spare - needed)
+
+
+@attrs.frozen(eq=False)
+class LooseRows:
+    """How the rows of a class are counted without an accumulator of it.
+
+    Parameters
+    ----------
+    read : callable
+        Reads the arrays of an `update` that would be accepted, given the configuration, as `Rows`
+        for `_append`; None if each group has to be updated alone.
+    count_groups : callable
+        Counts such rows, given the configuration, the group of each and the number of groups,
+        which all have rows. Returns the states field by field, as `Stack`; None if each group has
+        to be counted alone.
+    to_ship : callable, optional
+        Copies the rows of a configuration and its `BufferedState`, if all are pending and counting
+        them elsewhere takes less work; else returns None, and the state is sent.
+    """
+
+    read: Callable[[Any, Mapping[str, Any]], Rows | None]
+    count_groups: Callable[[Any, Rows, Array, int], Mapping[str, Stack] | None]
+    to_ship: Callable[[Any, BufferedState[Any]], Rows | None] | None = None
 
 
 def pending_rows(buffered: Iterable[BufferedState[Any]]) -> Iterator[Rows]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, final
@@ -276,9 +277,9 @@ class RankingAccumulator(
         check_new(rows.ids, self._held.state.states, name="query", allow_open=goes_on)
         if goes_on:
             part = RankingState.of_open(queries_of(rows, self._config), self._config)
-            return self._absorb(part.fitted(self._config))
+            return self._add(part.fitted(self._config))
         if on_queries is not None or not self._may_be_pending(rows):
-            return self._absorb(_completed(rows, self._config, on_queries))
+            return self._add(_completed(rows, self._config, on_queries))
         # query numbers rise by one within a block, so its ends give the number of queries
         buffered = self._held
         first = buffered.rows.columns[0][-1] + 1 if buffered.used else 0
@@ -367,7 +368,7 @@ class RankingAccumulator(
             check_new(names, self._held.state.states, name="qrels")
             weights = read_weights_of(query_weight, names)
             state = self._sum(state, _missed(names, weights, self._config, on_queries))
-        return self._absorb(state)
+        return self._add(state)
 
     def close(self, ids: Any = None, *, on_queries: OnQueries | None = None) -> Self:
         """Evaluate open queries and count them as complete; their rows are forgotten.
@@ -426,7 +427,7 @@ class RankingAccumulator(
         check_new(names, self._held.state.states, name="ids")
         order = np.argsort(as_labels(ids, name="ids"), kind="stable")
         weights = read_weights_of(query_weight, names, order)
-        return self._absorb(_missed(names, weights, self._config, on_queries))
+        return self._add(_missed(names, weights, self._config, on_queries))
 
     def compute(self, empty: Policy | None = None, missing: Policy | None = None) -> Ranking:
         """Compute the means over the queries that are complete.
@@ -474,13 +475,14 @@ class RankingAccumulator(
     def _capacity(self, state: Any, rows: Rows) -> int:  # noqa: ARG002
         return _CAPACITY if state.n.whole else _FIRST
 
-    def _sum(self, a: RankingState, b: RankingState) -> RankingState:
-        return added(a, b, self._config)
+    def _sum(self, *states: RankingState) -> RankingState:
+        return functools.reduce(lambda a, b: added(a, b, self._config), states)
 
-    def _sum_of(self, alike: Sequence[Any]) -> RankingState:
-        return self._sum_all(one._state for one in alike)
+    def _fold(self, alike: Sequence[Any]) -> BufferedState[Any]:
+        return BufferedState.of(RankingParts((self._sum(*(one._state for one in alike)),)))
 
-    def _absorb(self, batch: RankingState) -> Self:
+    def _add(self, batch: RankingState) -> Self:
+        """Add the counts of a batch to the parts of the state."""
         buffered = self._held
         parts = buffered.state.with_batch(batch, self._config)
         spare = buffered.spare - int(batch.n.whole) - (not batch.n.is_whole)

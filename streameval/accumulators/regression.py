@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self, cast, final
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -36,11 +37,19 @@ Sums = RegressionSums | MeasuredSums | OutputSums
 _CAPACITY = 2**14  # from this many rows on, adding up takes longer than the calls
 
 
+def _state_of(config: RegressionConfig) -> type[Sums]:
+    """Choose the class of the states."""
+    if config.outputs is not None:
+        return OutputSums
+    return RegressionSums if config.has_default_sums else MeasuredSums
+
+
 @final
 class RegressionAccumulator(
     BufferedAccumulator[RegressionConfig, Sums],
     type_id=2,
     config=RegressionConfig,
+    state=_state_of,
 ):
     """Sum the errors of predicted numbers, batch by batch, exactly.
 
@@ -180,12 +189,6 @@ class RegressionAccumulator(
             return RegressionOutputs(state, self._config)
         return Regression(state, self._config)
 
-    @classmethod
-    def _state_type(cls, config: RegressionConfig) -> type[Sums]:
-        if config.outputs is not None:
-            return OutputSums
-        return RegressionSums if config.has_default_sums else MeasuredSums
-
     def _count(self, rows: Rows) -> Sums:
         truth, prediction = rows.columns
         counted = self._state_type(self._config)
@@ -194,17 +197,12 @@ class RegressionAccumulator(
     def _capacity(self, state: Sums, rows: Rows) -> int:  # noqa: ARG002
         return _CAPACITY
 
-    def _sum(self, a: Sums, b: Sums) -> Sums:
-        theirs: Any = b  # of one type, as of one configuration
-        if isinstance(a, RegressionSums):
-            total: Sums = a + theirs
-            return total
-        return a.joined(theirs, self._config.budget)
-
-    def _sum_all(self, states: Iterable[Sums]) -> Sums:
+    def _sum(self, *states: Any) -> Sums:
         if self._config.has_default_sums:
-            return RegressionSums.sum_of(cast("Iterable[RegressionSums]", states))
-        return super()._sum_all(states)
+            return RegressionSums.sum_of(states)
+        budget = self._config.budget
+        total: Sums = functools.reduce(lambda a, b: a.joined(b, budget), states)
+        return total
 
 
 def _check_ranges(truth: Floats, prediction: Floats, config: RegressionConfig) -> None:

@@ -49,7 +49,9 @@ Shipment = Mapping[Any, bytes | Uncounted]
 
 def shipped(accumulator: Any) -> bytes | Uncounted:
     """Choose how an accumulator travels: as rows, if it says that this takes less work."""
-    rows = accumulator._rows_to_ship()
+    loose = accumulator._loose_rows
+    to_ship = None if loose is None else loose.to_ship
+    rows = None if to_ship is None else to_ship(accumulator._config, accumulator._held)
     if rows is None:
         state: bytes = accumulator.to_bytes()
         return state
@@ -92,5 +94,5 @@ def _one(parts: Sequence[bytes | Uncounted], finish: Callable[[Any], Any]) -> An
     if not uncounted:
         return made.to_bytes()
     for part in uncounted:  # after the states, whose cells show where to count rows
-        made._take_rows(part.rows)
+        made._append(part.rows)
     return finish(made)

@@ -17,6 +17,7 @@ from unit.test_flat import LAWS_OF_SINGLE, SINGLE, flat_of, singles
 from unit.test_hostile_bytes import fuzzed
 
 import streameval as se
+from streameval.accumulators.base import merged_alike
 from streameval.accumulators.sealed import FlatLeaves, FlatSlices, gathered, merged_all
 from streameval.configs.inner import Inner
 from streameval.exact.fixed_point import FixedPoint
@@ -31,7 +32,7 @@ RANDOM = np.random.default_rng(5)
 
 def added(states: Sequence[Any], like: Any) -> Any:
     alike = [like._make(like._config, state) for state in states]
-    return alike[0]._sum_of(alike)
+    return merged_alike(alike)._state
 
 
 def check_sums(members: Sequence[Any], groups: Sequence[int]) -> None:
@@ -229,8 +230,10 @@ ONE_BY_ONE: dict[str, tuple[Any, dict[str, Any]]] = {
 
 def counted_at_once(empty: Any, arrays: dict[str, Any], groups: Any, n_groups: int) -> Any:
     """Count the rows of all groups, if the class reads such rows and counts them at once."""
-    rows = type(empty)._read_rows(empty._config, arrays)
-    return None if rows is None else empty._count_groups(empty._config, rows, groups, n_groups)
+    loose = empty._loose_rows
+    if loose is None or (rows := loose.read(empty._config, arrays)) is None:
+        return None
+    return loose.count_groups(empty._config, rows, groups, n_groups)
 
 
 @each("name", AT_ONCE)

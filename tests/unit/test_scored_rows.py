@@ -199,7 +199,7 @@ def test_a_budget_bounds_what_reading_keeps() -> None:
     for budget in (None, 4):
         sketch = se.PRCurveSketch(budget).update([0, 1], [0.25, 0.5])
         sketch.to_bytes()
-        assert (sketch._held.read is None) == (budget is None)
+        assert (sketch._held.counted is None) == (budget is None)
 
 
 LITTLE = np.arange(100) // 4 / 25
