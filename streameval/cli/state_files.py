@@ -21,7 +21,7 @@ from streameval.results.result import Result
 from streameval.states.codec import MAGIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from streameval.runs.slices import Slices
 
@@ -92,7 +92,7 @@ def check_folder(path: str) -> None:
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     if exists and not is_folder:
-        raise BadDataError(f"{path}: is not a folder, and --by saves one state for each value.")
+        raise BadDataError(f"{path}: is not a folder, and each slice is a file of its own.")
     if not has_parent:
         raise BadDataError(f"{path}: its parent folder does not exist.")
 
@@ -110,6 +110,11 @@ def save_slices(total: Any, slices: Slices, folder: str) -> list[str]:
     }
     if slices.other is not None:
         named["other"] = slices.other
+    return save_folder(named, folder)
+
+
+def save_folder(named: Mapping[str, Any], folder: str) -> list[str]:
+    """Save states in a folder, by the names of their files without the ending; return the notes."""
     try:
         Path(folder).mkdir(exist_ok=True)
     except OSError as error:
@@ -137,6 +142,55 @@ def save_picture(data: bytes, path: str) -> None:
         replace_file(path, data)
     except OSError as error:
         raise BadDataError(f"{path}: the picture is not saved, {_reason(error)}.") from None
+
+
+def states_of(paths: Iterable[str]) -> list[str]:
+    """List state files, and those of folders of slices: all rows first, then the slices by name.
+
+    Raises
+    ------
+    BadDataError
+        If a folder holds no state, or cannot be read.
+    """
+    return [state for path in paths for state in (_slices_in(path) if is_folder(path) else [path])]
+
+
+def slices_by_name(folders: Sequence[str]) -> dict[str, list[str]]:
+    """List the states of several folders of slices by name: those of one name can merge.
+
+    Raises
+    ------
+    BadDataError
+        If a folder lacks a name that another has: its rows may be among the other values there.
+    """
+    held = {folder: {Path(path).stem: path for path in _slices_in(folder)} for folder in folders}
+    names = dict.fromkeys(name for files in held.values() for name in files)
+    for folder, files in held.items():
+        for name in names:
+            if name not in files:
+                raise BadDataError(
+                    f"{folder}: has no {name}.state, whose rows may be among others there; --by "
+                    "COLUMN=A,B names the values that each run saves."
+                )
+    return {name: [files[name] for files in held.values()] for name in names}
+
+
+def _slices_in(folder: str) -> list[str]:
+    try:
+        found = sorted(path for path in Path(folder).iterdir() if path.suffix == ".state")
+    except OSError as error:
+        raise BadDataError(f"{folder}: {_reason(error)}.") from None
+    if not found:
+        raise BadDataError(f"{folder}: holds no file that ends in .state.")
+    return [str(path) for path in sorted(found, key=lambda path: path.stem != "all")]
+
+
+def is_folder(path: str) -> bool:
+    """Whether it is a folder, as `eval --by` writes one for slices."""
+    try:
+        return Path(path).is_dir()
+    except OSError:
+        return False  # whoever reads it says why
 
 
 def check_distinct(paths: Sequence[str]) -> None:

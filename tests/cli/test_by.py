@@ -286,7 +286,11 @@ def test_folder_may_be_there_already(call, write, folder):
         (["--by", "country", "-o", ""], 2, "argument -o/--output: must be a path, got ''"),
         (["--by", "country", "--metrics", "recall[7]"], 2, "no class '7': choose from 0, 1, 2"),
         (["--by", "country", "--top", "0"], 2, "must be an integer of at least 1, got '0'"),
-        (["--by", "country", "-o", "log.jsonl"], 3, "log.jsonl: is not a folder, and --by saves"),
+        (
+            ["--by", "country", "-o", "log.jsonl"],
+            3,
+            "log.jsonl: is not a folder, and each slice is a file",
+        ),
         (["--by", "country", "-o", "no/by"], 3, "no/by: its parent folder does not exist."),
         (["--by", "country", "-o", "x" * 300], 3, "file name too long."),
     ],

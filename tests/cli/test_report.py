@@ -166,9 +166,12 @@ def test_report_names_a_state_that_is_absent(call, states, folder):
     assert names_in(folder) == states
 
 
-def test_report_names_a_state_that_is_a_folder(call, states, folder):
+def test_report_names_a_folder_without_states(call, states, folder):
     (folder / "folder").mkdir()
-    assert error_of(call("report", "folder", "-o", "all.html"), 3) == "folder: is a directory."
+    assert (
+        error_of(call("report", "folder", "-o", "all.html"), 3)
+        == "folder: holds no file that ends in .state."
+    )
 
 
 @each("data", [b"", b"y_true,y_pred\n1,1\n", b"\x89SEVL\r\n\x1a\n"])

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.parts import Parts
+from streameval.cli.errors import UsageError
 from streameval.cli.outcome import CommandOutput
-from streameval.cli.state_files import check_distinct, check_state_output, load_held, save_state
+from streameval.cli.state_files import (
+    check_distinct,
+    check_folder,
+    check_state_output,
+    is_folder,
+    load_held,
+    save_folder,
+    save_state,
+    slices_by_name,
+)
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import Note
 from streameval.errors import IncompatibleStateError, StreamevalError
@@ -20,21 +31,40 @@ _DIGEST_BYTES = 16
 
 
 def merge(states: Sequence[str], output: str) -> CommandOutput:
-    """Merge state files into one: their sum, or the union of parts.
+    """Merge state files into one: their sum, or the union of parts; folders slice by slice.
 
     Raises
     ------
     UsageError
-        If a file is given twice, or the output is one of them.
+        If a file is given twice, or the output is one of them; or if files and folders are mixed.
+    BadDataError
+        If a folder lacks a slice that another has.
     IncompatibleStateError
         If a state does not fit those before it; the message names its file.
     """
-    check_state_output(output, states)
     check_distinct(states)
+    if any(map(is_folder, states)):
+        return _merge_folders(states, output)
+    check_state_output(output, states)
     total, suspicions = _merged(states)
     save_state(total, output)
     text = f"{plural(len(states), 'state')} merged into {printable(output)}, {size_text(total)}\n"
     return CommandOutput(text, tuple(Note("warning", suspicion) for suspicion in suspicions))
+
+
+def _merge_folders(folders: Sequence[str], output: str) -> CommandOutput:
+    """Merge the states of each slice into a state of the same name."""
+    if not all(map(is_folder, folders)):
+        raise UsageError("states and folders of slices cannot be merged with each other.")
+    check_folder(output)
+    if os.path.realpath(output) in map(os.path.realpath, folders):
+        raise UsageError(f"-o {output} would overwrite an input.")
+    merged = {name: _merged(paths) for name, paths in slices_by_name(folders).items()}
+    left = save_folder({name: total for name, (total, _) in merged.items()}, output)
+    suspicions = dict.fromkeys(text for _, found in merged.values() for text in found)
+    n_states = f"{plural(len(merged), 'state')} of {plural(len(folders), 'folder')}"
+    text = f"{n_states} merged into {printable(output)}\n"
+    return CommandOutput(text, tuple(Note("warning", said) for said in (*suspicions, *left)))
 
 
 def _merged(paths: Sequence[str]) -> tuple[Any, tuple[str, ...]]:

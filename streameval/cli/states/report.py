@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from streameval.accumulators.persistence import replace_file
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import CommandOutput
-from streameval.cli.state_files import check_distinct, check_output, load_state
+from streameval.cli.state_files import check_distinct, check_output, load_state, states_of
 from streameval.errors import BadDataError
 from streameval.render.text import plural, printable
 from streameval.reports import html_report
@@ -38,6 +38,7 @@ def report(
     """
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"-o {output}: the name must end in .html.")
+    states = states_of(states)
     check_output(output, states)
     check_distinct(states)
     held = {name: load_state(path) for name, path in short_names(states).items()}

@@ -11,7 +11,7 @@ from streameval.accumulators.parts import Parts
 from streameval.cli.evidence_text import evidence_of
 from streameval.cli.outcome import CommandOutput, Findings, laid_out, reported
 from streameval.cli.slice_order import refuse_order
-from streameval.cli.state_files import checked, load_state, numbers_of_monitor
+from streameval.cli.state_files import checked, load_state, numbers_of_monitor, states_of
 from streameval.cli.states.report import short_names
 from streameval.cli.window_text import split_up
 from streameval.render.text import plural, printable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def show(states: Sequence[str], reporting: Reporting) -> CommandOutput:
     """Report what states hold; states of the same type have a line each."""
-    found = {path: _findings(path, reporting) for path in dict.fromkeys(states)}
+    found = {path: _findings(path, reporting) for path in dict.fromkeys(states_of(states))}
     if len(found) > 1 and not reporting.json:
         refuse_order(attrs.evolve(reporting, min_n=None), "orders the slices of one state.")
     outcomes = {path: reported(one, reporting) for path, one in found.items()}
