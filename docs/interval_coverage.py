@@ -19,7 +19,10 @@ import numpy as np
 
 import streameval as se
 
-PAGE = Path(__file__).parent / "explanation" / "intervals.md"
+DOCS = Path(__file__).parent
+PAGE = DOCS / "explanation" / "intervals.md"
+PAGES = {"clusters": DOCS / "how-to" / "dependent-rows.md"}
+"""The pages of tables that are elsewhere."""
 
 SAMPLES = 1000
 METRICS = {
@@ -469,6 +472,7 @@ TABLES = {
     "groups": of_groups,
     "partial areas": of_partial_areas,
     "queries": of_queries,
+    "clusters": of_clusters,
 }
 
 
@@ -483,14 +487,13 @@ def put(text: str, name: str, table: str) -> str:
 
 
 def main() -> None:
-    """Print the tables, or put them into the page: all of them, or those that are named."""
-    text = PAGE.read_text(encoding="utf-8")
+    """Print the tables, or put them into their pages: all of them, or those that are named."""
     for name in [name for name in sys.argv[1:] if name != "--write"] or TABLES:
         table = TABLES[name]()
         print(table, end="\n\n")
-        text = put(text, name, table)
-    if "--write" in sys.argv:
-        PAGE.write_text(text, encoding="utf-8")
+        if "--write" in sys.argv:
+            page = PAGES.get(name, PAGE)
+            page.write_text(put(page.read_text(encoding="utf-8"), name, table), encoding="utf-8")
 
 
 if __name__ == "__main__":

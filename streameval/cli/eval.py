@@ -21,6 +21,7 @@ from streameval.cli.slice_order import check_order, refuse_order
 from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
 from streameval.cli.tasks import COMPARE_RUNS, plan_of, task_asked_for
+from streameval.cli.tasks.clusters import clustered, dependence
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.every_column import every_column
 from streameval.cli.tasks.windows import check_windows, windowed
@@ -117,6 +118,8 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
     else:
         raise _no_rows(options, source.left())
     plan = attrs.evolve(_planned(task, options, rows), words=option_words, advice=_PARTIAL)
+    warned, blocks = dependence(options, rows, blocks)
+    plan = attrs.evolve(plan, notes=(*plan.notes, *warned))
     _check_metrics(plan, task, options)
     counting = _split(plan, options, rows)
     with suppress(UnknownMetricError):  # a metric of a class that no row has yet
@@ -160,7 +163,7 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
 
 def _planned(task: str, options: Options, rows: Sequence[Row]) -> Plan:
     try:
-        return plan_of(task)(options, rows)
+        return clustered(plan_of(task)(options, rows), options, rows)
     except UsageError:
         _refuse_run(rows[0], task)
         raise

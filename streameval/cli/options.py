@@ -309,6 +309,11 @@ class Options:
         "the weight of the row, or of its query; with --qrels, a file of queries and weights",
         aliases=("--weight",),
     )
+    cluster: str | None = _column(
+        "intervals for clusters of rows that depend on each other, such as those of a user",
+        commands="eval",
+        tasks="classification paired regression binary grouped calibration catalog",
+    )
     by: By | None = _column(
         "one result for each of its most frequent values (with --time, of up to 100 chosen by a "
         "hash), or of the named values, and one for the rest; repeatable, for combinations of "

@@ -139,15 +139,16 @@ def laid_out(sheet: Sheet, *, is_markdown: bool) -> str:
 
 def _sheet(found: Findings, reporting: Reporting) -> Sheet:
     """Return the metrics that were chosen, or all of them."""
+    result, level = found.result, reporting.level
+    note = result.note if level else ""
     if found.windows is not None:
-        return window_sheet(found.slices, found.windows, reporting)
+        return [*window_sheet(found.slices, found.windows, reporting), note]
     if found.slices is not None:
-        return slice_sheet(found.result, found.slices, reporting)
+        return [*slice_sheet(result, found.slices, reporting), note]
     if reporting.metrics:
-        result, level = found.result, reporting.level
         chosen = {str(name): _reading(result, name, level) for name in reporting.metrics}
-        return [reading_grid(chosen, level), result.scope_of(reporting.metrics)]
-    return found.result.sheet(reporting.level)
+        return [reading_grid(chosen, level), result.scope_of(reporting.metrics), note]
+    return result.sheet(level)
 
 
 def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:

@@ -156,8 +156,8 @@ class CollectionResult(Result, Mapping[str, Any]):
         return {"metrics": metrics, "level": level, "members": members}
 
     def subject(self) -> dict[str, Any]:
-        """Return nothing: each member has its own size."""
-        return {}
+        """Return nothing about sizes: each member has its own."""
+        return self._of_clusters
 
     def __repr__(self) -> str:
         """Show the result of each member on one line."""

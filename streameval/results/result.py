@@ -501,13 +501,12 @@ class Result(Cached, Comparable):
             **self._certainty(readings, bounds=bounds),
             "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
             "level": level,
-            **({} if self._clusters is None else {"clusters": self._clusters.entry}),
             **self._details(level, bounds=bounds),
         }
 
     def subject(self) -> dict[str, Any]:
         """Return the entries of the JSON object about the data: how much was counted."""
-        return {"n": getattr(self, self.SIZE)}
+        return {"n": getattr(self, self.SIZE), **self._of_clusters}
 
     def headline(self) -> tuple[str, ...]:
         """Choose the headline metrics."""
@@ -542,8 +541,8 @@ class Result(Cached, Comparable):
             Whether to leave out the sentence that every number is exact.
         """
         said: Iterator[str] = self._FINDINGS(self)
-        if self._clusters is not None:
-            yield self._clusters.note
+        if self.note:
+            yield self.note
         yield from (one for one in said if not (limits_only and one.startswith("Every number is")))
 
     def titled(self) -> Iterator[tuple[str, Any]]:
@@ -578,10 +577,20 @@ class Result(Cached, Comparable):
         """Return the content of the report."""
         return self._noted(level, MAX_SHOWN)
 
+    @property
+    def note(self) -> str:
+        """Say what the intervals are of if rows depend on each other; empty if they do not."""
+        return "" if self._clusters is None else self._clusters.note
+
+    @property
+    def _of_clusters(self) -> dict[str, Any]:
+        """The entries of the JSON object about clusters, if there are some."""
+        return {} if self._clusters is None else {"clusters": self._clusters.entry}
+
     def _noted(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report, and say of what its intervals are."""
         sheet = self._sheet(level, max_classes)
-        return [*sheet, self._clusters.note] if self._clusters is not None and level else sheet
+        return [*sheet, self.note] if self.note and level else sheet
 
     def text(self, level: float) -> str:
         """Lay the result out as text, with intervals at a level if it has any."""
@@ -840,7 +849,7 @@ class Result(Cached, Comparable):
 
 
 _SHOWN = {
-    *("read", "value", "readings", "readable", "confidence", "confidence_sequence"),
+    *("read", "value", "readings", "readable", "confidence", "confidence_sequence", "stderr"),
     *("as_dict", "table", "to_pandas", "to_polars", "to_markdown", "to_latex"),
     *("report", "findings", "explain", "plot"),
 }

@@ -1,0 +1,103 @@
+"""Clusters: rows that depend on each other, by the option --cluster or by what ids suggest."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.accumulators.clustered import Clustered
+from streameval.cli.errors import UsageError
+from streameval.cli.tasks.columns import check_columns
+from streameval.io import Argument, Texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from streameval.cli.options import Options
+    from streameval.io import Block
+    from streameval.runs.counting import Plan
+    from streameval.runs.sources import Row
+
+_MAX_LOOK = 2**12  # rows in which a repeated id is looked for, in milliseconds
+_IS_OWNER = re.compile(
+    r"(?:user|session|question|query|customer|account|patient|subject|visitor|device|conversation"
+    r"|prompt)[_. -]?id|[uqs]id",
+    re.IGNORECASE,
+)
+"""Matches the names of columns that say to whom, or to what, a row belongs."""
+
+
+def clustered(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
+    """Turn a plan into one whose intervals are of clusters, if --cluster names their column.
+
+    Raises
+    ------
+    UsageError
+        If the first rows lack the column, or it is evaluated too.
+    """
+    column = options.cluster
+    if column is None:
+        return plan
+    check_columns([column], rows)
+    if column in {argument.argument for argument in plan.columns}:
+        raise UsageError(f"`{column}` cannot be both evaluated and the column of --cluster.")
+    return attrs.evolve(
+        plan,
+        make=partial(_make, plan.make, column),
+        columns=(*plan.columns, Argument(column, (column,), Texts())),
+        is_buffered=True,
+        is_bounded=False,
+    )
+
+
+def _make(make: Callable[[], Any], column: str) -> Clustered:
+    return Clustered(make(), by=column)
+
+
+def dependence(
+    options: Options, rows: Sequence[Row], blocks: Iterator[Block]
+) -> tuple[tuple[str, ...], Iterator[Block]]:
+    """Note that ids repeat in the first block, where intervals assume that rows are independent.
+
+    It reads the columns of ids until one repeats, and few rows if none does. Returns the note, if
+    there is one, and all of the blocks.
+    """
+    columns = _owners(options, rows[0])
+    if not columns:
+        return (), blocks
+    first = next(blocks)
+    found = _repeated(first, columns)
+    note = (
+        f"`{found}` repeats, and intervals assume that rows are independent; if rows of one "
+        f"`{found}` are alike, use --cluster {shlex.quote(str(found))}."
+    )
+    return () if found is None else (note,), chain([first], blocks)
+
+
+def _owners(options: Options, row: Row) -> list[str]:
+    """List the columns of ids of whom a row belongs to; none if no interval is shown."""
+    needs = options.task in ("regression", "calibration") and options.versus is None
+    if options.cluster is not None or options.task in ("ranking", "catalog"):
+        return []
+    if options.reporting.level == 0 or (needs and not options.intervals) or options.where:
+        return []
+    taken = {options.group, *(() if options.by is None else options.by.columns)}
+    return [column for column in row if _IS_OWNER.fullmatch(column) and column not in taken]
+
+
+def _repeated(block: Block, columns: Sequence[str]) -> str | None:
+    seen: dict[str, set[str]] = {column: set() for column in columns}
+    for row in islice(block.rows(columns), _MAX_LOOK):
+        for column in columns:
+            value = row.get(column)
+            if value is None or value == "":
+                continue
+            if (text := str(value)) in seen[column]:
+                return column
+            seen[column].add(text)
+    return None

@@ -1,0 +1,169 @@
+"""`eval --cluster COLUMN`, and the note about ids that repeat."""
+
+import json
+
+import numpy as np
+import pytest
+from offenders import each
+
+import streameval as se
+
+RANDOM = np.random.default_rng(7)
+USERS = [f"u{number}" for number in RANDOM.integers(0, 60, 300)]
+TRUTH = RANDOM.integers(0, 2, 300).tolist()
+SCORES = np.round(RANDOM.random(300), 3).tolist()
+ROWS = [
+    {"user_id": user, "y_true": truth, "y_score": score, "country": "DE" if at % 3 else "FR"}
+    for at, (user, truth, score) in enumerate(zip(USERS, TRUTH, SCORES, strict=True))
+]
+NOTE = "`user_id` repeats, and intervals assume that rows are independent"
+CLUSTERS = "Intervals are for clusters (user_id), in "
+
+
+@pytest.fixture
+def log(write):
+    return write("log.csv", ROWS)
+
+
+def curve_of(rows=ROWS):
+    acc = se.Clustered(se.PRCurveSketch(), by="user_id")
+    return acc.update(
+        *([row[name] for row in rows] for name in ("y_true", "y_score")),
+        by=[row["user_id"] for row in rows],
+    )
+
+
+def test_state_is_that_of_clustered_for_any_format_and_number_of_processes(call, write):
+    for number, name in enumerate(("log.csv", "log.jsonl", "log.parquet")):
+        done = call(
+            "eval",
+            write(name, ROWS),
+            "--task",
+            "binary",
+            "--cluster",
+            "user_id",
+            "--jobs",
+            number + 1,
+            "-o",
+            "a.state",
+        )
+        assert (done.code, done.err) == (0, "")
+        assert se.load("a.state").to_bytes() == curve_of().to_bytes()
+        shown = call("show", "a.state")
+        assert CLUSTERS in shown.out
+
+
+def test_reports_json_and_gates_have_clustered_intervals(call, log):
+    low, high = curve_of().compute().confidence("roc_auc")
+    command = ("eval", log, "--task", "binary", "--cluster", "user_id", "--metrics", "roc_auc")
+    done = call(*command)
+    assert f"[{low:.6f}, {high:.6f}]" in done.out
+    assert done.out.rstrip().endswith("groups.")
+    told = call(*command, "--json").json
+    assert told["intervals"]["roc_auc"] == [low, high]
+    assert told["clusters"]["column"] == "user_id"
+    assert call(*command, "--require", f"roc_auc>={low - 1e-6}").code == 0
+    assert call(*command, "--require", f"roc_auc>={low + 1e-6}").code == 1
+    assert CLUSTERS not in call(*command, "--level", 0).out
+
+
+def test_slices_and_panes_have_clustered_intervals(call, log, write):
+    part = curve_of([row for row in ROWS if row["country"] == "DE"]).compute()
+    low, high = part.confidence("roc_auc")
+    command = ("eval", log, "--task", "binary", "--cluster", "user_id", "--by", "country")
+    done = call(*command, "--metrics", "roc_auc")
+    assert f"[{low:.4f}, {high:.4f}]" in done.out
+    assert CLUSTERS in done.out
+    timed = write("timed.csv", [row | {"t": at // 100} for at, row in enumerate(ROWS)])
+    done = call(
+        "eval",
+        timed,
+        "--task",
+        "binary",
+        "--cluster",
+        "user_id",
+        "--time",
+        "t",
+        "--pane",
+        1,
+        "--by",
+        "country",
+        "--json",
+    )
+    assert (done.code, done.err) == (0, "")
+    assert done.json["intervals"]["roc_auc"] == list(curve_of().compute().confidence("roc_auc"))
+
+
+REFUSED = {
+    "a missing column": (("--cluster", "nobody"), "no column 'nobody' in the first rows"),
+    "an evaluated column": (("--cluster", "y_true"), "cannot be both evaluated and the column of"),
+    "rankings": (("--task", "ranking", "--cluster", "user_id"), "--cluster cannot be used with"),
+}
+
+
+@each("name", REFUSED)
+def test_usage_is_refused(name, call, log):
+    options, message = REFUSED[name]
+    done = call("eval", log, *options)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_a_row_without_a_cluster_is_bad(call, write):
+    log = write("gaps.jsonl", [*ROWS, ROWS[0] | {"user_id": None}])
+    command = ("eval", log, "--task", "binary", "--cluster", "user_id")
+    done = call(*command)
+    assert done.code != 0
+    assert "`user_id` must hold a cluster in every row" in done.err
+    done = call(*command, "--max-bad", 1, "-o", "a.state")
+    assert done.code == 0
+    assert se.load("a.state").to_bytes() == curve_of().to_bytes()
+
+
+NOTED = {
+    "ids that repeat": ((), True),
+    "no intervals": (("--level", 0), False),
+    "clusters": (("--cluster", "user_id"), False),
+    "slices of them": (("--by", "user_id=u1"), False),
+    "slices of others": (("--by", "country"), True),
+    "groups of them": (("--group", "user_id"), False),
+    "some rows": (("--where", "country=DE"), False),
+    "losses without intervals": (("--task", "calibration", "--y-score", "y_score"), False),
+    "losses with intervals": (
+        ("--task", "calibration", "--y-score", "y_score", "--intervals"),
+        True,
+    ),
+}
+
+
+@each("name", NOTED)
+def test_ids_that_repeat_are_noted_where_rows_have_intervals(name, call, log):
+    options, is_noted = NOTED[name]
+    task = () if "--task" in options else ("--task", "binary")
+    done = call("eval", log, *task, *options)
+    assert done.code == 0, done.err
+    assert (NOTE in done.err, done.err.count("repeats")) == (is_noted, int(is_noted))
+
+
+COLUMNS = {
+    "another name": ("qid", True),
+    "a word and id": ("Session ID", True),
+    "ids of rows": ("id", False),
+    "a category": ("device", False),
+    "a prefix": ("user_id_kind", False),
+}
+
+
+@each("name", COLUMNS)
+def test_columns_are_known_by_their_names(name, call, write):
+    column, is_noted = COLUMNS[name]
+    rows = [{column: at // 2, "y_true": at % 2, "y_pred": 1} for at in range(20)]
+    done = call("eval", write("log.jsonl", rows))
+    assert ("repeats, and intervals" in done.err) == is_noted
+
+
+def test_ids_that_do_not_repeat_or_are_missing_are_not_noted(call, write):
+    rows = [{"user_id": at if at < 10 else None, "y_true": at % 2, "y_pred": 1} for at in range(20)]
+    rows[11]["user_id"] = ""
+    done = call("eval", write("log.jsonl", [json.loads(json.dumps(row)) for row in rows]))
+    assert (done.code, "repeats" in done.err) == (0, False)
