@@ -311,16 +311,13 @@ class ConfusionAccumulator(
             y_pred = _read_side(y_pred, as_labels_or_scores, name="y_pred")
         held = self._held
         block = held.block
-        if sample_weight is None and type(block) is CodeBlock and block.weights is None:
-            # like `_written`, but faster: most updates end here
+        if type(block) is CodeBlock:  # most updates end here
             end = block.read(y_true, y_pred, held.used)
-            if end:
+            is_plain = sample_weight is None and block.weights is None
+            if end and (is_plain or _are_weighed(held, end, sample_weight)):
                 held.used, held.counted = end, None
                 return self
-            later = None
-        else:
-            later = self._written(held, y_true, y_pred, sample_weight)
-        later = later or self._next_written(held, y_true, y_pred, sample_weight)
+        later = self._restarted(held, y_true, y_pred, sample_weight)
         if later is not None:
             self._held = later
             return self
@@ -341,42 +338,26 @@ class ConfusionAccumulator(
 
         return Confusion(LabelCounts.of(self._config, self._state))
 
-    def _written(
+    def _restarted(
         self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
     ) -> Buffered | None:
-        """Append a batch by the fast path; None if that is impossible."""
-        block, used, spare = held.block, held.used, held.spare
-        if type(block) is not CodeBlock:
-            return None
-        end = block.read(y_true, y_pred, used)
-        if not end:
-            return None
-        weights = read_weights(sample_weight, rows=end - used)
-        needed = 0 if weights is None else max_total(weights)
-        if needed > spare:
-            return None
-        if weights is not None or block.weights is not None:
-            block.put_weights(used, end, weights)
-        return BufferedState(held.state, block, end, spare - needed)
-
-    def _next_written(
-        self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
-    ) -> Buffered | None:
-        """Open a block for a batch, or count a large one; None if it takes the general path."""
+        """Write a batch into an empty block, or count a large one; None on the general path."""
         block = held.block if type(held.block) is CodeBlock else None
         reader = FastReader.under(self._config) if block is None else block.reader
         if reader is None or not reader.fits(y_true, y_pred):
             return None
-        rows = len(y_true)
-        if rows > reader.capacity // 2:
-            if reader.reads_credit:
-                return None
+        is_large = len(y_true) > reader.capacity // 2
+        if is_large and not reader.reads_credit:
             return self._counted_large(held, y_true, y_pred, sample_weight, reader)
-        has_capacity = block is not None and held.used + rows <= block.capacity
-        if has_capacity or rows > reader.capacity:
+        if is_large or (block is not None and held.used + len(y_true) <= block.capacity):
             return None
-        empty: Buffered = BufferedState.of(self._counted_state(held), CodeBlock.of(reader))
-        return self._written(empty, y_true, y_pred, sample_weight)
+        block = CodeBlock.of(reader)
+        empty: Buffered = BufferedState.of(self._counted_state(held), block)
+        end = block.read(y_true, y_pred, 0) if empty.block is block else 0
+        if not end or not _are_weighed(empty, end, sample_weight):
+            return None
+        empty.used = end
+        return empty
 
     def _counted_large(
         self,
@@ -393,20 +374,16 @@ class ConfusionAccumulator(
             return None
         if type(held.block) is not CodeBlock:
             held = BufferedState.of(self._counted_state(held), CodeBlock.of(reader))
-        block, needed = cast("CodeBlock", held.block), len(y_true)
-        state = cast("MatrixCounts | MultilabelCounts", held.state)
-        if weights is None:
-            tally = block.tally(y_true, y_pred) if needed <= held.spare else None
-            counted = None if tally is None else state.with_tally(tally, needed)
-        else:
-            needed = max_total(weights)
-            counts: Any = None
-            if needed <= held.spare:
-                counts = block.weighted(y_true, y_pred, weights)
-            counted = None if counts is None else state + counts
-        if counted is None:
+        needed = len(y_true) if weights is None else max_total(weights)
+        if needed > held.spare:
             return None
-        return BufferedState(counted, block, held.used, held.spare - needed)
+        block, state = cast("CodeBlock", held.block), held.state
+        for piece in reader.pieces(len(y_true)):
+            codes = block.beside(y_true[piece], y_pred[piece])
+            if codes is None:
+                return None
+            state = self._with_rows(state, Rows(codes, None if weights is None else weights[piece]))
+        return BufferedState(state, block, held.used, held.spare - needed)
 
     def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         """Read a batch of any form and shape by the general path."""
@@ -513,9 +490,23 @@ class ConfusionAccumulator(
         return super()._block(rows, capacity) if reader is None else CodeBlock.of(reader)
 
     def _sum(self, *states: Any) -> ConfusionCounts:
-        if self._state_type(self._config) is not MatrixCounts:
+        if len(states) < 3 or self._state_type(self._config) is not MatrixCounts:
             return super()._sum(*states)
         return MatrixCounts.sum_of(states)
+
+
+def _are_weighed(held: Buffered, end: int, sample_weight: Any) -> bool:
+    """Write the weights of rows up to `end` that a block has read; False if they are too large."""
+    block, used = held.block, held.used
+    weights = read_weights(sample_weight, rows=end - used)
+    if weights is not None:
+        needed = max_total(weights)
+        if needed > held.spare:
+            return False
+        held.spare -= needed
+    if weights is not None or block.weights is not None:
+        block.put_weights(used, end, weights)
+    return True
 
 
 def _credit_of(rows: Rows) -> Array | None:

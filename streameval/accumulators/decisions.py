@@ -20,7 +20,6 @@ from streameval.accumulators.highest_scores import first_highest, highest_scores
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
-from streameval.exact.weight_sums import WeightArray
 from streameval.inputs.arrays import (
     SCORE_BITS,
     as_comparable,
@@ -35,7 +34,7 @@ from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import Label, code_of, encode, is_ignored, present
 from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
 from streameval.inputs.text_columns import MIN_ROWS, coded_texts
-from streameval.states.confusion import MatrixCounts, MultilabelCounts, credit_dtype
+from streameval.states.confusion import credit_dtype
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -51,7 +50,7 @@ _REAL = (
     Named("threshold", "0"),
     ".",
 )
-_PIECE = 2**17  # codes of a large batch that are written before they are counted
+_PIECE = 2**18  # codes of a large batch that are written before they are counted
 _MIN_CAPACITY, _MAX_CAPACITY = 2**13, 2**20  # pending codes of several classes
 
 
@@ -444,19 +443,10 @@ class FastReader:
             return truth, prediction
         return None
 
-    def tally(self, truth: Array, prediction: Array) -> Tally:
-        """Count codes."""
-        counts = MultilabelCounts if self.config.multilabel else MatrixCounts
-        return counts.tally(truth, prediction, self.config)
-
-    def weighted(
-        self, truth: Array, prediction: Array, weights: WeightArray
-    ) -> MatrixCounts | MultilabelCounts:
-        """Count codes with weights."""
-        if self.config.multilabel:
-            marks = truth.view(np.bool_), prediction.view(np.bool_)
-            return MultilabelCounts.of(*marks, None, weights, self.config)
-        return MatrixCounts.of_weighted(truth, prediction, weights, self.config)
+    def pieces(self, rows: int) -> Iterator[slice]:
+        """Cut a large batch into pieces, whose codes fit behind the capacity of a block."""
+        size = self.piece
+        return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
     def _read_labels(self, array: Array, codes: Array) -> bool:
         dtype = self.labels.get(array.dtype)
@@ -545,33 +535,8 @@ class CodeBlock(RowBuffer):
         credit = None if credit is None else credit[rows]
         return end if self.reader.read(y_true, y_pred, truth, prediction, credit) else 0
 
-    def tally(self, y_true: Array, y_pred: Array) -> Tally | None:
-        """Count a large batch piece by piece; None if it is unusual."""
-        total: Tally | None = None
-        for piece in self._pieces(len(y_true)):
-            codes = self._codes(y_true[piece], y_pred[piece])
-            if codes is None:
-                return None
-            tally = self.reader.tally(*codes)
-            total = tally if total is None else total + tally
-        return total
-
-    def weighted(self, y_true: Array, y_pred: Array, weights: WeightArray) -> Any:
-        """Count a large batch with weights piece by piece; None if it is unusual."""
-        total: Any = None
-        for piece in self._pieces(len(y_true)):
-            codes = self._codes(y_true[piece], y_pred[piece])
-            if codes is None:
-                return None
-            counts = self.reader.weighted(*codes, weights[piece])
-            total = counts if total is None else total + counts
-        return total
-
-    def _pieces(self, rows: int) -> Iterator[slice]:
-        size = self.reader.piece
-        return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
-
-    def _codes(self, y_true: Array, y_pred: Array) -> tuple[Array, Array] | None:
+    def beside(self, y_true: Array, y_pred: Array) -> tuple[Array, Array] | None:
+        """Return the codes of a piece of a batch in the memory behind; None if it is unusual."""
         rows = slice(self.capacity, self.capacity + len(y_true))
         codes = self.truth[rows], self.prediction[rows]
         return codes if self.reader.read(y_true, y_pred, *codes) else None

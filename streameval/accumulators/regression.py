@@ -199,7 +199,7 @@ class RegressionAccumulator(
 
     def _sum(self, *states: Any) -> Sums:
         if self._config.has_default_sums:
-            return RegressionSums.sum_of(states)
+            return super()._sum(*states) if len(states) < 3 else RegressionSums.sum_of(states)
         budget = self._config.budget
         total: Sums = functools.reduce(lambda a, b: a.joined(b, budget), states)
         return total
