@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.csv_rows import CsvLayout, Dialect, csv_blocks
-from streameval.io.json_lines import JsonLayout, json_blocks
+from streameval.io.json_lines import JsonLayout, holds_items, item_blocks, json_blocks
 from streameval.io.lines import BYTE_ORDER_MARK, Piece, unended, unmarked
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.parquet import parquet_blocks
@@ -80,7 +80,7 @@ def read_blocks(
             raise BadDataError(f"{stream.name}: {_PIPED_PARQUET}")
         form = form or _sniffed(head)
         if form == "jsonl":
-            yield from json_blocks(stream)
+            yield from item_blocks(stream) if holds_items(head) else json_blocks(stream)
         elif form in _DELIMITERS:
             yield from csv_blocks(stream, dialect, _DELIMITERS[form])
     if form == _PARQUET:

@@ -1,8 +1,10 @@
-"""JSON lines: one object on each line."""
+"""JSON: one object on each line, the items of an array, or objects over several lines."""
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from itertools import chain
@@ -11,11 +13,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from streameval.errors import BadDataError
 from streameval.inputs.paths import find, is_path
 from streameval.io.errors import shown
 from streameval.io.json_structs import Utf8Lines, struct_reader
-from streameval.io.lines import LineEnds, is_text, pieces, text_of
+from streameval.io.lines import (
+    BYTE_ORDER_MARK,
+    LONGEST_LINE,
+    PIECE_BYTES,
+    LineEnds,
+    is_text,
+    pieces,
+    text_of,
+)
 from streameval.io.packed import PACKED_SUFFIXES
+from streameval.io.recognition import check_is_text
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 from streameval.io.streams import STANDARD_INPUT, name_of
 
@@ -34,6 +46,11 @@ _scan = _decoder.scan_once  # of which `_decode` is a wrapper
 
 # The numbers of some lines, their contents, and the faults of other lines.
 _Rows = tuple[Sequence[int], list[Any], list[Fault]]
+
+_SPACE = " \t\r\n"
+_AFTER_ITEM = re.compile(r"[ \t\r\n]*([,\]])[ \t\r\n]*")
+_AFTER_OBJECT = re.compile(r"()[ \t\r\n]*")
+_LINE_ENDS = re.compile(r"[\r\n]+")
 
 _MARK = "-Infinity"  # always parsed into the same object, unlike -1e999
 _MARK_ID = id(_scan(_MARK, 0)[0])
@@ -147,6 +164,98 @@ def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:
     layout = JsonLayout()
     for piece in pieces(stream, layout.ends()):
         yield layout.block(stream.name, piece)
+
+
+@attrs.frozen
+class JsonItems(JsonBlock):
+    """Items of an array, or objects over several lines, each written on a line of its own."""
+
+    unit: ClassVar[str] = "item"
+
+
+def holds_items(head: bytes) -> bool:
+    r"""Tell by its first bytes whether a file is one array, or objects over several lines.
+
+    >>> holds_items(b'[{"a": 1}]'), holds_items(b'{\n  "a": 1\n}'), holds_items(b'{"a": 1}\n')
+    (True, True, False)
+    """
+    text = head.removeprefix(BYTE_ORDER_MARK).lstrip()
+    line, newline, _ = text.partition(b"\n")
+    return text.startswith(b"[") or (newline == b"\n" and line.strip() == b"{")
+
+
+def item_blocks(stream: ByteStream) -> Iterator[JsonItems]:
+    """Cut an array, or objects over several lines, into blocks, in memory that does not grow.
+
+    Raises
+    ------
+    BadDataError
+        If an item cannot be read, since nobody knows where the next one begins; or if the array
+        has no end, or is followed by more.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
+    text, number, taken, items = "", 1, 0, _Items()
+    while chunk := stream.read(PIECE_BYTES):
+        if not taken:
+            check_is_text(chunk, stream.name)
+        lines, text = items.cut(text + decoder.decode(chunk))
+        if len(text) > LONGEST_LINE:
+            break
+        if lines:
+            data = "".join(lines).encode("utf-8", "surrogateescape")
+            yield JsonItems(stream.name, number, data, stream.taken - taken)
+        number, taken = number + len(lines), stream.taken
+    reason = items.fault(text + decoder.decode(b"", final=True))
+    if reason:
+        raise BadDataError(f"{stream.name}, item {number}: {reason}.")
+
+
+class _Items:
+    """Where the items of a text begin and end, however the text is cut."""
+
+    def __init__(self) -> None:
+        self._is_array: bool | None = None
+        self._has_items = self._has_ended = False
+
+    def cut(self, text: str) -> tuple[list[str], str]:
+        """Return the whole items, each on a line, and the rest of the text."""
+        lines: list[str] = []
+        at = self._next(text, 0)
+        while at < len(text) and not self._has_ended:
+            try:
+                _, end = _scan(text, at)
+            except (StopIteration, ValueError, RecursionError):
+                break
+            after = (_AFTER_ITEM if self._is_array else _AFTER_OBJECT).match(text, end)
+            if after is None:
+                break
+            item = text[at:end]
+            lines.append(f"{_LINE_ENDS.sub(' ', item) if chr(10) in item else item}\n")
+            self._has_items, self._has_ended = True, after[1] == "]"
+            at = after.end()
+        return lines, text[at:]
+
+    def fault(self, rest: str) -> str:
+        """Say what is wrong with what is left at the end; empty if nothing is."""
+        rest = rest.strip()
+        if self._has_ended:
+            return "more text after the array" if rest else ""
+        reason = _object(rest) if rest else ""
+        if not self._is_array:
+            return str(reason)
+        is_cut = not isinstance(reason, str) or not reason
+        return "the array has no end" if is_cut else f"{reason}, or the array has no end"
+
+    def _next(self, text: str, at: int) -> int:
+        """Return where the next item begins, past the bracket and white space."""
+        at = len(text) - len(text[at:].lstrip(_SPACE))
+        if at < len(text) and self._is_array is None:
+            self._is_array = text[at] == "["
+            return self._next(text, at + 1) if self._is_array else at
+        if self._is_array and not self._has_items and text[at : at + 1] == "]":
+            self._has_ended = True
+            return at + 1
+        return at
 
 
 def _joined(numbered: Sequence[Sequence[int]]) -> Sequence[int]:

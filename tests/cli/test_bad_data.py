@@ -44,11 +44,8 @@ NO_NEWLINE = "the last line has no newline"
         ),
         (
             "a.json",
-            b'[\n  {"y_true": 1, "y_pred": 1}\n]\n',
-            (
-                "a.json, line 1: begins with '[', but JSON lines are expected, one object a line; "
-                "jq -c '.[]' a.json > a.lines.jsonl makes them."
-            ),
+            b'[\n  {"y_true": 1, "y_pred": 1}\n',
+            "a.json, item 1: the array has no end.",
         ),
         (
             "a.csv",
@@ -252,7 +249,7 @@ def test_eval_names_the_first_line_of_a_log_that_cannot_be_read(limit, call, fol
             "labels.jsonl",
             "labels.jsonl: is a log of JSON lines, not a state; `streameval eval` reads it.",
         ),
-        (".", ".: is a directory."),
+        (".", ".: holds no file that ends in .state."),
     ],
 )
 def test_states_that_cannot_be_read_are_named(command, name, message, call, labels):
