@@ -14,7 +14,6 @@ import numpy as np
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.persistence import from_bytes
-from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import CollectionConfig, Member
 from streameval.configs.inner import OuterConfig
@@ -318,7 +317,7 @@ class RunningCount:
         counter = self._counter
         found = {argument: name for argument, name in counter.columns.items() if name in known}
         columns = columns_of(_members(self._empty), found, rows)
-        if isinstance(self._empty, (Sliced, Windowed)):
+        if _keys(self._empty):
             columns = group_columns(self._empty, found, columns)
         conditions = [Condition(name, "!=", ("",)) for name in counter.complete if name in known]
         plan = Plan(
@@ -497,7 +496,10 @@ def _members(accumulator: Accumulator[Any, Any]) -> Sequence[Member]:
 
 def _keys(accumulator: Accumulator[Any, Any]) -> tuple[str, ...]:
     """List the columns by which an accumulator splits its rows."""
-    return accumulator._key_columns if isinstance(accumulator, (Sliced, Windowed)) else ()
+    config = accumulator._config
+    if not isinstance(config, OuterConfig):
+        return ()
+    return tuple(name for level in config.levels for name in level.key_columns)
 
 
 def _read_columns(columns: Any) -> dict[str, str]:

@@ -74,7 +74,7 @@ def group_columns(
 
     Parameters
     ----------
-    accumulator : Sliced or Windowed
+    accumulator : Clustered, Sliced or Windowed
         What the rows are counted with.
     names : mapping from argument to column
         The columns of the arrays of a batch.

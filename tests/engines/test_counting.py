@@ -320,6 +320,7 @@ def test_scores_by_class_of_files_are_counted(tmp_path):
 
 GROUPS = {
     "sliced": se.Sliced(se.ConfusionAccumulator(), "country", values=["DE"], max_values=2),
+    "clustered": se.Clustered(se.ConfusionAccumulator(), by="at"),
     "windowed": se.Windowed(se.ConfusionAccumulator(), pane="1h", time="at", unit="s"),
     "steps of slices of members": se.Windowed(
         se.Sliced(
@@ -332,7 +333,7 @@ GROUPS = {
 }
 
 
-UNREAD = {"sliced": ["at"], "windowed": ["country"]}
+UNREAD = {"sliced": ["at"], "clustered": ["country"], "windowed": ["country"]}
 
 
 def rows_of_groups(accumulator):
