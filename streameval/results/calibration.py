@@ -41,7 +41,7 @@ from streameval.results.members import CalibrationMembers, add_members
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.requested_intervals import RequestedIntervals
 from streameval.results.result import labels_beside, refuse_arguments
-from streameval.results.tables import ItemAxis, Readings, named_classes
+from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
 if TYPE_CHECKING:
@@ -354,13 +354,12 @@ class Calibration(CalibrationMembers, RequestedIntervals):
         labels = labels_beside(self.class_names, self.labels)
         return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
 
-    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
-        return {"class": self._classes} if self.labels else {}
-
     def _classes(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         names = [row.name for row in self.TABLE.by_class]
         readings = {name: Readings(getattr(self, name).tolist()) for name in names}
         return ItemAxis(named_classes(self.class_names, self.labels), readings)
+
+    _PER_ITEM = PerItem("class", _classes, exists=lambda result: bool(result.labels))
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
         """List the sums of predictions and of labels, for the positive class or for each class."""

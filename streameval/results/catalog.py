@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -26,7 +25,7 @@ from streameval.render.blocks import ByClass, PageContent, Row
 from streameval.results import findings
 from streameval.results.members import CatalogMembers, add_members
 from streameval.results.result import SumsResult
-from streameval.results.tables import ItemAxis, Readings
+from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.catalog import Exposures
 
 _MAX_ITEMS = 10
@@ -112,12 +111,11 @@ class Catalog(CatalogMembers, SumsResult):
             f"coverage={self.coverage:.6g}, gini={self.gini:.6g})"
         )
 
-    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
-        return {"item": self._items}
-
     def _items(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_item().items()}
         return ItemAxis({"item": columns["item"]}, {"exposure": Readings(columns["exposure"])})
+
+    _PER_ITEM = PerItem("item", _items)
 
     def _most_exposed(self) -> dict[object, list[Reading]]:
         columns = self.per_item()

@@ -35,7 +35,7 @@ from streameval.results.result import (
     refuse_arguments,
     unknown_class,
 )
-from streameval.results.tables import ItemAxis, by_metric, named_classes
+from streameval.results.tables import ItemAxis, PerItem, by_metric, named_classes
 from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
@@ -503,13 +503,12 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         labels = labels_beside(self.class_names, self.labels)
         return {"classes": list(self.class_names), **labels, "per_class": per_class}
 
-    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
-        return {"class": self._classes}
-
     def _classes(self, level: float) -> ItemAxis:
         """Read the metrics of each curve."""
         every = [curve.readings(level) for curve in self.values()]
         return ItemAxis(named_classes(self.class_names, self.labels), by_metric(every))
+
+    _PER_ITEM = PerItem("class", _classes)
 
     def _average(self, name: str, average: Any = "macro") -> Any:
         if average is not None:

@@ -30,7 +30,7 @@ from streameval.results.metric_values import ClassAverages, FAverages, MetricVal
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
-from streameval.results.tables import ItemAxis, Readings, named_classes
+from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -551,9 +551,6 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             "per_class": self._classes(0.0).by_name(),
         }
 
-    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
-        return {"class": self._classes}
-
     def _classes(self, level: float) -> ItemAxis:
         """Read the metrics of each class, against the rest."""
         readings: dict[str, Readings] = {}
@@ -563,6 +560,8 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             readings[row.name] = Readings(values, sampling=sampling)
         readings["support"] = Readings(self._class_weights())
         return ItemAxis(named_classes(self.class_names, self.labels), readings)
+
+    _PER_ITEM = PerItem("class", _classes)
 
     def _class_weights(self) -> list[float]:
         """List the weight of each class in the truth, even for two classes."""

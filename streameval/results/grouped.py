@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +22,7 @@ from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import SumsResult, refuse_arguments
-from streameval.results.tables import ItemAxis, Readings
+from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.grouped import GroupTables
 
 if TYPE_CHECKING:
@@ -256,15 +255,14 @@ class GroupedCurves(SumsResult):
     def _areas(self) -> GroupAreas:
         return GroupAreas.of(self._state.cells(), self._state.sizes.values)
 
-    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
-        return {"group": self._groups}
-
     def _groups(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_group().items()}
         ends = columns.pop("roc_auc_low"), columns.pop("roc_auc_high")
         readings = {name: Readings(columns[name]) for name in ("n_pos", "n_neg")}
         readings["roc_auc"] = Readings(columns["roc_auc"], ends)
         return ItemAxis({"group": columns["group"]}, readings)
+
+    _PER_ITEM = PerItem("group", _groups)
 
     def _largest(self) -> dict[object, list[Reading]]:
         """Read the groups with most examples."""

@@ -37,7 +37,7 @@ from streameval.results.names import MetricName
 from streameval.results.on_demand import OnDemand
 from streameval.results.pictures import PICTURES_BY_TASK
 from streameval.results.result import Result
-from streameval.results.tables import ItemAxis, Readings
+from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.cells import Cells
 from streameval.states.query_sketches import TABLES
 from streameval.states.query_weights import listed_weights, weights_of
@@ -544,13 +544,12 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Look up the mean of a measure, or a count."""
         return getattr(self, name) if name in self._count_names() else self[name]
 
-    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
-        return {"query": self._queries} if self.has_queries else {}
-
     def _queries(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_query().items()}
         keys = {name: columns.pop(name) for name in _KEYS if name in columns}
         return ItemAxis(keys, {name: Readings(column) for name, column in columns.items()})
+
+    _PER_ITEM = PerItem("query", _queries, exists=lambda result: result.has_queries)
 
     def plot(
         self,

@@ -28,7 +28,7 @@ from streameval.results.metric_values import MetricValue, Multioutput, OutputAve
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.regression import Regression, rows_with
 from streameval.results.result import SumsResult
-from streameval.results.tables import ItemAxis, by_metric
+from streameval.results.tables import ItemAxis, PerItem, by_metric
 from streameval.states.regression_outputs import OutputSums
 
 Floats = npt.NDArray[np.float64]
@@ -327,15 +327,14 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             per_output[str(index)] = entries
         return {"per_output": per_output}
 
-    def _axes(self) -> dict[str, Callable[[float], ItemAxis]]:
-        return {"output": self._each}
-
     def _each(self, level: float) -> ItemAxis:
         """Read the metrics of each output."""
         names, every = self._metric_names(), [one.readings(level) for one in self._outputs]
         return ItemAxis(
             {"output": [*self]}, by_metric([{n: one[n] for n in names} for one in every])
         )
+
+    _PER_ITEM = PerItem("output", _each)
 
 
 @lru_cache(maxsize=1024)

@@ -37,6 +37,7 @@ from streameval.results.tables import (
     Columns,
     Form,
     ItemAxis,
+    PerItem,
     Row,
     Shape,
     TablePart,
@@ -97,6 +98,8 @@ class Result(Cached, Comparable):
     """The shape of a table without `per`."""
     _FINDINGS: ClassVar[Any] = staticmethod(_no_findings)
     """Yields the sentences on what limits the numbers of a result."""
+    _PER_ITEM: ClassVar[PerItem | None] = None
+    """The items that a result of this class consists of, if there are any."""
     TERMS: ClassVar[str] = ""
     """Definitions of the words in the meanings of the metrics."""
 
@@ -703,7 +706,7 @@ class Result(Cached, Comparable):
 
     def _axes(self) -> Mapping[str, Callable[[float], ItemAxis]]:
         """Map what the items of the result are called to the function that reads them."""
-        return {}
+        return {} if self._PER_ITEM is None else self._PER_ITEM.of(self)
 
     def _names(self) -> list[str]:
         """List the metrics that this result shows by default."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeGuard
 
@@ -118,6 +119,29 @@ class Form:
     bounds: bool = False
     level: float = 0.0
     shape: str = "long"
+
+
+@attrs.frozen
+class PerItem:
+    """The items that a class of results has, such as the classes of a confusion matrix.
+
+    Parameters
+    ----------
+    per : str
+        What an item is, as `table` takes it: "class", "output", "group", "item" or "query".
+    read : function of result and level
+        Reads the items, with sampling intervals at that level if there are any.
+    exists : function of result
+        Returns whether this result has the items; by default, all results of the class do.
+    """
+
+    per: str
+    read: Callable[[Any, float], ItemAxis]
+    exists: Callable[[Any], bool] = lambda _: True
+
+    def of(self, result: Any) -> dict[str, Callable[[float], ItemAxis]]:
+        """Map the name of the items to the function that reads them of a result, if it has any."""
+        return {self.per: partial(self.read, result)} if self.exists(result) else {}
 
 
 @attrs.frozen
