@@ -69,6 +69,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     """The array of the weights of rows, or of what `_unit_array` makes of them."""
     _depth: ClassVar[int] = 0
     """Its nesting depth: an accumulator can only be inside deeper ones."""
+    _defaults: ClassVar[Mapping[str, Any] | None] = None
+    """The options that have a default, if others have none; without these, one is made to ask."""
     _loose_rows: ClassVar[LooseRows | None] = None
     """How rows are read, counted and sent without an accumulator, if that takes less work."""
     _config: ConfigT
@@ -318,21 +320,13 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     def __repr__(self) -> str:
         """Show the options that differ from their defaults, and the total."""
-        defaults = self._default_options()
+        defaults = _defaults_of(type(self))
         options = [
             f"{name}={value!r}"
             for name, value in self.options.items()
             if value is not None and (name not in defaults or value != defaults[name])
         ]
         return f"{type(self).__name__}({', '.join([*options, f'n={self.n}'])})"
-
-    @classmethod
-    def _default_options(cls) -> dict[str, Any]:
-        """Return the options of an accumulator made without any; {} if some are required."""
-        try:
-            return cls().options
-        except TypeError:
-            return {}
 
     def _named(self, *arrays: Any, optional: tuple[Any, ...]) -> dict[str, Any]:
         """Name the arrays of one `update`, whatever form they have."""
@@ -427,6 +421,18 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         if mine is not theirs and not mine == theirs:  # noqa: SIM201 - attrs answers it faster
             option, difference = difference_of(self._config, other._config)
             raise IncompatibleStateError(difference, argument=option, where=f"cannot {verb}: ")
+
+
+def _defaults_of(cls: Any) -> Mapping[str, Any]:
+    """Return the options of an accumulator made without any; {} if some are required."""
+    if cls._defaults is not None:
+        known: Mapping[str, Any] = cls._defaults
+        return known
+    try:
+        options: Mapping[str, Any] = cls().options
+    except TypeError:
+        return {}
+    return options
 
 
 def merged(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:

@@ -83,6 +83,7 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
     __slots__ = ()
 
     _depth = 2
+    _defaults = {"groups": 64}  # noqa: RUF012 - never changed
 
     def __init__(self, accumulator: Accumulator[Any, Any], by: str, groups: int = 64) -> None:
         given = locals()
@@ -183,10 +184,6 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
         empty = FlatGroups.empty(Inner(Clustered, self._config), 1)
         self._held = Held(empty, self._config.accumulator.empty())
         return self
-
-    @classmethod
-    def _default_options(cls) -> dict[str, Any]:
-        return {"groups": 64}
 
     def to_bytes(self) -> bytes:
         """Write options and groups as flat columns; equal accumulators give equal bytes."""

@@ -14,10 +14,10 @@ from streameval.accumulators.decisions import (
     CodeBlock,
     FastReader,
     code_capacity,
+    flattened,
     read_decided,
     read_observed,
 )
-from streameval.accumulators.items import flattened
 from streameval.accumulators.pending import BufferedState, LooseRows, RowBuffer, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import CountOverflowError, InvalidInputError, Named, StreamevalError

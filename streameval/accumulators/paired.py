@@ -14,10 +14,10 @@ import numpy.typing as npt
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.decisions import (
     FastReader,
+    flattened,
     read_decided,
     read_observed,
 )
-from streameval.accumulators.items import flattened
 from streameval.accumulators.pending import Rows
 from streameval.configs.paired import PairedConfig
 from streameval.errors import InvalidInputError

@@ -84,6 +84,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
     __slots__ = ()
 
     _depth = 3
+    _defaults = {"values": (), "max_values": 100}  # noqa: RUF012 - never changed
 
     def __init__(
         self,
@@ -227,10 +228,6 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         empty = FlatSlices.empty(Inner(Sliced, self._config), 1)
         self._held = Held(empty, self._config.accumulator.leaf.empty())
         return self
-
-    @classmethod
-    def _default_options(cls) -> dict[str, Any]:
-        return {"values": (), "max_values": 100}
 
     def _with_fewer(self, max_values: int) -> Self:
         """Make one with fewer slices, which equals counting the same rows with that option."""

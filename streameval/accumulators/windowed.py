@@ -116,6 +116,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     __slots__ = ()
 
     _depth = 4
+    _defaults = {"time": "time", "rollups": (), "offset": 0}  # noqa: RUF012 - never changed
 
     def __init__(
         self,
@@ -434,10 +435,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     @property
     def _inner(self) -> Any:
         return self._config.accumulator
-
-    @classmethod
-    def _default_options(cls) -> dict[str, Any]:
-        return {"time": "time", "rollups": (), "offset": 0}
 
     def _merged(self, parts: Sequence[Sealed]) -> Any:
         """Merge the accumulators of panes into a new one."""
