@@ -75,7 +75,7 @@ def _table(path: str) -> Mapping[str, Any]:
         return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: {str(error.strerror).lower()}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # some numbers and depths are no TOMLDecodeError
         raise UsageError(f"{path}: is not TOML: {error}.") from None
 
 
@@ -96,6 +96,9 @@ def _typed(action: argparse.Action, value: Any) -> list[str]:
         raise TypeError(f"must be true or false, got {value!r}")
     texts = [_text(one) for one in (value if isinstance(value, list) else [value])]
     if action.nargs in ("*", "+"):
+        for text in texts:
+            if text.startswith("-") and text != "-":  # it would be taken for an option
+                raise TypeError(f"must not begin with -, got {text!r}; write './{text}' for a path")
         return [option, *texts] if action.option_strings else texts
     if isinstance(action, argparse._AppendAction):  # those that extend are such too
         return [f"{option}={text}" for text in texts]

@@ -155,7 +155,7 @@ def _number(value: Any) -> float | None:
     """Read a number, also where it is text as in CSV."""
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from streameval.io.streams import ByteStream
 
 _FIRST_ROWS = 100
-_SEPARATOR_LINE = re.compile(rb'"?sep=([\x20-\x7e\t])"?', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(rb'"?sep=([\x20!\x23-\x7e\t])"?', re.IGNORECASE)
 _POINT = re.compile(r"\s*[+-]?[0-9]*\.[0-9]+\s*")
+_LIST = re.compile(r"\s*[+-]?[0-9]+(,\s*[+-]?[0-9]+){2,}\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+\s*")
 
 # The known delimiters, each with the option that reads such a file.
@@ -340,14 +341,15 @@ def _other_delimiters(line: str, delimiter: str) -> list[str]:
 
 
 def _has_commas(data: bytes, delimiter: str) -> bool:
-    """Whether the first rows have numbers with decimal commas, and none with a point.
+    """Whether the first rows have numbers with decimal commas, and no doubt about them.
 
-    1,234 may be more than a thousand, and shows nothing.
+    1,234 may be more than a thousand, and shows nothing. Numbers with a point speak against it, and
+    so do lists such as 1,5,2, beside which 1,5 may be one too.
     """
     rows = (row for _, _, row in _records(data, delimiter) if isinstance(row, list))
     cells = [cell for row in islice(rows, _FIRST_ROWS) for cell in row]
     are_clear = any(has_decimal_comma(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells)
-    return are_clear and not any(_POINT.fullmatch(cell) for cell in cells)
+    return are_clear and not any(_POINT.fullmatch(cell) or _LIST.fullmatch(cell) for cell in cells)
 
 
 def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:

@@ -134,6 +134,7 @@ def test_labels_of_several_files(config, folder, call):
         ("keep = {a = 1}", "monitor.toml: keep must be text, a number, or a list of them, got {'a"),
         ("by = [true]", "monitor.toml: by must be text, a number, or a list of them, got True."),
         ('y_score = ["a,b", "c"]', "monitor.toml: y_score cannot be a list of texts with commas, "),
+        ('files = ["--once"]', "monitor.toml: files must not begin with -, got '--once'; write "),
         ("keep =", "monitor.toml: is not TOML: Invalid value (at line 7, column 7)."),
         ('pane = "1x"', "monitor.toml: argument --pane: must be a duration such as 30s, "),
         ('task = "binry"', "monitor.toml: argument --task: invalid choice: 'binry'; did you "),
@@ -148,7 +149,12 @@ def test_mistake_in_a_file_names_file_and_key(text, message, config, call):
 
 @each(
     ("data", "reason"),
-    [(None, "no such file or directory."), (b"\xff = 1", "is not TOML: 'utf-8'")],
+    [
+        (None, "no such file or directory."),
+        (b"\xff = 1", "is not TOML: 'utf-8'"),
+        (b"keep = " + b"9" * 5000, "is not TOML: "),
+        (b"files = " + b"[" * 5000, "is not TOML: "),
+    ],
 )
 def test_file_that_cannot_be_read(data, reason, folder, call):
     if data is not None:
@@ -259,6 +265,7 @@ BOTH = {"y_true": 1, "y_pred": 0}
         ([{"label": "cat", "prediction": "dog"}], {"y_true": "label", "y_pred": "prediction"}),
         ([{"label": "cat", "score": 0.5}], {"task": "classification", "y_score": "score"}),
         ([{"label": 1, "a": [1, 2]}], {"y_true": "label"}),
+        ([{"label": 1, "y_pred": 10**400}], {"y_true": "label", "y_pred": "y_pred"}),
     ],
 )
 def test_first_look_finds_columns(rows, found, folder, call):

@@ -140,6 +140,7 @@ SET = Dialect(header=("a", "b"), decimal=".")
         ("t;s\n1;0,5\n1;0.5\n", Dialect(), ";", ".", "the delimiter ';'"),
         ("t;s\n1;1,234\n", Dialect(), ";", ".", "the delimiter ';'"),
         ("t;s\n1;1,234\n1;0,234\n", Dialect(), ";", ",", "the delimiter ';' and decimal commas"),
+        ("t;s\n1,5,2;0,5\n", Dialect(), ";", ".", "the delimiter ';'"),
         ("t;s\n1;1,234,567\n", Dialect(), ";", ".", "the delimiter ';'"),
         ("t;s\n" + "1;1\n" * 100 + "1;0,5\n", Dialect(), ";", ".", "the delimiter ';'"),
         ('t;s\n"1;0,5\n', Dialect(), ";", ".", "the delimiter ';'"),
@@ -168,7 +169,7 @@ def test_separator_line_is_no_row(text):
     assert blocks(text) == []
 
 
-@each("first", ["sep=ab", "sep=", "x sep=,b"])
+@each("first", ["sep=ab", "sep=", 'sep="', "x sep=,b"])
 def test_other_first_lines_are_headers(first):
     assert [block.header for block in blocks(f"{first}\n")] == [tuple(first.split(","))]
 
