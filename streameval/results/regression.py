@@ -37,7 +37,7 @@ from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
 from streameval.results.names import MetricName
 from streameval.results.requested_intervals import RequestedIntervals
-from streameval.results.result import not_measured, refuse_arguments
+from streameval.results.result import Result, not_measured, refuse_arguments
 from streameval.states.regression import ErrorSums, MeasuredSums
 
 
@@ -264,10 +264,11 @@ class Regression(RegressionMembers, RequestedIntervals):
             return UnknownMetricError(*not_measured(name))
         return super()._unknown(name)
 
-    def _canonical(self, metric: MetricName) -> MetricName:
-        """Find a measure by any of its names."""
+    def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
+        """Find a requested measure by any of its names."""
         own = self._own_name(metric.name)
-        return attrs.evolve(metric, name=own) if own in self._config.measures else metric
+        is_measure = own in self._config.measures
+        return self, attrs.evolve(metric, name=own) if is_measure else metric
 
     def __repr__(self) -> str:
         numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())

@@ -131,7 +131,6 @@ class Result(Cached, Comparable):
         owner, own = self._owner(MetricName(name))
         if owner is not self:
             return owner.value(own.name, *args, **options)
-        own = self._canonical(own)
         call = None if args or options else self._call(own)
         if call is not None:
             row, argument = call
@@ -326,12 +325,8 @@ class Result(Cached, Comparable):
         return self.statistic(metric).interval(level)
 
     def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
-        """Find the result that has a metric, a part or this one, and its name there."""
+        """Find the result that has a metric, a part or this one, and its canonical name there."""
         return self, metric
-
-    def _canonical(self, metric: MetricName) -> MetricName:
-        """Find a requested measure by any of its names."""
-        return metric
 
     def _call(self, metric: MetricName) -> tuple[Metric, float] | None:
         """Split a metric into row and argument; None if it takes no argument."""
@@ -750,7 +745,6 @@ class Result(Cached, Comparable):
         owner, own = self._owner(metric)
         if owner is not self:
             return owner._find(own)
-        own = self._canonical(own)
         call = self._call(own)
         if call is not None:
             return partial(self._called, *call)
@@ -762,7 +756,6 @@ class Result(Cached, Comparable):
         owner, own = self._owner(metric)
         if owner is not self:
             return owner._statistic(own)
-        own = self._canonical(own)
         call = self._call(own)
         if call is not None:
             return call[0].statistic(self._source, call[1])
