@@ -122,6 +122,7 @@ class Curve(CurveMembers, Result):
     precision_at(0.5)                   0.6667
     recall_at(0.5)                      0.6667
     f_at(0.5)                           0.6667
+    net_benefit(0.5)                    0.2000
     recall_at_precision(0.5)            1.0000
     precision_at_recall(0.5)            1.0000
     threshold_at_precision(0.5)         0.3500
@@ -465,12 +466,13 @@ class Curve(CurveMembers, Result):
         return operating_points.min_cost(self._table, *costs, share)
 
     def net_benefit(self, threshold: float) -> Bounded:
-        """Compute the net benefit of acting on probabilities of at least a threshold.
+        """Compute true positives an example, less false ones at the odds of a threshold.
 
-        ``TP / n - FP / n * threshold / (1 - threshold)`` (Vickers and Elkin, 2006): true positives
-        an example, less the false ones, each worth what somebody who acts from this probability on
-        must hold it worth. Compare it with acting on nobody, 0, and on everybody,
-        ``n_pos / n - n_neg / n * threshold / (1 - threshold)``. nan without an example.
+        ``TP / n - FP / n * threshold / (1 - threshold)`` (Vickers and Elkin, 2006), the benefit of
+        acting on probabilities of at least the threshold: each false positive is worth what
+        somebody who acts from this probability on must hold it worth. Compare it with acting on
+        nobody, 0, and on everybody, ``n_pos / n - n_neg / n * threshold / (1 - threshold)``. nan
+        without an example.
 
         Parameters
         ----------
