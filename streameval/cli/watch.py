@@ -91,6 +91,9 @@ def watch(*, quiet: bool, **arguments: Any) -> CommandOutput:
         raise UsageError("watch needs --checkpoint, the file that a restart continues from.")
     if watching.check and "-" in (*options.files, *(watching.labels or ())):
         raise UsageError("--check reads what exists, which standard input would lose.")
+    _check_page(watching)
+    if watching.on_alert and not watching.alerts:
+        raise UsageError("--on-alert needs --alerts, which says when there is an alert.")
     if not watching.check:
         return _watch(options, watching, reporting)
     with _rehearsed(watching) as silent:
@@ -119,9 +122,6 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
 
 def _watch(options: Options, watching: Watching, reporting: Reporting) -> CommandOutput:
     screen = _Screen(options, watching)
-    _check_page(watching)
-    if watching.on_alert and not watching.alerts:
-        raise UsageError("--on-alert needs --alerts, which says when there is an alert.")
     sources = _sources(options, watching)
     try:
         opened = _monitor(options, watching, sources)

@@ -197,6 +197,18 @@ def test_rehearsal_shows_what_would_fire_and_writes_nothing(config, folder, call
     assert {*folder.iterdir()} - before == {folder / "monitor.toml"}
 
 
+@each(
+    ("text", "missing"),
+    [
+        ('on_alert = "true"', "--on-alert needs --alerts, which says when there is an alert."),
+        ("serve = true\nonce = true", "--serve cannot be used with --once, which ends at once."),
+    ],
+)
+def test_rehearsal_refuses_what_the_run_will_refuse(text, missing, config, call):
+    done = call("watch", "--config", config(text), "--check")
+    assert (done.code, done.err) == (2, f"streameval: error: {missing}\n")
+
+
 def test_rehearsal_continues_on_a_copy_of_the_checkpoint(config, folder, log, call):
     call("watch", "--config", config(), "--once")
     held = (folder / "ck.db").read_bytes()
