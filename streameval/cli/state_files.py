@@ -177,7 +177,9 @@ def slices_by_name(folders: Sequence[str]) -> dict[str, list[str]]:
 
 def _slices_in(folder: str) -> list[str]:
     try:
-        found = sorted(path for path in Path(folder).iterdir() if path.suffix == ".state")
+        found = sorted(
+            path for path in Path(folder).iterdir() if path.suffix == ".state" and path.is_file()
+        )
     except OSError as error:
         raise BadDataError(f"{folder}: {_reason(error)}.") from None
     if not found:

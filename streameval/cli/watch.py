@@ -32,6 +32,7 @@ from streameval.cli.options import (
     taken,
 )
 from streameval.cli.outcome import CommandOutput, described, laid_out
+from streameval.cli.state_files import check_output
 from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
@@ -108,6 +109,9 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
 
     It continues on a copy of the checkpoint, if there is one.
     """
+    for path in (watching.checkpoint, watching.output):
+        if path is not None:
+            check_output(path, ())
     with TemporaryDirectory(prefix="streameval-") as folder:
         held, copy = Path(str(watching.checkpoint)), Path(folder, "checkpoint.db")
         if held.exists() and held.stat().st_size:

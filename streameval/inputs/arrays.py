@@ -194,7 +194,7 @@ def labelled_matrix(value: Any, *, name: str) -> tuple[Any, npt.NDArray[Any]]:
     labels: Any = None
     if hasattr(value, "index") and hasattr(value, "columns"):  # a data frame of pandas
         labels, columns = list(value.index), list(value.columns)
-        if labels != columns:
+        if list(map(repr, labels)) != list(map(repr, columns)):
             rule = "must have the same labels in the same order for rows and columns"
             raise InvalidInputError(f"{rule}, got {labels} and {columns}", argument=name)
         value = value.to_numpy()

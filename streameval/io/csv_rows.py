@@ -229,8 +229,9 @@ class CsvLayout:
         usual : str
             The delimiter, unless the first row shows another one.
         looks_on : bool
-            Whether the rows after the first one may show decimal commas. Not of a file that grows:
-            they might have come later.
+            Whether the rows after the first one may show decimal commas, beside a delimiter that
+            was found: in other files 1,5 may be a name. Not of a file that grows: these rows might
+            have come later.
 
         Raises
         ------
@@ -245,12 +246,9 @@ class CsvLayout:
         data = b"".join(piece.data.split(b"\n", n_lines)[n_lines:])
         found = [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
         decimal = dialect.decimal or "."
-        if (
-            looks_on
-            and dialect.decimal is None
-            and delimiter != ","
-            and _has_commas(data, delimiter)
-        ):
+        is_told = dialect.decimal is not None or dialect.delimiter is not None
+        is_found = bool(found or said) and delimiter != ","
+        if looks_on and is_found and not is_told and _has_commas(data, delimiter):
             decimal = ","
             found.append("decimal commas")
         shown = " and ".join(found)

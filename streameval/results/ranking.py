@@ -315,7 +315,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         return dict(zip(self._config.means, numbers, strict=True))
 
     @property
-    def stderr(self) -> StandardErrors:
+    def stderr(self) -> StandardErrors:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The standard error of each mean, which is the deviation of the queries over sqrt(n).
 
         nan with fewer than two queries. Geometric means use the delta method. Fractional weights

@@ -63,6 +63,11 @@ def test_folders_merge_slice_by_slice(folders, call):
     assert found == whole
 
 
+def test_folder_in_a_folder_is_no_slice(folders, call):
+    Path("tuesday", "old.state").mkdir()
+    assert call("merge", "monday", "tuesday", "-o", "both").code == 0
+
+
 def test_slice_that_a_folder_lacks_is_refused(folders, call):
     done = call("merge", "monday", "sunday", "-o", "both")
     assert done.code == 3

@@ -229,6 +229,15 @@ def test_rehearsal_names_the_checkpoint_that_does_not_fit(config, folder, call):
     )
 
 
+@each("key", ["checkpoint", "output"])
+def test_rehearsal_names_a_folder_that_is_not_there(key, config, folder, call):
+    done = call("watch", "--config", config(f'{key} = "absent/file"'), "--check")
+    assert (done.code, done.err) == (
+        3,
+        "streameval: error: absent/file: there is no such folder.\n",
+    )
+
+
 def test_rehearsal_takes_an_empty_file_for_no_checkpoint(config, folder, call):
     (folder / "ck.db").touch()
     assert call("watch", "--config", config(), "--check", "--quiet").err == ""

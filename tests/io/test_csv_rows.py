@@ -135,7 +135,7 @@ SET = Dialect(header=("a", "b"), decimal=".")
     [
         ("t;s\n1;5\n", Dialect(), ";", ".", "the delimiter ';'"),
         ("t;s\n1;0,5\n", Dialect(), ";", ",", "the delimiter ';' and decimal commas"),
-        ("t;s\n1;0,5\n", Dialect(";"), ";", ",", "decimal commas"),
+        ("t;s\n1;0,5\n", Dialect(";"), ";", ".", ""),
         ("t;s\n1;0,5\n", Dialect(decimal="."), ";", ".", "the delimiter ';'"),
         ("t;s\n1;0,5\n1;0.5\n", Dialect(), ";", ".", "the delimiter ';'"),
         ("t;s\n1;1,234\n", Dialect(), ";", ".", "the delimiter ';'"),

@@ -102,6 +102,14 @@ def test_labels_of_a_cross_table_are_the_classes() -> None:
     assert made.to_bytes() == rows.to_bytes()
 
 
+def test_missing_label_of_a_cross_table_is_refused() -> None:
+    names = pd.Index([pd.NA, "b"])
+    with pytest.raises(se.InvalidInputError, match="`classes` must"):
+        se.ConfusionAccumulator.from_matrix(
+            pd.DataFrame([[1, 2], [3, 4]], index=names, columns=names)
+        )
+
+
 def test_nothing_was_counted() -> None:
     made = se.ConfusionAccumulator.from_matrix(np.zeros((3, 3), dtype=int))
     assert made.to_bytes() == se.ConfusionAccumulator(3).to_bytes()
