@@ -8,7 +8,6 @@ import pytest
 from offenders import each
 
 from streameval.io import format_of, read_blocks
-from streameval.io.json_lines import JsonBlock
 
 
 @each(
@@ -54,9 +53,9 @@ def test_format_is_told_by_the_content_when_the_name_does_not(text, row, pack, m
 
 
 @pytest.mark.parametrize("text", ['[{"a": 1}]', '[\n  {"a": 1}\n]'], ids=["one line", "lines"])
-def test_format_of_an_array_of_objects_is_that_of_json(text, monkeypatch):
+def test_array_of_objects_is_read_item_by_item(text, monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
-    assert {type(block) for block in read_blocks("-")} == {JsonBlock}
+    assert [block.unit for block in read_blocks("-")] == ["item"]
 
 
 def test_format_of_a_bracketed_header_is_a_table(monkeypatch):

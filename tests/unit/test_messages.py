@@ -11,6 +11,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -95,6 +96,12 @@ def update(
         return se.ConfusionAccumulator(**options).update(*batch, sample_weight=weights)
 
     return Case(id, provoke, says, kind)
+
+
+def counts(id: str, says: str, matrix: Any, **options: Any) -> Case:  # noqa: A002
+    """Fail to take counts that were made elsewhere."""
+    kind: Any = options.pop("kind", se.InvalidInputError)
+    return Case(id, lambda: se.ConfusionAccumulator.from_matrix(matrix, **options), says, kind)
 
 
 def regress(id: str, says: str, *batch: Any) -> Case:  # noqa: A002 - the word for it in pytest
@@ -222,9 +229,9 @@ def pool_full() -> object:
     return sketch.update([0], [[0, 0, 0]], sample_weight=[2**62]).compute().micro
 
 
-def merge_full() -> object:
+def merge_full(n_others: int = 1) -> object:
     full = se.ConfusionAccumulator().update([1], [1], sample_weight=[LARGEST])
-    return full.merge(full)
+    return full.merge(*[full] * n_others)
 
 
 ARRAYS = [
@@ -660,6 +667,7 @@ CURVES = [
     ask("best-beta-nan", "`beta` must be at least 0, got nan.", "best_f", np.nan),
     ask("best-beta-word", "`beta` must be a number, got '1'.", "best_f", "1"),
     ask("sensitivity-zero", "`s` must be above 0.", "threshold_at_sensitivity", 0),
+    ask("benefit-one", "`threshold` must be below 1.", "net_benefit", 1),
     ask("cost-below", "`fp_cost` must be at least 0, got -1.0.", "min_cost", -1),
     ask("ece-bins-many", "`bins` must be at most 65536, got 65537.", "ece", 2**16 + 1),
     ask("bins-none", "`bins` must be an integer of at least 1, got 0.", "ece", 0),
@@ -865,6 +873,7 @@ TOTALS = [
         se.CountOverflowError,
     ),
     Case("total-merge", merge_full, OVERFLOW, se.CountOverflowError),
+    Case("total-merge-several", lambda: merge_full(2), OVERFLOW, se.CountOverflowError),
     Case("weight-uint64", add(2**63), OVERFLOW, se.CountOverflowError),
     Case("weight-large", add(2.0**63), OVERFLOW, se.CountOverflowError),
     Case(
@@ -952,7 +961,32 @@ LATER = [
     ),
 ]
 
+COUNTS = [
+    counts("matrix-row", "`matrix` must have shape (K, K) for at least two classes, got", [[1, 2]]),
+    counts("matrix-text", "`matrix` must hold numbers, got strings.", [["a", "b"], ["c", "d"]]),
+    counts(
+        "matrix-labels",
+        "`matrix` must have the same labels in the same order for rows and columns, got",
+        pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["b", "a"]),
+    ),
+    counts("matrix-top", "`top_k` cannot be told from a matrix, got 2.", PAIR * 2, top_k=2),
+    counts("matrix-auto", '`classes` must list the labels, got "auto".', PAIR * 2, classes="auto"),
+    counts(
+        "matrix-classes",
+        "`matrix` must have one row for each of 3 classes, got 2.",
+        PAIR * 2,
+        classes=3,
+    ),
+    counts(
+        "matrix-total",
+        "`matrix` would bring the total past 2**63 - 1.",
+        [[2**62, 2**62], [0, 0]],
+        kind=se.CountOverflowError,
+    ),
+]
+
 CASES = [
+    *COUNTS,
     *LATER,
     *ARRAYS,
     *WEIGHTS,

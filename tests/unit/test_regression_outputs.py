@@ -84,6 +84,7 @@ def test_averages_are_read_by_name() -> None:
     assert result.read("rmse[2]") == alone(2, intervals=True).read("rmse")
     assert result.read("rmse").sampling is None
     assert result.read("n").value == result.n == 60
+    assert result.read("n[uniform_average]").value == 60
 
 
 def test_result_is_shown_whole() -> None:
