@@ -83,7 +83,7 @@ examples:
   streameval watch stream.jsonl --time ts --pane 1h --checkpoint ck.db --once
   streameval watch 'app-*.jsonl' --time ts --pane 1h --checkpoint ck.db --once
   streameval watch --init 'app-*.jsonl' > monitor.toml
-  streameval watch --config monitor.toml --check
+  streameval watch stream.jsonl --config monitor.toml --check
 
 However a run ends, the next run continues from the last commit. After Ctrl-C or
 SIGTERM, watch finishes its step, commits, and exits with 0. With --once, the

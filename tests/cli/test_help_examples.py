@@ -64,6 +64,7 @@ FILES: dict[str, Callable[[], bytes]] = {
     "part-*.csv": lambda: _csv([{"truth": r["y_true"], "guess": r["y_pred"]} for r in _LABELS]),
     "stream.jsonl": _stream,
     "app-*.jsonl": _stream,
+    "monitor.toml": lambda: b'time = "ts"\npane = "1h"\ncheckpoint = "ck.db"\n',
     "log.csv": lambda: _csv(_ANIMALS),
     "both.csv": lambda: _csv(
         [{"y_true": r["y_true"], "old": r["y_pred"], "new": r["y_true"]} for r in _LABELS]
