@@ -258,7 +258,7 @@ class Result(Cached, Comparable):
         Raises
         ------
         InvalidInputError
-            For an unknown metric, or a result of independent rows.
+            For an unknown metric, a count, or a result of independent rows.
         """
         owner, own = self._owner(metric_name(name, "name"))
         if owner is not self:
@@ -268,6 +268,10 @@ class Result(Cached, Comparable):
                 "has a standard error only in a result for clusters",
                 argument=name,
                 remedy="Count with se.Clustered.",
+            )
+        if not (args or options) and self.read(name, level=0).is_count:
+            raise InvalidInputError(
+                "is a count of the sample and has no standard error", argument=name
             )
         read = self._reader(name, args, options)
         return self._clusters.stderr(read(self), read)

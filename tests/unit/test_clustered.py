@@ -484,6 +484,29 @@ def test_options_are_checked(name: str) -> None:
         se.Clustered(**options)
 
 
+@each("name", ["n", "tp"])
+def test_counts_have_no_standard_error(name: str) -> None:
+    result = counted("counts").compute()
+    with pytest.raises(se.InvalidInputError, match="is a count"):
+        result.stderr(name)
+
+
+def test_standard_errors_of_coarse_curves_are_those_of_the_wider_bound() -> None:
+    acc = se.Clustered(se.PRCurveSketch(20), by="user", groups=GROUPS)
+    result = acc.update(TRUTH, SCORE, by=USER).compute()
+    without = [one.compute() for one in acc._everything(acc._held).left_out(0)]
+    errors = [
+        math.sqrt(jackknife_variance(end(result), [end(one) for one in without]))
+        for end in (
+            lambda one: one.average_precision.low,
+            lambda one: float(one.average_precision),
+            lambda one: one.average_precision.high,
+        )
+    ]
+    assert result.stderr("average_precision") == pytest.approx(max(errors), rel=1e-12)
+    assert max(errors) > min(errors)
+
+
 def test_a_wrong_level_is_refused() -> None:
     for name, args in (("accuracy", ()), ("f_score", (2.0,))):
         with pytest.raises(se.InvalidInputError, match="level"):
