@@ -177,14 +177,17 @@ class _Own(Definition):
     errors = READ_ERRORS
 
     def state_of(self, config: Any) -> Any:
+        """Return the class of states, which options may choose."""
         state: Any = self.state
         return state if state is None or isinstance(state, type) else state(config)
 
     def make_config(self, options: dict[str, Any]) -> Any:
+        """Check the options and make a configuration of them."""
         config: Any = self.config
         return config.of(**options)
 
     def share(self, config: Any) -> Any:
+        """Return the object that equal options share."""
         held = self.shared.get(config)
         found = None if held is None else held()
         if found is None:
@@ -202,6 +205,7 @@ class _Own(Definition):
         """Leave it to the check of the state."""
 
     def settings(self, config: Any) -> str:
+        """Write options as a header has them, once for each shared object."""
         found = self.written.get(config)
         if found is None:
             found = self.written[config] = super().settings(config)
@@ -216,6 +220,7 @@ class _Foreign(Definition):
     errors = (Exception,)
 
     def check_class(self, owner: Any) -> None:
+        """Raise TypeError unless the class can be read once it is written."""
         if not _is_frozen(self.config):
             raise TypeError(f"`config` must be a frozen attrs class, got {self.config!r}.")
         super().check_class(owner)
@@ -224,12 +229,15 @@ class _Foreign(Definition):
             raise TypeError("`arrays` must name what `update` takes, got nothing.")
 
     def make_config(self, options: dict[str, Any]) -> Any:
+        """Make a configuration, which checks its options itself."""
         return self.config(**options)
 
     def share(self, config: Any) -> Any:
+        """Return the options themselves."""
         return config  # it may be unhashable, or equal to one that differs
 
     def check_written(self, config: Any) -> None:
+        """Raise InvalidInputError unless options are values that bytes keep."""
         from streameval.states.codec import is_kept  # noqa: PLC0415 (for bytes alone)
 
         for name, value in fields_of(config).items():
@@ -240,6 +248,7 @@ class _Foreign(Definition):
                 )
 
     def check_state(self, state: Any) -> None:
+        """Raise TypeError unless a state has the declared class and types."""
         expected: Any = self.state
         types = field_types(expected)
         if type(state) is not expected:
@@ -254,6 +263,7 @@ class _Foreign(Definition):
         check_values(fields_of(state))
 
     def check_fields(self, fields: dict[str, Any]) -> None:
+        """Refuse values that a field of a user's class cannot hold."""
         check_values(fields)
 
 

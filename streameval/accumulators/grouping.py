@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self, TypeVar
 
@@ -19,6 +18,7 @@ from streameval.accumulators.grouped_rows import (
     WEIGHTS,
     GroupedRows,
     Key,
+    count_flat,
 )
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.clustered import ClusteredConfig
@@ -185,9 +185,10 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     _held: Held
 
-    @abstractmethod
-    def _split(self, state: Any, held: Held, rows: GroupedRows | None) -> Any:
+    def _split(self, state: Any, held: Held, rows: Any) -> Any:  # noqa: ARG002 - panes need it
         """Count rows, and the pending rows without a label, into their groups."""
+        owners = np.zeros(rows.size, dtype=np.int64)
+        return state.joined([state, count_flat(state.inner, rows, owners, 1)])
 
     def _read_keys(self, batch: Batch, held: Held) -> dict[Key, Array]:
         """Read the columns that define groups, for all rows."""
@@ -205,9 +206,9 @@ class Grouping(Accumulator[ConfigT, Any]):
         """Name the columns that define groups."""
         return tuple(name for level in self._config.levels for name in level.key_columns)
 
-    @abstractmethod
     def _merge_states(self, states: Sequence[Any]) -> Any:
         """Merge states."""
+        return states[0].joined(states)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import numpy as np
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection, heaviest
-from streameval.accumulators.grouped_rows import count_flat
 from streameval.accumulators.grouping import Grouping, Held, read_inner
 from streameval.accumulators.sealed import FlatSlices, decode_columns, encode_inner
 from streameval.accumulators.views import SlicesView
@@ -274,13 +273,6 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         parts.check_header(codec.settings_json(_written(config)), fields)
         flat = FlatSlices.read(table, 1, fields)
         return config, attrs.evolve(flat, total=flat.checked_total())
-
-    def _split(self, state: Any, held: Held, rows: Any) -> Any:  # noqa: ARG002
-        owners = np.zeros(rows.size, dtype=np.int64)
-        return FlatSlices.joined([state, count_flat(state.inner, rows, owners, 1)])
-
-    def _merge_states(self, states: Sequence[Any]) -> Any:
-        return FlatSlices.joined(states)
 
 
 def _written(config: SlicedConfig) -> dict[str, Any]:
