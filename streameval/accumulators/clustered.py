@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self, final
 
 import attrs
-import numpy as np
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.collection import Collection
-from streameval.accumulators.grouped_rows import count_flat
 from streameval.accumulators.grouping import Grouping, Held, read_inner
 from streameval.accumulators.sealed import FlatGroups, decode_columns, encode_inner
 from streameval.configs.clustered import ClusteredConfig
@@ -51,11 +49,13 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
 
     and the quantile is Student's with G - 1 degrees of freedom. A metric between two limits has
     Wilson's interval for the draws with this variance, one above 0 an interval on the log scale.
-    If the value has certified bounds, the interval covers those at both bounds.
+    It contains the interval of independent rows, where there is one: with few examples of a class,
+    groups hardly differ, which is no evidence. Thresholds and calibration errors have none. If the
+    value has certified bounds, the interval covers those at both bounds.
 
-    Groups without rows do not count: with fewer clusters than groups, most groups with rows hold
-    one cluster, and intervals are wide because there are few. With one group there is no interval;
-    with fewer than twenty clusters, it may be too narrow.
+    Groups are left out if none of their rows counts: with fewer clusters than groups, most of the
+    others hold one cluster, and intervals are wide because there are few. With one group there is
+    no interval; with fewer than twenty clusters, it may be too narrow.
 
     Within a `Sliced` or a `Windowed`, each slice or pane has clustered intervals. With a
     `RankingAccumulator`, all rows of a query must have one cluster, and an update must hold
@@ -211,13 +211,6 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
         parts.check_header(codec.settings_json(_written(config)), fields)
         flat = FlatGroups.read(table, 1, fields)
         return config, attrs.evolve(flat, total=flat.checked_total())
-
-    def _split(self, state: Any, held: Held, rows: Any) -> Any:  # noqa: ARG002
-        owners = np.zeros(rows.size, dtype=np.int64)
-        return FlatGroups.joined([state, count_flat(state.inner, rows, owners, 1)])
-
-    def _merge_states(self, states: Sequence[Any]) -> Any:
-        return FlatGroups.joined(states)
 
 
 def _written(config: ClusteredConfig) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from streameval.accumulators.base import merged
 from streameval.accumulators.classes import single_class
-from streameval.accumulators.collection import Collection
+from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.members import Members
 from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.inner import Inner
@@ -616,11 +616,12 @@ class FlatGroups(FlatSlices):
 
     @property
     def n_groups(self) -> int:
-        """How many groups have rows."""
-        return len(self.codes)
+        """How many groups have rows that count: not only ignored or skipped ones."""
+        leaves = self.leaves.plain
+        return sum(heaviest(leaves.part(at).n) > 0 for at in range(len(leaves)))
 
     def left_out(self, member: int) -> list[Any]:
-        """Make the accumulators of one member without each of the groups, of the one `Clustered`.
+        """Make the accumulators of one member without each of the groups where it has counted.
 
         Each is the sum of the groups before and of those after, so nothing is subtracted, and the
         cost is three merges a group.
@@ -628,12 +629,12 @@ class FlatGroups(FlatSlices):
         leaves = self.leaves.plain
         flat, held = leaves.columns[member], leaves.inner.members[member]
         states = flat.states(range(len(flat))) if len(flat) > 1 else []
-        every = [held.cls._make(held.options, state) for state in states]
+        every = [one for one in (held.cls._make(held.options, state) for state in states) if one.n]
         empty = held.cls._empty(held.options)
         before = itertools.accumulate(every[:-1], _both, initial=empty)
         after = [*itertools.accumulate(reversed(every[1:]), _both, initial=empty)]
         pairs = zip(before, reversed(after), strict=True)
-        return [_both(*pair) for pair in pairs] if every else []
+        return [_both(*pair) for pair in pairs] if len(every) > 1 else []
 
     def fields(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""

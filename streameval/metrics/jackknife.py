@@ -46,12 +46,18 @@ def jackknife_variance(value: float, without: Sequence[float]) -> float:
 
 
 def jackknife_interval(
-    value: float, without: Sequence[float], limits: Limits, z: float
+    value: float,
+    without: Sequence[float],
+    limits: Limits,
+    z: float,
+    plain: Interval | None = None,
 ) -> Interval:
     """Compute the interval of a metric by the jackknife, with Student's t for the G groups.
 
-    Between two limits it is Wilson's interval for the draws with the same variance, and for G draws
-    if there is no variance; above or below one limit, it is normal on the log scale.
+    Between two limits it is Wilson's interval for the draws with the same variance; above or below
+    one limit, it is normal on the log scale. It contains the interval of independent rows: with few
+    examples of a class, most groups agree whatever another sample would hold, and their variance is
+    far too small.
 
     Parameters
     ----------
@@ -61,24 +67,41 @@ def jackknife_interval(
         The lowest and the highest possible value.
     z : float
         The number of deviations of a normal interval.
+    plain : (low, high), optional
+        The interval of independent rows; None if the metric has none.
 
     Returns
     -------
     (low, high)
-        The limits, if they are finite and the metric is undefined without one of the groups: one
-        cluster decides everything. nan if the metric or its variance is undefined, or if it does
-        not vary between groups and has no two limits.
+        Without variance, for G draws; the limits, if they are finite and independent rows have no
+        interval either, or if the metric is undefined without one of the groups: one cluster
+        decides everything. nan if the metric, its variance or the interval of independent rows is
+        undefined, or if it does not vary between groups and has no two limits.
 
     Examples
     --------
     >>> low, high = jackknife_interval(0.9, [0.89, 0.92, 0.9, 0.89] * 5, (0.0, 1.0), 1.96)
     >>> round(low, 3), round(high, 3)
     (0.736, 0.967)
+    >>> jackknife_interval(1.0, [1.0] * 20, (0.0, 1.0), 1.96)
+    (0.0, 1.0)
     """
+    low, high = _of_groups(value, without, limits, z, is_alone=plain is None)
+    if plain is None:
+        return low, high
+    if math.isnan(low) or math.isnan(plain[0]):
+        return UNDEFINED
+    return min(low, plain[0]), max(high, plain[1])
+
+
+def _of_groups(
+    value: float, without: Sequence[float], limits: Limits, z: float, *, is_alone: bool
+) -> Interval:
+    """Compute the interval that follows from the groups."""
     variance = jackknife_variance(value, without)
     low, high = limits
     is_bounded = math.isfinite(high - low)
-    if math.isnan(variance):
+    if math.isnan(variance) or (is_alone and not variance):
         is_wide = is_bounded and len(without) > 1 and not math.isnan(value)
         return limits if is_wide else UNDEFINED
     t = z * student(z, len(without))

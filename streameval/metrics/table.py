@@ -141,8 +141,9 @@ class Metric:
     listed : callable
         From the source of a result: whether the metric applies to it.
     limits : (low, high), optional
-        The range of its values, by which intervals for clusters choose their scale. None if it is
-        not a property of the population, such as a p-value, and has no such interval.
+        The range of its values, by which intervals for clusters choose their scale. None for those
+        that have no such interval: they are not properties of the population, such as p-values, or
+        not smooth, such as the best threshold and sums of absolute gaps, which the jackknife needs.
     is_count : bool
         Whether it is a weight or a count.
     is_rare : bool

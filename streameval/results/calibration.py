@@ -479,6 +479,7 @@ Calibration.TABLE = Table(
         "examples.",
         formula=r"\sum_b \frac{n_b}n |\bar y_b - \bar p_b|",
         better="lower",
+        limits=None,
         oracle="the definition, in fractions",
         headline=3,
     ),

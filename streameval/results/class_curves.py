@@ -110,10 +110,10 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         """Look up the curve of a class by its label or its display name."""
         return (self._curves if label in self._curves else self._by_class_name())[label]
 
-    def with_clusters(self, clusters: Clusters) -> ClassCurves:
-        """Give the result and its curves clustered intervals."""
+    def with_clusters(self, clusters: Clusters | None) -> ClassCurves:
+        """Give the result and its curves clustered intervals; None for those of rows."""
         curves = {
-            label: curve.with_clusters(clusters.part("__getitem__", label))
+            label: curve.with_clusters(clusters and clusters.part("__getitem__", label))
             for label, curve in self._curves.items()
         }
         return attrs.evolve(self, curves=curves, clusters=clusters)

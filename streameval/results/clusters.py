@@ -72,7 +72,12 @@ class Clusters(Cached):
         return {"column": self.column, "groups": self.table.n_groups}
 
     def interval(
-        self, number: Any, read: Callable[[Any], Any], limits: Limits, level: float
+        self,
+        number: Any,
+        read: Callable[[Any], Any],
+        limits: Limits,
+        level: float,
+        plain: tuple[Any, Any] | None = None,
     ) -> tuple[Any, Any]:
         """Compute the sampling interval of a number, or of each of several.
 
@@ -86,17 +91,23 @@ class Clusters(Cached):
             The lowest and the highest possible value.
         level : float
             The coverage probability, in [0, 1).
+        plain : (low, high), optional
+            The interval of independent rows, or those of several numbers.
         """
         z = normal_quantile(level)
         without = self._without(read)
 
-        def ends(value: Any, others: Sequence[Any]) -> tuple[float, float]:
+        def ends(value: Any, others: Sequence[Any], plain: Any) -> tuple[float, float]:
             sides = _sides(value, others)
-            return hull([jackknife_interval(*side, limits, z) for side in sides])
+            return hull([jackknife_interval(*side, limits, z, plain) for side in sides])
 
         if not isinstance(number, (np.ndarray, tuple)):
-            return ends(number, without)
-        pairs = [ends(one, [_item(all_, at) for all_ in without]) for at, one in enumerate(number)]
+            return ends(number, without, plain)
+        plains = [None] * len(number) if plain is None else [*zip(*plain, strict=True)]
+        pairs = [
+            ends(one, [_item(all_, at) for all_ in without], plains[at])
+            for at, one in enumerate(number)
+        ]
         low, high = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         return low, high
 

@@ -331,7 +331,8 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             found = dict(zip(one.labels, number.tolist(), strict=True))
             return np.array([found.get(label, math.nan) for label in labels])
 
-        low, high = clusters.interval(read(self), read, row.limits, level)
+        plain = self._of_rows(row, level, *args, **options)
+        low, high = clusters.interval(read(self), read, row.limits, level, plain)
         if not row.averages:
             return low, high
         known = row.value(self._counts, *args, **options | {"zero_division": math.nan})

@@ -20,7 +20,6 @@ from streameval.metrics.table import (
     EXAMPLES,
     NOT_NEGATIVE,
     SHARE,
-    UNLIMITED,
     UP_TO_ONE,
     Metric,
     Table,
@@ -222,7 +221,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "best_f_threshold",
-        limits=UNLIMITED,
+        limits=None,
         aliases=("threshold", "best_threshold"),
         heading="Threshold of the best F1",
         help="The highest F and its threshold.",
@@ -267,6 +266,7 @@ CURVE_METRICS = Table(
         "closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015).",
         formula=r"\sum_b \frac{n_b}n |\bar y_b - \bar s_b|",
         better="lower",
+        limits=None,
         arguments=("bins=15",),
         oracle="the definition, bin by bin",
         listed=_has_probabilities,
@@ -281,6 +281,7 @@ CURVE_METRICS = Table(
         "that an edge cuts count in both bins by their shares.",
         formula=r"\frac1B \sum_b |\bar y_b - \bar s_b|",
         better="lower",
+        limits=None,
         arguments=("bins=15",),
         oracle="the definition, bin by bin",
         listed=_has_probabilities,
@@ -380,7 +381,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "threshold_at_precision",
-        limits=UNLIMITED,
+        limits=None,
         help="The threshold of recall_at_precision.",
         formula=r"\arg\max \{R_t : P_t \ge p\}",
         arguments=("p",),
@@ -418,7 +419,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "threshold_at_fpr",
-        limits=UNLIMITED,
+        limits=None,
         help="The threshold of tpr_at_fpr, the highest of several.",
         formula=r"\arg\max \{TPR_t : FPR_t \le f\}",
         arguments=("f",),
@@ -426,7 +427,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "threshold_at_specificity",
-        limits=UNLIMITED,
+        limits=None,
         help="The threshold of sensitivity_at_specificity, the highest of several.",
         formula=r"\arg\max \{TPR_t : 1 - FPR_t \ge s\}",
         arguments=("s",),
@@ -434,7 +435,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "threshold_at_sensitivity",
-        limits=UNLIMITED,
+        limits=None,
         aliases=("threshold_at_recall", "threshold_at_tpr"),
         help="The highest threshold with a sensitivity (recall, TPR) of at least s, above 0.",
         formula=r"\max \{t : TPR_t \ge s\}",
@@ -453,7 +454,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "equal_error_rate_threshold",
-        limits=UNLIMITED,
+        limits=None,
         value=lambda curve: operating_points.equal_error_rate_threshold(curve._table),
         aliases=("eer_threshold", "equal_error_threshold"),
         heading="Threshold of the equal error rate",
@@ -473,7 +474,7 @@ CURVE_METRICS = Table(
     ),
     _of_curve(
         "youden_j_threshold",
-        limits=UNLIMITED,
+        limits=None,
         value=lambda curve: operating_points.youden_j_threshold(curve._table),
         aliases=("youden_threshold",),
         heading="Threshold of Youden's J",

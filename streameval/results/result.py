@@ -284,8 +284,8 @@ class Result(Cached, Comparable):
             return lambda one: one.value(name, *args, **options)
         return lambda one: one.read(name, level=0).value
 
-    def with_clusters(self, clusters: Clusters) -> Self:
-        """Give the result clustered intervals."""
+    def with_clusters(self, clusters: Clusters | None) -> Self:
+        """Give the result clustered intervals; None for those of independent rows."""
         return attrs.evolve(self, clusters=clusters)
 
     def _derived(self, result: ResultT, method: str, *args: Any) -> ResultT:
@@ -826,12 +826,22 @@ class Result(Cached, Comparable):
     def _clustered(self, row: Metric, level: float, *args: Any, **options: Any) -> tuple[Any, Any]:
         """Compute the sampling interval of a metric for clusters."""
         clusters: Any = self._clusters
+        plain = self._of_rows(row, level, *args, **options)
 
         def read(one: Any) -> Any:
             return row.value(one._source, *args, **options)
 
-        ends: tuple[Any, Any] = clusters.interval(read(self), read, row.limits, level)
+        ends: tuple[Any, Any] = clusters.interval(read(self), read, row.limits, level, plain)
         return ends
+
+    def _of_rows(
+        self, row: Metric, level: float, *args: Any, **options: Any
+    ) -> tuple[Any, Any] | None:
+        """Compute the interval of independent rows; None if there is none."""
+        try:
+            return self.with_clusters(None).confidence(row.name, *args, level=level, **options)
+        except InvalidInputError:  # the metric has none, or weights had fractions
+            return None
 
     def _sampling(self, row: Metric, level: float, *args: Any, **options: Any) -> Interval | None:
         """Compute the sampling interval, None if there is none."""

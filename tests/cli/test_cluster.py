@@ -167,3 +167,23 @@ def test_ids_that_do_not_repeat_or_are_missing_are_not_noted(call, write):
     rows[11]["user_id"] = ""
     done = call("eval", write("log.jsonl", [json.loads(json.dumps(row)) for row in rows]))
     assert (done.code, "repeats" in done.err) == (0, False)
+
+
+def test_gate_on_few_positives_that_are_all_found_is_undecided(call, write):
+    rows = [
+        {"user_id": at % 1000, "y_true": int(at < 3), "y_pred": int(at < 3)} for at in range(5000)
+    ]
+    gate = ("eval", write("rare.csv", rows), "--y-pred", "y_pred", "--require", "recall[1]>=0.9")
+    for clustered in ((), ("--cluster", "user_id")):
+        done = call(*gate, *clustered)
+        assert done.code == 1
+        assert "undecided: recall[1]>=0.9" in done.err
+
+
+def test_show_of_a_folder_and_explain_say_what_intervals_are_of(call, log):
+    call("eval", log, "--task", "binary", "--cluster", "user_id", "--by", "country", "-o", "states")
+    assert CLUSTERS in call("show", "states", "--metrics", "roc_auc").out
+    assert CLUSTERS not in call("show", "states", "--metrics", "roc_auc", "--level", 0).out
+    assert "if clusters were drawn" in " ".join(call("explain", "states/all.state").out.split())
+    call("eval", log, "--task", "binary", "--quiet", "-o", "plain.state")
+    assert "if the data were drawn" in " ".join(call("explain", "plain.state").out.split())

@@ -48,7 +48,7 @@ CASES: dict[str, tuple[Any, dict[str, np.ndarray], tuple[str, ...]]] = {
     "calibration": (
         se.CalibrationAccumulator(),
         {"y_true": TRUTH, "y_prob": SCORE},
-        ("log_loss", "brier", "ece", "pcopc", "d2_brier_score"),
+        ("log_loss", "brier", "normalized_entropy", "pcopc", "d2_brier_score"),
     ),
     "regression": (
         se.RegressionAccumulator(),
@@ -128,7 +128,19 @@ def test_standard_errors_are_those_of_the_jackknife(name: str) -> None:
         assert result.stderr(metric) == pytest.approx(expected, rel=1e-9), metric
 
 
-NOT_NEGATIVE = (*("rmse", "mae", "log_loss", "brier", "pcopc", "dcg@5", "entropy", "pinball_loss"),)
+NOT_NEGATIVE = (
+    *(
+        "rmse",
+        "mae",
+        "log_loss",
+        "brier",
+        "pcopc",
+        "normalized_entropy",
+        "dcg@5",
+        "entropy",
+        "pinball_loss",
+    ),
+)
 
 
 @each("name", CASES)
@@ -151,8 +163,67 @@ def test_intervals_have_students_t_on_the_scale_of_the_metric(name: str) -> None
             expected = (2 * ends[0] - 1, 2 * ends[1] - 1)
         else:
             expected = wilson(value, error, t)
+        expected = around(expected, counted(name).total().compute(), metric)
         assert (low, high) == pytest.approx(expected, rel=1e-4), metric
         assert result.read(metric).sampling == (low, high)
+
+
+def around(ends: tuple[float, float], plain: Any, metric: str) -> tuple[float, float]:
+    """The hull with the interval of independent rows, if there is one."""
+    try:
+        low, high = plain.confidence(metric)
+    except se.InvalidInputError:
+        return ends
+    return min(low, ends[0]), max(high, ends[1])
+
+
+FEW = 5
+
+
+def test_few_positives_that_are_all_found_are_not_many_draws() -> None:
+    user = np.arange(10_000) % 1000
+    truth = np.zeros(10_000, dtype=np.int64)
+    truth[:FEW] = 1
+    acc = se.Clustered(se.ConfusionAccumulator(), by="user").update(truth, truth, by=user)
+    plain = acc.total().compute()
+    assert acc.compute().confidence("recall") == plain.confidence("recall")
+    assert plain.confidence("recall")[0] < 0.6
+    curve = se.Clustered(se.PRCurveSketch(), by="user").update(truth, 0.5 + 0.25 * truth, by=user)
+    found, plain = curve.compute(), curve.total().compute()
+    for metric in ("roc_auc", "average_precision"):
+        assert found.confidence(metric)[0] <= plain.confidence(metric)[0] < 0.8, metric
+    assert found.confidence("ks") == (0.0, 1.0), "nobody knows, since no group differs"
+
+
+def test_interval_of_areas_covers_with_few_positives() -> None:
+    random = np.random.default_rng(0)
+    area, n_covered = 0.8555, 0
+    for _ in range(200):
+        truth = (np.arange(500) < FEW).astype(np.int64)
+        score = 1 / (1 + np.exp(-(random.normal(size=500) + 1.5 * truth)))
+        acc = se.Clustered(se.PRCurveSketch(), by="row").update(truth, score, by=np.arange(500))
+        low, high = acc.compute().confidence("roc_auc")
+        n_covered += low <= area <= high
+    assert n_covered >= 186
+
+
+@each("metric", ["ece", "adaptive_ece", "best_f_threshold", "youden_j_threshold"])
+def test_metrics_that_are_not_smooth_have_no_interval(metric: str) -> None:
+    result = se.Clustered(se.PRCurveSketch(), by="user").update(TRUTH, SCORE, by=USER).compute()
+    assert result.read(metric).sampling is None
+
+
+def test_groups_of_ignored_rows_do_not_count() -> None:
+    user = np.arange(2000) // 20
+    truth = np.where(np.arange(2000) < 40, user, -1)
+    random = np.random.default_rng(0)
+    right = random.integers(0, 2, 2000)
+    acc = se.Clustered(se.ConfusionAccumulator(ignore_label=-1), by="user")
+    acc.update(truth, right, by=user)
+    alone = se.Clustered(se.ConfusionAccumulator(), by="user")
+    alone.update(truth[:40], right[:40], by=user[:40])
+    assert acc.n_groups == alone.n_groups == 2
+    assert acc.compute().confidence("accuracy") == alone.compute().confidence("accuracy")
 
 
 def wilson(value: float, error: float, t: float) -> tuple[float, float]:
@@ -516,6 +587,7 @@ def test_a_wrong_level_is_refused() -> None:
 JACKKNIFE: dict[str, tuple[float, list[float], tuple[float, float], tuple[float, float]]] = {
     "no variance without limits": (1.0, [1.0] * 9, (-math.inf, math.inf), (math.nan, math.nan)),
     "undefined without a group": (1.0, [math.nan, 1.0], (0.0, math.inf), (math.nan, math.nan)),
+    "no variance between limits": (1.0, [1.0] * 9, (0.0, 1.0), (0.0, 1.0)),
     "undefined": (math.nan, [1.0, 1.0], (0.0, 1.0), (math.nan, math.nan)),
     "undefined without a group, of a share": (1.0, [math.nan, 1.0], (0.0, 1.0), (0.0, 1.0)),
     "infinite": (1.0, [math.inf, 1.0], (0.0, math.inf), (math.nan, math.nan)),

@@ -86,7 +86,8 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
     more = [name for name in result.readable() if name not in readings]
     if more:
         lines += ["", *_wrapped(f"On request, by --metrics: {', '.join(more)}.", width, "  ")]
-    return lines + _key(readings.values(), result.TERMS, width)
+    drawn = "clusters" if result.note else "the data"
+    return lines + _key(readings.values(), result.TERMS, drawn, width)
 
 
 def limits(result: Result) -> Iterator[str]:
@@ -139,7 +140,7 @@ def _metric(name: str, reading: Reading, meaning: str, width: int) -> list[str]:
     return [*_wrapped("  ".join(parts), width, "  "), *_wrapped(f"    {meaning}", width, "    ")]
 
 
-def _key(readings: Iterable[Reading], terms: str, width: int) -> list[str]:
+def _key(readings: Iterable[Reading], terms: str, drawn: str, width: int) -> list[str]:
     """Explain the words and the intervals used above."""
     every = list(readings)
     lines = [terms] if terms else []
@@ -147,7 +148,7 @@ def _key(readings: Iterable[Reading], terms: str, width: int) -> list[str]:
         lines.append("[low, high]: always contains the exact value for the data that were counted.")
     if any(reading.sampling is not None for reading in every):
         lines.append(
-            "95% [low, high]: how far a sample of this size may be off by chance, if the data "
+            f"95% [low, high]: how far a sample of this size may be off by chance, if {drawn} "
             "were drawn independently."
         )
     return [line for text in lines for line in ["", *_wrapped(text, width, "")]]

@@ -38,6 +38,8 @@ def show(states: Sequence[str], reporting: Reporting) -> CommandOutput:
     if is_table:
         chosen, names = reporting.chosen(results[0]), list(short_names(list(found)))
         sheet = line_sheet("state", names, results, chosen, reporting.level)
+        said = dict.fromkeys(one.note for one in results if one.note and reporting.level)
+        sheet = [*sheet, *said]
         text = laid_out(sheet, is_markdown=reporting.markdown)
     else:
         text = ("" if reporting.json else "\n").join(one.text for one in outcomes.values())
