@@ -9,7 +9,10 @@ from streameval.cli import main
 
 
 def peak_of(*arguments):
-    """Measure the most bytes that a command holds at a time, and return what it prints."""
+    """Measure the most bytes that a command holds at a time, and return what it prints.
+
+    Measuring makes it slow, so that it would start workers and keep blocks for them; `--jobs 1`.
+    """
     run(*arguments)  # imports what it needs
     gc.collect()
     tracemalloc.start()

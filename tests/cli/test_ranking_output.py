@@ -384,7 +384,7 @@ def test_memory_does_not_grow_with_the_run(folder):
             for query in range(queries):
                 file.writelines(f"q{query} Q0 d{n:030} {n} {100 - n} tag\n" for n in range(100))
         (folder / "a.qrels").write_text("".join(f"q{n} 0 d{7:030} 1\n" for n in range(queries)))
-        options = ("--qrels", "a.qrels", "--measures", "map", "--quiet", *QUERIES)
+        options = ("--qrels", "a.qrels", "--measures", "map", "--quiet", *QUERIES, "--jobs", 1)
         peak, text = peak_of("eval", "a.run", *options)
         peaks.append(peak)
         assert text.count("\n") == queries + 1
@@ -402,7 +402,8 @@ def test_memory_does_not_grow_with_the_values_of_queries(folder, monkeypatch):
     for queries in (200, 800):
         text = "".join(f'{{"query": {query}, {line}\n' for query in range(queries))
         (folder / "a.jsonl").write_text(text)
-        peak, text = peak_of("eval", "a.jsonl", "--measures", MANY, "--quiet", *QUERIES)
+        options = ("--measures", MANY, "--quiet", *QUERIES, "--jobs", 1)
+        peak, text = peak_of("eval", "a.jsonl", *options)
         peaks.append(peak)
         assert text.count("\n") == 60 * (queries + 1)
     # The large file has 1.3 MB more of values.
