@@ -21,7 +21,7 @@ from streameval.cli.slice_order import check_order, refuse_order
 from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
 from streameval.cli.tasks import COMPARE_RUNS, plan_of, task_asked_for
-from streameval.cli.tasks.clusters import clustered, dependence
+from streameval.cli.tasks.clusters import check_clusters, clustered, dependence
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.every_column import every_column
 from streameval.cli.tasks.windows import check_windows, windowed
@@ -86,6 +86,7 @@ def evaluate(options: Options) -> CommandOutput:
     task = task_asked_for(options)
     _check_by(options)
     check_windows(options)
+    check_clusters(options)
     _check_output(options)
     n_jobs = n_cpus() if options.jobs == "auto" else options.jobs
     with closing(_source(options)) as source, Team(n_jobs - 1) as team:
@@ -291,7 +292,7 @@ def _check_output(options: Options) -> None:
 
 def _check_metrics(plan: Plan, task: str, options: Options) -> None:
     """Catch a typo in a metric name before hours of reading."""
-    result, reporting = plan.make().compute(), options.reporting
+    result, reporting = _of_rows(plan.make(), plan).compute(), options.reporting
     for metric in (*reporting.metrics, *(gate.metric for gate in reporting.gates)):
         try:
             result.check(metric)

@@ -311,8 +311,6 @@ class Options:
     )
     cluster: str | None = _column(
         "intervals for clusters of rows that depend on each other, such as those of a user",
-        commands="eval",
-        tasks="classification paired regression binary grouped calibration catalog",
     )
     by: By | None = _column(
         "one result for each of its most frequent values (with --time, of up to 100 chosen by a "

@@ -142,7 +142,7 @@ def _sheet(found: Findings, reporting: Reporting) -> Sheet:
     result, level = found.result, reporting.level
     note = result.note if level else ""
     if found.windows is not None:
-        return [*window_sheet(found.slices, found.windows, reporting), note]
+        return window_sheet(found.slices, found.windows, reporting)
     if found.slices is not None:
         return [*slice_sheet(result, found.slices, reporting), note]
     if reporting.metrics:

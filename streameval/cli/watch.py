@@ -34,6 +34,7 @@ from streameval.cli.options import (
 from streameval.cli.outcome import CommandOutput, described, laid_out
 from streameval.cli.state_files import check_output
 from streameval.cli.tasks import plan_of, task_asked_for
+from streameval.cli.tasks.clusters import check_clusters, clustered
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live, line_of, put
@@ -205,6 +206,7 @@ def _sources(options: Options, watching: Watching) -> dict[str, Source]:
         raise UsageError("watch needs --time and --pane: it counts panes of time.")
     task = task_asked_for(options)
     check_windows(options)
+    check_clusters(options)
     _check_labels(watching)
     _check_widths(options, watching.windows)
     _check_metrics(task, options.reporting.metrics, watching.alerts)
@@ -230,7 +232,8 @@ def _monitor(options: Options, watching: Watching, sources: Mapping[str, Source]
     def plan(rows: Sequence[Row]) -> Plan:
         filtered = predictions_of(rows)
         check_columns([condition.column for condition in options.where], filtered)
-        made = windowed(plan_of(task)(options, rows), options, rows)
+        plan_of_rows = clustered(plan_of(task)(options, rows), options, rows)
+        made = windowed(plan_of_rows, options, rows)
         result, _ = results_of(made.make().total())
         for metric in options.reporting.metrics:
             result.check(metric)

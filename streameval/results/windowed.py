@@ -232,16 +232,17 @@ class WindowedResult(CollectionResult):
             starts = [pane.start for pane in shown if pane.start is not None]
             names = [*["(before)"] * (len(shown) - len(starts)), *time_texts(starts)]
         names, every = ["(all)", *names], [self.whole, *shown]
-        note = f"and {plural(hidden, 'earlier window')}{more}" if hidden else ""
+        notes = [f"and {plural(hidden, 'earlier window')}{more}"] if hidden else []
+        notes += [self.whole.result.note] if level else []
         rows = SheetColumn(["rows", *numbers([pane.n_rows for pane in every], DECIMALS)])
         columns = [rows] if self.whole.n_rows != self.whole.n_labelled else []
         results = [pane.result for pane in every]
         if self.whole.slices is None:
-            return [*line_sheet(title, names, results, metrics, level, columns), note]
+            return [*line_sheet(title, names, results, metrics, level, columns), *notes]
         kept = list(self.whole.slices) if values is None else values
         first = [SheetColumn.of_names(title, names), *columns]
         grids = [_pivot(metric, first, every, kept, level) for metric in metrics]
-        return [*grids, results[0].scope_of(metrics), note]
+        return [*grids, results[0].scope_of(metrics), *notes]
 
     def laid_out(self, per: str | None, form: Form) -> TablePart:
         """Lay out `table`: a row for each pane, or one for each class or group in it."""

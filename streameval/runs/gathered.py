@@ -21,14 +21,13 @@ class Gathered:
     Parameters
     ----------
     make : callable
-        Makes an empty accumulator of complete queries.
-    make_trial : callable
-        Makes an empty accumulator that also takes parts of queries.
+        Makes an empty accumulator of groups, which takes complete queries; the accumulator of a
+        group also takes parts of queries.
     """
 
-    def __init__(self, make: Callable[[], Any], make_trial: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
-        self._trial = make_trial()
+        self._trial = make()._config.accumulator.leaf.empty()
         self._batches: list[Mapping[str, Any]] = []
 
     def update(

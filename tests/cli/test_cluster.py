@@ -97,7 +97,22 @@ def test_slices_and_panes_have_clustered_intervals(call, log, write):
 REFUSED = {
     "a missing column": (("--cluster", "nobody"), "no column 'nobody' in the first rows"),
     "an evaluated column": (("--cluster", "y_true"), "cannot be both evaluated and the column of"),
-    "rankings": (("--task", "ranking", "--cluster", "user_id"), "--cluster cannot be used with"),
+    "slices of rankings": (
+        (*("--task", "ranking", "--cluster", "user_id"), "--by", "country"),
+        "--cluster with --task ranking can be used with --by only beside --time",
+    ),
+    "values of queries": (
+        (*("--task", "ranking", "--cluster", "user_id"), "--per-query"),
+        "--per-query cannot be used with --cluster",
+    ),
+    "parts of queries": (
+        (*("--task", "ranking", "--cluster", "user_id"), "--max-open-queries", "9"),
+        "--max-open-queries cannot be used with --cluster, which counts complete queries",
+    ),
+    "a run": (
+        (*("--task", "ranking", "--cluster", "user_id"), "--qrels", "a.qrels"),
+        "--cluster cannot be used with --qrels: TREC files have no columns of their own",
+    ),
 }
 
 
@@ -107,6 +122,73 @@ def test_usage_is_refused(name, call, log):
     done = call("eval", log, *options)
     assert done.code == 2
     assert message in done.err
+
+
+QUERIES = [
+    {
+        "query": f"q{number}",
+        "topic": f"t{number % 40}",
+        "t": number // 30,
+        "relevance": RANDOM.integers(0, 2, 4).tolist(),
+        "score": np.round(RANDOM.random(4), 2).tolist(),
+    }
+    for number in range(90)
+]
+AS_ROWS = [
+    one | {"relevance": relevance, "score": score}
+    for one in QUERIES
+    for relevance, score in zip(one["relevance"], one["score"], strict=True)
+]
+RANKING = ("--task", "ranking", "--cluster", "topic", "--measures", "map")
+
+
+def rankings():
+    table = {name: [row[name] for row in AS_ROWS] for name in (*QUERIES[0], "topic")}
+    return table, se.Clustered(se.RankingAccumulator(["map"]), by="topic")
+
+
+def test_rankings_have_clusters_of_queries(call, write):
+    table, counted = rankings()
+    for number, rows in enumerate((QUERIES, AS_ROWS)):
+        log = write(f"{number}.jsonl", rows)
+        done = call("eval", log, *RANKING, "-o", "a.state", "--metrics", "map")
+        assert (done.code, done.err) == (0, "")
+        assert se.load("a.state").to_bytes() == counted.copy().update(table).to_bytes()
+        low, high = se.load("a.state").compute().confidence("map")
+        assert f"[{low:.6f}, {high:.6f}]" in done.out
+        assert "Intervals are for clusters (topic), in " in done.out
+        done = call("eval", log, *RANKING, "--time", "t", "--pane", 1, "-o", "b.state")
+        assert (done.code, done.err) == (0, "")
+        panes = se.Windowed(counted, pane=1, time="t").update(table)
+        assert se.load("b.state").to_bytes() == panes.to_bytes()
+
+
+def test_a_query_with_two_clusters_is_refused(call, write):
+    log = write("a.jsonl", [*AS_ROWS, AS_ROWS[0] | {"topic": "t1"}])
+    done = call("eval", log, *RANKING)
+    assert done.code != 0
+    assert "`topic` must be the same in all rows of a query" in done.err
+
+
+def test_numbers_of_relevant_documents_are_refused(call, write):
+    log = write("a.jsonl", [row | {"num_relevant": 2} for row in AS_ROWS])
+    done = call("eval", log, *RANKING)
+    assert done.code == 2
+    assert "--cluster cannot be used with `num_relevant`, a number for each query" in done.err
+
+
+def test_watch_counts_clusters_in_each_pane(call, write):
+    timed = write("timed.csv", [row | {"t": at // 100} for at, row in enumerate(ROWS)])
+    options = ("--task", "binary", "--cluster", "user_id", "--time", "t", "--pane", 1)
+    done = call("watch", timed, *options, "--checkpoint", "ck.db", "--once")
+    assert (done.code, done.err) == (0, "")
+    assert CLUSTERS in done.out
+    assert CLUSTERS in call("show", "ck.db").out
+    assert call("merge", "ck.db", "-o", "a.state").code == 0
+    assert call("eval", timed, *options, "-o", "b.state").code == 0
+    assert se.load("a.state").to_bytes() == se.load("b.state").to_bytes()
+    done = call("watch", timed, *options, "--checkpoint", "b.db", "--once", "--alerts", "accuracy<1")
+    assert done.code == 2
 
 
 def test_a_row_without_a_cluster_is_bad(call, write):

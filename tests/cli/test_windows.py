@@ -368,7 +368,7 @@ def test_windows_of_collections_are_shown_and_drawn(call):
         ),
         (
             [*HOURS, "--task", "ranking", "--qrels", "a.qrels"],
-            "--time cannot be used with --qrels: TREC files have no times.",
+            "--time cannot be used with --qrels: TREC files have no columns of their own.",
         ),
         (
             [*HOURS, "--by", "country", "--top", "3"],

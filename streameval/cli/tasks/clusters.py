@@ -12,7 +12,11 @@ import attrs
 
 from streameval.accumulators.clustered import Clustered
 from streameval.cli.errors import UsageError
-from streameval.cli.tasks.columns import check_columns
+from streameval.cli.tasks.columns import (
+    check_columns,
+    check_complete_queries,
+    check_no_query_counts,
+)
 from streameval.io import Argument, Texts
 
 if TYPE_CHECKING:
@@ -32,6 +36,15 @@ _IS_OWNER = re.compile(
 """Matches the names of columns that say to whom, or to what, a row belongs."""
 
 
+def check_clusters(options: Options) -> None:
+    """Raise UsageError if --cluster conflicts with other options."""
+    if options.cluster is None or options.task != "ranking":
+        return
+    check_complete_queries(options, "--cluster")
+    if options.by is not None and options.time is None:
+        raise UsageError("--cluster with --task ranking can be used with --by only beside --time.")
+
+
 def clustered(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     """Turn a plan into one whose intervals are of clusters, if --cluster names their column.
 
@@ -46,9 +59,16 @@ def clustered(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     check_columns([column], rows)
     if column in {argument.argument for argument in plan.columns}:
         raise UsageError(f"`{column}` cannot be both evaluated and the column of --cluster.")
+    check_no_query_counts(plan, "--cluster")
+    make = partial(_make, plan.make, column)
+    if options.task == "ranking" and options.time is None:  # panes need whole queries, too
+        from streameval.cli.tasks.ranking import whole_queries  # noqa: PLC0415 (of that task)
+
+        plan = whole_queries(plan, make)
+    else:
+        plan = attrs.evolve(plan, make=make)
     return attrs.evolve(
         plan,
-        make=partial(_make, plan.make, column),
         columns=(*plan.columns, Argument(column, (column,), Texts())),
         is_buffered=True,
         is_bounded=False,

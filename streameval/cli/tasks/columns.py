@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from streameval.cli.options import Options
+    from streameval.runs.counting import Plan
     from streameval.runs.sources import Row
 
 _OFF = 1e-3  # the probabilities of two classes may be rounded
@@ -285,6 +286,32 @@ def check_columns(names: Iterable[str], rows: Sequence[Row]) -> None:
 def has_column(name: str, rows: Iterable[Row]) -> bool:
     """Tell whether one of the first rows has a column."""
     return any(name in row for row in rows)
+
+
+def check_complete_queries(options: Options, option: str) -> None:
+    """Raise UsageError if other options do not fit one that needs complete queries, with columns."""
+    if options.qrels is not None:
+        raise UsageError(
+            f"{option} cannot be used with --qrels: TREC files have no columns of their own."
+        )
+    for name in ("per_query", "trec"):
+        if getattr(options, name):
+            raise UsageError(f"{option_text(name)} cannot be used with {option}.")
+    for name in ("rows_per_query", "max_open_queries"):
+        if getattr(options, name) is not None:
+            raise UsageError(
+                f"{option_text(name)} cannot be used with {option}, which counts complete queries."
+            )
+
+
+def check_no_query_counts(plan: Plan, option: str) -> None:
+    """Raise UsageError for numbers of relevant documents, which only batches of queries take."""
+    for column in plan.columns:
+        if column.argument == "num_relevant":
+            raise UsageError(
+                f"{option} cannot be used with `{column.names[0]}`, a number for each query; give "
+                "the relevant documents as rows with retrieved=false."
+            )
 
 
 def check_one_column(options: Options, *names: str, unless: str = "") -> None:

@@ -101,11 +101,11 @@ def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
     plan : Plan
         How queries are counted otherwise.
     make : callable
-        Makes the empty accumulator.
+        Makes the empty accumulator, of groups.
     """
     if plan.update is not _count_rows:
         return attrs.evolve(plan, make=make, update=_count_as_rows)
-    gathered = partial(Gathered, make, plan.make)
+    gathered = partial(Gathered, make)
     return attrs.evolve(plan, make=gathered, update=_gather, finish=_nothing_left)
 
 

@@ -11,7 +11,11 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
-from streameval.cli.tasks.columns import check_columns
+from streameval.cli.tasks.columns import (
+    check_columns,
+    check_complete_queries,
+    check_no_query_counts,
+)
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import is_naive, read_time
 from streameval.io import Argument, FieldType, Texts
@@ -38,16 +42,7 @@ def check_windows(options: Options) -> None:
         return
     if options.pane is None:
         raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
-    if options.qrels is not None:
-        raise UsageError("--time cannot be used with --qrels: TREC files have no times.")
-    for name in ("per_query", "trec"):
-        if getattr(options, name):
-            raise UsageError(f"{option_text(name)} cannot be used with --time.")
-    for name in ("rows_per_query", "max_open_queries"):
-        if getattr(options, name) is not None:
-            raise UsageError(
-                f"{option_text(name)} cannot be used with --time, which counts complete queries."
-            )
+    check_complete_queries(options, "--time")
     if options.by is not None and options.by.is_each:
         raise UsageError("--time needs --by with the names of columns, without --each.")
     if options.top is not None:
@@ -68,13 +63,8 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     """
     time = str(options.time)
     check_columns([time], rows)
+    check_no_query_counts(plan, "--time")
     arguments = {column.argument for column in plan.columns}
-    if "num_relevant" in arguments:
-        name = next(column.names[0] for column in plan.columns if column.argument == "num_relevant")
-        raise UsageError(
-            f"--time cannot be used with `{name}`, a number for each query; give the relevant "
-            "documents as rows with retrieved=false."
-        )
     columns = [with_gaps(column) for column in plan.columns]
     first = typical_row(rows, [time])[time]
     columns.append(Argument(time, (time,), _time_type(options, first)))
