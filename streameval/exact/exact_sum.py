@@ -83,7 +83,7 @@ def exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
     Dekker's method (A floating-point technique for extending the available precision, 1971):
     it is exact if the factors are below 2**996 and the product is zero or between 2**-968 and
-    2**1023. For smaller products, the error is at most 2**-1074.
+    2**1023. For smaller products, each of four partial products errs by half of 2**-1074 at most.
     """
     product = a * b
     a_high, a_low = _halves(a)

@@ -137,6 +137,57 @@ def net_benefit(table: CellTable, threshold: float) -> Bounded:
     return _of_outcome(outcome_at(table, threshold), lambda tp, fp: (tp - odds * fp) / n)
 
 
+def selective_accuracy(table: CellTable, confidence: float) -> Bounded:
+    """Bound the accuracy of the decisions of some confidence, 0 without any."""
+    if not len(table.lo):
+        return Bounded(math.nan)
+    right, wrong = _decided(table, confidence)
+    low, value, high = (
+        _ratio(some, some + others) for some, others in zip(right, wrong[::-1], strict=True)
+    )
+    return Bounded(float(value), float(low), float(high))
+
+
+def selective_coverage(table: CellTable, confidence: float) -> Bounded:
+    """Bound the share of the examples with a decision of some confidence."""
+    n = (table.pos.sum() + table.neg.sum()).to_fraction()
+    if not n:
+        return Bounded(math.nan)
+    right, wrong = _decided(table, confidence)
+    low, value, high = (float((one + other) / n) for one, other in zip(right, wrong, strict=True))
+    return Bounded(value, low, high)
+
+
+Range = tuple[Fraction, Fraction, Fraction]
+"""The fewest, the estimate and the most of something that is counted."""
+
+
+def _decided(table: CellTable, confidence: float) -> tuple[Range, Range]:
+    """Count right and wrong decisions: for scores from a confidence on, against those below."""
+    n_pos, n_neg = (part.sum().to_fraction() for part in (table.pos, table.neg))
+    tp, fp = _ranges(outcome_at(table, confidence))
+    others_tp, others_fp = _ranges(outcome_at(table, min(_above_complement(confidence), 0.5)))
+    right, wrong = (
+        (some[0] + n - others[2], some[1] + n - others[1], some[2] + n - others[0])
+        for some, n, others in ((tp, n_neg, others_fp), (fp, n_pos, others_tp))
+    )
+    return right, wrong
+
+
+def _ranges(outcome: Outcome) -> tuple[Range, Range]:
+    """Return the ranges of true and of false positives."""
+    (min_tp, max_fp), (max_tp, min_fp) = outcome.low, outcome.high
+    tp, fp = outcome.estimate
+    return (min_tp, tp, max_tp), (min_fp, fp, max_fp)
+
+
+def _above_complement(confidence: float) -> float:
+    """Return the lowest score ``p`` whose ``1 - p``, rounded, is below a confidence."""
+    half_gap = (confidence - math.nextafter(confidence, 0.0)) / 2
+    limit = (1.0 - confidence) + half_gap  # a tie, which can be rounded either way
+    return limit if 1.0 - limit < confidence else math.nextafter(limit, 1.0)
+
+
 def threshold_at_precision(table: CellTable, min_precision: float) -> Threshold:
     """Bound the threshold of the highest recall with a precision of at least `min_precision`.
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.calibration import number_of_bins
+from streameval.configs.names import as_names
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, BoundedArray
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.many_areas import note_areas
 from streameval.metrics.points import CellTable
@@ -36,6 +37,7 @@ from streameval.results import curve_confusion, curve_findings, curve_lines
 from streameval.results.confusion import Confusion
 from streameval.results.curve_arguments import (
     beta_value,
+    confidence_value,
     cost_value,
     max_fpr_value,
     positive_rate_value,
@@ -299,20 +301,37 @@ class Curve(CurveMembers, Result):
         threshold = threshold_value(threshold)
         return thresholds.f_at(self._table, threshold, beta_value(beta))
 
-    def at(self, thresholds: Any) -> ThresholdRates:
-        """Compute precision, recall and the false positive rate at given thresholds.
+    @overload
+    def at(self, thresholds: Any) -> ThresholdRates: ...
+
+    @overload
+    def at(self, thresholds: Any, metrics: Sequence[str]) -> dict[str, BoundedArray]: ...
+
+    def at(
+        self, thresholds: Any, metrics: Sequence[str] | None = None
+    ) -> ThresholdRates | dict[str, BoundedArray]:
+        """Compute precision, recall and the false positive rate, or other metrics, at thresholds.
 
         Parameters
         ----------
         thresholds : array of numbers, shape (m,)
             In any order. A score of at least a threshold is a positive prediction.
+        metrics : sequence of str, optional
+            Metrics of `Confusion` for two classes, as `read` takes them: ``"accuracy"``,
+            ``"f_score(2)"``, ``"recall[macro]"``.
 
         Returns
         -------
-        ThresholdRates
+        ThresholdRates, or dict from name to BoundedArray of length m
             `thresholds`, `precision`, `recall` and `fpr`: as `precision_at` and `recall_at`, each
             with its certified interval. `precision` is 0 where nothing is predicted, and a rate of
-            an absent class is nan.
+            an absent class is nan. With `metrics`, these, each as in `confusion_at`; nan where the
+            threshold divides a cell and a metric may be undefined.
+
+        Raises
+        ------
+        InvalidInputError
+            If thresholds are not a vector of numbers, or there is no such metric.
 
         Examples
         --------
@@ -324,8 +343,14 @@ class Curve(CurveMembers, Result):
         BoundedArray([1.0, 0.5, 0.0])
         >>> np.asarray(rates.precision).tolist(), rates.fpr[1]
         ([0.5, 0.5, 0.0], 0.5)
+        >>> curve.at([0.3, 0.5], metrics=["accuracy", "specificity"])
+        {'accuracy': BoundedArray([0.75, 0.75]), 'specificity': BoundedArray([0.5, 1.0])}
         """
-        return rates_at(self._table, threshold_values(thresholds))
+        values = threshold_values(thresholds)
+        if metrics is None:
+            return rates_at(self._table, values)
+        names = as_names(metrics, name="metrics")
+        return curve_confusion.metrics_at(self._table, values, names)
 
     def recall_at_precision(self, p: float) -> Bounded:
         """Find the highest recall with a precision of at least `p`.
@@ -493,6 +518,49 @@ class Curve(CurveMembers, Result):
         """
         table = self._probabilities("net_benefit")
         return thresholds.net_benefit(table, probability_below_1(threshold, name="threshold"))
+
+    def selective_accuracy(self, confidence: float) -> Bounded:
+        """Compute the accuracy of decisions at 0.5, if those of less confidence are rejected.
+
+        The confidence of a score ``p`` is that of the likelier class, ``max(p, 1 - p)``. With
+        `selective_coverage`, it gives the curve of accuracy against rejection (Nadeem et al.,
+        2009), or of risk against coverage (Geifman and El-Yaniv, 2017).
+
+        Parameters
+        ----------
+        confidence : float
+            The least confidence of a decision, in [0.5, 1].
+
+        Returns
+        -------
+        Bounded
+            In [0, 1]; 0 if all decisions are rejected, nan without an example.
+
+        Raises
+        ------
+        InvalidInputError
+            If the confidence is outside [0.5, 1], or scores are not probabilities.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+        >>> for confidence in (0.5, 0.6, 0.7):
+        ...     print(curve.selective_accuracy(confidence), curve.selective_coverage(confidence))
+        0.75 1.0
+        0.75 1.0
+        1.0 0.5
+        """
+        table = self._probabilities("selective_accuracy")
+        return thresholds.selective_accuracy(table, confidence_value(confidence))
+
+    def selective_coverage(self, confidence: float) -> Bounded:
+        """Compute the share of the examples that are decided if `confidence` is the least.
+
+        One less the share that is rejected; see `selective_accuracy`. nan without an example.
+        """
+        table = self._probabilities("selective_coverage")
+        return thresholds.selective_coverage(table, confidence_value(confidence))
 
     def best_f(self, beta: float = 1.0) -> tuple[Bounded, Bounded]:
         """Find the highest F and its threshold.

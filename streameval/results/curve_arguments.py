@@ -46,6 +46,16 @@ def positive_rate_value(value: Any, *, name: str) -> float:
     return number
 
 
+def confidence_value(value: Any) -> float:
+    """Check the least probability of a likelier class, in [0.5, 1]."""
+    number = rate_value(value, name="confidence")
+    if number < 0.5:
+        raise InvalidInputError(
+            "must be at least 0.5, since one of two classes has that", argument="confidence"
+        )
+    return number
+
+
 def probability_below_1(value: Any, *, name: str) -> float:
     """Check a probability in [0, 1)."""
     number = rate_value(value, name=name)

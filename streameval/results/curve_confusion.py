@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
-from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
+from streameval.metrics.bounded import Bounded, BoundedArray, outward
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import outcome_at
 from streameval.results.confusion import Confusion
+from streameval.results.names import metric_name
 from streameval.states.confusion import MatrixCounts
 
 
@@ -39,6 +45,41 @@ def confusion_at(
     if bound == "high":
         return _confusion(table, threshold, outcome.max_tp, outcome.min_fp)
     return _confusion(table, threshold, outcome.min_tp, outcome.max_fp)
+
+
+def metrics_at(
+    table: CellTable, thresholds: npt.NDArray[np.float64], names: Sequence[str]
+) -> dict[str, BoundedArray]:
+    """Bound metrics of two classes at each of some thresholds.
+
+    Each metric rises, or falls, with the number of true positives if that of false ones stays, and
+    the other way round; so its extremes are at the corners of what is possible.
+    """
+    found: dict[str, list[Bounded]] = {name: [] for name in names}
+    none = FixedPoint.zeros(())
+    for name in names:  # without thresholds, too
+        _confusion(table, 0.0, none, none).check(metric_name(name))
+    for threshold in thresholds.tolist():
+        outcome = outcome_at(table, threshold)
+        corners = product((outcome.min_tp, outcome.max_tp), (outcome.min_fp, outcome.max_fp))
+        estimate = _confusion(table, threshold, *map(_nearest, outcome.estimate))
+        every = [estimate, *(_confusion(table, threshold, *corner) for corner in corners)]
+        for name, values in found.items():
+            values.append(_hull(*(float(one.read(name, level=0.0).value) for one in every)))
+    return {name: BoundedArray.of(values) for name, values in found.items()}
+
+
+def _nearest(number: Fraction) -> FixedPoint:
+    """Round to a multiple of 2**-62."""
+    whole, fraction = divmod(round(number * 2**FRACTION_BITS), 2**FRACTION_BITS)
+    return FixedPoint(np.array(whole), np.array(fraction) if fraction else None)
+
+
+def _hull(value: float, *corners: float) -> Bounded:
+    """Bound a rounded number by those at the corners; nan if it is undefined at one of them."""
+    if any(map(math.isnan, (value, *corners))) or len({*corners}) == 1:
+        return Bounded(math.nan if len({*corners}) > 1 else value)
+    return outward(min(corners), value, max(corners), min_value=-math.inf, max_value=math.inf)
 
 
 def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoint) -> Confusion:

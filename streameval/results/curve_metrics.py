@@ -366,6 +366,24 @@ CURVE_METRICS = Table(
         oracle="the definition, at the threshold",
     ),
     _metric(
+        "selective_accuracy",
+        aliases=("accuracy_rejection", "selective_risk", "risk_coverage"),
+        help="The accuracy of decisions at 0.5 whose confidence is enough, 0 without any.",
+        formula=r"\frac{|\{i: \hat y_i = y_i, \max(p_i, 1 - p_i) \ge c\}|}"
+        r"{|\{i: \max(p_i, 1 - p_i) \ge c\}|}",
+        arguments=("confidence",),
+        oracle="the definition, over all examples",
+    ),
+    _metric(
+        "selective_coverage",
+        aliases=("rejection_rate",),
+        help="The share of the examples whose scores are confident enough.",
+        formula=r"|\{i: \max(p_i, 1 - p_i) \ge c\}| / n",
+        arguments=("confidence",),
+        better="",
+        oracle="the definition, over all examples",
+    ),
+    _metric(
         "recall_at_precision",
         help="The highest recall with a precision of at least p.",
         formula=r"\max \{R_i : P_i \ge p\}",

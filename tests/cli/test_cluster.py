@@ -187,7 +187,9 @@ def test_watch_counts_clusters_in_each_pane(call, write):
     assert call("merge", "ck.db", "-o", "a.state").code == 0
     assert call("eval", timed, *options, "-o", "b.state").code == 0
     assert se.load("a.state").to_bytes() == se.load("b.state").to_bytes()
-    done = call("watch", timed, *options, "--checkpoint", "b.db", "--once", "--alerts", "accuracy<1")
+    done = call(
+        "watch", timed, *options, "--checkpoint", "b.db", "--once", "--alerts", "accuracy<1"
+    )
     assert done.code == 2
 
 

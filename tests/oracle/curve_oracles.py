@@ -244,6 +244,28 @@ def net_benefit(table: Table, threshold: float) -> Value:
     return Fraction(tp, n) - odds * Fraction(fp, n)
 
 
+def _decided(table: Table, confidence: float) -> tuple[int, int]:
+    """How many decisions of at least a confidence are right, and how many there are."""
+    right = n = 0
+    for score, pos, neg in zip(table.scores, table.pos, table.neg, strict=True):
+        if max(score, 1.0 - score) >= confidence:
+            right += pos if score >= 0.5 else neg
+            n += pos + neg
+    return right, n
+
+
+def selective_accuracy(table: Table, confidence: float) -> Value:
+    right, n = _decided(table, confidence)
+    if not table.scores:
+        return UNDEFINED
+    return Fraction(right, n) if n else Fraction(0)
+
+
+def selective_coverage(table: Table, confidence: float) -> Value:
+    n = table.n_pos + table.n_neg
+    return Fraction(_decided(table, confidence)[1], n) if n else UNDEFINED
+
+
 def precision_at_recall(table: Table, recall: float) -> Value:
     """The best precision among thresholds that reach a recall."""
     if not table.n_pos:
@@ -626,6 +648,14 @@ PROBABILITY_METRICS: dict[str, Metric] = {
     **{
         f"net_benefit({x})": _called("net_benefit", net_benefit, x)
         for x in (0.0, 0.3, 0.5, 1.0 - 2.0**-53)
+    },
+    **{
+        f"{name}({x})": _called(name, oracle, x)
+        for name, oracle in (
+            ("selective_accuracy", selective_accuracy),
+            ("selective_coverage", selective_coverage),
+        )
+        for x in (0.5, 0.7, 0.9, 1.0)
     },
 }
 """Numbers that read the scores as probabilities."""

@@ -668,6 +668,12 @@ CURVES = [
     ask("best-beta-word", "`beta` must be a number, got '1'.", "best_f", "1"),
     ask("sensitivity-zero", "`s` must be above 0.", "threshold_at_sensitivity", 0),
     ask("benefit-one", "`threshold` must be below 1.", "net_benefit", 1),
+    ask(
+        "confidence-low",
+        "`confidence` must be at least 0.5, since one of two classes has that.",
+        "selective_accuracy",
+        0.4,
+    ),
     ask("cost-below", "`fp_cost` must be at least 0, got -1.0.", "min_cost", -1),
     ask("ece-bins-many", "`bins` must be at most 65536, got 65537.", "ece", 2**16 + 1),
     ask("bins-none", "`bins` must be an integer of at least 1, got 0.", "ece", 0),

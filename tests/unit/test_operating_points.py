@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from offenders import each
+from profiles import quick_cases
 
 import streameval as se
+from streameval.metrics import thresholds as of_thresholds
+
+many = settings(max_examples=quick_cases(200))
 
 CURVE = se.PRCurveSketch().update([0, 0, 0, 1, 1, 0], [0.1, 0.05, 0.4, 0.35, 0.8, 0.9]).compute()
 WITH_A_RATE = [
@@ -233,3 +239,87 @@ def test_net_benefit_needs_probabilities_and_examples() -> None:
     with pytest.raises(se.InvalidInputError, match="`net_benefit` needs probabilities"):
         se.PRCurveSketch(scores="real").update([0, 1], [2, 3]).compute().net_benefit(0.5)
     assert math.isnan(se.PRCurveSketch().compute().net_benefit(0.5))
+
+
+OF_TWO_CLASSES = [
+    *("accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f_score"),
+    *("jaccard", "fowlkes_mallows", "matthews_corrcoef", "cohen_kappa", "zero_one_loss"),
+    *("geometric_mean", "negative_predictive_value", "false_omission_rate", "selection_rate"),
+    *("false_discovery_rate", "informedness", "markedness", "positive_likelihood_ratio"),
+    *("negative_likelihood_ratio", "recall[macro]", "f_score[macro]", "precision[weighted]"),
+    *("tp", "fp", "fn", "tn"),
+]
+"""Metrics of `Confusion` that `Curve.at` takes."""
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 30), st.integers(1, 3)), max_size=40),
+    st.lists(st.sampled_from([-math.inf, 0.05, 1 / 3, 0.5, 0.51, 1.0, math.inf]), max_size=4),
+)
+@many
+def test_metrics_at_thresholds_are_those_of_the_confusion(
+    rows: list[tuple[bool, int, int]], thresholds: list[float]
+) -> None:
+    y_true, scores, weights = ([row[at] for row in rows] for at in range(3))
+    arrays: Any = y_true, np.array(scores) / 30
+    whole, coarse = (
+        se.PRCurveSketch(budget).update(*arrays, sample_weight=np.array(weights, int)).compute()
+        for budget in (None, 3)
+    )
+    found, bounded = (one.at(thresholds, OF_TWO_CLASSES) for one in (whole, coarse))
+    assert [*found] == OF_TWO_CLASSES
+    for at, threshold in enumerate(thresholds):
+        confusion = whole.confusion_at(threshold)
+        for name, values in found.items():
+            number = float(confusion.read(name, level=0).value)
+            assert values.exact
+            assert values[at] == number or (math.isnan(values[at]) and math.isnan(number))
+            bounds = bounded[name][at]
+            assert math.isnan(number) or math.isnan(bounds) or bounds.low <= number <= bounds.high
+            if bounds.exact and not math.isnan(bounds):
+                assert bounds == number
+
+
+def test_estimates_at_thresholds_are_those_of_precision_and_recall() -> None:
+    random = np.random.default_rng(0)
+    curve = se.PRCurveSketch(9).update(random.integers(0, 2, 500), random.random(500)).compute()
+    thresholds = [0.1, 0.33, 0.5, 0.77]
+    found, rates = curve.at(thresholds, ["precision", "recall"]), curve.at(thresholds)
+    for name in found:
+        for one, other in zip(found[name], getattr(rates, name), strict=True):
+            assert not one.exact
+            assert [one, one.low, one.high] == pytest.approx([other, other.low, other.high])
+
+
+def test_metrics_at_thresholds_are_checked_even_without_thresholds() -> None:
+    for metrics in (["roc_auc"], "recall_at(0.5)"):
+        with pytest.raises(se.InvalidInputError, match="no metric"):
+            CURVE.at([], metrics)
+    with pytest.raises(se.InvalidInputError, match="`metrics` must be a sequence of names"):
+        CURVE.at([0.5], {"accuracy"})
+    assert CURVE.at([0.5], "accuracy").keys() == {"accuracy"}
+
+
+def test_confidence_of_a_decision_is_that_of_the_likelier_class() -> None:
+    curve = se.PRCurveSketch().update([0, 0, 1, 0], [0.1, 0.5, 0.9, 0.95]).compute()
+    assert (curve.selective_accuracy(0.5), curve.selective_coverage(0.5)) == (0.5, 1.0)
+    for confidence in (0.55, 0.9):  # 1 - 0.1 is 0.9, though 1 - 0.9 is below 0.1
+        assert curve.selective_accuracy(confidence) == 2 / 3
+        assert curve.selective_coverage(confidence) == 0.75
+    assert curve.read("selective_accuracy(0.95)").value == 0.0
+    assert (curve.selective_accuracy(1.0), curve.selective_coverage(1.0)) == (0.0, 0.0)
+    assert math.isnan(se.PRCurveSketch().compute().selective_coverage(0.5))
+
+
+@given(st.floats(0.5, 1.0))
+@many
+def test_scores_below_are_kept_up_to_the_complement_of_a_confidence(confidence: float) -> None:
+    first = of_thresholds._above_complement(confidence)
+    assert 1.0 - first < confidence <= 1.0 - math.nextafter(first, -1.0)
+
+
+@each("confidence", [0.49, 1.5])
+def test_confidence_is_from_one_half_to_one(confidence: float) -> None:
+    for read in (CURVE.selective_accuracy, CURVE.selective_coverage):
+        with pytest.raises(se.InvalidInputError, match="`confidence` must"):
+            read(confidence)

@@ -289,7 +289,7 @@ def has_column(name: str, rows: Iterable[Row]) -> bool:
 
 
 def check_complete_queries(options: Options, option: str) -> None:
-    """Raise UsageError if other options do not fit one that needs complete queries, with columns."""
+    """Raise UsageError if an option that needs columns and complete queries fits no other."""
     if options.qrels is not None:
         raise UsageError(
             f"{option} cannot be used with --qrels: TREC files have no columns of their own."
