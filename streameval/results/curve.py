@@ -125,6 +125,8 @@ class Curve(CurveMembers, Result):
     recall_at(0.5)                      0.6667
     f_at(0.5)                           0.6667
     net_benefit(0.5)                    0.2000
+    selective_accuracy(0.5)             0.6000
+    selective_coverage(0.5)             1.0000
     recall_at_precision(0.5)            1.0000
     precision_at_recall(0.5)            1.0000
     threshold_at_precision(0.5)         0.3500
