@@ -536,7 +536,7 @@ class Curve(CurveMembers, Result):
         Returns
         -------
         Bounded
-            In [0, 1]; 0 if all decisions are rejected, nan without an example.
+            In [0, 1]. 0 if all decisions are rejected. nan without an example.
 
         Raises
         ------

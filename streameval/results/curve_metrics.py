@@ -368,7 +368,8 @@ CURVE_METRICS = Table(
     _metric(
         "selective_accuracy",
         aliases=("accuracy_rejection", "selective_risk", "risk_coverage"),
-        help="The accuracy of decisions at 0.5 whose confidence is enough, 0 without any.",
+        help="The accuracy of decisions at 0.5, if those of less confidence are rejected.",
+        notes="0 if all decisions are rejected.",
         formula=r"\frac{|\{i: \hat y_i = y_i, \max(p_i, 1 - p_i) \ge c\}|}"
         r"{|\{i: \max(p_i, 1 - p_i) \ge c\}|}",
         arguments=("confidence",),
@@ -377,7 +378,7 @@ CURVE_METRICS = Table(
     _metric(
         "selective_coverage",
         aliases=("rejection_rate",),
-        help="The share of the examples whose scores are confident enough.",
+        help="The share of the examples that are decided if confidence is the least.",
         formula=r"|\{i: \max(p_i, 1 - p_i) \ge c\}| / n",
         arguments=("confidence",),
         better="",

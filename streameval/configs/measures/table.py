@@ -170,7 +170,7 @@ _ROWS = (
         cutoff="required",
         help="1 if a relevant document is in the first k, else 0.",
         formula=r"[r_1 \le k]",
-        others=("success", "hit_rate", "hits"),
+        others=("success", "hit_rate", "hits", "pass"),
         cut_of_trec="success_{}",
     ),
     MeasureRow(
