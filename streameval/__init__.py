@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from streameval.accumulators.paired import Paired
     from streameval.accumulators.parts import Parts
     from streameval.accumulators.persistence import from_bytes, load, save
+    from streameval.accumulators.preferences import PreferencesAccumulator
     from streameval.accumulators.ranking import RankingAccumulator
     from streameval.accumulators.regression import RegressionAccumulator
     from streameval.accumulators.sliced import Sliced
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from streameval.results.evidence import Evidence
     from streameval.results.grouped import GroupedCurves
     from streameval.results.paired import PairedResult
+    from streameval.results.preferences import Preferences
     from streameval.results.ranking import Ranking
     from streameval.results.regression import Regression
     from streameval.results.regression_outputs import RegressionOutputs
@@ -101,6 +103,8 @@ __all__ = [
     "Paired",
     "PairedResult",
     "Parts",
+    "Preferences",
+    "PreferencesAccumulator",
     "Ranking",
     "RankingAccumulator",
     "RedisStream",
@@ -179,6 +183,8 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
                 import streameval.metrics.bounded as home
             case "Paired":
                 import streameval.accumulators.paired as home
+            case "PreferencesAccumulator":
+                import streameval.accumulators.preferences as home
             case "RankingAccumulator":
                 import streameval.accumulators.ranking as home
             case "RegressionAccumulator":
@@ -231,6 +237,8 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
                 import streameval.results.grouped as home
             case "PairedResult":
                 import streameval.results.paired as home
+            case "Preferences":
+                import streameval.results.preferences as home
             case "Ranking":
                 import streameval.results.ranking as home
             case "Regression":

@@ -368,6 +368,17 @@ def popular_catalog() -> se.CatalogAccumulator:
     )
 
 
+def preferences() -> se.PreferencesAccumulator:
+    accumulator = se.PreferencesAccumulator(["x", "y", "日本"])
+    return accumulator.update(["x", "y", "日本"], ["y", "日本", "x"], [1, 0.5, 0])
+
+
+def weighted_preferences() -> se.PreferencesAccumulator:
+    """Weights that have fractions, names of their own."""
+    accumulator = se.PreferencesAccumulator({3: "three", 5: "five"})
+    return accumulator.update([3, 5, 3], [5, 3, 5], [1, 1, 0.5], sample_weight=[0.5, 2, 1.1])
+
+
 def ranking() -> se.RankingAccumulator:
     """Complete queries: one with nothing to find, one with a document that was not retrieved."""
     accumulator = se.RankingAccumulator(["map", "ndcg@2", "p@1"])
@@ -541,6 +552,9 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "catalog": catalog,
     "popular_catalog": popular_catalog,
     "empty_catalog": lambda: se.CatalogAccumulator(3),
+    "preferences": preferences,
+    "weighted_preferences": weighted_preferences,
+    "empty_preferences": lambda: se.PreferencesAccumulator(2),
     "paired": paired,
     "paired_scores": paired_scores,
     "paired_errors": paired_errors,
@@ -626,6 +640,9 @@ FIELDS = {
     "catalog": CATALOG_FIELDS,
     "popular_catalog": CATALOG_FIELDS,
     "empty_catalog": CATALOG_FIELDS,
+    "preferences": ("n", "wins", "ties"),
+    "weighted_preferences": ("n", "wins", "ties"),
+    "empty_preferences": ("n", "wins", "ties"),
     "paired": ("n", "outcomes"),
     "paired_scores": (
         *("n", "outcomes", "joint", "levels", "sizes"),
@@ -673,6 +690,7 @@ KINDS = {
     se.Paired: 10,
     se.CatalogAccumulator: 12,
     se.Clustered: 15,
+    se.PreferencesAccumulator: 17,
 }
 """The numbers of the kinds, forever."""
 

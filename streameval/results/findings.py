@@ -84,6 +84,35 @@ def of_catalog(result: Any) -> Iterator[str]:
     yield _EXACT
 
 
+def of_preferences(result: Any) -> Iterator[str]:
+    """Say which models have no strength, or one that the comparisons do not limit."""
+    if not result.n:
+        yield _NOTHING
+        return
+    yield from _few(result.n, "comparisons")
+    found = result.bradley_terry
+    unmet = [str(model) for model, rate in result.win_rate.items() if math.isnan(rate)]
+    if unmet:
+        yield f"Models that were never compared, which have no strength: {listed_few(unmet)}."
+    for value, why in (
+        (math.inf, "the others never beat, so that their strength is infinite"),
+        (0.0, "never beat the others, so that their strength is 0"),
+    ):
+        extreme = [str(model) for model, strength in found.items() if strength == value]
+        if extreme:
+            yield f"Models that {why}: {listed_few(extreme)}."
+    undefined = [str(model) for model, strength in found.items() if math.isnan(strength)]
+    undefined = [model for model in undefined if model not in unmet]
+    if undefined:
+        yield (
+            "Models whose strength is nan, because no chain of wins and losses links them to the "
+            f"others: {listed_few(undefined)}. Compare them with more models."
+        )
+    if not result._state.n.is_whole:
+        yield _NO_DRAWS.replace("an example", "a comparison")
+    yield "Every count is exact."
+
+
 def of_groups(result: Any) -> Iterator[str]:
     """Say how many groups have no AUC, and how large the others are."""
     if not result.n:

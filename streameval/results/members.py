@@ -18,7 +18,8 @@ class RowMembers:
 
 
 CalibrationMembers = CatalogMembers = ClassCurvesMembers = ConfusionMembers = RowMembers
-CurveMembers = PairedResultMembers = RegressionMembers = RegressionOutputsMembers = RowMembers
+CurveMembers = PairedResultMembers = PreferencesMembers = RowMembers
+RegressionMembers = RegressionOutputsMembers = RowMembers
 
 
 def rows_of_members(cls: type[Any]) -> list[Metric]:

@@ -409,6 +409,11 @@ class PairedResultMembers(RowMembers):
         the variance of the difference row by row, and more where few rows make up much of the
         losses."""
 
+class PreferencesMembers(RowMembers):
+    @property
+    def tie_rate(self) -> float:
+        """The share of the comparisons that were ties, in [0, 1]; nan without comparisons."""
+
 class RegressionMembers(RowMembers):
     @property
     def rmse(self) -> float:

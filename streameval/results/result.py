@@ -58,7 +58,7 @@ ResultT = TypeVar("ResultT", bound="Result")
 MAX_SHOWN = 50
 """How many classes have their own line in a report, at most."""
 
-_NAMED = ("class", "output")
+_NAMED = ("class", "output", "model")
 """The items whose metrics have names of their own, as in ``recall[cat]``."""
 
 
@@ -404,10 +404,10 @@ class Result(Cached, Comparable):
 
         Parameters
         ----------
-        per : {"class", "output", "group", "item", "query"}, optional
+        per : {"class", "output", "group", "item", "model", "query"}, optional
             What the rows are about: each class; each output; each group of `GroupedCurves`; each
-            item of a `Catalog`; each query of a `Ranking` with ``per_query=True``. By default, all
-            rows of data.
+            item of a `Catalog`; each model of `Preferences`; each query of a `Ranking` with
+            ``per_query=True``. By default, all rows of data.
         bounds : bool
             Whether to add the ends of certified intervals: `low` and `high`, or ``roc_auc_low`` and
             ``roc_auc_high``.

@@ -13,6 +13,7 @@ from streameval.results.curve import Curve
 from streameval.results.grouped import GroupedCurves
 from streameval.results.names import MetricName
 from streameval.results.paired import PairedResult
+from streameval.results.preferences import Preferences
 from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
 from streameval.results.regression_outputs import RegressionOutputs
@@ -31,6 +32,7 @@ RESULTS: tuple[type[Result], ...] = (
     RegressionOutputs,
     PairedResult,
     Catalog,
+    Preferences,
     CollectionResult,
     SlicedResult,
     WindowedResult,

@@ -128,7 +128,8 @@ class PerItem:
     Parameters
     ----------
     per : str
-        What an item is, as `table` takes it: "class", "output", "group", "item" or "query".
+        What an item is, as `table` takes it: "class", "output", "group", "item", "model" or
+        "query".
     read : function of result and level
         Reads the items, with sampling intervals at that level if there are any.
     exists : function of result

@@ -64,6 +64,14 @@ def accumulators() -> dict[str, Any]:
         "catalog-popularity": se.CatalogAccumulator(4, k=None, popularity=True).update(
             ["日本", "", "日本"], popularity=[0.5, 1.0, 1e-300], sample_weight=[0.1, 2, 2**40]
         ),
+        "preferences": se.PreferencesAccumulator(["日本", "", "b"]).update(
+            ["日本", "", "b", "日本"],
+            ["", "b", "日本", "b"],
+            [1, 0.5, 0, 0.5],
+            sample_weight=[2, 1, 2**40, 0.1],
+        ),
+        "preferences-named": se.PreferencesAccumulator({7: "seven", 9: "nine"}).update(7, 9, 1),
+        "preferences-empty": se.PreferencesAccumulator(3),
         "clustered": se.Clustered(se.PRCurveSketch(4), by="user", groups=10).update(
             *([0, 1, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 1.0]),
             by=["a", "日本", 7, -(2**63), 7, "a"],

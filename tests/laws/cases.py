@@ -487,6 +487,37 @@ def _good_recommendation(options: dict[str, Any]) -> dict[str, Any]:
     return good | ({"popularity": [0.5, 1.0]} if options.get("popularity") else {})
 
 
+@st.composite
+def _preferences(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size, k = draw(st.integers(0, 24)), draw(st.integers(2, 4))
+    models: Any = draw(st.sampled_from([k, [*"xyzw"[:k]], {i: f"m{i}" for i in range(k)}]))
+    labels = np.array(models if isinstance(models, list) else range(k), dtype=object)
+    if not isinstance(models, list):
+        labels = labels.astype(np.int64)
+    a = random.integers(0, k, size)
+    b = (a + random.integers(1, k, size)) % k
+    rows = {"a": labels[a], "b": labels[b], "outcome": random.choice([0.0, 0.5, 1.0], size)}
+    return Case(se.PreferencesAccumulator, {"models": models}, rows | _weights(draw, size, random))
+
+
+def _large_preferences() -> Case:
+    random = np.random.default_rng(14)
+    size, k = 40_000, 50
+    a = random.integers(0, k, size)
+    rows = {
+        "a": a,
+        "b": (a + random.integers(1, k, size)) % k,
+        "outcome": random.choice([0.0, 0.5, 1.0], size),
+        "sample_weight": random.random(size),
+    }
+    return Case(se.PreferencesAccumulator, {"models": k}, rows)
+
+
+def _good_preference(options: dict[str, Any]) -> dict[str, Any]:
+    return {"a": [0, 1], "b": [1, 0], "outcome": [1, 0.5]}
+
+
 LAWS: dict[str, Laws] = {
     "Sliced": Laws(
         cases=_sliced(),
@@ -557,6 +588,30 @@ LAWS: dict[str, Laws] = {
         },
         good_batch=_good_recommendation,
         large=_large_catalog,
+    ),
+    "PreferencesAccumulator": Laws(
+        cases=_preferences(),
+        changed_options={"models": ({"models": 2}, {"models": 3})},
+        bad_batches={
+            "an unknown model": ({"models": 2}, {"a": [0, 1], "b": [1, 2], "outcome": [1, 0]}),
+            "a model against itself": (
+                {"models": 2},
+                {"a": [0, 1], "b": [1, 1], "outcome": [1, 0]},
+            ),
+            "another outcome": ({"models": 2}, {"a": [0, 1], "b": [1, 0], "outcome": [1, 2]}),
+            "a missing outcome": (
+                {"models": 2},
+                {"a": [0, 1], "b": [1, 0], "outcome": [1, np.nan]},
+            ),
+            "names of another type": ({"models": 2}, {"a": ["0"], "b": ["1"], "outcome": [1]}),
+            "lengths that differ": ({"models": 2}, {"a": [0, 1], "b": [1], "outcome": [1, 0]}),
+            "a negative weight": (
+                {"models": 2},
+                {"a": [0], "b": [1], "outcome": [1], "sample_weight": [-1]},
+            ),
+        },
+        good_batch=_good_preference,
+        large=_large_preferences,
     ),
     "GroupedAUC": Laws(
         cases=_grouped(),

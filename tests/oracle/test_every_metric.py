@@ -50,6 +50,7 @@ COMPARED = {
     "Catalog": test_catalog_parity.COMPARED,
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": test_regression_parity.COMPARED,
+    "Preferences": {"tie_rate", "win_rate", "bradley_terry"},  # in tests/unit/test_preferences.py
     "PairedResult": test_paired_parity.ORACLES.keys()
     | test_paired_parity.SCORED.keys()
     | test_paired_parity.OF_ERRORS

@@ -80,6 +80,11 @@ CASES: dict[str, tuple[Any, dict[str, np.ndarray], tuple[str, ...]]] = {
         {"y_true": TRUTH, "y_pred_a": SCORE, "y_pred_b": 1 - SCORE**2},
         ("difference", "roc_auc_difference", "brier_a", "accuracy_b"),
     ),
+    "preferences": (
+        se.PreferencesAccumulator(3),
+        {"a": USER % 3, "b": (USER + 1 + TRUTH) % 3, "outcome": np.where(SCORE > 0.8, 0.5, LABEL)},
+        ("tie_rate", "win_rate[0]", "bradley_terry[1]"),
+    ),
     "catalog": (se.CatalogAccumulator(100), {"item": USER // 2, "rank": TRUTH + 1}, ("entropy",)),
 }
 
@@ -129,6 +134,7 @@ def test_standard_errors_are_those_of_the_jackknife(name: str) -> None:
 
 
 NOT_NEGATIVE = (
+    "bradley_terry",
     *(
         "rmse",
         "mae",

@@ -23,6 +23,7 @@ MADE: list[type[Any]] = [
     se.Confusion,
     se.Curve,
     se.PairedResult,
+    se.Preferences,
     se.Regression,
     se.RegressionOutputs,
 ]

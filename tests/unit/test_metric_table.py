@@ -36,6 +36,7 @@ RESULT_OF: dict[str, Any] = {
     "Ranking": se.RankingAccumulator(["map", "p@1", "ndcg@2"]).update([[1, 0]], [[1, 2]]),
     "Regression": se.RegressionAccumulator().update([1.0, 2.0], [1.5, 2.5]),
     "RegressionOutputs": se.RegressionAccumulator(outputs=1).update([[1.0], [2]], [[1.5], [2.5]]),
+    "Preferences": se.PreferencesAccumulator(2).update([0, 1, 0], [1, 0, 1], [1, 1, 0.5]),
     "PairedResult": se.Paired().update([0, 1, 1], [0, 1, 0], [0, 0, 1]),
 }
 ACCUMULATORS = [

@@ -1,0 +1,168 @@
+"""Win rates and Bradley-Terry strengths of models that are compared in pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, final
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.pending import Rows
+from streameval.configs.preferences import PreferencesConfig
+from streameval.errors import InvalidInputError
+from streameval.inputs.arrays import (
+    are_empty,
+    as_labels,
+    as_numbers,
+    as_vector,
+    check_vector,
+    first_index,
+    read_weights,
+)
+from streameval.inputs.labels import encode
+from streameval.inputs.weighted_rows import WeightedRows
+from streameval.states.preferences import PreferenceCounts, cells_of
+
+if TYPE_CHECKING:
+    from streameval.results.preferences import Preferences
+
+_CAPACITY = 2**14
+
+
+@final
+class PreferencesAccumulator(
+    BufferedAccumulator[PreferencesConfig, PreferenceCounts],
+    type_id=17,
+    config=PreferencesConfig,
+    state=PreferenceCounts,
+):
+    """Count which of two models was preferred, batch by batch.
+
+    The state is the wins and ties of each pair of models, so memory depends on the number of models
+    alone, and any number of workers can merge.
+
+    Parameters
+    ----------
+    models : sequence of labels, mapping from label to name, or int
+        The names of the models: at most 4,096 integers or strings, as a sequence; a mapping gives
+        them display names, and a number K stands for 0..K-1.
+
+    Notes
+    -----
+    Counts are exact up to 2**63 - 1, and weights to 2**-63. The state holds 2 * K * K cells of
+    8 bytes.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> acc = se.PreferencesAccumulator(["large", "small", "old"])
+    >>> a = ["large", "large", "small", "large", "old", "large"]
+    >>> b = ["small", "small", "old", "old", "small", "small"]
+    >>> result = acc.update(a, b, [1, 0, 0.5, 1, 0, 0.5]).compute()
+    >>> result.win_rate["large"], round(result.bradley_terry["large"], 3)
+    (0.625, 1.912)
+    >>> acc.update("old", "large", 1).compute().matrix
+    array([[0, 1, 1],
+           [1, 0, 1],
+           [1, 0, 0]])
+    """
+
+    __slots__ = ()
+
+    _arrays = ("a", "b", "outcome")
+
+    def __init__(self, models: Any) -> None:
+        self._configure(locals())
+
+    def update(
+        self, a: Any, b: Any = None, outcome: Any = None, *, sample_weight: Any = None
+    ) -> Self:
+        """Count one batch of comparisons, or a single one.
+
+        Parameters
+        ----------
+        a, b : arrays of shape (n,), or a name each
+            The two models of each comparison. Alone, `a` is a batch: a tuple or list of the arrays
+            in this order, or a mapping, data frame or Arrow table with columns of these names.
+        outcome : array of shape (n,), or a number
+            1 if `a` was preferred, 0 if `b` was, and 0.5 for a tie.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights: 2 counts a comparison twice, 0 leaves it out, whatever it holds.
+
+        Returns
+        -------
+        The accumulator itself.
+
+        Raises
+        ------
+        InvalidInputError
+            When an array has the wrong shape, type or values, a model is unknown or compared with
+            itself; the message names the argument and says where. Nothing of the batch has been
+            counted then.
+        CountOverflowError
+            When the total would pass 2**63 - 1. Nothing has been counted then.
+        """
+        if isinstance(outcome, (int, float)):
+            a, b, outcome = [a], [b], [outcome]
+        given = self._named(a, b, outcome, optional=(sample_weight,))
+        weighted = WeightedRows.among(given)
+        if weighted is not None:
+            return weighted.count_by(self.update)
+        sides = [as_vector(as_labels(given[name], name=name)) for name in ("a", "b")]
+        outcomes = as_vector(as_numbers(given["outcome"], name="outcome"))
+        if are_empty(*sides, outcomes):
+            read_weights(given["sample_weight"], rows=0)
+            return self
+        check_vector(sides[0], rows=None, name="a")
+        check_vector(sides[1], rows=len(sides[0]), name="b")
+        check_vector(outcomes, rows=len(sides[0]), name="outcome")
+        cells = self._cells(sides[0], sides[1], outcomes)
+        return self._append(Rows((cells,), read_weights(given["sample_weight"], rows=len(cells))))
+
+    def compute(self) -> Preferences:
+        """Compute win rates and strengths.
+
+        Returns
+        -------
+        Preferences
+            Frozen: later updates do not change it.
+        """
+        from streameval.results.preferences import Preferences  # noqa: PLC0415 (rendering too)
+
+        return Preferences(self._state, self._config)
+
+    def _cells(
+        self, a: npt.NDArray[Any], b: npt.NDArray[Any], outcome: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.int64]:
+        """Find the cell of each comparison, or refuse one that cannot be."""
+        try:
+            first, second = (
+                encode(side, self._config.fixed_models, name=name)
+                for name, side in (("a", a), ("b", b))
+            )
+        except InvalidInputError as error:
+            raise error.renamed("classes", "models") from None
+        wrong = first == second
+        if wrong.any():
+            index = first_index(wrong)
+            raise InvalidInputError(
+                f"must be another model than a, got {b[index]!r} for both",
+                argument="b",
+                position=index,
+            )
+        wrong = (outcome != 0.0) & (outcome != 0.5) & (outcome != 1.0)
+        if wrong.any():
+            raise InvalidInputError(
+                "must be 1 if a was preferred, 0 if b was, or 0.5 for a tie, got "
+                f"{float(outcome[wrong][0])!r}",
+                argument="outcome",
+                position=first_index(wrong),
+            )
+        return cells_of(first, second, outcome, self._config.n_models)
+
+    def _count(self, rows: Rows) -> PreferenceCounts:
+        return PreferenceCounts.of(rows.columns[0], rows.unequal_weights, self._config)
+
+    def _capacity(self, state: PreferenceCounts, rows: Rows) -> int:  # noqa: ARG002
+        return _CAPACITY

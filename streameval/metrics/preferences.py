@@ -1,0 +1,186 @@
+"""Strengths of models that were compared in pairs, by the model of Bradley and Terry.
+
+Model i is preferred to model j with the probability ``s_i / (s_i + s_j)``; a tie is half a win of
+each (Bradley and Terry, Rank analysis of incomplete block designs, 1952).
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.metrics.intervals import UNDEFINED, Interval, effective_draws, wilson
+
+Floats = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.bool_]
+
+_STEPS = 200
+_CLOSE = 1e-12
+_WIDEST = (0.0, math.inf)
+
+
+def win_rate(wins: float, losses: float, ties: float) -> float:
+    """Compute the share of the comparisons of a model that it won, a tie as half a win.
+
+    >>> win_rate(2.0, 1.0, 1.0)
+    0.625
+    """
+    n = wins + losses + ties
+    return (wins + ties / 2.0) / n if n else math.nan
+
+
+def win_rate_interval(wins: float, losses: float, ties: float, z: float) -> Interval:
+    """Compute Wilson's interval of a win rate, for the draws whose variance ties have reduced."""
+    n, value = wins + losses + ties, win_rate(wins, losses, ties)
+    if not n:
+        return UNDEFINED
+    squares = wins * (1.0 - value) ** 2 + losses * value**2 + ties * (0.5 - value) ** 2
+    return wilson(value, effective_draws(value, squares / n / n, n), z)
+
+
+@attrs.frozen(eq=False)
+class Strengths:
+    """Strengths of K models, and the variances of their logarithms.
+
+    Parameters
+    ----------
+    values : float64 array, shape (K,)
+        Those of comparable models have the geometric mean 1.
+    variances : float64 array, shape (K,)
+        The sandwich variance of the logarithm; infinite if it is unknown.
+    """
+
+    values: Floats
+    variances: Floats
+
+    def interval(self, index: int, z: float) -> Interval:
+        """Compute the interval of a strength, which is normal on the scale of its logarithm.
+
+        It is all of [0, inf] if data do not limit the strength: it is 0 or infinite, or there are
+        no more comparisons than models. nan if the strength is undefined.
+        """
+        value, variance = self.values[index].item(), self.variances[index].item()
+        if math.isnan(value):
+            return UNDEFINED
+        if not 0.0 < value < math.inf or not math.isfinite(variance):
+            return _WIDEST
+        factor = math.exp(min(z * math.sqrt(variance), 700.0))
+        return value / factor, value * factor
+
+
+def strengths(wins: Floats, ties: Floats) -> Strengths:
+    """Fit the strengths of models by maximum likelihood.
+
+    Parameters
+    ----------
+    wins : float64 array, shape (K, K)
+        Weights by winner and loser.
+    ties : float64 array, shape (K, K)
+        Symmetric.
+
+    Returns
+    -------
+    Strengths
+        A model that beats all comparable ones without any way back is infinite, one that loses to
+        all of them 0. nan for models that were not compared, and wherever no ratio to the others
+        follows from the data.
+
+    Examples
+    --------
+    >>> wins = np.array([[0.0, 3.0], [1.0, 0.0]])
+    >>> strengths(wins, np.zeros((2, 2))).values.round(4).tolist()
+    [1.7321, 0.5774]
+    """
+    credit = wins + ties / 2.0
+    values, core = _comparable(credit > 0.0)
+    variances = np.full(len(values), math.inf)
+    if core.any():
+        inner = np.ix_(core, core)
+        logs, variances[core] = _fit(credit[inner], wins[inner], ties[inner])
+        values[core] = np.exp(logs)
+    return Strengths(values, variances)
+
+
+def _comparable(beats: Marks) -> tuple[Floats, Marks]:
+    """Find the models with finite strengths, and give the others 0, infinity or nan.
+
+    Strengths are finite and unique within a set of models in which each has beaten each, directly
+    or by way of others (Ford, Solution of a ranking problem from binary comparisons, 1957).
+    """
+    above = _closed(beats)
+    mutual = above & above.T
+    values = np.full(len(beats), math.nan)
+    in_core = mutual.sum(axis=1) > 1
+    met = _closed(beats | beats.T)
+    compared = met.any(axis=1)
+    if not compared.any() or not met[np.ix_(compared, compared)].all():
+        return values, np.zeros(len(beats), dtype=bool)
+    core = in_core & mutual[int(in_core.argmax())]
+    if in_core.any() and (core == in_core).all():
+        member = int(core.argmax())
+        values[above[:, member]] = math.inf
+        values[above[member]] = 0.0
+        return values, core
+    values[compared & ~beats.any(axis=0)] = math.inf
+    values[compared & ~beats.any(axis=1)] = 0.0
+    return values, np.zeros(len(beats), dtype=bool)
+
+
+def _closed(links: Marks) -> Marks:
+    """Compute which models are reached from which, in any number of steps."""
+    reached = links
+    while True:
+        steps = reached.astype(np.float32)
+        further = reached | (steps @ steps > 0.0)
+        if (further == reached).all():
+            return further
+        reached = further
+
+
+def _fit(credit: Floats, wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
+    """Fit logarithms of strengths, whose mean is 0, by Newton's method; also their variances."""
+    k = len(credit)
+    met, won = credit + credit.T, credit.sum(axis=1)
+    logs, mean = np.zeros(k), np.full((k, k), 1.0 / k)
+    scale = met.sum() / k
+    best = _likelihood(credit, logs)
+    for _ in range(_STEPS):
+        chance = _chances(logs)
+        step = np.linalg.solve(
+            _information(met, chance) + scale * mean, won - (met * chance).sum(axis=1)
+        )
+        step -= step.mean()
+        while True:
+            found = _likelihood(credit, logs + step)
+            if found >= best or np.abs(step).max() < _CLOSE:
+                break
+            step /= 2.0
+        logs, best = logs + step, max(best, found)
+        if np.abs(step).max() < _CLOSE:
+            break
+    chance = _chances(logs)
+    inverse = np.linalg.inv(_information(met, chance) + scale * mean) - mean / scale
+    squares = wins * (1.0 - chance) ** 2 + wins.T * chance**2 + ties * (0.5 - chance) ** 2
+    spread = np.diag(squares.sum(axis=1)) - squares
+    n, free = met.sum() / 2.0, met.sum() / 2.0 - (k - 1)
+    if free <= 0.0:
+        return logs, np.full(k, math.inf)
+    return logs, np.diag(inverse @ spread @ inverse) * (n / free)
+
+
+def _chances(logs: Floats) -> Floats:
+    """Compute the probability that each model is preferred to each."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, logs - logs[:, None])))
+
+
+def _likelihood(credit: Floats, logs: Floats) -> float:
+    return -float((credit * np.logaddexp(0.0, logs - logs[:, None])).sum())
+
+
+def _information(met: Floats, chance: Floats) -> Floats:
+    """Compute the information of the logarithms, the Laplacian of a graph."""
+    links = met * chance * chance.T
+    return np.asarray(np.diag(links.sum(axis=1)) - links)

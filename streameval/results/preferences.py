@@ -1,0 +1,359 @@
+"""The result of `PreferencesAccumulator`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.configs.names import nearest
+from streameval.configs.preferences import PreferencesConfig
+from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.inputs.labels import Label, class_position
+from streameval.metrics.intervals import Interval, normal_quantile, wilson
+from streameval.metrics.preferences import Strengths, strengths, win_rate, win_rate_interval
+from streameval.metrics.table import (
+    EXAMPLES,
+    NOT_NEGATIVE,
+    SHARE,
+    Metric,
+    Reading,
+    Table,
+    count_row,
+)
+from streameval.render.blocks import ByClass, PageContent, Row
+from streameval.render.sheets import Grid, Sheet, SheetColumn
+from streameval.render.text import chance_title, intervals, numbers
+from streameval.results import findings
+from streameval.results.members import PreferencesMembers, add_members
+from streameval.results.names import MetricName, metric_name
+from streameval.results.result import SumsResult
+from streameval.results.tables import ItemAxis, PerItem, Readings, by_metric
+from streameval.states.preferences import PreferenceCounts
+
+Counts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class Preferences(PreferencesMembers, SumsResult):
+    """Wins and ties of models that were compared in pairs, and what follows from them.
+
+    Made by `PreferencesAccumulator.compute`. `win_rate` and `bradley_terry` are dictionaries from
+    model to number; ``confidence("bradley_terry", model)`` is the interval of one.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> acc = se.PreferencesAccumulator(["x", "y"])
+    >>> result = acc.update(["x"] * 10, ["y"] * 10, [1] * 7 + [0] * 2 + [0.5]).compute()
+    >>> result.win_rate, result.tie_rate
+    ({'x': 0.75, 'y': 0.25}, 0.1)
+    >>> round(result.bradley_terry["x"], 4)
+    1.7321
+    >>> [round(end, 2) for end in result.confidence("bradley_terry", "x")]
+    [0.86, 3.5]
+    """
+
+    TASK = "preferences"
+    IS_TASK = False
+    MADE_BY = "PreferencesAccumulator"
+    _FINDINGS = staticmethod(findings.of_preferences)
+
+    _state: PreferenceCounts
+    _config: PreferencesConfig
+
+    @property
+    def models(self) -> tuple[Label, ...]:
+        """The display names of the K models; by default the labels."""
+        return self._config.class_names
+
+    @property
+    def n_models(self) -> int:
+        """The number of models that were compared."""
+        return int(np.count_nonzero(self._met.any(axis=1)))
+
+    @property
+    def matrix(self) -> Counts:
+        """The weights of the wins, shape ``(K, K)``: rows are winners, columns losers."""
+        return self._state.wins.to_numbers()
+
+    @property
+    def ties(self) -> Counts:
+        """The weights of the ties, shape ``(K, K)``, symmetric."""
+        above = self._state.ties.to_numbers()
+        return above + above.T
+
+    @property
+    def win_rate(self) -> dict[Label, float]:
+        """The share of the comparisons of a model that it won, in [0, 1]; a tie is half a win.
+
+        nan for a model that was not compared.
+        """
+        return {name: self._rate(at) for at, name in enumerate(self.models)}
+
+    @property
+    def bradley_terry(self) -> dict[Label, float]:
+        """The strength s of a model, at least 0: it beats another with s / (s + its strength).
+
+        A tie is half a win of each. Strengths of comparable models have the geometric mean 1. It is
+        infinite or 0 for models that never lost or never won, and nan where no ratio to others
+        follows.
+        """
+        return dict(zip(self.models, self._strengths.values.tolist(), strict=True))
+
+    def confidence(
+        self, name: str, *args: Any, level: float = 0.95, **options: Any
+    ) -> tuple[Any, Any]:
+        """Compute the sampling interval of a metric, for its value in the population.
+
+        Of `win_rate` it is Wilson's interval for the draws whose variance ties have reduced. Of
+        `bradley_terry` it is normal on the scale of the logarithm, with the sandwich variance,
+        which holds even if the model of Bradley and Terry does not.
+
+        Parameters
+        ----------
+        name : str
+            ``"win_rate"`` or ``"bradley_terry"``, or with a model as for `read`:
+            ``"win_rate[x]"``; or ``"tie_rate"``.
+        *args, **options
+            The model.
+        level : float
+            The coverage probability, in [0, 1); 0 gives the value itself, twice.
+
+        Returns
+        -------
+        (low, high)
+            (0, inf) for a strength that the data do not limit; nan where it is undefined.
+
+        Raises
+        ------
+        InvalidInputError
+            For an unknown name or model, a level outside [0, 1), or weights with fractions.
+        """
+        z, own = normal_quantile(level), metric_name(name, "name")
+        if own.of is not None and not args:
+            name, args = own.name, (own.of,)
+        row = self.TABLE.get(name)
+        if self._clusters is not None or row is None or row.sampling is None:
+            return super().confidence(name, *args, level=level, **options)
+        number = self.value(name, *args, **options)
+        if level == 0:
+            return number, number
+        if not self._state.n.is_whole:
+            raise InvalidInputError(
+                "had fractions, and a fraction of a comparison is not a draw: there is no sampling "
+                "interval",
+                argument="sample_weight",
+            )
+        return row.sampling(self, z, *args, **options)
+
+    def described(self, level: float) -> PageContent:
+        """Describe the result for a page: the size, and the numbers of each model."""
+        each = self._each(level)
+        return PageContent(
+            heading="Preferences",
+            rows={
+                name: Row(self.TABLE[name].heading, reading)
+                for name, reading in self.readings(level).items()
+            },
+            by_class=ByClass(
+                columns=[self.TABLE[name].heading for name in _OF_MODELS],
+                rows={model: [each[model][name] for name in _OF_MODELS] for model in self._ranked},
+                what="model",
+                title="By model",
+                position="under",
+            ),
+        )
+
+    def __repr__(self) -> str:
+        """Show the size on one line."""
+        return f"Preferences(n={self.n}, models={len(self.models)}, tie_rate={self.tie_rate:.6g})"
+
+    def _rate(self, at: int) -> float:
+        return win_rate(*self._record(at))
+
+    def _record(self, at: int) -> tuple[float, float, float]:
+        """Return the weights of the wins, losses and ties of a model."""
+        wins, ties = self._tables
+        return float(wins[at].sum()), float(wins[:, at].sum()), float(ties[at].sum())
+
+    @cached_property
+    def _tables(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        above = self._state.ties.to_floats()
+        return self._state.wins.to_floats(), above + above.T
+
+    @property
+    def _met(self) -> npt.NDArray[np.bool_]:
+        wins, ties = self._tables
+        return np.asarray(wins + wins.T + ties > 0)
+
+    @cached_property
+    def _strengths(self) -> Strengths:
+        return strengths(*self._tables)
+
+    def _position(self, model: Any) -> int:
+        at = class_position(model, self.models, self._config.labels)
+        if at is None:
+            known = nearest(str(model), map(str, self.models))
+            raise UnknownMetricError(f"no model {model!r}: {known}")
+        return at
+
+    @property
+    def _ranked(self) -> list[Label]:
+        """The models, the strongest first; those without a strength by their win rates, last."""
+        rates, found = self.win_rate, self.bradley_terry
+
+        def rank(model: Label) -> tuple[bool, float, bool, float]:
+            strength, rate = found[model], rates[model]
+            has_none = math.isnan(strength), math.isnan(rate)
+            by_strength = 0.0 if has_none[0] else -strength
+            return has_none[0], by_strength, has_none[1], 0.0 if has_none[1] else -rate
+
+        return sorted(self.models, key=rank)
+
+    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
+        """Find the function that reads a metric, of a model if it is of one."""
+        row = self.TABLE.get(metric.name)
+        if metric.name not in _OF_MODELS or row is None:
+            return super()._find(metric)
+        if metric.of is None:
+            example = f"{metric.name}[{self.models[0]}]"
+            raise UnknownMetricError(f"{metric.name} is of one model: write {example}.")
+        model = self.models[self._position(metric.of)]
+        return lambda level: self._reading(row, row.value(self, model), level, model)
+
+    def _clustered(self, row: Metric, level: float, *args: Any, **options: Any) -> tuple[Any, Any]:
+        """Compute the interval of a metric for clusters: all of [0, inf] if nothing limits it."""
+        low, high = super()._clustered(row, level, *args, **options)
+        if row.name == "bradley_terry" and math.isnan(low):
+            value = row.value(self, *args)
+            return (low, high) if math.isnan(value) else NOT_NEGATIVE
+        return low, high
+
+    def _each(self, level: float) -> dict[Label, dict[str, Reading]]:
+        """Read the metrics of each model."""
+        rows = [self.TABLE[name] for name in _OF_MODELS]
+        return {
+            model: {
+                row.name: self._reading(row, row.value(self, model), level, model) for row in rows
+            }
+            for model in self.models
+        }
+
+    def _models(self, level: float) -> ItemAxis:
+        each = self._each(level)
+        readings = by_metric([each[model] for model in self.models])
+        records = [self._record(at) for at in range(len(self.models))]
+        columns = zip(*records, strict=True)
+        for name, column in zip(("wins", "losses", "ties"), columns, strict=True):
+            whole = self._state.n.is_whole
+            readings[name] = Readings([int(one) if whole else one for one in column])
+        return ItemAxis({"model": self.models}, readings)
+
+    _PER_ITEM = PerItem("model", _models)
+
+    def _sheet(self, level: float, max_classes: int) -> Sheet:
+        """Return the content of the report: the size, and a line for each model."""
+        each, ranked = self._each(level), self._ranked
+        shown, hidden = ranked[:max_classes], len(ranked) - max_classes
+        more = [f"... and {hidden:,} more"] * (hidden > 0)
+        columns = []
+        for name in _OF_MODELS:
+            readings = [each[model][name] for model in shown]
+            cells = [*numbers([one.value for one in readings]), *[""] * len(more)]
+            ends = [*intervals([one.sampling for one in readings]), *[""] * len(more)]
+            group = [[name, *cells], [chance_title(level), *ends]]
+            columns.append([*map(SheetColumn, group)])
+        names = SheetColumn.of_names("model", [*map(str, shown), *more])
+        sizes = f"{self._sizes}, tie_rate = {self.tie_rate:.6g}"
+        return [sizes, Grid([names], columns)]
+
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
+        return {
+            "models": list(self.models),
+            "matrix": self.matrix.tolist(),
+            "ties": self.ties.tolist(),
+            "per_model": self._models(0.0).by_name(),
+        }
+
+
+_OF_MODELS = ("win_rate", "bradley_terry")
+_NO_TEST = "it depends on which models were compared"
+
+
+def _tie_rate(result: Preferences) -> float:
+    n = float(result.n)
+    return float(result._state.ties.total().to_floats()) / n if n else math.nan
+
+
+def _interval_of_ties(result: Preferences, z: float) -> Interval:
+    return wilson(_tie_rate(result), float(result.n), z)
+
+
+def _interval_of_rate(result: Preferences, z: float, model: Any) -> Interval:
+    return win_rate_interval(*result._record(result._position(model)), z)
+
+
+def _interval_of_strength(result: Preferences, z: float, model: Any) -> Interval:
+    return result._strengths.interval(result._position(model), z)
+
+
+Preferences.TABLE = Table(
+    EXAMPLES,
+    count_row("n_models", "Models compared", "The number of models that were compared."),
+    Metric(
+        name="tie_rate",
+        limits=SHARE,
+        value=_tie_rate,
+        aliases=("ties", "draw_rate"),
+        heading="Ties",
+        help="The share of the comparisons that were ties, in [0, 1]; nan without comparisons.",
+        formula=r"\frac{\text{ties}}{n}",
+        sampling=_interval_of_ties,
+        why_none="weights had fractions",
+        why_no_evidence=_NO_TEST,
+        oracle="the definition, row by row",
+        headline=1,
+    ),
+    Metric(
+        name="win_rate",
+        limits=SHARE,
+        value=lambda result, model: result._rate(result._position(model)),
+        aliases=("winrate", "preference_rate", "average_win_rate"),
+        heading="Win rate",
+        help="The share of the comparisons of a model that it won, in [0, 1]; a tie is half a win.",
+        notes="nan for a model that was not compared.",
+        formula=r"\frac{\text{wins} + \text{ties} / 2}{\text{comparisons}}",
+        better="higher",
+        sampling=_interval_of_rate,
+        why_none="weights had fractions",
+        why_no_evidence=_NO_TEST,
+        arguments=("model",),
+        oracle="the definition, row by row",
+    ),
+    Metric(
+        name="bradley_terry",
+        limits=NOT_NEGATIVE,
+        value=lambda result, model: result._strengths.values[result._position(model)].item(),
+        aliases=("elo", "arena_score", "bt", "rating", "strength"),
+        heading="Bradley-Terry strength",
+        help="The strength s of a model, at least 0: it beats another with s / (s + its strength).",
+        notes="A tie is half a win of each. Strengths of comparable models have the geometric mean "
+        "1. It is infinite or 0 for models that never lost or never won, and nan where no ratio to "
+        "others follows.",
+        formula=r"P(i \succ j) = \frac{s_i}{s_i + s_j}",
+        better="higher",
+        sampling=_interval_of_strength,
+        why_none="weights had fractions",
+        why_no_evidence=_NO_TEST,
+        arguments=("model",),
+        oracle="scikit-learn, LogisticRegression without penalty",
+    ),
+)
+
+add_members(Preferences)

@@ -1,0 +1,213 @@
+"""Win rates and Bradley-Terry strengths of models that were compared in pairs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import streameval as se
+
+NAMES = ["a", "b", "c", "d", "e"]
+
+
+def arena(n: int, seed: int, ties: float = 0.2) -> tuple[Any, Any, Any]:
+    random, k = np.random.default_rng(seed), len(NAMES)
+    true = np.exp(random.normal(size=k))
+    a = random.integers(0, k, n)
+    b = (a + random.integers(1, k, n)) % k
+    outcome = (random.random(n) < true[a] / (true[a] + true[b])).astype(float)
+    outcome[random.random(n) < ties] = 0.5
+    return a, b, outcome
+
+
+def counted(a: Any, b: Any, outcome: Any) -> se.PreferencesAccumulator:
+    names = np.array(NAMES)
+    return se.PreferencesAccumulator(NAMES).update(names[a], names[b], outcome)
+
+
+def logistic(a: Any, b: Any, outcome: Any) -> Any:
+    """Fit each comparison as a row with the weights of a win and of a loss."""
+    rows = np.zeros((len(a), len(NAMES)))
+    rows[np.arange(len(a)), a], rows[np.arange(len(a)), b] = 1.0, -1.0
+    model = LogisticRegression(C=1e9, fit_intercept=False, tol=1e-10, max_iter=10_000)
+    truth = np.repeat([1, 0], len(a))
+    model.fit(np.vstack([rows, rows]), truth, np.concatenate([outcome, 1.0 - outcome]))
+    logs = model.coef_[0]
+    return np.exp(logs - logs.mean())
+
+
+def evalica(matrix: Any) -> Any:
+    """Iterate as evalica does: Newman, Efficient computation of rankings (2023)."""
+    scores = np.ones(len(matrix))
+    for _ in range(1000):
+        for i in range(len(matrix)):
+            sums = scores[i] + scores
+            scores[i] = (matrix[i] * scores / sums).sum() / (matrix[:, i] / sums).sum()
+        scores /= np.exp(np.log(scores).mean())
+    return scores
+
+
+def test_strengths_are_those_of_logistic_regression_and_of_evalica() -> None:
+    for seed in range(3):
+        rows = arena(500, seed)
+        result = counted(*rows).compute()
+        found = np.array([*result.bradley_terry.values()])
+        np.testing.assert_allclose(found, logistic(*rows), rtol=1e-4)
+        np.testing.assert_allclose(found, evalica(result.matrix + result.ties / 2), rtol=1e-9)
+
+
+def test_win_rates_and_ties_are_those_of_the_rows() -> None:
+    a, b, outcome = arena(300, 5)
+    result = counted(a, b, outcome).compute()
+    assert result.tie_rate == (outcome == 0.5).mean()
+    for at, name in enumerate(NAMES):
+        won = np.concatenate([outcome[a == at], 1.0 - outcome[b == at]])
+        assert result.win_rate[name] == pytest.approx(won.mean(), rel=1e-12)
+    assert result.matrix.sum() + result.ties.sum() / 2 == 300
+    assert (
+        result.matrix[0, 1]
+        == ((a == 0) & (b == 1) & (outcome == 1)).sum()
+        + ((a == 1) & (b == 0) & (outcome == 0)).sum()
+    )
+
+
+def test_intervals_cover_the_truth() -> None:
+    random, hits, total = np.random.default_rng(3), 0, 0
+    true = np.exp([-1.0, 0.0, 1.0])
+    for _ in range(200):
+        a = random.integers(0, 3, 200)
+        b = (a + random.integers(1, 3, 200)) % 3
+        outcome = random.random(200) < true[a] / (true[a] + true[b])
+        result = se.PreferencesAccumulator(3).update(a, b, outcome * 1.0).compute()
+        for model in range(3):
+            low, high = result.confidence("bradley_terry", model)
+            hits += low <= true[model] <= high
+            total += 1
+    assert 0.92 < hits / total < 0.98
+
+
+def test_win_rate_without_ties_has_the_interval_of_a_proportion() -> None:
+    result = se.PreferencesAccumulator(2).update([0] * 10, [1] * 10, [1] * 7 + [0] * 3).compute()
+    accuracy = se.ConfusionAccumulator().update([1] * 10, [1] * 7 + [0] * 3).compute()
+    expected = pytest.approx(accuracy.confidence("accuracy"))
+    assert result.confidence("win_rate", 0) == result.confidence("win_rate[0]") == expected
+    assert result.confidence("win_rate", 0, level=0) == (0.7, 0.7)
+
+
+def test_models_without_a_finite_strength_are_named() -> None:
+    acc = se.PreferencesAccumulator(["top", "x", "y", "low", "never"])
+    rows = ["top", "x", "y", "x", "y"], ["x", "y", "x", "low", "low"], [1, 1, 1, 1, 1]
+    result = acc.update(*rows).compute()
+    strengths = result.bradley_terry
+    assert strengths["top"] == math.inf
+    assert (strengths["x"], strengths["y"], strengths["low"]) == (1.0, 1.0, 0.0)
+    assert math.isnan(strengths["never"])
+    assert math.isnan(result.win_rate["never"])
+    for model in ("top", "low"):
+        assert result.confidence("bradley_terry", model) == (0.0, math.inf)
+    assert all(map(math.isnan, result.confidence("bradley_terry", "never")))
+    assert all(map(math.isnan, result.confidence("win_rate", "never")))
+    said = " ".join(result.findings())
+    assert "never compared, which have no strength: never." in said
+    assert "never beat, so that their strength is infinite: top." in said
+    assert "never beat the others, so that their strength is 0: low." in said
+    assert [line.split()[0] for line in result.report().splitlines()[3:]] == [
+        *("top", "y", "x", "low", "never")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ([0, 1, 2, 3], [1, 0, 3, 2], [math.nan] * 4),
+        ([0, 1], [1, 2], [math.inf, math.nan, 0.0, math.nan]),
+        ([0, 1, 2, 3, 0], [1, 0, 3, 2, 2], [math.nan] * 4),
+        ([0, 1, 0, 1], [1, 0, 2, 3], [1.0, 1.0, 0.0, 0.0]),
+        ([], [], [math.nan] * 4),
+    ],
+    ids=["two parts", "a chain", "two sets", "two below", "nothing"],
+)
+def test_strengths_are_undefined_where_no_ratio_follows(
+    a: list[int], b: list[int], expected: list[float]
+) -> None:
+    result = se.PreferencesAccumulator(4).update(a, b, [1] * len(a)).compute()
+    np.testing.assert_equal([*result.bradley_terry.values()], expected)
+    said = " ".join(result.findings())
+    unmet = sum(map(math.isnan, result.win_rate.values()))
+    assert ("strength is nan" in said) == (np.isnan(expected).sum() - unmet > 0 and bool(a))
+
+
+def test_few_comparisons_have_the_widest_interval() -> None:
+    result = se.PreferencesAccumulator(3).update([0, 1], [1, 2], [0.5, 0.5]).compute()
+    assert result.confidence("bradley_terry", 0) == (0.0, math.inf)
+
+
+def test_strengths_far_apart_are_found() -> None:
+    n = 10**9
+    weights = [n, 1, n, 1]
+    acc = se.PreferencesAccumulator(3)
+    rows = [0, 1, 1, 2], [1, 0, 2, 1], [1, 1, 1, 1]
+    found = acc.update(*rows, sample_weight=weights).compute().bradley_terry
+    assert [found[model] for model in range(3)] == pytest.approx([n, 1.0, 1.0 / n])
+
+
+def test_clustered_intervals_are_wider_where_prompts_repeat() -> None:
+    a, b, outcome = (np.repeat(side, 8) for side in arena(100, 7))
+    rows = {"a": np.array(NAMES)[a], "b": np.array(NAMES)[b], "outcome": outcome}
+    acc = se.Clustered(se.PreferencesAccumulator(NAMES), by="prompt")
+    acc = acc.update(rows | {"prompt": np.repeat(np.arange(100), 8)})
+    result, plain = acc.compute(), acc.total().compute()
+    for name in ("bradley_terry", "win_rate"):
+        low, high = result.confidence(name, "a")
+        within = plain.confidence(name, "a")
+        assert low < within[0] < within[1] < high
+    assert (high - low) / (within[1] - within[0]) > 1.5
+    assert result.stderr("bradley_terry", "a") > 0.0
+
+
+def test_clustered_interval_is_the_widest_where_a_group_decides() -> None:
+    acc = se.Clustered(se.PreferencesAccumulator(3), by="prompt")
+    result = acc.update([0, 0, 1], [1, 1, 0], [1, 1, 1], by=[1, 2, 3]).compute()
+    assert result.confidence("bradley_terry", 0) == (0.0, math.inf)
+    assert all(map(math.isnan, result.confidence("bradley_terry", 2)))
+
+
+def test_single_comparison_is_a_batch_of_one() -> None:
+    one = se.PreferencesAccumulator(["x", "y"]).update("x", "y", 1)
+    assert one == se.PreferencesAccumulator(["x", "y"]).update(["x"], ["y"], [1])
+
+
+def test_display_names_are_shown_and_found() -> None:
+    result = se.PreferencesAccumulator({0: "old", 1: "new"}).update([0], [1], [0.5]).compute()
+    assert result.models == ("old", "new")
+    assert result.read("win_rate[new]") == result.read("win_rate[1]")
+    with pytest.raises(se.InvalidInputError, match=r"no model 'nwe'.*new"):
+        result.value("win_rate", "nwe")
+    with pytest.raises(se.InvalidInputError, match=r"write win_rate\[old\]"):
+        result.read("win_rate")
+
+
+def test_fractional_weights_have_no_interval() -> None:
+    acc = se.PreferencesAccumulator(2).update([0, 1], [1, 0], [1, 1], sample_weight=[0.5, 1])
+    result = acc.compute()
+    with pytest.raises(se.InvalidInputError, match="fraction of a comparison is not a draw"):
+        result.confidence("win_rate", 0)
+    assert result.read("win_rate[0]").sampling is None
+    assert "fraction of a comparison" in result.explain()
+    assert result.table("model")["wins"] == [0.5, 1.0]
+
+
+def test_report_counts_the_models_that_it_leaves_out() -> None:
+    result = counted(*arena(200, 1)).compute()
+    assert "... and 3 more" in result.report(max_classes=2)
+    assert result.described(0.95).by_class is not None
+
+
+def test_models_are_many_and_named() -> None:
+    for wrong in ("auto", "x", 1, 2**12 + 1, ["x", "x"]):
+        with pytest.raises(se.InvalidInputError, match="`models`"):
+            se.PreferencesAccumulator(wrong)
