@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from offenders import each
 from sklearn.linear_model import LogisticRegression
 
 import streameval as se
+from streameval.metrics import preferences
 
 NAMES = ["a", "b", "c", "d", "e"]
 
@@ -211,3 +213,83 @@ def test_models_are_many_and_named() -> None:
     for wrong in ("auto", "x", 1, 2**12 + 1, ["x", "x"]):
         with pytest.raises(se.InvalidInputError, match="`models`"):
             se.PreferencesAccumulator(wrong)
+
+
+REFUSED = {
+    "a model against itself": (
+        (["x", "y"], ["y", "y"], [1, 0]),
+        "`b` must be another model than a, got 'y' for both at position 1.",
+    ),
+    "another outcome": (
+        (["x", "y"], ["y", "x"], [1, 0.25]),
+        "`outcome` must be 1 if a was preferred, 0 if b was, or 0.5 for a tie, got 0.25",
+    ),
+    "an unknown model": (
+        (["x", "z"], ["y", "x"], [1, 0]),
+        "`a` must hold labels among 'x', 'y', got 'z' at position 1.",
+    ),
+    "sizes": ((["x", "y"], ["y"], [1, 0]), "`b` must have 2 rows, got 1."),
+    "more outcomes": ((["x"], ["y"], [1, 0]), "`outcome` must have 1 rows, got 2."),
+    "no number": ((["x"], ["y"], ["win"]), "`outcome` must"),
+}
+
+
+@each("name", REFUSED)
+def test_refused_comparisons_leave_no_trace(name: str) -> None:
+    rows, message = REFUSED[name]
+    acc = se.PreferencesAccumulator(["x", "y"]).update(["x"], ["y"], [1])
+    before = acc.to_bytes()
+    with pytest.raises(se.InvalidInputError) as error:
+        acc.update(*rows)
+    assert message in str(error.value)
+    assert acc.to_bytes() == before
+
+
+def test_empty_batches_count_nothing() -> None:
+    acc = se.PreferencesAccumulator(2)
+    assert acc.update([], [], []) == acc.copy().reset()
+    with pytest.raises(se.InvalidInputError, match="`sample_weight`"):
+        acc.update([], [], [], sample_weight=[1])
+
+
+def test_models_and_ties_are_read_with_other_metrics() -> None:
+    result = counted(*arena(200, 1)).compute()
+    assert result.read("n_models").value == 5
+    low, high = result.confidence("tie_rate")
+    assert low < result.tie_rate < high
+    assert result.read("tie_rate").sampling == (low, high)
+    with pytest.raises(se.InvalidInputError, match="no model 'f'"):
+        result.confidence("win_rate", "f")
+    with pytest.raises(se.InvalidInputError):
+        result.confidence("matrix")
+
+
+def test_details_of_the_json_object_hold_the_tables() -> None:
+    result = counted(*arena(200, 1)).compute()
+    found = result._details(0.0, bounds=False)
+    assert found["models"] == NAMES
+    assert found["matrix"] == result.matrix.tolist()
+    assert found["per_model"]["a"]["win_rate"] == result.win_rate["a"]
+
+
+def test_fit_that_stops_early_is_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preferences, "_STEPS", 1)
+    found = preferences.strengths(np.array([[0.0, 3.0], [1.0, 0.0]]), np.zeros((2, 2))).values
+    assert found.tolist() == pytest.approx([np.exp(0.5), np.exp(-0.5)])
+
+
+def test_groups_of_preferences_are_those_of_their_rows() -> None:
+    a, b, outcome = arena(60, 2)
+    names = np.array(NAMES)
+    rows = {"a": names[a], "b": names[b], "outcome": outcome, "day": np.arange(60) // 20}
+    inner = se.PreferencesAccumulator(NAMES)
+    sliced = se.Sliced(inner, "day").update(rows)
+    timed = se.Windowed(inner, pane=1, time="day").update(rows)
+    several = se.Collection({"p": inner}).update(rows)
+    for day in range(3):
+        kept = rows["day"] == day
+        part = counted(a[kept], b[kept], outcome[kept])
+        assert sliced[day] == part
+        assert timed.window(1, day + 1) == part
+    assert several["p"] == sliced.total() == timed.total() == counted(a, b, outcome)
+    assert "p/tie_rate" in several.compute().as_dict()
