@@ -103,7 +103,7 @@ class PreferencesAccumulator(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        if isinstance(outcome, (int, float)):
+        if isinstance(outcome, (int, float, np.number)):
             a, b, outcome = [a], [b], [outcome]
         given = self._named(a, b, outcome, optional=(sample_weight,))
         weighted = WeightedRows.among(given)

@@ -179,8 +179,9 @@ def test_clustered_interval_is_the_widest_where_a_group_decides() -> None:
 
 
 def test_single_comparison_is_a_batch_of_one() -> None:
-    one = se.PreferencesAccumulator(["x", "y"]).update("x", "y", 1)
-    assert one == se.PreferencesAccumulator(["x", "y"]).update(["x"], ["y"], [1])
+    many = se.PreferencesAccumulator(["x", "y"]).update(["x"], ["y"], [1])
+    for outcome in (1, 1.0, np.int64(1), np.float32(1)):
+        assert se.PreferencesAccumulator(["x", "y"]).update("x", "y", outcome) == many
 
 
 def test_display_names_are_shown_and_found() -> None:
