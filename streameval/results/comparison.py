@@ -16,14 +16,17 @@ from streameval.configs.measures import measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.intervals import normal_quantile, student
+from streameval.metrics.pvalues import student_pvalue
 from streameval.render import notebook
 from streameval.render.sheets import Grid, SheetColumn, sheet_text
 from streameval.render.text import numbers, plural
 from streameval.results.equality import Comparable
 from streameval.results.ranking import Ranking
+from streameval.results.result import Result
 
 Floats = npt.NDArray[np.float64]
 
+_SAME_ROWS = "To compare models on the same rows, count them with one se.Paired."
 _BLOCK = 2**20
 _MAX_PATTERNS = 2**16
 _EQUAL = 1e-12  # sums that differ only in signs may differ in their last bits
@@ -126,12 +129,9 @@ class Difference(Cached, Comparable):
     def t_pvalue(self) -> float:
         """The two-sided p-value of Student's paired t-test, with n - 1 degrees of freedom.
 
-        Needs scipy (``pip install "streameval[stats]"``). nan if `t` is nan.
+        nan if `t` is nan.
         """
-        t = self.t
-        if math.isnan(t):
-            return math.nan
-        return float(2.0 * _student().sf(abs(t), self.n - 1))
+        return student_pvalue(self.t, self.n - 1)
 
     @cached_property
     def randomization_pvalue(self) -> float:
@@ -158,9 +158,10 @@ class Difference(Cached, Comparable):
         return as_far / (self._permutations + 1)
 
     def as_dict(self) -> dict[str, int | float]:
-        """Flatten to numbers, without the metrics that need scipy."""
-        names = ("n", "a", "b", "difference", "wins", "ties", "losses", "t", "randomization_pvalue")
-        return {name: getattr(self, name) for name in names}
+        """Flatten to numbers."""
+        names = ("n", "a", "b", "difference", "wins", "ties", "losses")
+        tests = ("t", "t_pvalue", "randomization_pvalue")
+        return {name: getattr(self, name) for name in (*names, *tests)}
 
     def __repr__(self) -> str:
         """Show the means, and wins, ties and losses."""
@@ -279,11 +280,14 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
     """
     columns = []
     for name, result in (("a", a), ("b", b)):
-        if not isinstance(result, Ranking) or not result.has_queries:
+        is_ranking = isinstance(result, Ranking)
+        if not (is_ranking and result.has_queries):
             raise InvalidInputError(
                 "must be the Ranking of an accumulator made with ",
                 Named("per_query", "True"),
+                "" if is_ranking else f", got {type(result).__name__}",
                 argument=name,
+                remedy=_SAME_ROWS if isinstance(result, Result) and not is_ranking else (),
             )
         columns.append(result.per_query())
         if "query_weight" in columns[-1]:
@@ -354,11 +358,3 @@ def _signed(flips: npt.NDArray[np.bool_], differences: Floats) -> Floats:
 
 def _mean(values: Floats) -> float:
     return math.fsum(values) / len(values) if len(values) else math.nan
-
-
-def _student() -> Any:
-    try:
-        from scipy.stats import t  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError('t_pvalue needs scipy: pip install "streameval[stats]".') from error
-    return t

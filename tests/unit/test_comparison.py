@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import itertools
 import math
 from typing import Any
@@ -182,30 +181,26 @@ def test_comparison_prints_and_flattens() -> None:
     assert "wins=" in repr(compared["map"])
 
 
-def test_missing_scipy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without_scipy(name: str, *args: Any, **options: Any) -> Any:
-        if name.startswith("scipy"):
-            raise ImportError(name)
-        return real(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without_scipy)
-    compared = difference([0.5, 1.0], [0.25, 0.5])
-    with pytest.raises(ImportError, match=r"streameval\[stats\]"):
-        _ = compared.t_pvalue
-    assert compared.randomization_pvalue == 0.5
-
-
 @each(
     ("a", "b", "options", "message"),
     [
-        (lambda: 1.0, lambda: evaluated(1, [1]), {}, "`a` must be the Ranking"),
+        (
+            lambda: 1.0,
+            lambda: evaluated(1, [1]),
+            {},
+            "`a` must be the Ranking of an accumulator made with per_query=True, got float.$",
+        ),
+        (
+            lambda: se.PRCurveSketch().update([0, 1], [0.1, 0.9]).compute(),
+            lambda: evaluated(1, [1]),
+            {},
+            "per_query=True, got Curve. To compare models on the same rows, count them with one se",
+        ),
         (
             lambda: evaluated(1, [1]),
             lambda: se.RankingAccumulator().compute(),
             {},
-            "`b` must be the Ranking",
+            "`b` must be the Ranking of an accumulator made with per_query=True.$",
         ),
         (
             lambda: evaluated(1, [1], "map"),
