@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from streameval.results.curve import Curve
     from streameval.results.evidence import Evidence
     from streameval.results.grouped import GroupedCurves
+    from streameval.results.models import MeasureComparison, ModelComparison, ModelDifference
     from streameval.results.paired import PairedResult
     from streameval.results.preferences import Preferences
     from streameval.results.ranking import Ranking
@@ -98,6 +99,9 @@ __all__ = [
     "IncompatibleStateError",
     "InvalidInputError",
     "Kafka",
+    "MeasureComparison",
+    "ModelComparison",
+    "ModelDifference",
     "Monitor",
     "PRCurveSketch",
     "Paired",
@@ -235,6 +239,8 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
                 import streameval.results.evidence as home
             case "GroupedCurves":
                 import streameval.results.grouped as home
+            case "MeasureComparison" | "ModelComparison" | "ModelDifference":
+                import streameval.results.models as home
             case "PairedResult":
                 import streameval.results.paired as home
             case "Preferences":

@@ -122,8 +122,11 @@ class Collection(
 
         accumulators = self._held.accumulators
         results = [accumulator.compute() for accumulator in accumulators]
+        config = self._config
         return CollectionResult(
-            self._config.names, tuple(results[index] for index in self._config.part_indices)
+            config.names,
+            tuple(results[index] for index in config.part_indices),
+            pairs=tuple(member.model_pair for member in config.members),
         )
 
     @property

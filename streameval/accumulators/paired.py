@@ -19,7 +19,7 @@ from streameval.accumulators.decisions import (
     read_observed,
 )
 from streameval.accumulators.pending import Rows
-from streameval.configs.paired import PairedConfig
+from streameval.configs.paired import PairedConfig, pairs_of
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
@@ -41,6 +41,7 @@ from streameval.states.paired_sums import LARGEST_NUMBER, LossSums, PairedSums, 
 from streameval.states.score_pairs import ScorePairs
 
 if TYPE_CHECKING:
+    from streameval.accumulators.collection import Collection
     from streameval.results.paired import PairedResult
 
 Array = npt.NDArray[Any]
@@ -161,6 +162,65 @@ class Paired(
         budget: int | None = 65_536,
     ) -> None:
         self._configure(locals())
+
+    @classmethod
+    def of_models(
+        cls, models: Sequence[str], classes: Classes | Any | None = 2, **options: Any
+    ) -> Collection:
+        """Compare several models on the same rows: count each pair of them.
+
+        Parameters
+        ----------
+        models : sequence of str
+            Two to 64 names, which are those of the columns of their predictions.
+        classes, **options
+            As for `Paired`. Without classes, there must be `measures`.
+
+        Returns
+        -------
+        Collection
+            A `Paired` for each pair, such as ``"new vs old"``. An update takes a batch with a
+            column of each model beside ``"y_true"``. `CollectionResult.comparison` of its result
+            names the best model, and those that cannot be distinguished from it.
+
+        Raises
+        ------
+        InvalidInputError
+            When there are fewer than two models or more than 64, a name occurs twice or cannot be
+            that of a column, or the options do not fit.
+
+        Notes
+        -----
+        K models cost K (K - 1) / 2 times as much as two.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.Paired.of_models(["new", "old", "oldest"])
+        >>> y_true = [0, 1] * 50
+        >>> new = [0, 1] * 48 + [1, 0] * 2
+        >>> old = [0, 1] * 47 + [1, 0] * 3
+        >>> oldest = [0, 1] * 30 + [1, 0] * 20
+        >>> batch = {"y_true": y_true, "new": new, "old": old, "oldest": oldest}
+        >>> comparison = acc.update(batch).compute().comparison()
+        >>> comparison["accuracy"].best, comparison["accuracy"].indistinguishable
+        ('new', ('old',))
+        >>> [round(one.holm_pvalue, 3) for one in comparison["accuracy"].differences]
+        [0.5, 0.0, 0.0]
+        """
+        from streameval.accumulators.collection import Collection  # noqa: PLC0415 (for this alone)
+
+        pairs = pairs_of(models)
+        member = cls(classes, **options)
+        if member._config.classes is None and not member._config.measures:
+            raise InvalidInputError(
+                'must name "mse" or "mae": models of numbers are compared by these',
+                argument="measures",
+            )
+        return Collection(
+            dict.fromkeys(pairs, member),
+            columns={name: {"y_pred_a": a, "y_pred_b": b} for name, (a, b) in pairs.items()},
+        )
 
     def update(
         self, y_true: Any, y_pred_a: Any = None, y_pred_b: Any = None, *, sample_weight: Any = None

@@ -26,6 +26,23 @@ def canonical_name(value: Any, *, name: str) -> str:
     return str(canonical_label(value, name=name))
 
 
+@attrs.frozen
+class ModelPair:
+    """Two models that a member compares.
+
+    Parameters
+    ----------
+    a, b : str
+        The columns of their predictions, which are their names.
+    terms : object
+        What the pairs of a comparison have in common: options, and the other columns.
+    """
+
+    a: str
+    b: str
+    terms: Any
+
+
 @attrs.frozen(slots=False)
 class Member:
     """What a name counts: equal ones are counted once.
@@ -64,6 +81,15 @@ class Member:
     def read(self) -> dict[str, str]:
         """The column of each array."""
         return {name: name for name in self.arrays} | dict(self.columns)
+
+    @property
+    def model_pair(self) -> ModelPair | None:
+        """The models that it compares; None if it counts anything else."""
+        columns = dict(self.read)
+        a, b = (columns.pop(name, None) for name in ("y_pred_a", "y_pred_b"))
+        if a is None or b is None:
+            return None
+        return ModelPair(a, b, (self.options, tuple(columns.items())))
 
     def renamed(self, columns: Mapping[str, str]) -> Self:
         """Replace some of the columns that are read."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
+from itertools import combinations
 from typing import Any, Self
 
 import attrs
 
 from streameval.configs.cached import Cached
+from streameval.configs.collection import SEPARATOR, canonical_name
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import chosen_names
 from streameval.configs.options import Config, option, optional_positive_integer
@@ -34,7 +36,11 @@ PAIRED_MEASURES = (*DECISIONS, "roc_auc", *LOSSES)
 MAX_JOINT_CLASSES = 64
 """The max number of classes of joint counts, which are 2 MB then."""
 
+MAX_MODELS = 64
+"""The max number of models that are compared in pairs."""
+
 _BUDGET = 65_536
+_ARRAYS = ("y_true", "sample_weight")
 _OF_CLASSES = ("multilabel", "threshold", "scores", "pos_label", "from_scores", "ignore_label")
 
 
@@ -188,6 +194,34 @@ class PairedConfig(Config, Cached):
                 argument="measures",
                 remedy=("Apply a sigmoid first, or leave it out.",),
             )
+
+
+def read_models(models: Any, *, name: str) -> tuple[str, ...]:
+    """Check the names of two or more models."""
+    if isinstance(models, str) or not isinstance(models, Sequence):
+        raise InvalidInputError(f"must be a list of names, got {models!r}", argument=name)
+    names = tuple(canonical_name(one, name=name) for one in models)
+    if not 2 <= len(names) <= MAX_MODELS:
+        raise InvalidInputError(
+            f"must be from 2 to {MAX_MODELS} names, got {len(names)}", argument=name
+        )
+    twice = next((one for at, one in enumerate(names) if one in names[:at]), None)
+    if twice is not None:
+        raise InvalidInputError(f"must be different names, got {twice!r} twice", argument=name)
+    return names
+
+
+def pairs_of(models: Any) -> dict[str, tuple[str, str]]:
+    """Name each pair of models, which are columns of predictions."""
+    names = read_models(models, name="models")
+    for one in names:
+        if one in _ARRAYS or SEPARATOR in one:
+            why = f"without {SEPARATOR!r}" if SEPARATOR in one else "of predictions"
+            raise InvalidInputError(f"must be columns {why}, got {one!r}", argument="models")
+    pairs = {f"{a} vs {b}": (a, b) for a, b in combinations(names, 2)}
+    if len(pairs) < len(names) * (len(names) - 1) // 2:
+        raise InvalidInputError('must be names without " vs "', argument="models")
+    return pairs
 
 
 def _of_classes(options: Mapping[str, Any]) -> dict[str, Any]:

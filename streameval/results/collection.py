@@ -5,11 +5,11 @@ from __future__ import annotations
 import html as escaping
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from streameval.configs.collection import SEPARATOR
+from streameval.configs.collection import SEPARATOR, ModelPair
 from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Section, Sheet
@@ -19,6 +19,10 @@ from streameval.results.names import MetricName
 from streameval.results.result import Number, Result
 from streameval.results.tables import Form, TablePart, keyed, no_axis
 
+if TYPE_CHECKING:
+    from streameval.results.models import ModelComparison
+
+_DEFAULT_LEVEL = 0.95  # of tests, where no interval is shown
 _MEMBER = re.compile(rf"(.+){SEPARATOR}(.+)")  # the name of a metric has no separator
 
 
@@ -36,6 +40,7 @@ class CollectionResult(Result, Mapping[str, Any]):
 
     _members: tuple[str, ...]
     _results: tuple[Any, ...]
+    _pairs: tuple[ModelPair | None, ...] = attrs.field(default=(), alias="pairs", kw_only=True)
 
     def __getitem__(self, name: str) -> Any:
         """Look up the result of a member."""
@@ -43,14 +48,39 @@ class CollectionResult(Result, Mapping[str, Any]):
             return self._results[self._members.index(name)]
         start = f"{name}{SEPARATOR}"
         inner = [
-            (path.removeprefix(start), result)
-            for path, result in zip(self._members, self._results, strict=True)
+            (path.removeprefix(start), result, pair)
+            for path, result, pair in zip(self._members, self._results, self._pairs, strict=True)
             if path.startswith(start)
         ]
         if not inner:
             raise KeyError(f"{name!r} is not among the members {', '.join(self._members)}")
-        names, results = zip(*inner, strict=True)
-        return CollectionResult(names, results)
+        names, results, pairs = zip(*inner, strict=True)
+        return CollectionResult(names, results, pairs=pairs)
+
+    def comparison(self, *, level: float = 0.95) -> ModelComparison:
+        """Compare the models that `Paired.of_models` counts, by each metric.
+
+        Parameters
+        ----------
+        level : float
+            The level of the intervals, in (0, 1); the tests are at 1 minus this, for all pairs of
+            models together.
+
+        Returns
+        -------
+        ModelComparison
+            By metric: the value of each model, the differences with p-values and Holm's
+            correction, the best model and those that cannot be distinguished from it. For clusters,
+            the p-value is 1 minus the level at which the interval of the difference ends at 0.
+
+        Raises
+        ------
+        InvalidInputError
+            When the members are not all pairs of some models, or for a level outside (0, 1).
+        """
+        from streameval.results.paired_models import of_pairs  # noqa: PLC0415 (on request)
+
+        return of_pairs(self._pairs, self._results, level)
 
     def with_member_clusters(self, clusters: Sequence[Clusters]) -> Self:
         """Give the results of the members clustered intervals; shared ones stay shared."""
@@ -132,9 +162,21 @@ class CollectionResult(Result, Mapping[str, Any]):
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the sheets of the members, each shared one once."""
+        if self._has_models:
+            comparison = self.comparison(level=level or _DEFAULT_LEVEL)
+            return comparison.sheet(has_intervals=level > 0)
         return [
             Section(title, _sheet(result, level, max_classes)) for title, result in self.titled()
         ]
+
+    @property
+    def _has_models(self) -> bool:
+        """Whether the members are the pairs of three or more models, which are shown together."""
+        if len(self._pairs) < 3 or None in self._pairs:
+            return False
+        from streameval.results.paired_models import is_comparable  # noqa: PLC0415 (for those alone)
+
+        return is_comparable(self._pairs, self._results)
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every metric of all members."""
@@ -153,7 +195,10 @@ class CollectionResult(Result, Mapping[str, Any]):
             for name, member in members.items()
             for metric, value in member["metrics"].items()
         }
-        return {"metrics": metrics, "level": level, "members": members}
+        found: dict[str, Any] = {"metrics": metrics, "level": level, "members": members}
+        if self._has_models:
+            found["comparison"] = self.comparison(level=level or _DEFAULT_LEVEL).as_dict()
+        return found
 
     def subject(self) -> dict[str, Any]:
         """Return nothing about sizes: each member has its own."""

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import combinations
+from string import ascii_lowercase
+from typing import Any, overload
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.cached import Cached
-from streameval.configs.measures import measure
+from streameval.configs.measures import Measure, measure
 from streameval.configs.options import natural_number, positive_integer
+from streameval.configs.paired import read_models
 from streameval.errors import InvalidInputError, Named
-from streameval.metrics.intervals import normal_quantile, student
-from streameval.metrics.pvalues import student_pvalue
+from streameval.metrics.intervals import UNDEFINED, Interval, normal_quantile, student
+from streameval.metrics.pvalues import holm, student_pvalue
 from streameval.render import notebook
 from streameval.render.sheets import Grid, SheetColumn, sheet_text
 from streameval.render.text import numbers, plural
 from streameval.results.equality import Comparable
-from streameval.results.ranking import Ranking
+from streameval.results.models import (
+    MeasureComparison,
+    ModelComparison,
+    ModelDifference,
+    check_level,
+)
+from streameval.results.ranking import Ranking, mean_interval
 from streameval.results.result import Result
 
 Floats = npt.NDArray[np.float64]
 
 _SAME_ROWS = "To compare models on the same rows, count them with one se.Paired."
+_RANDOMIZATION = "that of the randomization test, two-sided"
+
 _BLOCK = 2**20
 _MAX_PATTERNS = 2**16
 _EQUAL = 1e-12  # sums that differ only in signs may differ in their last bits
@@ -243,13 +254,65 @@ class Comparison(Comparable, Mapping[str, Difference]):
         return notebook.preformatted(self.report())
 
 
-def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0) -> Comparison:
-    """Compare two systems on the queries that both have.
+@overload
+def compare(
+    a: Ranking,
+    b: Ranking,
+    *,
+    names: None = ...,
+    level: float = ...,
+    permutations: int = ...,
+    seed: int = ...,
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    a: Ranking,
+    b: Ranking,
+    *more: Ranking,
+    names: Sequence[str],
+    level: float = ...,
+    permutations: int = ...,
+    seed: int = ...,
+) -> ModelComparison: ...
+
+
+@overload
+def compare(
+    a: Ranking,
+    b: Ranking,
+    c: Ranking,
+    /,
+    *more: Ranking,
+    names: Sequence[str] | None = ...,
+    level: float = ...,
+    permutations: int = ...,
+    seed: int = ...,
+) -> ModelComparison: ...
+
+
+def compare(
+    a: Ranking,
+    b: Ranking,
+    *more: Ranking,
+    names: Sequence[str] | None = None,
+    level: float = 0.95,
+    permutations: int = 10_000,
+    seed: int = 0,
+) -> Comparison | ModelComparison:
+    """Compare two or more systems on the queries that all of them have.
 
     Parameters
     ----------
-    a, b : Ranking
+    a, b, *more : Ranking
         Results of accumulators made with ``per_query=True``.
+    names : sequence of str, optional
+        The names of the systems, by default "a", "b", "c" and so on. Two systems with names are
+        compared as three are.
+    level : float
+        The level of the intervals of three or more systems, in (0, 1). Tests are at 1 minus this,
+        for all pairs together.
     permutations : int
         The number of random sign patterns of the randomization test.
     seed : int
@@ -257,15 +320,19 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
 
     Returns
     -------
-    Comparison
-        For each measure of both: means, wins, ties and losses, the paired t-test, and Fisher's
-        randomization test (Smucker, Allan and Carterette, 2007).
+    Comparison or ModelComparison
+        For each measure of all: of two systems, means, wins, ties and losses, the paired t-test,
+        and Fisher's randomization test (Smucker, Allan and Carterette, 2007). Of three or more, the
+        means, the difference of each pair with both tests and Holm's correction, the best system
+        and those that the randomization test cannot tell from it. Quantiles and geometric means
+        over queries are not compared.
 
     Raises
     ------
     InvalidInputError
-        When an argument is not such a result, its queries have weights other than 1, the results
-        share no measure or no query, or options such as `ties` define the same measure differently.
+        When an argument is not such a result, its queries have weights other than 1 or clusters,
+        the results share no measure or no query, or options such as `ties` define the same measure
+        differently.
 
     Examples
     --------
@@ -277,41 +344,129 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
     >>> b = evaluate([[0.9, 0.1], [0.8, 0.3], [0.4, 0.2]])
     >>> se.compare(a, b)["mrr"]
     Difference(+0.333333, n=3, wins=2, ties=1, losses=0, randomization_pvalue=0.5)
+    >>> se.compare(a, b, b, names=["bm25", "dense", "sparse"])
+    ModelComparison(mrr=['bm25', 'dense', 'sparse'])
     """
-    columns = []
-    for name, result in (("a", a), ("b", b)):
-        is_ranking = isinstance(result, Ranking)
-        if not (is_ranking and result.has_queries):
-            raise InvalidInputError(
-                "must be the Ranking of an accumulator made with ",
-                Named("per_query", "True"),
-                "" if is_ranking else f", got {type(result).__name__}",
-                argument=name,
-                remedy=_SAME_ROWS if isinstance(result, Result) and not is_ranking else (),
-            )
-        columns.append(result.per_query())
-        if "query_weight" in columns[-1]:
-            raise InvalidInputError(
-                "has queries of weights other than 1, and a comparison counts each query once",
-                argument=name,
-            )
+    results = (a, b, *more)
+    arguments = ["a", "b", *["more"] * len(more)]
+    columns = [_queries_of(*pair) for pair in zip(results, arguments, strict=True)]
     permutations = positive_integer(permutations, name="permutations")
     seed = natural_number(seed, name="seed")
-    shared = [name for name in a._config.means if name in b._config.means]
-    if not shared:
-        raise InvalidInputError("must have a measure that `a` has too", argument="b")
-    _check_conventions(a, b, shared)
-    mine, theirs = _pairs(columns[0]["query"], columns[1]["query"])
-    differences = {}
-    for name in shared:
-        x, y = columns[0][name][mine], columns[1][name][theirs]
-        known = ~(np.isnan(x) | np.isnan(y))
-        differences[name] = Difference(x[known], y[known], permutations, seed)
-    only = [len(column["query"]) - len(mine) for column in columns]
-    return Comparison(differences, *only)
+    shared = [name for name in a._config.means if not measure(name).is_geometric]
+    for other, argument in zip(results[1:], arguments[1:], strict=True):
+        shared = [name for name in shared if name in other._config.means]
+        if not shared:
+            raise InvalidInputError("must have a measure that `a` has too", argument=argument)
+        _check_conventions(a, other, shared, argument)
+    indices = _common([one["query"] for one in columns], arguments)
+    values = {
+        name: np.stack([one[name][own] for one, own in zip(columns, indices, strict=True)])
+        for name in shared
+    }
+    values = {name: rows[:, ~np.isnan(rows).any(axis=0)] for name, rows in values.items()}
+    if names is None and not more:
+        differences = {
+            name: Difference(x, y, permutations, seed) for name, (x, y) in values.items()
+        }
+        only = [len(one["query"]) - len(indices[0]) for one in columns]
+        return Comparison(differences, *only)
+    check_level(level)
+    models = _names_of(names, len(results))
+    made = {
+        name: _compared(name, dict(zip(models, rows, strict=True)), level, permutations, seed)
+        for name, rows in values.items()
+    }
+    left_out = len({query for one in columns for query in one["query"].tolist()}) - len(indices[0])
+    size = plural(len(indices[0]), "query", "queries")
+    size += f" of all and {left_out:,} of some, left out" if left_out else ""
+    return ModelComparison(tuple(models), level, size, _RANDOMIZATION, made)
 
 
-def _check_conventions(a: Ranking, b: Ranking, shared: list[str]) -> None:
+def _queries_of(result: Any, argument: str) -> dict[str, npt.NDArray[Any]]:
+    """List the values of the queries of a result."""
+    is_ranking = isinstance(result, Ranking)
+    if not (is_ranking and result.has_queries):
+        raise InvalidInputError(
+            "must be the Ranking of an accumulator made with ",
+            Named("per_query", "True"),
+            "" if is_ranking else f", got {type(result).__name__}",
+            argument=argument,
+            remedy=_SAME_ROWS if isinstance(result, Result) and not is_ranking else (),
+        )
+    if result._clusters is not None:
+        raise InvalidInputError(
+            "has clusters of queries, and the tests of a comparison are of independent ones",
+            argument=argument,
+        )
+    columns: dict[str, npt.NDArray[Any]] = result.per_query()
+    if "query_weight" in columns:
+        raise InvalidInputError(
+            "has queries of weights other than 1, and a comparison counts each query once",
+            argument=argument,
+        )
+    return columns
+
+
+def _names_of(names: Any, n: int) -> list[str]:
+    """Return the names of n systems."""
+    if names is None and n <= len(ascii_lowercase):
+        return list(ascii_lowercase[:n])
+    read = [] if names is None else read_models(names, name="names")
+    if len(read) != n:
+        raise InvalidInputError(
+            f"must be {n}, one for each system, got {len(read)}", argument="names"
+        )
+    return list(read)
+
+
+def _compared(
+    name: str, values: dict[str, Floats], level: float, permutations: int, seed: int
+) -> MeasureComparison:
+    """Compare systems by one measure, given their values in the same queries."""
+    item, z = measure(name), normal_quantile(level)
+    pairs = {
+        (a, b): Difference(values[a], values[b], permutations, seed)
+        for a, b in combinations(values, 2)
+    }
+    randomized = [one.randomization_pvalue if one.n else math.nan for one in pairs.values()]
+    by_t = [one.t_pvalue for one in pairs.values()]
+    tests = zip(randomized, holm(randomized), by_t, holm(by_t), strict=True)
+    differences = tuple(
+        ModelDifference(
+            a=a,
+            b=b,
+            difference=one.difference,
+            interval=one.confidence(level=level),
+            pvalue=pvalue,
+            holm_pvalue=corrected,
+            t_pvalue=t_pvalue,
+            holm_t_pvalue=corrected_t,
+        )
+        for ((a, b), one), (pvalue, corrected, t_pvalue, corrected_t) in zip(
+            pairs.items(), tests, strict=True
+        )
+    )
+    return MeasureComparison(
+        measure=name,
+        better=item.row.better,
+        level=level,
+        values={system: _mean(own) for system, own in values.items()},
+        intervals={system: _interval_of_mean(item, own, z) for system, own in values.items()},
+        differences=differences,
+    )
+
+
+def _interval_of_mean(item: Measure, values: Floats, z: float) -> Interval:
+    """Compute the interval of a mean over queries, as `Ranking.confidence` does."""
+    n = len(values)
+    if n < 2:
+        return UNDEFINED
+    mean = _mean(values)
+    variance = math.fsum((values - mean) ** 2) / (n - 1)
+    return mean_interval(item, mean, variance, float(n), z)
+
+
+def _check_conventions(a: Ranking, b: Ranking, shared: list[str], argument: str) -> None:
     """Refuse results whose options give the same name to different measures.
 
     `negative` and `nan` may differ: where they raise, there was nothing to treat otherwise.
@@ -331,20 +486,26 @@ def _check_conventions(a: Ranking, b: Ranking, shared: list[str]) -> None:
                 Named(option, repr(theirs)),
                 ", and in `a` ",
                 Named(option, repr(mine)),
-                argument="b",
+                argument=argument,
             )
 
 
-def _pairs(
-    a: npt.NDArray[Any], b: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Find the indices of the queries that both systems have."""
-    if len(a) and len(b) and a.dtype != b.dtype:
-        raise InvalidInputError("must have queries of the type of those of `a`", argument="b")
-    _, mine, theirs = np.intersect1d(a, b, assume_unique=True, return_indices=True)
-    if not len(mine):
-        raise InvalidInputError("must have a query that `a` has too", argument="b")
-    return mine, theirs
+def _common(
+    queries: Sequence[npt.NDArray[Any]], arguments: Sequence[str]
+) -> list[npt.NDArray[np.intp]]:
+    """Find the indices of the queries that all systems have, in the order of their ids."""
+    common = queries[0]
+    for own, argument in zip(queries[1:], arguments[1:], strict=True):
+        if len(common) and len(own) and common.dtype != own.dtype:
+            raise InvalidInputError(
+                "must have queries of the type of those of `a`", argument=argument
+            )
+        common = np.intersect1d(common, own, assume_unique=True)
+        if not len(common):
+            raise InvalidInputError("must have a query that `a` has too", argument=argument)
+    return [
+        np.intersect1d(own, common, assume_unique=True, return_indices=True)[1] for own in queries
+    ]
 
 
 def _interval_text(difference: Difference) -> str:

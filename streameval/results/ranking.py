@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.cached import Cached
-from streameval.configs.measures import MEASURES, MeasureRow, measure
+from streameval.configs.measures import MEASURES, Measure, MeasureRow, measure
 from streameval.configs.options import finite_number, one_of
 from streameval.configs.query_quantiles import QueryQuantile, measured
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
@@ -723,16 +723,7 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def _interval(self, index: int, total: Fraction, z: float) -> Interval:
         tally, item = self._tallies[index], self._config.parsed[index]
-        mean, variance = tally.mean(total), max(tally.variance, 0.0) / tally.n
-        few = student(z, float(tally.n))
-        if item.is_geometric or math.isinf(item.max_value):
-            reach = z * few * math.sqrt(variance)
-            if not item.is_geometric:
-                return max(mean - reach, item.min_value), mean + reach
-            return math.exp(max(mean - reach, MIN_LOG)), math.exp(min(mean + reach, 0.0))
-        n = float(tally.n)
-        # shares vary as much as hits and misses at most, which are n - 1 draws and no fewer
-        return wilson(mean, max(effective_draws(mean, variance * few**2, n), n - 1.0), z)
+        return mean_interval(item, tally.mean(total), tally.variance, float(tally.n), z)
 
     @cached_property
     def _values(self) -> OnDemand[int, Bounded]:
@@ -786,6 +777,18 @@ class Ranking(Result, Mapping[str, Bounded]):
             squares,
             bool(n_empty[index]) and self._empty[index] == "nan",
         )
+
+
+def mean_interval(item: Measure, mean: float, variance: float, n: float, z: float) -> Interval:
+    """Compute the sampling interval of a mean over n queries, from the variance of their values."""
+    of_mean, few = max(variance, 0.0) / n, student(z, n)
+    if item.is_geometric or math.isinf(item.max_value):
+        reach = z * few * math.sqrt(of_mean)
+        if not item.is_geometric:
+            return max(mean - reach, item.min_value), mean + reach
+        return math.exp(max(mean - reach, MIN_LOG)), math.exp(min(mean + reach, 0.0))
+    # shares vary as much as hits and misses at most, which are n - 1 draws and no fewer
+    return wilson(mean, max(effective_draws(mean, of_mean * few**2, n), n - 1.0), z)
 
 
 def _draws(ranking: Ranking, index: int) -> Statistic:

@@ -45,8 +45,12 @@ LAYERS = [
 ]
 """The modules and packages right under streameval, lowest first: imports only point down."""
 
-LATE = [("streameval.results.result", "streameval.results.result_types")]
-"""Imports that close a circle when they are used: a message names the metrics of all results."""
+LATE = [
+    ("streameval.results.result", "streameval.results.result_types"),
+    ("streameval.accumulators.paired", "streameval.accumulators.collection"),
+]
+"""Imports that close a circle when they are used: a message names the metrics of all results, and
+`Paired.of_models` makes a collection, which reads the bytes of every class."""
 
 MAPS = {f"{package}/__init__.py" for package in ("accumulators", "metrics", "monitoring")}
 """The packages whose docstring is a map of their modules."""

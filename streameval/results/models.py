@@ -1,0 +1,306 @@
+"""Several models on the same rows: which is best, and which may be as good."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+
+from streameval.configs.options import one_of
+from streameval.errors import InvalidInputError
+from streameval.metrics.intervals import Interval, normal_quantile
+from streameval.render import notebook
+from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, sheet_text
+from streameval.render.text import chance_title, intervals, numbers, plural
+from streameval.results.equality import Comparable
+
+_SMALLEST_SHOWN = 0.0001  # of p-values
+
+
+@attrs.frozen(kw_only=True)
+class ModelDifference(Comparable):
+    """A metric of one model minus that of another, on the same rows.
+
+    Parameters
+    ----------
+    a, b : str
+        The models.
+    difference : float
+        The metric of `a` minus that of `b`.
+    interval : (low, high)
+        Its sampling interval, for this difference alone; nan where there is none.
+    pvalue, holm_pvalue : float
+        The two-sided p-value, by itself and corrected for the number of differences; nan where
+        there is no test.
+    t_pvalue, holm_t_pvalue : float, optional
+        The same of the paired t-test, for rankings.
+    """
+
+    a: str
+    b: str
+    difference: float
+    interval: Interval
+    pvalue: float
+    holm_pvalue: float
+    t_pvalue: float | None = None
+    holm_t_pvalue: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Map names to values; without the t-test where there is none."""
+        return {name: value for name, value in attrs.asdict(self).items() if value is not None}
+
+
+@attrs.frozen(kw_only=True)
+class MeasureComparison(Comparable):
+    """Several models by one metric.
+
+    Parameters
+    ----------
+    measure : str
+        The metric.
+    better : {"higher", "lower", ""}
+        Which values are better, if any are.
+    level : float
+        The level of the intervals; tests are at 1 minus this.
+    values : dict of float
+        The metric of each model.
+    intervals : dict of (low, high)
+        Its sampling interval; nan where there is none.
+    differences : tuple of ModelDifference
+        Each pair of models.
+    """
+
+    measure: str
+    better: Literal["higher", "lower", ""]
+    level: float
+    values: dict[str, float]
+    intervals: dict[str, Interval]
+    differences: tuple[ModelDifference, ...]
+
+    @property
+    def best(self) -> str | None:
+        """The model with the best value, the first of equals; None if no value is better."""
+        known = {model: value for model, value in self.values.items() if not math.isnan(value)}
+        if not known or not self.better:
+            return None
+        choose = max if self.better == "higher" else min
+        return choose(known, key=known.__getitem__)
+
+    @property
+    def indistinguishable(self) -> tuple[str, ...]:
+        """The other models that the tests cannot tell from the best, in order.
+
+        The probability that a model is left out though it is as good as the best is at most 1
+        minus the level, for all models together and although the data chose the best: Holm's
+        correction is for every pair.
+        """
+        best, alpha = self.best, 1.0 - self.level
+        if best is None:
+            return ()
+        apart = {
+            model
+            for one in self.differences
+            for model in (one.a, one.b)
+            if best in (one.a, one.b) and one.holm_pvalue <= alpha
+        }
+        return tuple(model for model in self.values if model != best and model not in apart)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Nest everything in plain numbers and texts, as JSON has it."""
+        return {
+            "best": self.best,
+            "indistinguishable": list(self.indistinguishable),
+            "values": {model: float(value) for model, value in self.values.items()},
+            "intervals": {model: list(ends) for model, ends in self.intervals.items()},
+            "differences": [one.as_dict() for one in self.differences],
+        }
+
+    def _verdicts(self) -> list[str]:
+        """Say of each model whether it is the best."""
+        best, perhaps = self.best, self.indistinguishable
+        if best is None:
+            return [""] * len(self.values)
+        return [
+            "best" if one == best else "not distinguishable" if one in perhaps else "worse"
+            for one in self.values
+        ]
+
+    def _rows(self, per: str) -> list[dict[str, Any]]:
+        """List the rows of a table."""
+        key = {"measure": self.measure}
+        if per == "pair":
+            return [key | _with_ends(one.as_dict()) for one in self.differences]
+        return [
+            key
+            | {"model": model, "value": float(value)}
+            | _ends(self.intervals[model])
+            | {"verdict": verdict}
+            for (model, value), verdict in zip(self.values.items(), self._verdicts(), strict=True)
+        ]
+
+    def _grids(self, *, has_intervals: bool) -> tuple[Grid, Grid]:
+        """Lay out the models, and their differences."""
+        pairs, title = self.differences, chance_title(self.level)
+
+        def written(ends: Iterable[Interval]) -> list[str]:
+            return intervals([one if has_intervals else None for one in ends])
+
+        models = Grid(
+            [
+                SheetColumn.of_names("model", self.values),
+                SheetColumn(["value", *numbers([*map(float, self.values.values())])]),
+                SheetColumn([title, *written(self.intervals.values())]),
+                SheetColumn(["verdict", *self._verdicts()], is_left=True),
+            ]
+        )
+        names = [f"{one.a} - {one.b}" for one in pairs]
+        values = numbers([float(one.difference) for one in pairs])
+        differences = Grid(
+            [SheetColumn.of_names("difference", names)],
+            [
+                [
+                    SheetColumn(["value", *values]),
+                    SheetColumn([title, *written(one.interval for one in pairs)]),
+                ],
+                [
+                    _pvalues("p", [one.pvalue for one in pairs]),
+                    _pvalues("Holm's p", [one.holm_pvalue for one in pairs]),
+                ],
+                [
+                    _pvalues("t-test's p", [one.t_pvalue for one in pairs]),
+                    _pvalues("Holm's p", [one.holm_t_pvalue for one in pairs]),
+                ],
+            ],
+        )
+        return models, differences
+
+
+@attrs.frozen(repr=False, eq=False)
+class ModelComparison(Comparable, Mapping[str, MeasureComparison]):
+    """Several models on the same rows or queries: a `MeasureComparison` for each metric, by name.
+
+    Made by `CollectionResult.comparison`, for what `Paired.of_models` counts, and by `compare`, for
+    three or more rankings.
+
+    Parameters
+    ----------
+    models : tuple of str
+        The names, in order.
+    level : float
+        The level of the intervals; tests are at 1 minus this.
+    size : str
+        How many rows or queries all of them have.
+    test : str
+        What the p-values are.
+    """
+
+    models: tuple[str, ...]
+    level: float
+    size: str
+    test: str
+    _measures: Mapping[str, MeasureComparison]
+
+    def __getitem__(self, measure: str) -> MeasureComparison:
+        """Look up the comparison by a metric."""
+        if measure not in self._measures:
+            raise KeyError(f"{measure!r} is not among {', '.join(self._measures)}")
+        return self._measures[measure]
+
+    def __iter__(self) -> Iterator[str]:
+        """List the metrics."""
+        return iter(self._measures)
+
+    def __len__(self) -> int:
+        """Return the number of metrics."""
+        return len(self._measures)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Nest everything in plain numbers and texts, by metric, as JSON has it."""
+        return {name: one.as_dict() for name, one in self.items()}
+
+    def table(self, per: Literal["model", "pair"] = "model") -> dict[str, list[Any]]:
+        """Lay the numbers out as columns, for ``pandas.DataFrame`` or ``polars.DataFrame``.
+
+        Parameters
+        ----------
+        per : {"model", "pair"}
+            Whether a row is about a metric of a model, or about its difference of two models.
+
+        Returns
+        -------
+        dict of lists
+            The columns.
+        """
+        one_of(per, ("model", "pair"), name="per")
+        rows = [row for one in self.values() for row in one._rows(per)]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def report(self) -> str:
+        """Lay the comparison out as text tables."""
+        return sheet_text(self.sheet())
+
+    def sheet(self, *, has_intervals: bool = True) -> Sheet:
+        """Return the content of the report."""
+        grids = (
+            Section(name, one._grids(has_intervals=has_intervals)) for name, one in self.items()
+        )
+        return [f"{self.size}, {plural(len(self.models), 'model')}", *grids, self._remark]
+
+    @property
+    def _remark(self) -> str:
+        """Say what the p-values are of, and what they decide."""
+        pairs = [pair for one in self.values() for pair in one.differences]
+        if all(math.isnan(pair.pvalue) for pair in pairs):
+            return "There are no tests: there are too few rows, or weights have fractions."
+        differences = plural(len(pairs) // len(self), "difference")
+        alpha = 1.0 - self.level
+        return (
+            f"p is {self.test}. Holm's p corrects it for the {differences} of a metric; "
+            f"models are worse than the best if it is at most {alpha:.6g}."
+        )
+
+    def __repr__(self) -> str:
+        """Show the best model by each metric, and those that may be as good."""
+        parts = (
+            f"{name}={[one.best, *one.indistinguishable]}".replace("[None", "[")
+            for name, one in self.items()
+        )
+        return f"ModelComparison({', '.join(parts)})"
+
+    def __str__(self) -> str:
+        """Show the report."""
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        return notebook.sheet(self.sheet())
+
+
+def check_level(level: float) -> None:
+    """Refuse a level that no test can have."""
+    normal_quantile(level)
+    if not level:
+        raise InvalidInputError("must lie in (0, 1), got 0", argument="level")
+
+
+def _pvalues(heading: str, pvalues: Sequence[float | None]) -> SheetColumn:
+    return SheetColumn([heading, *map(_pvalue_text, pvalues)])
+
+
+def _pvalue_text(pvalue: float | None) -> str:
+    if pvalue is None or math.isnan(pvalue):
+        return ""
+    return f"{pvalue:.4f}" if pvalue >= _SMALLEST_SHOWN else f"<{_SMALLEST_SHOWN:.4f}"
+
+
+def _ends(interval: Interval) -> dict[str, float]:
+    return dict(zip(("interval_low", "interval_high"), interval, strict=True))
+
+
+def _with_ends(row: dict[str, Any]) -> dict[str, Any]:
+    """Replace the interval of a row by its two ends."""
+    columns: dict[str, Any] = {}
+    for name, value in row.items():
+        columns |= _ends(value) if name == "interval" else {name: value}
+    return columns

@@ -1,0 +1,132 @@
+"""Several models from the results of their pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from streameval.configs.collection import ModelPair
+from streameval.errors import InvalidInputError
+from streameval.metrics.intervals import UNDEFINED, Interval
+from streameval.metrics.pvalues import holm
+from streameval.results.models import (
+    MeasureComparison,
+    ModelComparison,
+    ModelDifference,
+    check_level,
+)
+from streameval.results.paired import PairedResult
+
+_STEPS = 60  # of a bisection: to the last bits of a level
+_OF_ROWS = "that of McNemar's test for accuracy, and of the test of the difference for others"
+_OF_CLUSTERS = "1 minus the level at which the interval for clusters ends at 0"
+_LEVEL = 0.95  # of an interval that shows whether there is one
+
+
+def of_pairs(
+    pairs: Sequence[ModelPair | None], results: Sequence[Any], level: float
+) -> ModelComparison:
+    """Compare the models of a collection that has counted each pair of them.
+
+    Raises
+    ------
+    InvalidInputError
+        If the members are anything else, or the level is outside (0, 1).
+    """
+    check_level(level)
+    held = {
+        (pair.a, pair.b): result
+        for pair, result in zip(pairs, results, strict=True)
+        if pair is not None
+    }
+    models = tuple(dict.fromkeys(model for pair in held for model in pair))
+    if not is_comparable(pairs, results):
+        raise InvalidInputError(
+            "must be all pairs of some models, as Paired.of_models makes them",
+            argument="members",
+        )
+    first: PairedResult = next(iter(held.values()))
+    found = {name: _compared(name, models, held, level) for name in _measures(first)}
+    test = _OF_ROWS if first._clusters is None else _OF_CLUSTERS
+    return ModelComparison(models, level, f"n = {first.n:,}", test, found)
+
+
+def is_comparable(pairs: Sequence[ModelPair | None], results: Sequence[Any]) -> bool:
+    """Tell whether there is each pair of some models once, counted alike, by a metric."""
+    known = [pair for pair in pairs if pair is not None]
+    models = {model for pair in known for model in (pair.a, pair.b)}
+    unordered = {frozenset((pair.a, pair.b)) for pair in known}
+    n_pairs = len(models) * (len(models) - 1) // 2
+    if len({pair.terms for pair in known}) != 1 or len(pairs) != len(unordered):
+        return False
+    return len(unordered) == n_pairs and bool(_measures(results[0]))
+
+
+def _measures(result: PairedResult) -> tuple[str, ...]:
+    """List the metrics that a model has by itself: closeness, of numbers, is that of two."""
+    config = result._config
+    return config.measures if config.classes is None else ("accuracy", *config.measures)
+
+
+def _compared(
+    measure: str,
+    models: Sequence[str],
+    held: Mapping[tuple[str, str], PairedResult],
+    level: float,
+) -> MeasureComparison:
+    """Compare models by one metric of the pairs."""
+    difference = "difference" if measure == "accuracy" else f"{measure}_difference"
+    values, ends = {}, {}
+    for model in models:
+        pair, result = next((pair, one) for pair, one in held.items() if model in pair)
+        name = f"{measure}_{'ab'[pair.index(model)]}"
+        values[model], ends[model] = result.value(name), _interval(result, name, level)
+    pvalues = [_pvalue(result, measure, difference) for result in held.values()]
+    corrected = holm(pvalues)
+    pairs = [
+        ModelDifference(
+            a=a,
+            b=b,
+            difference=result.value(difference),
+            interval=_interval(result, difference, level),
+            pvalue=pvalues[at],
+            holm_pvalue=corrected[at],
+        )
+        for at, ((a, b), result) in enumerate(held.items())
+    ]
+    return MeasureComparison(
+        measure=measure,
+        better=PairedResult.TABLE[f"{measure}_a"].better,
+        level=level,
+        values=values,
+        intervals=ends,
+        differences=tuple(pairs),
+    )
+
+
+def _interval(result: PairedResult, name: str, level: float) -> Interval:
+    """Read a sampling interval; nan if weights have fractions, so that there is none."""
+    return result.read(name, level=level).sampling or UNDEFINED
+
+
+def _pvalue(result: PairedResult, measure: str, difference: str) -> float:
+    """Return the p-value of a difference."""
+    if result._clusters is None:
+        name = "mcnemar_pvalue" if measure == "accuracy" else f"{measure}_pvalue"
+        return float(result.value(name))
+    return _pvalue_of_interval(result, difference)
+
+
+def _pvalue_of_interval(result: PairedResult, name: str) -> float:
+    """Find 1 minus the highest level at which an interval does not contain 0."""
+    if math.isnan(_interval(result, name, _LEVEL)[0]):
+        return math.nan
+    apart, around = 0.0, 1.0  # levels
+    for _ in range(_STEPS):
+        level = (apart + around) / 2.0
+        if not apart < level < around:
+            break
+        low, high = _interval(result, name, level)
+        apart, around = (apart, level) if low <= 0.0 <= high else (level, around)
+    return 1.0 - apart
