@@ -301,7 +301,8 @@ class Options:
         aliases=("--score", "--y-prob"),
     )
     versus: tuple[str, ...] | None = _column(
-        "the column of another model, B; --y-pred or --y-score is that of A; differences are A - B",
+        "the column of another model, B, or several: B,C,D; --y-pred or --y-score is that of A; "
+        "differences are A - B",
         values.columns,
         tasks="classification paired regression",
     )
@@ -690,6 +691,7 @@ _OPTIONS = {
     **{field.name: option_text(field.name) for field in (*_FIELDS, *attrs.fields(Watching))},
     "address": "--serve",
     "kind": "--kind",
+    "models": "--versus",
     "min_n": "--min-n",
     "at_least": "--evidence",
     "at_most": "--evidence",

@@ -146,7 +146,12 @@ def test_versus_takes_multilabel(call, tmp_path):
             "no column 'mew' in the first rows: did you mean 'new'?",
         ),
         (("--y-pred", "old", "--versus", "q"), "`q` holds fractions"),
-        (("--y-pred", "old", "--versus", "new,w"), "--versus takes one column"),
+        (("--y-pred", "old,new", "--versus", "c"), "--y-pred takes one column"),
+        (("--y-pred", "old", "--versus", "new,old"), "--versus is the column of --y-pred itself."),
+        (("--y-pred", "old", "--versus", "new,new"), "--versus has the column 'new' twice."),
+        (("--y-pred", "old", "--versus", "new,y_true"), "--versus must be columns of predictions"),
+        (("--y-pred", "old", "--versus", "new,mew"), "no column 'mew' in the first rows"),
+        (("--y-pred", "old", "--versus", "new,q"), "`q` holds fractions"),
         (
             ("--y-pred", "old", "--versus", "new", "--top-k", "2"),
             "--top-k cannot be used with --task paired",
@@ -231,7 +236,8 @@ def test_two_models_of_numbers_are_compared(call, write):
             "--threshold cannot be used with --task regression.",
         ),
         (("--versus", "new", "--intervals"), "--intervals cannot be used with --task paired"),
-        (("--versus", "new,old"), "--versus takes one column."),
+        (("--versus", "new,old"), "--versus is the column of --y-pred itself."),
+        (("--versus", "new,y"), '--measures must name "mse" or "mae"'),
         (("--versus", "new", "--measures", "recall"), "needs classes"),
     ],
 )
@@ -239,3 +245,71 @@ def test_options_of_classes_do_not_go_with_numbers(call, write, options, says):
     done = call("eval", write("a.jsonl", NUMBERS), *OLD_NUMBERS, *options)
     assert done.code == 2
     assert says in done.err
+
+
+@each(
+    ("options", "expected"),
+    [
+        (
+            ("--y-pred", "new", "--versus", "old,c"),
+            se.Paired.of_models(["new", "old", "c"], "auto").update(COLUMNS),
+        ),
+        (
+            (
+                *("--y-score", "p", "--versus", "q,old", "--measures", "roc_auc,f_score"),
+                *("--sample-weight", "w", "--threshold", "0.4", "--max-bad", "1"),
+            ),
+            se.Paired.of_models(
+                ["p", "q", "old"], measures=["roc_auc", "f_score"], threshold=0.4
+            ).update(COLUMNS, sample_weight=COLUMNS["w"]),
+        ),
+        (
+            ("--task", "regression", "--y-pred", "p", "--versus", "q,w", "--measures", "mse"),
+            se.Paired.of_models(["p", "q", "w"], None, measures=["mse"]).update(COLUMNS),
+        ),
+    ],
+)
+def test_versus_counts_several_models_as_a_program_does(options, expected, call, log, tmp_path):
+    done = call("eval", log, *options, "-o", tmp_path / "a.state")
+    assert done.code == 0
+    assert (tmp_path / "a.state").read_bytes() == expected.to_bytes()
+    assert expected.compute().report() in done.out
+    assert expected.compute().report() in call("show", tmp_path / "a.state").out
+
+
+def test_several_models_are_the_same_bytes_from_several_processes(call, log, tmp_path):
+    options = ("--y-pred", "new", "--versus", "old,c", "-o")
+    for jobs in ("1", "2"):
+        call("eval", log, log, *options, tmp_path / jobs, "--jobs", jobs)
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_several_models_have_their_comparison_in_json(call, log):
+    options = ("--y-pred", "new", "--versus", "old,c", "--json", "--level", "0.9")
+    found = call("eval", log, *options).json
+    expected = se.Paired.of_models(["new", "old", "c"], "auto").update(COLUMNS).compute()
+    comparison = expected.comparison(level=0.9).as_dict()
+    assert found["comparison"] == json.loads(json.dumps(comparison))
+    assert found["metrics"]["new vs old/difference"] > 0
+    by = call("eval", log, *options, "--by", "c").json
+    assert [one["comparison"]["accuracy"]["best"] for one in by["slices"]] == ["new"] * 3
+
+
+def test_several_models_have_gates_clusters_and_multilabel(call, log, tmp_path):
+    options = ("--y-pred", "new", "--versus", "old,c")
+    gate = ("--require", "new vs old/difference>=0")
+    assert call("eval", log, *options, *gate).code == 0
+    assert call("eval", log, *options, "--cluster", "w").out.count("best") >= 2
+    path = tmp_path / "lists.jsonl"
+    path.write_text('{"y_true": [0, 1], "a": [0, 1], "b": [1, 1], "d": [0, 0]}\n')
+    done = call("eval", path, "--multilabel", "--y-pred", "a", "--versus", "b,d", "--json")
+    assert done.json["comparison"]["accuracy"]["values"] == {"a": 1.0, "b": 0.0, "d": 0.0}
+
+
+def test_a_row_without_one_of_several_models_is_bad(call, log):
+    with log.open("a") as file:
+        file.write('{"y_true": 1, "old": 0, "new": 1, "c": null}\n')
+    done = call("eval", log, "--y-pred", "new", "--versus", "old,c")
+    assert done.code == 3
+    assert "line 301: `c` is missing" in done.err
+    assert call("eval", log, "--y-pred", "new", "--versus", "old,c", "--max-bad", "1").code == 0

@@ -112,8 +112,7 @@ def _check_options(options: Options, layout: TaskColumns) -> None:
     if not layout.of_scores and option is not None:
         raise UsageError(f"{option} is for scores, and `{layout.prediction[0]}` holds labels.")
     if not layout.multilabel:
-        names = ("y_true", "y_pred") if layout.of_scores else ("y_true", "y_pred", "versus")
-        check_one_column(options, *names, unless=", unless --multilabel is given")
+        check_one_column(options, "y_true", "y_pred", unless=", unless --multilabel is given")
 
 
 def _refuse_fractions(layout: TaskColumns) -> None:

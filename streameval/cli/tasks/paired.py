@@ -1,4 +1,4 @@
-"""Two models on the same rows: from options and the first rows to a plan."""
+"""Two or more models on the same rows: from options and the first rows to a plan."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from streameval.io import Argument, Numbers
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from streameval.cli.options import Options
     from streameval.cli.tasks.columns import TaskColumns
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
-    """Choose the columns, the classes and the configuration; both models are read alike.
+    """Choose the columns, the classes and the configuration; all models are read alike.
 
     Raises
     ------
@@ -49,19 +49,19 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     if options.task == "regression":
         return _plan_of_numbers(options, rows, options.versus)
     names, of_scores = predictions(options, rows)
-    if options.versus == names:
-        raise UsageError(
-            f"--versus is the column of --y-{'score' if of_scores else 'pred'} itself."
-        )
+    others = _others(options, names, "y_score" if of_scores else "y_pred")
     a = lay_out(options, rows, names, of_scores=of_scores, also=options.versus)
     if a.prediction != names:
         refuse_order(names, a.prediction, "--versus")
-    b = attrs.evolve(a, prediction=options.versus, has_class_columns=False)
-    make, classes, positive = choose(Paired, PairedConfig, options, a, b)
+    layouts = [a]
+    layouts += (attrs.evolve(a, prediction=one, has_class_columns=False) for one in others)
+    make, classes, positive = choose(_maker(names, others), PairedConfig, options, *layouts)
     columns = (
         Argument("y_true", a.label, label_type(a, a.label, classes)),
-        prediction_column(a, classes, positive, "y_pred_a"),
-        prediction_column(b, classes, positive, "y_pred_b"),
+        *(
+            prediction_column(layout, classes, positive, array)
+            for layout, array in zip(layouts, _arrays(names, others), strict=True)
+        ),
         *weight_columns(options),
     )
     counted = a.label if a.multilabel else a.prediction
@@ -70,6 +70,38 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         *_note_of_positive(options, a, classes, positive),
     )
     return Plan(make, columns, options.max_bad, notes)
+
+
+def _others(options: Options, names: tuple[str, ...], option: str) -> list[tuple[str, ...]]:
+    """List the columns of each other model: one, where that of A is one.
+
+    Raises
+    ------
+    UsageError
+        If a model is named twice.
+    """
+    versus = options.versus or ()
+    others: list[tuple[str, ...]] = [(name,) for name in versus] if len(names) == 1 else [versus]
+    if names in others:
+        raise UsageError(f"--versus is the column of {option_text(option)} itself.")
+    for at, one in enumerate(others):
+        if one in others[:at]:
+            raise UsageError(f"--versus has the column {','.join(one)!r} twice.")
+    return others
+
+
+def _maker(names: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> Callable[..., Any]:
+    """Choose what counts two models, or the pairs of more."""
+    if len(others) == 1:
+        return Paired
+    return partial(Paired.of_models, [*names, *(name for (name,) in others)])
+
+
+def _arrays(names: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Name the arrays that an update takes: those of two models, or a column of each."""
+    if len(others) == 1:
+        return "y_pred_a", "y_pred_b"
+    return (*names, *(name for (name,) in others))
 
 
 def _note_of_positive(
@@ -85,22 +117,24 @@ def _note_of_positive(
 
 
 def _plan_of_numbers(options: Options, rows: Sequence[Row], versus: tuple[str, ...]) -> Plan:
-    """Choose the columns of two models of numbers."""
+    """Choose the columns of models of numbers."""
     of_classes = ("y_score", "classes", "multilabel", "threshold", "scores", "pos_label")
     for name in (*of_classes, "ignore_label"):
         if getattr(options, name) is not None:
             raise UsageError(f"{option_text(name)} cannot be used with --task regression.")
-    check_one_column(options, "y_true", "y_pred", "versus")
+    check_one_column(options, "y_true", "y_pred")
     pred = options.y_pred or ("y_pred",)
-    if versus == pred:
-        raise UsageError("--versus is the column of --y-pred itself.")
+    others = _others(options, pred, "y_pred")
     layout = lay_out(options, rows, pred, of_scores=False, also=versus)
-    make = partial(Paired, None, **given(measures=options.measures, budget=options.budget))
+    measures = given(measures=options.measures, budget=options.budget)
+    make = partial(_maker(pred, others), classes=None, **measures)
     make()  # report mistakes in the options before any row is read
     columns = (
         Argument("y_true", layout.label, Numbers()),
-        Argument("y_pred_a", pred, Numbers()),
-        Argument("y_pred_b", versus, Numbers()),
+        *(
+            Argument(array, names, Numbers())
+            for array, names in zip(_arrays(pred, others), (pred, *others), strict=True)
+        ),
         *weight_columns(options),
     )
     return Plan(make, columns, options.max_bad)
