@@ -320,15 +320,9 @@ class ErrorMeasure:
     def called(cls, row: ErrorMeasureRow, *args: Any, **options: Any) -> Self:
         """Make a measure of an argument, as of a method."""
         own = row.parameter
-        names = () if own is None else (own.name,)
-        given = dict(zip(names, args, strict=False)) | options
-        is_needed = own is not None and own.default is None
-        if len(args) > len(names) or given.keys() - {*names} or (is_needed and not given):
-            taken = f"takes {names[0]} alone" if names else "takes no argument"
-            raise InvalidInputError(taken, argument=row.name)
         if own is None:
             return cls(row)
-        number = finite_number(given.get(own.name, own.default), name=own.name)
+        number = finite_number([*args, *options.values(), own.default][0], name=own.name)
         if not own.is_valid(number):
             raise InvalidInputError(f"must be {own.rule}, got {number!r}", argument=own.name)
         return cls(row, number)

@@ -29,7 +29,7 @@ from streameval.metrics.confusion_sampling import (
     top_k_interval,
     weighted_kappa_interval,
 )
-from streameval.metrics.evidence import Share
+from streameval.metrics.evidence import Share, refuse_fractions
 from streameval.metrics.label_counts import (
     Averaging,
     LabelCounts,
@@ -89,7 +89,19 @@ def _metric(name: str, **row: Any) -> Metric:
         "why_none": "fractional weights and empty classes have none",
         "why_no_evidence": "it is not a proportion of examples",
     }
+    if "sampling" in row:
+        row["sampling"] = _of_draws(row["sampling"])
     return Metric(name=name, **defaults | row)
+
+
+def _of_draws(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse the interval of weights with fractions."""
+
+    def sampling(counts: LabelCounts, value: Any, z: float, *args: Any, **options: Any) -> Any:
+        refuse_fractions(counts.has_whole_weights)
+        return function(counts, value, z, *args, **options)
+
+    return sampling
 
 
 def _of_positive(name: str, function: Callable[..., float], **row: Any) -> Metric:
@@ -144,7 +156,15 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
     def sampling(counts: LabelCounts, _value: Any, z: float, *args: Any, **options: Any) -> Any:
         return ratio_interval(counts, *chosen(args, options), z)
 
-    def draws(counts: LabelCounts, position: int) -> Share:
+    def draws(counts: LabelCounts, *args: Any, **options: Any) -> Share:
+        averaging = chosen(args, options)[1]
+        if not (counts.config.is_binary and averaging.resolve(counts) == "binary"):
+            raise InvalidInputError(
+                "is a mean over classes here, which is not a proportion of examples",
+                argument=name,
+                remedy=f"Name a class, as in {name}[{[*counts.class_names, 'LABEL'][0]}].",
+            )
+        position = counts.config.positive_position
         return draws_of_class(counts, default, position)  # type: ignore[arg-type] # a Ratio
 
     if isinstance(default, Ratio):
@@ -163,8 +183,8 @@ def _of_top_k(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metr
     def sampling(counts: LabelCounts, number: float, z: float, *args: Any, **options: Any) -> Any:
         return interval(at_top_k(counts, name), number, z, *args, **options)
 
-    def draws(counts: LabelCounts, position: int) -> Share:
-        return of_best.statistic(at_top_k(counts, name), position)  # type: ignore[return-value]
+    def draws(counts: LabelCounts, *args: Any, **options: Any) -> Share:
+        return of_best.statistic(at_top_k(counts, name), *args, **options)  # type: ignore[return-value]
 
     return attrs.evolve(
         of_best,

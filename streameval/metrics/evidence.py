@@ -299,11 +299,14 @@ class Area(Statistic):
         )
 
 
-def refuse_fractions(is_whole: bool, *, argument: str = "sample_weight") -> None:
+def refuse_fractions(
+    is_whole: bool, *, argument: str = "sample_weight", of: str = "an example"
+) -> None:
     """Raise InvalidInputError for fractional weights; whole weights repeat an example."""
     if not is_whole:
         raise InvalidInputError(
-            "had fractions, and a fraction of an example is not a draw: there is no evidence",
+            f"had fractions, and a fraction of {of} is not a draw: there is neither a sampling "
+            "interval nor evidence",
             argument=argument,
         )
 

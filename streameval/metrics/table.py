@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -125,11 +125,13 @@ class Metric:
     certified : bool
         Whether the value is a `Bounded`.
     sampling : callable, optional
-        The function that computes the sampling interval for `confidence`.
+        The function of the sampling interval: from the source of a result, the value, the number
+        of deviations z, and the arguments of `value`, to low and high. It raises InvalidInputError
+        for weights that have none, and its ends are nan where the interval is undefined.
     why_none : str
         Why there may be no sampling interval.
     evidence : callable, optional
-        Maps the arguments of `value` to the statistic of an anytime-valid test.
+        The function of the statistic of an anytime-valid test, with the arguments of `value`.
     why_no_evidence : str
         Why there is no such test.
     arguments : tuple of str
@@ -206,7 +208,18 @@ class Metric:
         """Whether an argument has no default."""
         return bool(self.arguments) and any("=" not in one for one in self.arguments)
 
-    def statistic(self, source: Any, *args: Any) -> Statistic:
+    def check_arguments(self, args: Sequence[Any], options: Mapping[str, Any]) -> None:
+        """Refuse arguments that the metric does not take; one with averages looks itself."""
+        names = [one.partition("=")[0] for one in self.arguments]
+        needed = {one for one in self.arguments if "=" not in one}
+        given = [*names[: len(args)], *options]
+        is_good = len(args) <= len(names) and len({*given}) == len(given)
+        is_good = is_good and needed <= {*given} <= {*names}
+        if not (self.averages or is_good):
+            taken = f"takes {' and '.join(names)} alone" if names else "takes no arguments"
+            raise InvalidInputError(taken, argument=self.name)
+
+    def statistic(self, source: Any, *args: Any, **options: Any) -> Statistic:
         """Return the statistic for a test, or raise InvalidInputError with the reason for none."""
         if self.evidence is None:
             why = "a count has no limit to keep" if self.is_count else self.why_no_evidence
@@ -214,7 +227,7 @@ class Metric:
                 f"has no evidence that stays valid however often you look: {why}",
                 argument=self.name,
             )
-        return self.evidence(source, *args)
+        return self.evidence(source, *args, **options)
 
 
 def count_row(name: str, heading: str, text: str, **row: Any) -> Metric:

@@ -39,8 +39,7 @@ from streameval.render.text import numbers, shorten
 from streameval.results import findings
 from streameval.results.members import CalibrationMembers, add_members
 from streameval.results.pictures import PICTURES_BY_TASK
-from streameval.results.requested_intervals import RequestedIntervals
-from streameval.results.result import labels_beside, refuse_arguments
+from streameval.results.result import SumsResult, labels_beside, of_moments, without_interval
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
@@ -53,7 +52,7 @@ _CURVE = ("mean_prediction", "mean_label", "weight")
 
 
 @attrs.frozen(repr=False, eq=False)
-class Calibration(CalibrationMembers, RequestedIntervals):
+class Calibration(CalibrationMembers, SumsResult):
     """How good probabilities are, and how well calibrated.
 
     Made by `CalibrationAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -191,55 +190,9 @@ class Calibration(CalibrationMembers, RequestedIntervals):
         """
         return metrics.pcopc_of(self._bins)
 
-    def confidence(self, name: str, *args: Any, level: float = 0.95, **options: Any) -> Interval:
-        """Compute the sampling interval of a metric, for its value in the population.
-
-        It needs an accumulator made with ``intervals=True``. It is the interval of a mean on the
-        log scale, with the variance of the loss over the rows, and more where few rows make up much
-        of it. If the loss does not vary, rows that have not been seen may differ.
-
-        Parameters
-        ----------
-        name : str
-            "log_loss" or "brier".
-        *args, **options
-            None: these metrics take no arguments.
-        level : float
-            The coverage probability, in [0, 1).
-
-        Returns
-        -------
-        (low, high)
-            nan with fewer than two examples.
-
-        Raises
-        ------
-        InvalidInputError
-            For another name, a level outside [0, 1), an accumulator without intervals, or weights
-            with fractions: whole weights repeat an example, but part of one is not an example.
-
-        Examples
-        --------
-        >>> import streameval as se
-        >>> acc = se.CalibrationAccumulator(intervals=True)
-        >>> result = acc.update([1, 0, 1, 0], [0.75, 0.25, 0.5, 0.5]).compute()
-        >>> [round(end, 3) for end in result.confidence("brier")]
-        [0.045, 0.54]
-        """
-        if self._clusters is not None:
-            return super().confidence(name, *args, level=level, **options)
-        refuse_arguments(name, args, options)
-        z = self._deviations(name, level)
-        if z is None:
-            return math.nan, math.nan
-        state = self._state
-        assert isinstance(state, CalibrationMoments)  # noqa: S101 - tells the type checker
-        total, squares, largest = state.log_loss, state.squared_log_loss, 36.05
-        if name == "brier":
-            total, squares = state.row_brier, state.squared_brier
-            largest = 2.0 if self.labels else 1.0
-        sums = (part.to_fraction() for part in (state.n, total, squares))
-        return MeanLoss(*sums).interval(z, largest=largest)
+    @property
+    def _rows(self) -> Table:
+        return self.TABLE if self._config.intervals else _UNASKED
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the metrics, and those of each class."""
@@ -428,8 +381,23 @@ def _class_weights(result: Calibration) -> list[Fraction]:
     return [positive, state.n.to_fraction() - positive]
 
 
+def _sampling_of(name: str) -> Callable[..., Interval]:
+    """Make the function that computes the interval of a mean loss."""
+
+    def interval(result: Calibration, z: float) -> Interval:
+        state = result._state
+        assert isinstance(state, CalibrationMoments)  # noqa: S101 - tells the type checker
+        total, squares, largest = state.log_loss, state.squared_log_loss, 36.05
+        if name == "brier":
+            total, squares = state.row_brier, state.squared_brier
+            largest = 2.0 if result.labels else 1.0
+        sums = (part.to_fraction() for part in (state.n, total, squares))
+        return MeanLoss(*sums).interval(z, largest=largest)
+
+    return of_moments(interval)
+
+
 _SAMPLED: dict[str, Any] = {
-    "sampling": Calibration.confidence,
     "why_none": "it takes intervals=True, two examples and whole weights",
 }
 
@@ -448,6 +416,7 @@ Calibration.TABLE = Table(
         notes="Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.",
         formula=r"-\frac1n \sum_i \log p_i(y_i)",
         better="lower",
+        sampling=_sampling_of("log_loss"),
         **_SAMPLED,
         oracle="scikit-learn, log_loss",
         headline=1,
@@ -463,6 +432,7 @@ Calibration.TABLE = Table(
         "(p_k - [y = k])**2, in [0, 2].",
         formula=r"\frac1n \sum_i (p_i - y_i)^2",
         better="lower",
+        sampling=_sampling_of("brier"),
         **_SAMPLED,
         oracle="scikit-learn, brier_score_loss",
     ),
@@ -617,5 +587,8 @@ Calibration.TABLE = Table(
         better="",
     ),
 )
+
+_UNASKED = Table(*map(without_interval, Calibration.TABLE.values()))
+"""The rows of results without the option `intervals`."""
 
 add_members(Calibration)

@@ -16,7 +16,6 @@ from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetr
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics.bounded import Bounded, mean_of
-from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, SHARE, Interval, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Lines, PageContent, Row
@@ -28,13 +27,7 @@ from streameval.results.curve import PR, ROC, Curve
 from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
-from streameval.results.result import (
-    Result,
-    labels_beside,
-    not_measured,
-    refuse_arguments,
-    unknown_class,
-)
+from streameval.results.result import Asked, Result, labels_beside, not_measured, unknown_class
 from streameval.results.tables import ItemAxis, PerItem, by_metric, named_classes
 from streameval.states.cells import Cells
 
@@ -51,6 +44,13 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
     Made by `PRCurveSketch.compute`. A mapping from the label of a class to its `Curve`, in the
     order of the score columns. You can look a class up by its display name too. Averages are
     `Bounded`, like the metrics of a `Curve`.
+
+    Notes
+    -----
+    The curves of the classes are of the same rows, and how they depend on each other is not kept.
+    The distance to the limit of a mean is at most the mean of the distances to the limits of the
+    classes, so the interval of ``confidence("roc_auc", average="weighted")`` is wide enough for
+    every dependence. Micro averages pool scores of the same rows, and have no interval.
 
     Examples
     --------
@@ -202,69 +202,6 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         """
         mean: Bounded = self._average("average_precision", "macro")
         return mean
-
-    def confidence(
-        self, name: str, *args: Any, average: str = "macro", level: float = 0.95, **options: Any
-    ) -> Interval:
-        """Compute the sampling interval of an average over classes, for that of the population.
-
-        The curves of the classes are of the same rows, and how they depend on each other is not
-        kept. The distance to the limit of a mean is at most the mean of the distances to the limits
-        of the classes, so the interval is wide enough for every dependence.
-
-        Parameters
-        ----------
-        name : str
-            ``"roc_auc"`` or ``"average_precision"``; or a metric named as for `read`, such as
-            ``"roc_auc_weighted"`` or ``"roc_auc[cat]"``.
-        *args, **options
-            The arguments of a metric of one class.
-        average : {"macro", "weighted"}
-            The mean over classes, or the mean weighted by their positives. Micro averages pool
-            scores of the same rows, and have no interval.
-        level : float
-            The coverage probability, in [0, 1).
-
-        Returns
-        -------
-        (low, high)
-            nan where the average is undefined.
-
-        Raises
-        ------
-        InvalidInputError
-            For another name or average, a level outside [0, 1), or weights with fractions.
-
-        Examples
-        --------
-        >>> import streameval as se
-        >>> scores = [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.1, 0.2, 0.7]] * 10
-        >>> result = se.PRCurveSketch(classes=3).update([0, 1, 2, 2] * 10, scores).compute()
-        >>> [round(end, 3) for end in result.confidence("roc_auc")]
-        [0.689, 0.921]
-        """
-        if self._clusters is not None or name not in self.TABLE or not self.TABLE[name].averages:
-            given = {} if average == "macro" else {"average": average}
-            return super().confidence(name, *args, level=level, **given, **options)
-        refuse_arguments(name, args, options)
-        one_of(average, ("macro", "weighted"), name="average")
-        ends = [curve.confidence(name, level=level) for curve in self._curves.values()]
-        weights = self._weights(average)
-        low, high = (
-            float(mean_of([Bounded(end) for end in side], weights))
-            for side in zip(*ends, strict=True)
-        )
-        if average == "macro" or math.isnan(low):
-            return low, high
-        # the weights are shares of the rows, which another sample would have drawn otherwise
-        values, mean = self._average(name, None), self._average(name, average)
-        apart = [
-            weight * (value - mean) ** 2
-            for value, weight in zip(values, weights, strict=True)
-            if weight and not math.isnan(value)
-        ]
-        reach = normal_quantile(level) * math.sqrt(math.fsum(apart)) / math.fsum(weights)
-        return max(low - reach, 0.0), min(high + reach, 1.0)
 
     @with_options
     def class_wise_ece(self, bins: int = 15) -> Bounded:
@@ -475,20 +412,22 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
     def _rows(self) -> Table:
         return _ROWS
 
-    def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
-        """Find the curve of a class, or the row of an average."""
+    def _asked(
+        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Asked:
+        """Find a metric of the curve of a class, or the row of an average."""
         name, of = metric.name, metric.of
         if of is None:
-            return self, metric
+            return super()._asked(metric, args, options)
         if of in _AVERAGES:
             averaged = [row.name for row in self.TABLE.values() if row.averages]
             if name not in averaged:
                 raise UnknownMetricError(f"no metric {name!r}: {nearest(name, averaged)}")
-            return self, MetricName(f"{name}_{of}")
+            return super()._asked(MetricName(f"{name}_{of}"), args, options)
         position = class_position(of, self.class_names, self.labels)
         if position is None:
             raise unknown_class(of, map(str, self.class_names), _AVERAGES)
-        return self[self.labels[position]], MetricName(name)
+        return self[self.labels[position]]._asked(MetricName(name), args, options)
 
     def _by_class_name(self) -> dict[Label, Curve]:
         """Map the display names of classes to their curves."""
@@ -525,18 +464,6 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         curves = self._curves.values()
         return [float(curve.n_pos) if average == "weighted" else 1.0 for curve in curves]
 
-    def _sampling(self, row: Metric, level: float, *args: Any, **options: Any) -> Interval | None:
-        """Compute the sampling interval of an average."""
-        if self._clusters is not None:
-            return super()._sampling(row, level, *args, **options)
-        if row.sampling is None:
-            return None
-        try:
-            low, high = row.sampling(self, level=level)
-        except InvalidInputError:  # weights had fractions
-            return None
-        return None if math.isnan(low) else (low, high)
-
 
 _AVERAGES = {
     "macro": "the mean over the classes where it is defined",
@@ -547,12 +474,38 @@ _HOW = {"macro": "mean over classes", "weighted": "weighted by positives", "micr
 
 
 def _averaged(name: str, **row: Any) -> Metric:
+    """Make the row of averages of a metric of curves."""
+    of_curve = Curve.TABLE[name].sampling
+    assert of_curve is not None  # noqa: S101 - tells the type checker: areas have intervals
+
+    def sampling(curves: ClassCurves, mean: Bounded, z: float, average: str = "macro") -> Interval:
+        """Compute the interval of a mean, wide enough for every dependence between the classes."""
+        one_of(average, ("macro", "weighted"), name="average")
+        values = curves._average(name, None)
+        every = zip(curves.values(), values, strict=True)
+        ends = [of_curve(curve, value, z) for curve, value in every]
+        weights = curves._weights(average)
+        low, high = (
+            float(mean_of([Bounded(end) for end in side], weights))
+            for side in zip(*ends, strict=True)
+        )
+        if average == "macro" or math.isnan(low):
+            return low, high
+        # the weights are shares of the rows, which another sample would have drawn otherwise
+        apart = [
+            weight * (value - mean) ** 2
+            for value, weight in zip(values, weights, strict=True)
+            if weight and not math.isnan(value)
+        ]
+        reach = z * math.sqrt(math.fsum(apart)) / math.fsum(weights)
+        return max(low - reach, 0.0), min(high + reach, 1.0)
+
     defaults: dict[str, Any] = {
         "certified": True,
         "averages": _AVERAGES,
         "better": "higher",
         "limits": SHARE,
-        "sampling": ClassCurves.confidence,
+        "sampling": sampling,
         "why_none": "fractional weights have none",
         "why_no_evidence": f"an average over classes has no variance. Name a class: {name}[LABEL]",
     }
@@ -653,7 +606,7 @@ def _rows_of_averages() -> Iterator[Metric]:
                     notes=f"{average.capitalize()}: {row.averages[average]}.",
                     value=partial(_average_of, name=row.name, average=average),
                     averages={},
-                    sampling=None if is_pooled else partial(_interval_of, row.name, average),
+                    sampling=None if is_pooled else _interval_of(row, average),
                     why_none="" if is_pooled else row.why_none,
                     listed=_always,
                     headline=row.headline if average == "macro" else 0,
@@ -666,8 +619,9 @@ def _average_of(curves: ClassCurves, name: str, average: str) -> Any:
     return curves._average(name, average)
 
 
-def _interval_of(name: str, average: str, curves: ClassCurves, level: float) -> Interval:
-    return curves.confidence(name, average=average, level=level)
+def _interval_of(row: Metric, average: str) -> Callable[..., Interval]:
+    sampling: Any = row.sampling
+    return lambda curves, value, z: sampling(curves, value, z, average)
 
 
 def _always(curves: ClassCurves) -> bool:  # noqa: ARG001 - of any result

@@ -16,7 +16,7 @@ from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
 from streameval.results.clusters import Clusters, clustered
 from streameval.results.names import MetricName
-from streameval.results.result import Number, Result
+from streameval.results.result import Asked, Result
 from streameval.results.tables import Form, TablePart, keyed, no_axis
 
 if TYPE_CHECKING:
@@ -239,18 +239,15 @@ class CollectionResult(Result, Mapping[str, Any]):
     def _meant(self, name: str) -> list[str]:
         return self._of_members(lambda inner: inner._meant(name))
 
-    def size_of(self, metric: MetricName) -> Number:
-        """Return the size of the member that has the metric."""
-        inner, own = self._owner(metric)
-        return inner.size_of(own)
-
-    def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
-        """Find the result that has a metric; it must have a table."""
+    def _asked(
+        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Asked:
+        """Find a metric of a member, whose result must have a table."""
         inner, own = self._found(metric)
         if not isinstance(inner, Result):  # of a user-defined class
             name = metric.name.removesuffix(f"{SEPARATOR}{own.name}")
             raise InvalidInputError("has a result without a table of metrics", argument=name)
-        return inner, own
+        return inner._asked(own, args, options)
 
     def _found(self, metric: MetricName) -> tuple[Any, MetricName]:
         """Find the result of the member named by a metric, and the metric within it."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
@@ -16,8 +15,8 @@ from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import confusion_table as functions
-from streameval.metrics.evidence import Share, Statistic
-from streameval.metrics.intervals import UNDEFINED, normal_quantile
+from streameval.metrics.evidence import Share
+from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook, plots
@@ -29,7 +28,7 @@ from streameval.results.members import ConfusionMembers, add_members
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
 from streameval.results.names import MetricName
 from streameval.results.pictures import PICTURES_BY_TASK
-from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
+from streameval.results.result import Asked, Result, labels_beside, unknown_class
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 
 if TYPE_CHECKING:
@@ -46,6 +45,13 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
 
     Made by `ConfusionAccumulator.compute`. The counts are sums of weights: int64 while all weights
     are whole, float64 after a fraction. Metrics are floats. Metrics per class are one-vs-rest.
+
+    Notes
+    -----
+    The interval of `confidence` is Wilson's, with exact counts of draws for accuracy and the ratios
+    of one class, and an effective number of draws for averages, F and top-k. Correlations have
+    Fisher's interval. For multilabel averages it is conservative, however the labels depend on each
+    other. It is nan where the metric is undefined, whatever `zero_division` is.
 
     Examples
     --------
@@ -222,22 +228,13 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         return self._counts.n_averaged
 
     @property
-    def matthews_corrcoef(self) -> float:
-        """The correlation of truth and prediction, in [-1, 1].
-
-        Gorodkin's R_K for more than two classes. For multilabel, over all labels pooled. 0.0 when
-        either is one class throughout.
-        """
-        return self._scalar("matthews_corrcoef")
-
-    @property
     def top_k_accuracy(self) -> float:
         """The share of examples whose true class is among the `top_k` best scores.
 
         A tie at the cutoff gets its average credit over all orders, so a constant score gives
         ``k / K``. For predicted labels this is the accuracy.
         """
-        return self._scalar("top_k_accuracy")
+        return float(self.value("top_k_accuracy"))
 
     @property
     def top_k_precision(self) -> MetricValue[ClassAverages]:
@@ -254,7 +251,8 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         >>> result.top_k_precision(average=None).tolist(), result[2].top_k_recall
         ([0.0, 1.0, 0.0], 0.0)
         """
-        return self._averaged("top_k_precision")
+        made: MetricValue[ClassAverages] = self._attribute("top_k_precision")
+        return made
 
     @property
     def f_score(self) -> MetricValue[FAverages]:
@@ -263,60 +261,12 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         The weighted harmonic mean of precision and recall; recall counts `beta` times as much.
         It is 1 until another one is passed, as in ``f_score(2.0)``.
         """
-        return self._averaged("f_score")
+        made: MetricValue[FAverages] = self._attribute("f_score")
+        return made
 
-    def confidence(
-        self, name: str, *args: Any, level: float = 0.95, **options: Any
+    def _clustered(
+        self, row: Metric, value: Any, level: float, *args: Any, **options: Any
     ) -> tuple[Any, Any]:
-        """Compute the sampling interval of a metric, for its value in the population.
-
-        It is Wilson's interval, with exact counts of draws for accuracy and the ratios of one
-        class, and an effective number of draws for averages, F and top-k. Correlations have
-        Fisher's interval. For multilabel averages it is conservative, however the labels depend
-        on each other.
-
-        Parameters
-        ----------
-        name : str
-            A metric, named as for `read`: ``"accuracy"``, ``"f_score"``, ``"recall[cat]"``.
-        *args, **options
-            The arguments of the metric, as in ``confidence("f_score", 2.0, average="macro")``.
-        level : float
-            The coverage probability, in [0, 1); 0 gives the value itself, twice.
-
-        Returns
-        -------
-        (low, high)
-            With ``average=None``, two arrays of shape ``(K,)``. nan where the metric is
-            undefined, whatever `zero_division` is.
-
-        Raises
-        ------
-        InvalidInputError
-            For an unknown name, a level outside [0, 1), or weights with fractions: whole
-            weights are repeats of an example, but a fraction of an example is not a draw.
-        """
-        if isinstance(name, str) and name.endswith("]"):
-            return super().confidence(name, *args, level=level, **options)
-        if self._clusters is not None:
-            return super().confidence(name, *args, level=level, **options)
-        z = normal_quantile(level)
-        number = self.value(name, *args, **options)
-        if level == 0.0:
-            return number, number
-        if not self._counts.has_whole_weights:
-            raise InvalidInputError(
-                "had fractions, and a fraction of an example is not a draw: there is no sampling "
-                "interval",
-                argument="sample_weight",
-            )
-        sampling = self.TABLE[name].sampling
-        if sampling is None:
-            raise InvalidInputError("has no sampling interval", argument=name)
-        ends: tuple[Any, Any] = sampling(self._counts, number, z, *args, **options)
-        return ends
-
-    def _clustered(self, row: Metric, level: float, *args: Any, **options: Any) -> tuple[Any, Any]:
         """Compute the interval of a metric for clusters, nan where the metric is undefined.
 
         Without a group, dynamic labels may be missing.
@@ -331,7 +281,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             found = dict(zip(one.labels, number.tolist(), strict=True))
             return np.array([found.get(label, math.nan) for label in labels])
 
-        plain = self._of_rows(row, level, *args, **options)
+        plain = self._of_rows(row, value, level, *args, **options)
         low, high = clusters.interval(read(self), read, row.limits, level, plain)
         if not row.averages:
             return low, high
@@ -447,12 +397,6 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         ]
         return f"<div><p><b>Confusion</b> of {size}</p>{shown}{notebook.table(rows)}</div>"
 
-    def _scalar(self, name: str) -> float:
-        return float(self.value(name))
-
-    def _averaged(self, name: str) -> MetricValue[Any]:
-        return MetricValue(partial(self.value, name))
-
     @property
     def _source(self) -> LabelCounts:
         return self._counts
@@ -471,68 +415,44 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         number: int | float = numbers[self._counts.config.positive_position].item()
         return number
 
-    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find the function that reads a metric, or an average or class of it."""
-        row, of = self._checked_row(metric), metric.of
-        if of is None:
-            return self._mean(row)
-        if not row.averages:
-            refuse_brackets(metric)
+    def _asked(
+        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Asked:
+        """Find a metric, or an average of it; one of a class is that of its counts and the rest."""
+        of, row = metric.of, self.TABLE.get(metric.name)
+        if of is None or row is None or not row.averages:
+            return super()._asked(metric, args, options)
+        if args or options:
+            raise InvalidInputError("takes no arguments", argument=str(metric))
+        asked = super()._asked(MetricName(metric.name), args, options)
         position = class_position(of, self.class_names, self.labels)
         if position is not None:
-            return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
-        average, colon, names = of.partition(":")
-        if average in row.averages and not colon:
+            return attrs.evolve(asked, result=self[self.labels[position]])
+        averages, (average, colon, names) = asked.row.averages, of.partition(":")
+        if average in averages and not colon:
             self._counts.resolve(cast("Average", average))  # refuses an average that is not kept
-            return self._mean(row, average=average)
+            return attrs.evolve(asked, options={"average": average})
         if not self.labels:  # none has been observed yet
-            return lambda _: Reading(math.nan)
-        if average not in row.averages:
+            return attrs.evolve(asked, row=_unobserved(asked.row, is_class=average not in averages))
+        if average not in averages:
             others = [] if self._counts.has_examples else ["samples"]
-            held = [name for name in row.averages if name not in others]
+            held = [name for name in averages if name not in others]
             raise unknown_class(of, map(str, self.class_names), held)
         known = self._counts.position_of
         named = [self.labels[known(name)] for name in names.split(",")]
-        return self._mean(row, average=average, labels=named)
+        return attrs.evolve(asked, options={"average": average, "labels": named})
 
-    def _mean(self, row: Metric, **options: Any) -> Callable[[float], Reading]:
-        """Make the function that averages a metric over all classes, or over the named ones."""
-        return lambda level: self._reading(
-            row, row.value(self._counts, **options), level, **options
-        )
-
-    def _statistic(self, metric: MetricName) -> Statistic:
-        """Return the statistic that a test reads; a metric with averages needs a class."""
-        self.check(metric)
-        row, of = self.TABLE[metric.name], metric.of
-        if not row.averages or row.evidence is None:
-            return row.statistic(self._counts)
-        if of is None and self._is_binary:
-            return row.statistic(self._counts, self._counts.config.positive_position)
-        if of is None or of.partition(":")[0] in row.averages:
-            raise InvalidInputError(
-                "is a mean over classes here, which is not a proportion of examples",
-                argument=row.name,
-                remedy=f"Name a class, as in {row.name}[{[*self.class_names, 'LABEL'][0]}].",
-            )
-        position = class_position(of, self.class_names, self.labels)
-        if position is None:  # none has been observed yet
-            return Share.of(0.0, 0.0)
-        return row.statistic(self._counts, position)
-
-    def _class_readings(
-        self, row: Metric, level: float, *, zero_division: float = math.nan
-    ) -> list[Reading]:
+    def _class_readings(self, row: Metric, level: float) -> list[Reading]:
         """Read a metric of each class."""
-        options: Any = {"average": None, "zero_division": zero_division}
-        values = row.value(self._counts, **options).tolist()
+        options: Any = {"average": None, "zero_division": math.nan}
+        values = row.value(self._counts, **options)
         ends: list[Interval | None] = [None] * len(values)
-        if level and (self._counts.has_whole_weights or self._clusters is not None):
-            low, high = self.confidence(row.name, level=level, **options)
-            pairs = zip(low.tolist(), high.tolist(), strict=True)
+        sampling = self._sampling(row, values, level, **options) if level else None
+        if sampling is not None:
+            pairs = zip(*(side.tolist() for side in sampling), strict=True)
             ends = [None if math.isnan(pair[0]) else pair for pair in pairs]
         why_none = row.why_none if level else ""
-        return [Reading(*pair, why_none) for pair in zip(values, ends, strict=True)]
+        return [Reading(*pair, why_none) for pair in zip(values.tolist(), ends, strict=True)]
 
     def _shown(self, row: Metric, level: float) -> Reading:
         """Read a metric for a page, which shows undefined instead of `zero_division`."""
@@ -616,8 +536,20 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         return reading_grid(readings, level, decimals=4, caption=self.scope)
 
     def _interval(self, row: Metric, level: float) -> str:
-        ends = self._sampling(row, level)
+        ends = self._reading(row, row.value(self._counts), level).sampling
         return "" if ends is None else f"[{_decimals(ends[0])}, {_decimals(ends[1])}]"
+
+
+def _unobserved(row: Metric, *, is_class: bool) -> Metric:
+    """Make the row of a class that may still appear, or of an average over such classes."""
+    draws = row.evidence and (lambda _: Share.of(0.0, 0.0))
+    return attrs.evolve(
+        row,
+        value=lambda _: math.nan,
+        sampling=lambda *_: UNDEFINED,
+        why_none="",
+        evidence=draws if is_class else row.evidence,
+    )
 
 
 def _decimals(value: float) -> str:

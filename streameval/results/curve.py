@@ -18,7 +18,6 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
 from streameval.metrics.bounded import Bounded, BoundedArray
-from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.many_areas import note_areas
 from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import ThresholdRates, rates_at
@@ -83,6 +82,13 @@ class Curve(CurveMembers, Result):
     Made by `PRCurveSketch.compute`. Metrics are `Bounded`: floats with an interval that contains
     the exact value on all the data. While every distinct score has its own cell, the interval is
     one point, and the value is scikit-learn's. Undefined metrics are nan.
+
+    Notes
+    -----
+    The interval of `confidence` accounts for the size of the sample, whereas `Bounded` accounts for
+    the width of the cells. It is Wilson's, for areas with DeLong's variance and more with few
+    examples of a class. If the metric is not exact, it covers the sampling intervals at both ends.
+    It is nan where the metric is undefined, or no example scores at least the threshold.
 
     Examples
     --------
@@ -657,63 +663,6 @@ class Curve(CurveMembers, Result):
         thresholds : float64 array, shape (m,)
         """
         return curves.precision_recall_curve(self._table.estimate)
-
-    def confidence(
-        self, name: str, *args: Any, level: float = 0.95, **options: Any
-    ) -> tuple[float, float]:
-        """Compute the sampling interval of a metric, for its value in the population.
-
-        It accounts for the size of the sample, whereas `Bounded` accounts for the width of the
-        cells. If the metric is not exact, it covers the sampling intervals at both ends.
-
-        Parameters
-        ----------
-        name : str
-            ``"roc_auc"``, ``"gini"`` or ``"partial_roc_auc"`` (Wilson's, with DeLong's variance and
-            more with few examples of a class), ``"average_precision"``, ``"precision_at"`` or
-            ``"recall_at"`` (Wilson's).
-        *args, **options
-            The arguments of the metric, as in ``confidence("recall_at", 0.5)``, which is
-            ``confidence("recall_at(0.5)")``.
-        level : float
-            The coverage probability, in [0, 1).
-
-        Returns
-        -------
-        (low, high)
-            nan where the metric is undefined, or no example scores at least the threshold.
-
-        Raises
-        ------
-        InvalidInputError
-            For an unknown name, a level outside [0, 1), or weights with fractions: whole
-            weights are repeats of an example, but a fraction of an example is not a draw.
-        """
-        if self._clusters is not None:
-            return super().confidence(name, *args, level=level, **options)
-        row = self.TABLE.get(name) if isinstance(name, str) else None
-        if row is None and isinstance(name, str) and MetricName(name).call:
-            return super().confidence(name, *args, level=level, **options)
-        if row is None or row.sampling is None:
-            names = ", ".join(row.name for row in self.TABLE.values() if row.sampling)
-            raise InvalidInputError(
-                f"must be a metric with a sampling interval ({names}), got {name!r}",
-                argument="name",
-            )
-        z = normal_quantile(level)
-        if not self._table.is_whole:
-            raise InvalidInputError(
-                f"had fractions, and a fraction of an example is not a draw: `{name}` has no "
-                "sampling interval",
-                argument="sample_weight",
-            )
-        if len(args) + len(options) != len(row.arguments):
-            raise InvalidInputError(
-                f"takes {len(row.arguments)} arguments beside its name, got "
-                f"{len(args) + len(options)}",
-                argument=name,
-            )
-        return row.sampling(self._table, z, *args, **options)
 
     def metrics(self) -> dict[str, Bounded]:
         """Compute every metric that needs no argument, by name."""

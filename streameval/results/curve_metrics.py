@@ -21,6 +21,7 @@ from streameval.metrics.table import (
     NOT_NEGATIVE,
     SHARE,
     UP_TO_ONE,
+    Interval,
     Metric,
     Table,
     count_row,
@@ -113,7 +114,18 @@ def _metric(name: str, **row: Any) -> Metric:
         "limits": SHARE,
         "why_no_evidence": "it is not a proportion of examples, and no variance is known of it",
     }
+    if "sampling" in row:
+        row["sampling"] = _of_draws(row["sampling"])
     return Metric(name=name, **defaults | row)
+
+
+def _of_draws(function: Callable[..., Interval]) -> Callable[..., Interval]:
+    """Compute an interval from the cells of a curve, which have whole weights."""
+
+    def sampling(curve: Curve, _value: Bounded, z: float, *args: Any, **options: Any) -> Interval:
+        return function(_whole_table(curve), z, *args, **options)
+
+    return sampling
 
 
 def _of_curve(name: str, **row: Any) -> Metric:

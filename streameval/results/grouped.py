@@ -14,14 +14,13 @@ from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confidence
-from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import EXAMPLES, SHARE, Interval, Metric, Reading, Table, count_row
+from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import ByClass, PageContent, Row, Spread
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.pictures import PICTURES_BY_TASK
-from streameval.results.result import SumsResult, refuse_arguments
+from streameval.results.result import SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.grouped import GroupTables
 
@@ -45,11 +44,25 @@ class GroupedCurves(SumsResult):
     Made by `GroupedAUC.compute`. Groups with one class have no AUC: `coverage` says how much
     of the data the mean is about.
 
+    Notes
+    -----
+    The interval of ``confidence("gauc")`` is for groups that are independent draws. Rows of a group
+    may depend on each other in any way, and so may their number and their labels: the interval
+    follows from how the AUCs differ between groups. It says nothing of how the group of a row was
+    chosen. A group is a draw whatever its weight, so weights may have fractions. With fewer than
+    ten groups it may be too narrow. It covers the intervals at both bounds of the value.
+
     Examples
     --------
+    >>> import streameval as se
+    >>> group = [number for number in range(12) for _ in range(3)]
+    >>> acc = se.GroupedAUC().update([0, 1, 0] * 12, [0.3, 0.6, 0.1, 0.2, 0.4, 0.5] * 6, group)
+    >>> result = acc.compute()
+    >>> result.gauc, [round(end, 3) for end in result.confidence("gauc")]
+    (0.75, [0.52, 0.892])
+
     Every metric of five examples:
 
-    >>> import streameval as se
     >>> acc = se.GroupedAUC().update([1, 0, 1, 0, 1], [0.9, 0.2, 0.1, 0.3, 0.7], [1, 1, 2, 2, 3])
     >>> result = acc.compute()
     >>> for name in result.readable():
@@ -102,53 +115,6 @@ class GroupedCurves(SumsResult):
     def coverage(self) -> float:
         """The share of examples in groups with both classes, in [0, 1]; nan without examples."""
         return coverage(self._areas)
-
-    def confidence(self, name: str, *args: Any, level: float = 0.95, **options: Any) -> Interval:
-        """Compute the sampling interval of the mean AUC, for groups that are independent draws.
-
-        Rows of a group may depend on each other in any way, and so may their number and their
-        labels: the interval follows from how the AUCs differ between groups. It says nothing of how
-        the group of a row was chosen. A group is a draw whatever its weight, so weights may have
-        fractions. With fewer than ten groups it may be too narrow.
-
-        Parameters
-        ----------
-        name : str
-            "gauc".
-        *args, **options
-            None: the metric takes no arguments.
-        level : float
-            The coverage probability, in [0, 1).
-
-        Returns
-        -------
-        (low, high)
-            nan without a group of both classes. It covers the intervals at both bounds of the
-            value.
-
-        Raises
-        ------
-        InvalidInputError
-            For another name, or a level outside [0, 1).
-
-        Examples
-        --------
-        >>> import streameval as se
-        >>> group = [number for number in range(12) for _ in range(3)]
-        >>> acc = se.GroupedAUC().update([0, 1, 0] * 12, [0.3, 0.6, 0.1, 0.2, 0.4, 0.5] * 6, group)
-        >>> result = acc.compute()
-        >>> result.gauc, [round(end, 3) for end in result.confidence("gauc")]
-        (0.75, [0.52, 0.892])
-        """
-        if self._clusters is not None:
-            return super().confidence(name, *args, level=level, **options)
-        if name != "gauc":
-            raise InvalidInputError(
-                f"must be a metric with a sampling interval (gauc), got {name!r}", argument="name"
-            )
-        refuse_arguments(name, args, options)
-        z = normal_quantile(level)
-        return gauc_confidence(self._areas, self._config.group_weight, self.gauc, z)
 
     def per_group(self) -> dict[str, npt.NDArray[Any]]:
         """List the groups in order, as columns that a data frame takes.
@@ -297,7 +263,9 @@ GroupedCurves.TABLE = Table(
         formula=r"\frac{\sum_g w_g AUC_g}{\sum_g w_g}",
         better="higher",
         certified=True,
-        sampling=GroupedCurves.confidence,
+        sampling=lambda result, value, z: gauc_confidence(
+            result._areas, result._config.group_weight, value, z
+        ),
         why_none="it takes a group of both classes",
         why_no_evidence="the spread of a mean over groups is not kept",
         oracle="scikit-learn, roc_auc_score of each group",

@@ -120,6 +120,10 @@ class ConfusionMembers(RowMembers):
         """sqrt(PPV * TPR), the geometric mean of precision and recall. Of the examples of a class,
         not of the pairs of two clusterings."""
     @property
+    def matthews_corrcoef(self) -> float:
+        """The correlation of truth and prediction, in [-1, 1]. Gorodkin's R_K for more than two
+        classes. For multilabel, over all labels pooled."""
+    @property
     def cohen_kappa(self) -> float:
         """The agreement beyond chance, at most 1; nan when both are one and the same class."""
     @property

@@ -10,7 +10,6 @@ from typing import Any, Literal
 import attrs
 
 from streameval.configs.paired import DECISIONS, PairedConfig
-from streameval.errors import InvalidInputError
 from streameval.metrics.confusion_table import TABLE as CONFUSION
 from streameval.metrics.evidence import (
     Share,
@@ -18,7 +17,7 @@ from streameval.metrics.evidence import (
     paired_evidence,
     refuse_fractions,
 )
-from streameval.metrics.intervals import normal_quantile, wilson
+from streameval.metrics.intervals import wilson
 from streameval.metrics.paired import Areas, Means
 from streameval.metrics.paired_decisions import Decisions, share_difference
 from streameval.metrics.table import (
@@ -36,7 +35,7 @@ from streameval.render.blocks import PageContent, Row
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
 from streameval.results.on_demand import OnDemand
-from streameval.results.result import Number, Result, refuse_arguments
+from streameval.results.result import Number, Result
 from streameval.states.paired import PairedCounts
 from streameval.states.paired_sums import LARGEST_LOSS, PairedSums
 
@@ -227,46 +226,6 @@ class PairedResult(PairedResultMembers, Result):
         pairs = self._state.pairs if isinstance(self._state, PairedSums) else None
         return pairs is None or not pairs.level
 
-    def confidence(self, name: str, *args: Any, level: float = 0.95, **options: Any) -> Interval:
-        """Compute the sampling interval of a metric of a model, or of a difference.
-
-        Accuracies have Wilson's interval, and their difference has Tango's, which contains 0
-        exactly where `mcnemar_pvalue` is at least ``1 - level``. Differences of other metrics of
-        decisions and of areas contain 0 exactly where their p-value is. Areas have the interval of
-        a curve, and their difference DeLong's with more for few examples of a class. Losses have
-        the interval of a mean on the log scale, and their difference that of a normal mean, both
-        wider where few rows make up much of the losses.
-
-        Parameters
-        ----------
-        name : str
-            Such as "accuracy_a", "difference" or "roc_auc_difference".
-        *args, **options
-            None: these metrics take no arguments.
-        level : float
-            The coverage probability, in [0, 1).
-
-        Returns
-        -------
-        (low, high)
-            nan without examples.
-
-        Raises
-        ------
-        InvalidInputError
-            For another name, a level outside [0, 1), or weights with fractions.
-        """
-        if self._clusters is not None:
-            return super().confidence(name, *args, level=level, **options)
-        refuse_arguments(name, args, options)
-        z = normal_quantile(level)
-        row, listed = self.TABLE.get(name), self.TABLE.listed(self)
-        if row not in listed or row.sampling is None:
-            known = ", ".join(row.name for row in listed if row.sampling)
-            raise InvalidInputError(f"must be one of {known}, got {name!r}", argument="name")
-        refuse_fractions(self._state.outcomes.is_whole)
-        return row.sampling(self, z)
-
     def described(self, level: float) -> PageContent:
         """Describe the accuracies and the tests, for a page."""
         rows = {
@@ -312,17 +271,15 @@ class PairedResult(PairedResultMembers, Result):
         return part / self.n if self.n else math.nan
 
 
-def _of_accuracy(name: str) -> Any:
-    """Make Wilson's interval of one model's accuracy."""
-
-    def sampling(result: PairedResult, z: float) -> Interval:
-        return wilson(getattr(result, name), result.n, z)
-
-    return sampling
+def _of_accuracy(result: PairedResult, value: float, z: float) -> Interval:
+    """Compute Wilson's interval of one model's accuracy."""
+    refuse_fractions(result._state.outcomes.is_whole)
+    return wilson(value, result.n, z)
 
 
-def _of_difference(result: PairedResult, z: float) -> Interval:
+def _of_difference(result: PairedResult, value: float, z: float) -> Interval:  # noqa: ARG001
     """Compute the interval that agrees with McNemar's test."""
+    refuse_fractions(result._state.outcomes.is_whole)
     return share_difference(result.n_only_a, result.n_only_b, result.n, z)
 
 
@@ -367,10 +324,11 @@ def _pvalue(measure: str) -> Callable[[PairedResult], float]:
     return lambda result: number(result) if result._state.outcomes.is_whole else math.nan
 
 
-def _interval(measure: str, method: str) -> Callable[[PairedResult, float], Interval]:
+def _interval(measure: str, method: str) -> Callable[[PairedResult, float, float], Interval]:
     """Make the function that computes a sampling interval of a measure."""
 
-    def sampling(result: PairedResult, z: float) -> Interval:
+    def sampling(result: PairedResult, value: float, z: float) -> Interval:  # noqa: ARG001
+        refuse_fractions(result._state.outcomes.is_whole)
         found: Interval = getattr(result._compared[measure], method)(z)
         return found
 
@@ -461,7 +419,7 @@ PairedResult.TABLE = Table(
         help="The share of examples that model A gets right, in [0, 1]; nan without examples.",
         formula=r"\frac{n_{AB} + n_A}{n}",
         better="higher",
-        sampling=_of_accuracy("accuracy_a"),
+        sampling=_of_accuracy,
         why_none=_WHY_NONE,
         evidence=lambda result: _draws(result, result.n_both + result.n_only_a),
         oracle="scikit-learn, accuracy_score",
@@ -474,7 +432,7 @@ PairedResult.TABLE = Table(
         help="The share of examples that model B gets right, in [0, 1]; nan without examples.",
         formula=r"\frac{n_{AB} + n_B}{n}",
         better="higher",
-        sampling=_of_accuracy("accuracy_b"),
+        sampling=_of_accuracy,
         why_none=_WHY_NONE,
         evidence=lambda result: _draws(result, result.n_both + result.n_only_b),
         oracle="scikit-learn, accuracy_score",

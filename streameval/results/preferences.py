@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from streameval.configs.names import nearest
 from streameval.configs.preferences import PreferencesConfig
-from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.errors import UnknownMetricError
 from streameval.inputs.labels import Label, class_position
-from streameval.metrics.intervals import Interval, normal_quantile, wilson
+from streameval.metrics.evidence import refuse_fractions
+from streameval.metrics.intervals import Interval, wilson
 from streameval.metrics.preferences import Strengths, strengths, win_rate, win_rate_interval
 from streameval.metrics.table import (
     EXAMPLES,
@@ -31,8 +32,8 @@ from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import chance_title, intervals, numbers
 from streameval.results import findings
 from streameval.results.members import PreferencesMembers, add_members
-from streameval.results.names import MetricName, metric_name
-from streameval.results.result import SumsResult
+from streameval.results.names import MetricName
+from streameval.results.result import Asked, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings, by_metric
 from streameval.states.preferences import PreferenceCounts
 
@@ -45,6 +46,13 @@ class Preferences(PreferencesMembers, SumsResult):
 
     Made by `PreferencesAccumulator.compute`. `win_rate` and `bradley_terry` are dictionaries from
     model to number; ``confidence("bradley_terry", model)`` is the interval of one.
+
+    Notes
+    -----
+    The interval of `win_rate` is Wilson's for the draws whose variance ties have reduced. That of
+    `bradley_terry` is normal on the scale of the logarithm, with the sandwich variance, which holds
+    even if the model of Bradley and Terry does not. It is (0, inf) for a strength that the data do
+    not limit.
 
     Examples
     --------
@@ -105,52 +113,6 @@ class Preferences(PreferencesMembers, SumsResult):
         follows.
         """
         return dict(zip(self.models, self._strengths.values.tolist(), strict=True))
-
-    def confidence(
-        self, name: str, *args: Any, level: float = 0.95, **options: Any
-    ) -> tuple[Any, Any]:
-        """Compute the sampling interval of a metric, for its value in the population.
-
-        Of `win_rate` it is Wilson's interval for the draws whose variance ties have reduced. Of
-        `bradley_terry` it is normal on the scale of the logarithm, with the sandwich variance,
-        which holds even if the model of Bradley and Terry does not.
-
-        Parameters
-        ----------
-        name : str
-            ``"win_rate"`` or ``"bradley_terry"``, or with a model as for `read`:
-            ``"win_rate[x]"``; or ``"tie_rate"``.
-        *args, **options
-            The model.
-        level : float
-            The coverage probability, in [0, 1); 0 gives the value itself, twice.
-
-        Returns
-        -------
-        (low, high)
-            (0, inf) for a strength that the data do not limit; nan where it is undefined.
-
-        Raises
-        ------
-        InvalidInputError
-            For an unknown name or model, a level outside [0, 1), or weights with fractions.
-        """
-        z, own = normal_quantile(level), metric_name(name, "name")
-        if own.of is not None and not args:
-            name, args = own.name, (own.of,)
-        row = self.TABLE.get(name)
-        if self._clusters is not None or row is None or row.sampling is None:
-            return super().confidence(name, *args, level=level, **options)
-        number = self.value(name, *args, **options)
-        if level == 0:
-            return number, number
-        if not self._state.n.is_whole:
-            raise InvalidInputError(
-                "had fractions, and a fraction of a comparison is not a draw: there is no sampling "
-                "interval",
-                argument="sample_weight",
-            )
-        return row.sampling(self, z, *args, **options)
 
     def described(self, level: float) -> PageContent:
         """Describe the result for a page: the size, and the numbers of each model."""
@@ -216,22 +178,25 @@ class Preferences(PreferencesMembers, SumsResult):
 
         return sorted(self.models, key=rank)
 
-    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find the function that reads a metric, of a model if it is of one."""
-        row = self.TABLE.get(metric.name)
-        if metric.name not in _OF_MODELS or row is None:
-            return super()._find(metric)
-        if metric.of is None:
+    def _asked(
+        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Asked:
+        """Find a metric, of a model if it is of one."""
+        if metric.name not in _OF_MODELS:
+            return super()._asked(metric, args, options)
+        if metric.of is None and not (args or options):
             example = f"{metric.name}[{self.models[0]}]"
             raise UnknownMetricError(f"{metric.name} is of one model: write {example}.")
-        model = self.models[self._position(metric.of)]
-        return lambda level: self._reading(row, row.value(self, model), level, model)
+        if metric.of is not None:
+            args = (self.models[self._position(metric.of)], *args)
+        return super()._asked(MetricName(metric.name), args, options)
 
-    def _clustered(self, row: Metric, level: float, *args: Any, **options: Any) -> tuple[Any, Any]:
+    def _clustered(
+        self, row: Metric, value: Any, level: float, *args: Any, **options: Any
+    ) -> tuple[Any, Any]:
         """Compute the interval of a metric for clusters: all of [0, inf] if nothing limits it."""
-        low, high = super()._clustered(row, level, *args, **options)
+        low, high = super()._clustered(row, value, level, *args, **options)
         if row.name == "bradley_terry" and math.isnan(low):
-            value = row.value(self, *args)
             return (low, high) if math.isnan(value) else NOT_NEGATIVE
         return low, high
 
@@ -291,16 +256,20 @@ def _tie_rate(result: Preferences) -> float:
     return float(result._state.ties.total().to_floats()) / n if n else math.nan
 
 
-def _interval_of_ties(result: Preferences, z: float) -> Interval:
-    return wilson(_tie_rate(result), float(result.n), z)
+def _of_draws(function: Callable[..., Interval]) -> Callable[..., Interval]:
+    """Refuse the interval of weights with fractions."""
+
+    def sampling(
+        result: Preferences, _value: float, z: float, *args: Any, **options: Any
+    ) -> Interval:
+        refuse_fractions(result._state.n.is_whole, of="a comparison")
+        return function(result, z, *map(result._position, (*args, *options.values())))
+
+    return sampling
 
 
-def _interval_of_rate(result: Preferences, z: float, model: Any) -> Interval:
-    return win_rate_interval(*result._record(result._position(model)), z)
-
-
-def _interval_of_strength(result: Preferences, z: float, model: Any) -> Interval:
-    return result._strengths.interval(result._position(model), z)
+def _interval_of_rate(result: Preferences, z: float, at: int) -> Interval:
+    return win_rate_interval(*result._record(at), z)
 
 
 Preferences.TABLE = Table(
@@ -314,7 +283,7 @@ Preferences.TABLE = Table(
         heading="Ties",
         help="The share of the comparisons that were ties, in [0, 1]; nan without comparisons.",
         formula=r"\frac{\text{ties}}{n}",
-        sampling=_interval_of_ties,
+        sampling=_of_draws(lambda result, z: wilson(_tie_rate(result), float(result.n), z)),
         why_none="weights had fractions",
         why_no_evidence=_NO_TEST,
         oracle="the definition, row by row",
@@ -330,7 +299,7 @@ Preferences.TABLE = Table(
         notes="nan for a model that was not compared.",
         formula=r"\frac{\text{wins} + \text{ties} / 2}{\text{comparisons}}",
         better="higher",
-        sampling=_interval_of_rate,
+        sampling=_of_draws(_interval_of_rate),
         why_none="weights had fractions",
         why_no_evidence=_NO_TEST,
         arguments=("model",),
@@ -348,7 +317,7 @@ Preferences.TABLE = Table(
         "others follows.",
         formula=r"P(i \succ j) = \frac{s_i}{s_i + s_j}",
         better="higher",
-        sampling=_interval_of_strength,
+        sampling=_of_draws(lambda result, z, at: result._strengths.interval(at, z)),
         why_none="weights had fractions",
         why_no_evidence=_NO_TEST,
         arguments=("model",),

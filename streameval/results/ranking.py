@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.evidence import Mean, Share, Statistic, refuse_fractions
-from streameval.metrics.intervals import effective_draws, normal_quantile, student, wilson
+from streameval.metrics.intervals import UNDEFINED, effective_draws, hull, student, wilson
 from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
@@ -36,7 +36,7 @@ from streameval.results.clusters import StandardErrors
 from streameval.results.names import MetricName
 from streameval.results.on_demand import OnDemand
 from streameval.results.pictures import PICTURES_BY_TASK
-from streameval.results.result import Result
+from streameval.results.result import Asked, Result
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.cells import Cells
 from streameval.states.query_sketches import TABLES
@@ -139,6 +139,13 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     Where queries have weights, means and numbers of queries are weighted. Whole weights are
     repeats of a query; with fractions there are no sampling intervals.
+
+    The interval of `confidence` says how far the mean of these queries may be from the mean of
+    their population, whereas the bounds of a value are about these queries alone. It is Wilson's
+    interval for the number of draws of 0 and 1 with this variance. Measures that are not shares,
+    such as "dcg", and geometric means have the normal interval. Both are wider for few queries, by
+    Student's t. It is nan with fewer than two queries. If the value has bounds, it covers the
+    intervals at both.
 
     Examples
     --------
@@ -324,7 +331,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         if self._clusters is not None:
             names = self._config.means
             return StandardErrors((name, super(Ranking, self).stderr(name)) for name in names)
-        self._refuse_fractions()
+        refuse_fractions(self._is_whole, argument="query_weight", of="a query")
         errors = {}
         for index, name in enumerate(self._config.means):
             tally = self._tallies[index]
@@ -333,46 +340,6 @@ class Ranking(Result, Mapping[str, Bounded]):
                 error *= math.exp(tally.mean(tally.total))
             errors[name] = error if not tally.is_undefined else math.nan
         return StandardErrors(errors)
-
-    def confidence(self, name: str, level: float = 0.95) -> Interval:  # type: ignore[override] # its level may come second
-        """Compute the sampling interval of a mean over queries.
-
-        It says how far the mean of these queries may be from the mean of their population, whereas
-        the bounds of a value are about these queries alone. It is Wilson's interval for the number
-        of draws of 0 and 1 with this variance. Measures that are not shares, such as "dcg", and
-        geometric means have the normal interval. Both are wider for few queries, by Student's t.
-
-        Parameters
-        ----------
-        name : str
-            A measure.
-        level : float
-            The probability, in [0, 1).
-
-        Returns
-        -------
-        (low, high)
-            nan with fewer than two queries, and for quantiles. If the value has bounds, the
-            interval covers the intervals at both bounds.
-
-        Raises
-        ------
-        InvalidInputError
-            For a level outside [0, 1), or weights with fractions: whole weights are repeats of a
-            query, but a fraction of a query is not a draw.
-        """
-        if self._clusters is not None:
-            return super().confidence(name, level=level)
-        z = normal_quantile(level)
-        self._refuse_fractions()
-        if self._quantile_of(name) is not None:
-            return math.nan, math.nan
-        index = self._index(name)
-        tally = self._tallies[index]
-        if not tally.n > 1 or tally.is_undefined:
-            return math.nan, math.nan
-        ends = [self._interval(index, total, z) for total in (tally.low, tally.total, tally.high)]
-        return min(low for low, _ in ends), max(high for _, high in ends)
 
     def total(self, name: str) -> float:
         """Compute the sum of a measure over the queries, such as of "num_ret".
@@ -540,10 +507,6 @@ class Ranking(Result, Mapping[str, Bounded]):
             columns[name] = np.where(is_absent, missing, column)
         return ids, weights, columns
 
-    def value(self, name: str, *args: Any, **options: Any) -> Any:  # noqa: ARG002 - as all have them
-        """Look up the mean of a measure, or a count."""
-        return getattr(self, name) if name in self._count_names() else self[name]
-
     def _queries(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_query().items()}
         keys = {name: columns.pop(name) for name in _KEYS if name in columns}
@@ -641,6 +604,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         if measured(name) != name:
             return attrs.evolve(self.TABLE["quantile"], **own)
         row, index = self.TABLE[measure(name).family], self._index(name)
+        own["sampling"] = lambda ranking, value, z: ranking._interval(index, z)  # noqa: ARG005
         if row.evidence is not None:
             own["evidence"] = lambda ranking: _draws(ranking, index)
         return attrs.evolve(row, **own, why_none=_WHY_NONE if self._is_whole else _WHY_FRACTIONS)
@@ -650,24 +614,18 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Whether the weight of every query is whole."""
         return self._state.n.is_whole and self._state.missing.is_whole
 
-    def _refuse_fractions(self) -> None:
-        if not self._is_whole:
-            raise InvalidInputError(
-                "had fractions, and a fraction of a query is not a draw: there are no intervals",
-                argument="query_weight",
-            )
-
-    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find a measure by any of its names, or a count."""
-        if metric.of is None and metric.name in self._rows:
-            return super()._find(metric)
-        asked = self._quantile_of(str(metric)) if str(metric) in self else None
-        if asked is not None:
-            row, number = self._row_of(str(metric)), self._quantile(asked)
-            return lambda level: self._reading(row, number, level)
-        if metric.name in self:
-            metric = attrs.evolve(metric, name=measure(metric.name).name)
-        return super()._find(metric)
+    def _asked(
+        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Asked:
+        """Find a measure or a quantile by any of its names, or a count."""
+        name = str(metric)
+        if name in self._rows:
+            metric = MetricName(name)
+        elif name in self:
+            if self._quantile_of(name) is not None:
+                return Asked(self, self._row_of(name), args, options)
+            metric = MetricName(measure(name).name)
+        return super()._asked(metric, args, options)
 
     @property
     def _sizes(self) -> str:
@@ -679,12 +637,6 @@ class Ranking(Result, Mapping[str, Bounded]):
         ):
             counts += [f"{count:,} {what}"] if count else []
         return ", ".join(counts)
-
-    def _statistic(self, metric: MetricName) -> Statistic:
-        if metric.of is not None:
-            self.check(metric)
-            return self._row_of(str(metric)).statistic(self)
-        return super()._statistic(metric)
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """List the entries of the JSON object, with the counts first."""
@@ -721,7 +673,15 @@ class Ranking(Result, Mapping[str, Bounded]):
             if item.family == family and item.cutoff is not None and item.level is None
         }
 
-    def _interval(self, index: int, total: Fraction, z: float) -> Interval:
+    def _interval(self, index: int, z: float) -> Interval:
+        """Compute the interval of a mean, which covers those at both bounds of the value."""
+        refuse_fractions(self._is_whole, argument="query_weight", of="a query")
+        tally = self._tallies[index]
+        if not tally.n > 1 or tally.is_undefined:
+            return UNDEFINED
+        return hull([self._end(index, total, z) for total in (tally.low, tally.total, tally.high)])
+
+    def _end(self, index: int, total: Fraction, z: float) -> Interval:
         tally, item = self._tallies[index], self._config.parsed[index]
         return mean_interval(item, tally.mean(total), tally.variance, float(tally.n), z)
 
@@ -795,7 +755,7 @@ def _draws(ranking: Ranking, index: int) -> Statistic:
     """Treat the queries as draws: hits and misses, or numbers with their squares."""
     tally, item = ranking._tallies[index], ranking._config.parsed[index]
     n = float(tally.n)
-    refuse_fractions(ranking._is_whole, argument="query_weight")
+    refuse_fractions(ranking._is_whole, argument="query_weight", of="a query")
     if tally.is_undefined:
         raise InvalidInputError(
             'is undefined: a query has nothing to find, and counts as "nan"', argument=item.name
@@ -827,7 +787,6 @@ def _of(row: MeasureRow) -> Metric:
         certified=True,
         limits=(row.min_value, row.max_value),
         value=lambda ranking, name: ranking[name],
-        sampling=Ranking.confidence,
         evidence=None if row.is_geometric or row.min_value < 0.0 else _draws,
         why_no_evidence="a geometric mean is not a mean of query values"
         if row.is_geometric

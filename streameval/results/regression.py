@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, cast
@@ -36,13 +36,18 @@ from streameval.render.blocks import PageContent, Row
 from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
 from streameval.results.names import MetricName
-from streameval.results.requested_intervals import RequestedIntervals
-from streameval.results.result import Result, not_measured, refuse_arguments
+from streameval.results.result import (
+    Asked,
+    SumsResult,
+    not_measured,
+    of_moments,
+    without_interval,
+)
 from streameval.states.regression import ErrorSums, MeasuredSums
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Regression(RegressionMembers, RequestedIntervals):
+class Regression(RegressionMembers, SumsResult):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -156,52 +161,6 @@ class Regression(RegressionMembers, RequestedIntervals):
         state = self._state
         return metrics.pinball_loss(state.absolute_error, state.error, state.n, level)
 
-    def confidence(self, name: str, *args: Any, level: float = 0.95, **options: Any) -> Interval:
-        """Compute the sampling interval of a metric, for its value in the population.
-
-        It needs an accumulator made with ``intervals=True``. It follows from the delta method, on
-        the logarithmic scale for errors and 1 - R2, and is wider where few rows make up much of a
-        loss. With fewer than 50 examples and heavy tails it may still be too narrow.
-
-        Parameters
-        ----------
-        name : str
-            "rmse", "mse", "mae", "r2" or "bias".
-        *args, **options
-            None: these metrics take no arguments.
-        level : float
-            The coverage probability, in [0, 1).
-
-        Returns
-        -------
-        (low, high)
-            nan with fewer than two examples, or if no error is larger than another.
-
-        Raises
-        ------
-        InvalidInputError
-            For another name, a level outside [0, 1), an accumulator without intervals, or weights
-            with fractions: whole weights are repeats of an example, but a fraction is not a draw.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import streameval as se
-        >>> random = np.random.default_rng(0)
-        >>> truth, noise = random.normal(size=(2, 1000))
-        >>> acc = se.RegressionAccumulator(intervals=True).update(truth, truth + noise / 2)
-        >>> [round(end, 3) for end in acc.compute().confidence("rmse")]
-        [0.488, 0.535]
-        """
-        if self._clusters is not None:
-            return super().confidence(name, *args, level=level, **options)
-        refuse_arguments(name, args, options)
-        z = self._deviations(name, level)
-        if z is None:
-            return math.nan, math.nan
-        interval: Interval = getattr(self._moments, name)(z)
-        return interval
-
     @property
     def _moments(self) -> metrics.Moments:
         state = self._measured
@@ -231,7 +190,7 @@ class Regression(RegressionMembers, RequestedIntervals):
 
     @property
     def _rows(self) -> Table:
-        return rows_with(self._config.measures, has_sketch=self._config.has_sketch)
+        return rows_with(self._config)
 
     @property
     def _measured(self) -> MeasuredSums:
@@ -260,15 +219,19 @@ class Regression(RegressionMembers, RequestedIntervals):
 
     def _unknown(self, name: str) -> UnknownMetricError:
         family = self._own_name(name).partition("(")[0]
-        if family in ERROR_MEASURES:
+        row = ERROR_MEASURES.get(family)
+        if row is not None and not (row.has_sketch and self._config.has_sketch):
             return UnknownMetricError(*not_measured(name))
         return super()._unknown(name)
 
-    def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
-        """Find a requested measure by any of its names."""
+    def _asked(
+        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Asked:
+        """Find a metric, or a requested measure by any of its names."""
         own = self._own_name(metric.name)
-        is_measure = own in self._config.measures
-        return self, attrs.evolve(metric, name=own) if is_measure else metric
+        if own in self._config.measures and not (args or options):
+            metric = attrs.evolve(metric, name=own)
+        return super()._asked(metric, args, options)
 
     def __repr__(self) -> str:
         numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
@@ -276,13 +239,16 @@ class Regression(RegressionMembers, RequestedIntervals):
 
 
 @lru_cache(maxsize=1024)
-def rows_with(measures: tuple[str, ...], *, has_sketch: bool) -> Table:
+def rows_with(config: RegressionConfig) -> Table:
     """List the rows of the class, and of requested measures, under their own names."""
-    if not measures:
+    measures = config.measures
+    if config.intervals and not measures:
         return Regression.TABLE
-    usual = (row for name, row in Regression.TABLE.items() if name not in measures)
-    if has_sketch:
-        usual = (_from_sketch(row) if row.certified else row for row in usual)
+    usual = [row for name, row in Regression.TABLE.items() if name not in measures]
+    if not config.intervals:
+        usual = [without_interval(row) for row in usual]
+    if config.has_sketch:
+        usual = [_from_sketch(row) if row.certified else row for row in usual]
     return Table(*usual, *map(_requested, map(parsed, measures)))
 
 
@@ -458,8 +424,12 @@ def _metric(name: str, **row: Any) -> Metric:
     return Metric(name=name, **defaults | row)
 
 
+def _sampling_of(name: str) -> Callable[..., Interval]:
+    """Make the function that computes the interval of a metric of errors."""
+    return of_moments(lambda result, z: getattr(result._moments, name)(z))
+
+
 _SAMPLED: dict[str, Any] = {
-    "sampling": Regression.confidence,
     "why_none": "it takes intervals=True, two examples and whole weights",
 }
 
@@ -472,6 +442,7 @@ Regression.TABLE = Table(
         heading="Root mean squared error",
         help="The square root of the mean squared error, at least 0.",
         formula=r"\sqrt{\frac1n \sum_i (\hat y_i - y_i)^2}",
+        sampling=_sampling_of("rmse"),
         **_SAMPLED,
         oracle="scikit-learn, root_mean_squared_error",
         headline=1,
@@ -483,6 +454,7 @@ Regression.TABLE = Table(
         heading="Mean squared error",
         help="The mean squared error, at least 0.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
+        sampling=_sampling_of("mse"),
         **_SAMPLED,
         oracle="scikit-learn, mean_squared_error",
     ),
@@ -493,6 +465,7 @@ Regression.TABLE = Table(
         heading="Mean absolute error",
         help="The mean absolute error, at least 0.",
         formula=r"\frac1n \sum_i |\hat y_i - y_i|",
+        sampling=_sampling_of("mae"),
         **_SAMPLED,
         oracle="scikit-learn, mean_absolute_error",
         headline=2,
@@ -507,6 +480,7 @@ Regression.TABLE = Table(
         notes="1 is perfect, 0 is as good as always predicting the mean, and less is worse.",
         formula=r"1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (y_i - \bar y)^2}",
         better="higher",
+        sampling=_sampling_of("r2"),
         **_SAMPLED,
         oracle="scikit-learn, r2_score",
     ),
@@ -519,6 +493,7 @@ Regression.TABLE = Table(
         help="The mean of prediction - truth; above 0, the model predicts too much.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)",
         better="",
+        sampling=_sampling_of("bias"),
         **_SAMPLED,
         oracle="the definition, in fractions",
         headline=3,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -16,7 +16,6 @@ from streameval.configs.options import finite_number, one_of
 from streameval.configs.regression import AVERAGES, RegressionConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Bounded, mean_of
-from streameval.metrics.evidence import Statistic
 from streameval.metrics.regression import spread
 from streameval.metrics.table import Metric, Reading, Table
 from streameval.render.blocks import ByClass, PageContent, Row
@@ -25,9 +24,9 @@ from streameval.render.text import intervals, numbers, plural
 from streameval.results import findings
 from streameval.results.members import RegressionOutputsMembers, add_members
 from streameval.results.metric_values import MetricValue, Multioutput, OutputAverages
-from streameval.results.names import MetricName, parse_metric
+from streameval.results.names import MetricName
 from streameval.results.regression import Regression, rows_with
-from streameval.results.result import SumsResult
+from streameval.results.result import Asked, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, by_metric
 from streameval.states.regression_outputs import OutputSums
 
@@ -121,54 +120,6 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         found: float | Floats = self.value("pinball_loss", alpha, multioutput=multioutput)
         return found
 
-    def confidence(
-        self, name: str, *args: Any, level: float = 0.95, **options: Any
-    ) -> tuple[Any, Any]:
-        """Compute the sampling interval of a metric of one output, such as "rmse[0]".
-
-        Parameters
-        ----------
-        name : str
-            The metric and its output.
-        *args, **options
-            None: these metrics take no arguments.
-        level : float
-            The coverage probability, in [0, 1).
-
-        Raises
-        ------
-        InvalidInputError
-            For an average over outputs, of which no sampling interval is known, and where the
-            output has none.
-        """
-        metric = parse_metric(name)
-        if self._clusters is not None:
-            return super().confidence(name, *args, level=level, **options)
-        if metric.of is None or metric.of in AVERAGES:
-            raise InvalidInputError(
-                "is an average over outputs, of which no sampling interval is known",
-                argument=name,
-                remedy="Ask one output for its own, as in result[0].confidence.",
-            )
-        one = self._output(metric.of)
-        return one.confidence(metric.name, *args, level=level, **options)
-
-    def value(
-        self, name: str, *args: Any, multioutput: Multioutput = "uniform_average", **options: Any
-    ) -> Any:
-        """Compute a metric by name, with the arguments of the method of that name.
-
-        Parameters
-        ----------
-        name : str
-            As for `Regression`.
-        multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
-            How to average the outputs; numbers are their weights.
-        """
-        how = self._checked(multioutput)
-        values = [one.value(name, *args, **options) for one in self._outputs]
-        return np.array(values) if how == "raw_values" else self._mean(values, how)
-
     def _checked(self, multioutput: Any) -> str | list[float]:
         """Check the name of an average, or the weights of the outputs."""
         if isinstance(multioutput, str) or not isinstance(multioutput, Iterable):
@@ -254,7 +205,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
     @property
     def _rows(self) -> Table:
-        return _averaged_rows(self._config.measures, has_sketch=self._config.has_sketch)
+        return _averaged_rows(self._config)
 
     def _metric_names(self) -> list[str]:
         return [name for name in self._names() if not self._row(name).is_count]
@@ -263,39 +214,18 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         """Compute a metric of each output."""
         return [one._number(name) for one in self._outputs]
 
-    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find the function that reads an average, or a metric of one output."""
+    def _asked(
+        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Asked:
+        """Find a metric of one output, or an average over them."""
         name, of = MetricName(metric.name), metric.of
         if of is not None and of not in AVERAGES:
-            return self._output(of)._find(name)
-        readers = [one._find(name) for one in self._outputs]
-
-        def read(level: float) -> Reading:
-            first, *others = [reader(0.0) for reader in readers]
-            if first.is_count:
-                return first
-            mean = self._mean([reading.value for reading in (first, *others)], of or AVERAGES[0])
-            return Reading(mean, self._sampling_of_mean(metric, mean, level))
-
-        return read
-
-    def _sampling_of_mean(
-        self, metric: MetricName, mean: float, level: float
-    ) -> tuple[float, float] | None:
-        """Compute the interval of an average over outputs, which only clusters have."""
-        call = metric.call
-        row = self._rows.get(metric.name if call is None else call[0])
-        if self._clusters is None or level == 0 or row is None or row.limits is None:
-            return None
-        low, high = self._clusters.interval(
-            mean, lambda one: one.read(metric, level=0).value, row.limits, level
-        )
-        return None if math.isnan(low) else (low, high)
-
-    def _statistic(self, metric: MetricName) -> Statistic:
-        of = metric.of
-        one = self._outputs[0] if of is None or of in AVERAGES else self._output(of)
-        return one._statistic(MetricName(metric.name))
+            return self._output(of)._asked(name, args, options)
+        own = self._outputs[0]._own_name(metric.name)
+        if own in self._config.measures and not (args or options.keys() - {"multioutput"}):
+            name = MetricName(own)
+        asked = super()._asked(name, args, options)
+        return asked if of is None else attrs.evolve(asked, options={"multioutput": of})
 
     def _output(self, name: str) -> Regression:
         output = int(name) if name.isdecimal() else name
@@ -337,21 +267,38 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
     _PER_ITEM = PerItem("output", _each)
 
 
+_AVERAGES = dict(
+    zip(AVERAGES, ("the mean over outputs", "weighted by the variance of the truth"), strict=True)
+)
+
+
 @lru_cache(maxsize=1024)
-def _averaged_rows(measures: tuple[str, ...], *, has_sketch: bool) -> Table:
+def _averaged_rows(config: RegressionConfig) -> Table:
     """Make the rows of one output those of means, which have no sampling intervals."""
-    return Table(*map(_averaged_row, rows_with(measures, has_sketch=has_sketch).values()))
+    return Table(*map(_averaged_row, rows_with(config).values()))
 
 
 def _averaged_row(row: Metric) -> Metric:
     """Make the row of a mean over outputs."""
+    if row.is_count:
+        return row
 
-    def value(result: RegressionOutputs, *args: Any) -> Any:
-        if row.is_count:
-            return result.n
-        return result._mean([row.value(one, *args) for one in result._outputs])
+    def value(
+        result: RegressionOutputs, *args: Any, multioutput: Any = AVERAGES[0], **options: Any
+    ) -> Any:
+        how = result._checked(multioutput)
+        row.check_arguments(args, options)
+        values = [row.value(one, *args, **options) for one in result._outputs]
+        return np.array(values) if how == "raw_values" else result._mean(values, how)
 
-    return attrs.evolve(row, value=value, sampling=None, why_none="")
+    def sampling(result: RegressionOutputs, *_: Any, **__: Any) -> Any:
+        raise InvalidInputError(
+            "is an average over outputs, of which no sampling interval is known",
+            argument=row.name,
+            remedy=f"Ask one output for its own, as in result[{next(iter(result))!r}].confidence.",
+        )
+
+    return attrs.evolve(row, value=value, sampling=sampling, why_none="", averages=_AVERAGES)
 
 
 def _bounded(value: float) -> Bounded:

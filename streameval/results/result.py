@@ -16,9 +16,9 @@ from streameval.configs.other_names import our_name
 from streameval.errors import InvalidInputError, Named, UnknownMetricError
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
-from streameval.metrics.evidence import Statistic
-from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import Interval, Metric, Reading, Table, average_in
+from streameval.metrics.evidence import Statistic, refuse_fractions
+from streameval.metrics.intervals import UNDEFINED, normal_quantile
+from streameval.metrics.table import UNLIMITED, Interval, Metric, Reading, Table, average_in
 from streameval.render import notebook
 from streameval.render.sheets import (
     Sheet,
@@ -115,29 +115,7 @@ class Result(Cached, Comparable):
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
         """Compute a metric by name, with arguments behind or within it: ``recall_at(0.5)``."""
-        row = self._rows.get(name) if isinstance(name, str) else None
-        if row is None:
-            return self._value_of(name, *args, **options)
-        if self._why_absent(name):
-            raise self._unknown(name)
-        if (args or options) and not (row.arguments or row.averages):
-            raise InvalidInputError("takes no arguments", argument=name)
-        return row.value(self._source, *args, **options)
-
-    def _value_of(self, name: Any, *args: Any, **options: Any) -> Any:
-        """Compute a metric of a part, by another of its names, or with an argument within it."""
-        if not isinstance(name, str):
-            raise self._unknown(name)
-        owner, own = self._owner(MetricName(name))
-        if owner is not self:
-            return owner.value(own.name, *args, **options)
-        call = None if args or options else self._call(own)
-        if call is not None:
-            row, argument = call
-            return row.value(self._source, argument)
-        if own.name == name:
-            raise self._unknown(name)
-        return self.value(own.name, *args, **options)
+        return self._named(name, args, options).value()
 
     def read(self, metric: str | MetricName, *, level: float = 0.95) -> Reading:
         """Read a metric, or a class or an average of it: the value and its uncertainty.
@@ -162,7 +140,7 @@ class Result(Cached, Comparable):
             row, source = self._rows.get(metric), self._source
             if row is not None and not row.needs_argument and row.listed(source):
                 return self._reading(row, row.value(source), level)
-        return self._find(metric_name(metric))(level)
+        return self.asked(metric).read(level)
 
     @classmethod
     def _prepare(cls, results: Sequence[Any], metrics: Sequence[MetricName]) -> None:
@@ -182,7 +160,8 @@ class Result(Cached, Comparable):
         """
         name = metric_name(metric)
         self._refuse_clusters(name)
-        return self._statistic(name)
+        asked = self.asked(name)
+        return asked.row.statistic(asked.result._source, *asked.args, **asked.options)
 
     def _refuse_clusters(self, metric: MetricName) -> None:
         """Refuse to test rows that depend on each other as if they did not."""
@@ -195,9 +174,7 @@ class Result(Cached, Comparable):
 
     def size_of(self, metric: MetricName) -> Number:
         """Return how many examples, or queries, the owner of the metric has counted."""
-        self.check(metric)
-        size: Number = getattr(self, self.SIZE)
-        return size
+        return self.asked(metric).size
 
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
@@ -211,34 +188,24 @@ class Result(Cached, Comparable):
         *args, **options
             Its arguments, if it takes some.
         level : float
-            The coverage probability, in [0, 1); 0 gives the value itself, twice.
+            The coverage probability, in [0, 1); 0 gives the value itself, twice, or its certified
+            bounds.
 
         Returns
         -------
         (low, high)
-            nan where the metric is undefined.
+            nan where the metric is undefined, or too few rows have been counted. Two arrays where
+            the arguments ask for several numbers.
 
         Raises
         ------
         InvalidInputError
-            For an unknown metric, one without a sampling interval, or a level outside [0, 1).
+            For an unknown metric, one without a sampling interval, a level outside [0, 1), or
+            weights with fractions: whole weights are repeats of an example, but a fraction of an
+            example is not a draw.
         """
-        normal_quantile(level)
-        owner, own = self._owner(metric_name(name, "name"))
-        if owner is not self:
-            return owner.confidence(str(own), *args, level=level, **options)
-        if self._clusters is not None and (args or options):
-            number = self.value(name, *args, **options)
-            row = self._rows[name]
-            if level == 0 or row.limits is None:
-                return number, number
-            return self._clustered(row, level, *args, **options)
-        refuse_arguments(name, args, options)
-        reading = self.read(name, level=level)
-        if level and reading.sampling is None and not math.isnan(reading.value):
-            why = f": {reading.why_none}" if reading.why_none else ""
-            raise InvalidInputError(f"has no sampling interval{why}", argument=name)
-        return reading.sampling or (reading.value, reading.value)
+        normal_quantile(level)  # refuses an invalid level, whatever the name
+        return self._named(name, args, options).interval(level)
 
     def stderr(self, name: str, *args: Any, **options: Any) -> float:
         """Compute the standard error of a metric of clusters.
@@ -260,29 +227,19 @@ class Result(Cached, Comparable):
         InvalidInputError
             For an unknown metric, a count, or a result of independent rows.
         """
-        owner, own = self._owner(metric_name(name, "name"))
-        if owner is not self:
-            return owner.stderr(str(own), *args, **options)
-        if self._clusters is None:
+        asked = self._named(name, args, options)
+        clusters = asked.result._clusters
+        if clusters is None:
             raise InvalidInputError(
                 "has a standard error only in a result for clusters",
                 argument=name,
                 remedy="Count with se.Clustered.",
             )
-        if not (args or options) and self.read(name, level=0).is_count:
+        if asked.row.is_count:
             raise InvalidInputError(
                 "is a count of the sample and has no standard error", argument=name
             )
-        read = self._reader(name, args, options)
-        return self._clusters.stderr(read(self), read)
-
-    def _reader(
-        self, name: str, args: Sequence[Any], options: Mapping[str, Any]
-    ) -> Callable[[Any], Any]:
-        """Make the function that reads a metric of any result of the class."""
-        if args or options:
-            return lambda one: one.value(name, *args, **options)
-        return lambda one: one.read(name, level=0).value
+        return clusters.stderr(asked.value(), asked.of)
 
     def with_clusters(self, clusters: Clusters | None) -> Self:
         """Give the result clustered intervals; None for those of independent rows."""
@@ -328,34 +285,51 @@ class Result(Cached, Comparable):
         """
         return self.statistic(metric).interval(level)
 
-    def _owner(self, metric: MetricName) -> tuple[Result, MetricName]:
-        """Find the result that has a metric, a part or this one, and its canonical name there."""
-        return self, metric
+    def _named(self, name: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> Asked:
+        """Find what a name asks for, with the arguments behind it."""
+        is_whole = isinstance(name, str) and (name in self._rows or not name.endswith("]"))
+        metric = MetricName(name) if is_whole else metric_name(name, "name")
+        return self._asked(metric, args, options)
 
-    def _call(self, metric: MetricName) -> tuple[Metric, float] | None:
-        """Split a metric into row and argument; None if it takes no argument."""
-        call = None if metric.name in self._rows else metric.call
-        row = None if call is None else self._rows.get(call[0])
-        if call is None or row is None or not row.needs_argument:
-            return None
-        refuse_brackets(metric)
+    def _asked(
+        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Asked:
+        """Find what a name asks for: whose metric it is, its row, and its arguments."""
+        row, call = self._rows.get(metric.name), None
+        if row is None and metric.call is not None and not (args or options):
+            row, call = self._rows.get(metric.call[0]), metric.call
+        is_called = call is not None and row is not None and row.needs_argument
+        if row is None or self._why_absent(row.name) or (call is not None and not is_called):
+            raise self._unknown(metric.name)
+        if metric.of is not None:
+            raise UnknownMetricError(f"'{metric}': {metric.name} has no averages and no classes.")
+        if call is None:
+            if args or options:
+                row.check_arguments(args, options)
+            elif row.needs_argument:
+                raise self._unknown(row.name)
+            return Asked(self, row, args, options)
         try:
-            argument = float(call[1])
+            return Asked(self, row, (float(call[1]),), is_within=True)
         except ValueError:
             raise UnknownMetricError(f"{metric.name!r}: {call[1]!r} is not a number.") from None
-        return row, argument
 
-    def _called(self, row: Metric, argument: float, level: float) -> Reading:
-        """Read a metric that takes an argument."""
-        try:
-            value = row.value(self._source, argument)
-        except InvalidInputError as error:  # raised by the metric itself
-            raise UnknownMetricError(f"{row.name}({argument:g}): {error}") from None
-        return self._reading(row, value, level, argument)
+    def asked(self, metric: str | MetricName) -> Asked:
+        """Find what a name asks for if the metric applies to what was counted.
+
+        Raises
+        ------
+        UnknownMetricError
+            If there is no such metric, class or average here; new classes may still appear.
+        """
+        asked = self._asked(metric_name(metric), (), {})
+        if not (asked.is_within or asked.row.listed(asked.result._source)):
+            raise asked.result._unknown(asked.row.name)
+        return asked
 
     def check(self, metric: MetricName) -> None:
         """Raise UnknownMetricError for an unknown metric; new classes may still appear."""
-        self._find(metric)
+        self.asked(metric)
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every metric, each computed once."""
@@ -675,7 +649,7 @@ class Result(Cached, Comparable):
             raise AttributeError("".join(map(str, why)))
         row = self.TABLE[name]
         if row.averages:
-            return MetricValue(partial(self.value, name))
+            return MetricValue(partial(row.value, self._source))
         if not row.arguments:
             return self.value(name)
 
@@ -744,29 +718,6 @@ class Result(Cached, Comparable):
         """Build the other entries of the JSON object."""
         return {}
 
-    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find the function that reads a metric at a level."""
-        owner, own = self._owner(metric)
-        if owner is not self:
-            return owner._find(own)
-        call = self._call(own)
-        if call is not None:
-            return partial(self._called, *call)
-        row = self._checked_row(own)
-        refuse_brackets(own)
-        return lambda level: self._reading(row, row.value(self._source), level)
-
-    def _statistic(self, metric: MetricName) -> Statistic:
-        owner, own = self._owner(metric)
-        if owner is not self:
-            return owner._statistic(own)
-        call = self._call(own)
-        if call is not None:
-            return call[0].statistic(self._source, call[1])
-        row = self._checked_row(own)
-        refuse_brackets(own)
-        return row.statistic(self._source)
-
     def readable(self) -> list[str]:
         """List the names that `read` accepts: metrics shown, on request, and with arguments.
 
@@ -774,13 +725,6 @@ class Result(Cached, Comparable):
         """
         rows = (row for row in self._rows.values() if row.needs_argument)
         return [*self._applicable(), *(row.typed for row in rows if not self._why_absent(row.name))]
-
-    def _checked_row(self, metric: MetricName) -> Metric:
-        """Look up the row of a metric that needs no argument; refuse an unknown metric."""
-        row = self._rows.get(metric.name)
-        if row is None or row.needs_argument or not row.listed(self._source):
-            raise self._unknown(metric.name)
-        return row
 
     def _unknown(self, name: Any) -> UnknownMetricError:
         """Make the error about an unknown metric: suggest its name, or the result that has it.
@@ -821,41 +765,109 @@ class Result(Cached, Comparable):
         if self._clusters is not None and row.limits is None:
             return Reading(number)
         why_none = row.why_none if self._clusters is None else WHY_NONE
-        return Reading(number, self._sampling(row, level, *args, **options), why_none)
+        ends = self._sampling(row, number, level, *args, **options)
+        is_none = ends is None or math.isnan(ends[0])
+        return Reading(number, None if is_none else ends, why_none)
 
-    def _clustered(self, row: Metric, level: float, *args: Any, **options: Any) -> tuple[Any, Any]:
-        """Compute the sampling interval of a metric for clusters."""
-        clusters: Any = self._clusters
-        plain = self._of_rows(row, level, *args, **options)
+    def _sampling(
+        self, row: Metric, value: Any, level: float, *args: Any, **options: Any
+    ) -> tuple[Any, Any] | None:
+        """Compute the sampling interval of a value, None if there is none."""
+        if self._clusters is not None:
+            return self._clustered(row, value, level, *args, **options)
+        return self._of_rows(row, value, level, *args, **options)
 
-        def read(one: Any) -> Any:
-            return row.value(one._source, *args, **options)
-
-        ends: tuple[Any, Any] = clusters.interval(read(self), read, row.limits, level, plain)
-        return ends
+    def _clustered(
+        self, row: Metric, value: Any, level: float, *args: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        """Compute the sampling interval of a value for clusters."""
+        clusters, asked = self._clusters, Asked(self, row, args, options)
+        assert clusters is not None  # noqa: S101 - tells the type checker
+        plain = self._of_rows(row, value, level, *args, **options)
+        return clusters.interval(value, asked.of, row.limits or UNLIMITED, level, plain)
 
     def _of_rows(
-        self, row: Metric, level: float, *args: Any, **options: Any
+        self, row: Metric, value: Any, level: float, *args: Any, **options: Any
     ) -> tuple[Any, Any] | None:
         """Compute the interval of independent rows; None if there is none."""
-        try:
-            return self.with_clusters(None).confidence(row.name, *args, level=level, **options)
-        except InvalidInputError:  # the metric has none, or weights had fractions
-            return None
-
-    def _sampling(self, row: Metric, level: float, *args: Any, **options: Any) -> Interval | None:
-        """Compute the sampling interval, None if there is none."""
-        if self._clusters is not None:
-            low, high = self._clustered(row, level, *args, **options)
-            return None if math.isnan(low) else (low, high)
         if row.sampling is None:
             return None
-        sampled: Any = self  # results without intervals do not have this method
         try:
-            low, high = sampled.confidence(row.name, *args, level=level, **options)
+            return row.sampling(self._source, value, normal_quantile(level), *args, **options)
         except InvalidInputError:  # weights had fractions
             return None
-        return None if math.isnan(low) else (low, high)
+
+
+@attrs.frozen
+class Asked:
+    """What a name asks for, which is all that reading it takes.
+
+    Parameters
+    ----------
+    result : Result
+        The result that has the metric: the one that was asked, or a part of it.
+    row : Metric
+        Its row there.
+    args, options
+        The arguments that its functions take.
+    is_within : bool
+        Whether the name has the argument, as ``recall_at(0.5)``.
+    """
+
+    result: Result
+    row: Metric
+    args: tuple[Any, ...] = ()
+    options: Mapping[str, Any] = attrs.field(factory=dict)
+    is_within: bool = False
+
+    @property
+    def size(self) -> Number:
+        """How many examples, or queries, the owner of the metric has counted."""
+        size: Number = getattr(self.result, self.result.SIZE)
+        return size
+
+    def of(self, result: Result) -> Any:
+        """Compute the same of another result of the class."""
+        return self.row.value(result._source, *self.args, **self.options)
+
+    def value(self) -> Any:
+        """Compute the value."""
+        try:
+            return self.of(self.result)
+        except InvalidInputError as error:  # raised by the metric itself
+            if not self.is_within:
+                raise
+            name = f"{self.row.name}({self.args[0]:g})"
+            raise UnknownMetricError(f"{name}: {error}") from None
+
+    def read(self, level: float) -> Reading:
+        """Read the value and its uncertainty."""
+        return self.result._reading(self.row, self.value(), level, *self.args, **self.options)
+
+    def interval(self, level: float) -> tuple[Any, Any]:
+        """Compute the sampling interval; at the level 0 the ends of the value itself."""
+        result, row, value = self.result, self.row, self.value()
+        if level == 0:
+            return (value.low, value.high) if isinstance(value, Bounded) else (value, value)
+        if row.is_count or (row.sampling if result._clusters is None else row.limits) is None:
+            raise self._without()
+        if result._clusters is None:
+            z = normal_quantile(level)
+            return row.sampling(result._source, value, z, *self.args, **self.options)  # type: ignore[misc] # has one
+        if result._clusters.table.n_groups < 2:
+            raise InvalidInputError(
+                "has no sampling interval: fewer than two groups of clusters have rows",
+                argument=row.name,
+            )
+        return result._clustered(row, value, level, *self.args, **self.options)
+
+    def _without(self) -> InvalidInputError:
+        """Make the error about a metric without a sampling interval: name those that have one."""
+        result = self.result
+        rows = [row for row in result._rows.values() if row.sampling is not None]
+        known = [row.typed for row in rows if row.needs_argument or row.listed(result._source)]
+        remedy = f"These have one: {', '.join(known)}." if known else ""
+        return InvalidInputError("has no sampling interval", argument=self.row.name, remedy=remedy)
 
 
 _SHOWN = {
@@ -889,6 +901,26 @@ class SumsResult(Result):
         return number
 
 
+def of_moments(function: Callable[[Any, float], Interval]) -> Callable[..., Interval]:
+    """Make the function that computes an interval from the moments that `intervals` keeps."""
+
+    def sampling(result: Any, value: float, z: float) -> Interval:  # noqa: ARG001
+        state = result._state
+        refuse_fractions(state.n.is_whole)
+        return UNDEFINED if state.n.to_fraction() < 2 else function(result, z)
+
+    return sampling
+
+
+def without_interval(row: Metric) -> Metric:
+    """Refuse the interval of a metric whose moments are not kept."""
+    return row if row.sampling is None else attrs.evolve(row, sampling=_unasked, why_none="")
+
+
+def _unasked(*_: Any) -> Interval:
+    raise InvalidInputError("must be True when the accumulator is made", argument="intervals")
+
+
 def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[str, list[Label]]:
     """List the labels in JSON if the classes have display names."""
     return {} if names == labels else {"labels": list(labels)}
@@ -901,18 +933,6 @@ def not_measured(name: str) -> tuple[object, ...]:
         Named("measures", f"[{name!r}]"),
         ".",
     )
-
-
-def refuse_brackets(metric: MetricName) -> None:
-    """Raise UnknownMetricError for brackets after a metric without averages and classes."""
-    if metric.of is not None:
-        raise UnknownMetricError(f"'{metric}': {metric.name} has no averages and no classes.")
-
-
-def refuse_arguments(name: str, args: Sequence[Any], options: Mapping[str, Any]) -> None:
-    """Raise InvalidInputError for arguments of a metric that takes none."""
-    if args or options:
-        raise InvalidInputError("takes no arguments", argument=name)
 
 
 def unknown_class(of: str, classes: Iterable[str], averages: Iterable[str]) -> UnknownMetricError:

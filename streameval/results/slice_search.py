@@ -13,9 +13,9 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.values import Value
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import Interval, Metric, Reading
+from streameval.metrics.table import Interval, Reading
 from streameval.results.names import MetricName
-from streameval.results.result import Result
+from streameval.results.result import Asked, Result
 
 Gap = Literal["difference", "ratio"]
 Comparison = Literal["worst", "difference", "ratio"]
@@ -69,7 +69,7 @@ class Search:
         read = {value: _number(one, metric) for value, one in by_value.items()}
         if all(number is None for number in read.values()) and isinstance(others, Result):
             others.check(metric)
-        small = [one for one in read if limit and _size_of(by_value[one], metric) < limit]
+        small = [one for one in read if limit and _found(by_value[one], metric).size < limit]
         left = dict.fromkeys(small)
         return cls(
             metric=metric,
@@ -90,7 +90,7 @@ class Search:
 
     def size(self, value: Value) -> int | float:
         """Return how much a slice has counted."""
-        return _size_of(self.results[value], self.metric)
+        return _found(self.results[value], self.metric).size
 
     def check_direction(self) -> None:
         """Raise InvalidInputError if neither high nor low values are better."""
@@ -148,19 +148,15 @@ class Search:
 
 def better_of(result: Any, metric: MetricName) -> str:
     """Return the better direction of a metric of a result."""
-    result, metric = result._owner(metric)
-    row: Metric | None = result.TABLE.get(metric.call[0] if metric.call else metric.name)
-    return (result._row(metric.name) if row is None else row).better
+    return _found(result, metric).row.better
 
 
-def _size_of(result: Any, metric: MetricName) -> int | float:
-    """Return how much the owner of a metric has counted, even without the class it names."""
-    size: int | float
+def _found(result: Result, metric: MetricName) -> Asked:
+    """Find a metric, even if no row of the result has the class it names."""
     try:
-        size = result.size_of(metric)
+        return result.asked(metric)
     except UnknownMetricError:
-        size = result.size_of(attrs.evolve(metric, of=None))
-    return size
+        return result.asked(attrs.evolve(metric, of=None))
 
 
 def _number(result: Any, metric: MetricName) -> float | None:

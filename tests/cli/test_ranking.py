@@ -311,7 +311,7 @@ def test_ranking_reports_measures_intervals_and_counts(call, run):
         "eval", run, *RANKING, "--qrels", "a.qrels", "--measures", "map,P_5", "--level", 0.9
     )
     result = of_run(["map", "p@5"]).compute()
-    low, high = result.confidence("map", 0.9)
+    low, high = result.confidence("map", level=0.9)
     heading, blank, counts, _, head, first, second = done.out.splitlines()
     assert (heading, blank) == (f"{sum(map(len, RUN.values()))} rows of 1 file", "")
     assert head.split("  ")[-1].strip() == "90% interval"

@@ -304,7 +304,7 @@ def test_ranking_gate_names_the_interval_that_decides(call, lists):
     done = call("eval", lists, *RANKING, "--require", "map>=0.9", "--level", 0.8)
     accumulator = se.RankingAccumulator()
     result = accumulator.update_run({query: RUN[query] for query in JUDGED}, QRELS, False).compute()
-    low, high = result.confidence("map", 0.8)
+    low, high = result.confidence("map", level=0.8)
     found = f"map>=0.9: {result.map:.6g} in [{low:.6g}, {high:.6g}]"
     assert done.err == f"streameval: failed: {found}.\n"
 

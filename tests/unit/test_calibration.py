@@ -369,7 +369,10 @@ def test_interval_of_one_row_is_undefined_and_that_of_equal_ones_is_wide() -> No
     ("ask", "says"),
     [
         (lambda: binary().confidence("brier"), "`intervals` must be True when the accumulator"),
-        (lambda: with_intervals().confidence("ece"), r"`name` must be a metric with a sampling"),
+        (
+            lambda: with_intervals().confidence("ece"),
+            "`ece` has no sampling interval. These have one: log_loss",
+        ),
         (
             lambda: with_intervals(sample_weight=[0.5] * 4).confidence("brier"),
             "`sample_weight` had fractions",

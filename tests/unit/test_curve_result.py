@@ -665,7 +665,9 @@ def test_interval_of_a_partial_area_holds_the_bounds_and_becomes_that_of_the_are
     )
     found = curve(truth, scores, budget=data.draw(st.sampled_from([1, 3, 64])))
     bounded = found.partial_roc_auc(max_fpr)
-    ends = [found.confidence("partial_roc_auc", max_fpr, level=level) for level in (0, 0.5, 0.99)]
+    levels = (1e-9, 0.5, 0.99)
+    ends = [found.confidence("partial_roc_auc", max_fpr, level=level) for level in levels]
+    assert found.confidence("partial_roc_auc", max_fpr, level=0) == (bounded.low, bounded.high)
     lows, highs = zip(*ends, strict=True)
     assert [*lows] == sorted(lows, reverse=True)
     assert [*highs] == sorted(highs)
@@ -689,7 +691,8 @@ def test_interval_of_roc_auc_is_within_0_and_1_and_holds_the_bounds_at_every_lev
         st.lists(st.sampled_from(np.linspace(0, 1, 17)), min_size=size, max_size=size)
     )
     found = curve(truth, scores, budget=data.draw(st.sampled_from([1, 3, 64])))
-    ends = [found.confidence("roc_auc", level=level) for level in (0, 0.5, 0.95, 0.999)]
+    ends = [found.confidence("roc_auc", level=level) for level in (1e-9, 0.5, 0.95, 0.999)]
+    assert found.confidence("roc_auc", level=0) == (found.roc_auc.low, found.roc_auc.high)
     lows, highs = zip(*ends, strict=True)
     assert [*lows] == sorted(lows, reverse=True)
     assert [*highs] == sorted(highs)

@@ -519,6 +519,6 @@ def test_interval_of_gauc_covers_where_users_differ(spread: float) -> None:
 
 def test_another_metric_of_groups_has_no_interval() -> None:
     result = se.GroupedAUC().compute()
-    with pytest.raises(se.InvalidInputError, match="`name` must be a metric with a sampling inter"):
+    with pytest.raises(se.InvalidInputError, match=r"`coverage` has no .*one: gauc"):
         result.confidence("coverage")
     assert result.read("gauc").sampling is None

@@ -629,7 +629,7 @@ GROUPS = [
     Case(
         "group-interval",
         lambda: se.GroupedAUC().compute().confidence("coverage"),
-        "`name` must be a metric with a sampling interval (gauc), got 'coverage'.",
+        "`coverage` has no sampling interval. These have one: gauc.",
     ),
     group(
         "group-total",
@@ -692,15 +692,29 @@ CURVES = [
         *("confusion_at", 0.3),
         budget=1,
     ),
-    ask("interval", "`name` must be a metric with a sampling interval (", "confidence", "ks"),
-    ask("interval-list", "`name` must be a metric with", "confidence", ["roc_auc"]),
-    ask("interval-no-place", "`recall_at` takes 1 arguments", "confidence", "recall_at"),
-    ask("interval-place", "`roc_auc` takes 0 arguments", "confidence", "roc_auc", 0.5),
+    ask("interval", "`ks` has no sampling interval. These have one: roc_auc, ", "confidence", "ks"),
+    Case(
+        "interval-list",
+        lambda: se.PRCurveSketch().compute().confidence(["roc_auc"]),  # type: ignore[arg-type]
+        "`name` must be a text, got ['roc_auc']",
+        UnknownMetricError,
+    ),
+    ask("interval-place", "`roc_auc` takes no arguments", "confidence", "roc_auc", 0.5),
+    ask(
+        "interval-places",
+        "`recall_at` takes threshold alone.",
+        *("confidence", "recall_at", 0.5, 0.6),
+    ),
+    ask(
+        "interval-more-places",
+        "`f_at` takes threshold and beta alone.",
+        *("value", "f_at", 0.5, 1.0, 2),
+    ),
     ask("interval-level", "`level` must lie in [0, 1), got 1.0.", "confidence", "roc_auc", level=1),
     ask("interval-word", "`level` must be a number", "confidence", "roc_auc", level="0.9"),
     ask(
         "interval-fractions",
-        "`sample_weight` had fractions, and a fraction of an example is not a draw: `roc_auc` has",
+        "`sample_weight` had fractions, and a fraction of an example is not a draw: there is nei",
         *("confidence", "roc_auc"),
         weights=[0.5, 1, 1, 1],
     ),

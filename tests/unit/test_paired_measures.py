@@ -417,10 +417,10 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
         _ = result.roc_auc_a
     with pytest.raises(se.InvalidInputError, match="roc_auc_difference"):
         result.read("roc_auc_difference")
-    with pytest.raises(
-        se.InvalidInputError, match=r"must be one of accuracy_a, .* brier_difference"
-    ):
+    with pytest.raises(se.InvalidInputError, match="roc_auc_difference is counted only where"):
         result.confidence("roc_auc_difference")
+    with pytest.raises(se.InvalidInputError, match=r"one: accuracy_a, .* brier_difference\.$"):
+        result.confidence("mcnemar_pvalue")
 
 
 @each(

@@ -405,7 +405,7 @@ LATER = [
     later(
         "report-level",
         "`level` must lie in [0, 1), got 95.0.",
-        lambda acc: acc.compute().confidence("map", 95),
+        lambda acc: acc.compute().confidence("map", level=95),
     ),
     later(
         "no-values",
@@ -471,7 +471,7 @@ LATER = [
             .compute()
             .confidence("map")
         ),
-        "`query_weight` had fractions, and a fraction of a query is not a draw: there are no",
+        "`query_weight` had fractions, and a fraction of a query is not a draw: there is nei",
     ),
     Case(
         "declared-passed",

@@ -73,7 +73,7 @@ def test_plot_shows_the_mean_of_each_measure() -> None:
 @each("level", [0.5, 0.95])
 def test_plot_has_whiskers_for_the_sampling_intervals(level: float) -> None:
     found = ranking("map", "hit@10")
-    expected = [found.confidence(name, level) for name in found]
+    expected = [found.confidence(name, level=level) for name in found]
     assert np.allclose(whiskers(found.plot(level=level)), expected, rtol=0, atol=1e-15)
 
 

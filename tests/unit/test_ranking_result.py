@@ -164,7 +164,7 @@ def test_mean_is_known_with_nan_for_empty_queries_where_there_are_none() -> None
 @each("name", ["map", "dcg", "gm_map", "p@1"])
 def test_interval_holds_the_value_and_grows_with_its_level(name: str) -> None:
     for result in (over_budget(), counted(["map", "dcg", "gm_map", "p@1"]).compute()):
-        intervals = [result.confidence(name, level) for level in (0.0, 0.5, 0.95, 0.999)]
+        intervals = [result.confidence(name, level=level) for level in (0.0, 0.5, 0.95, 0.999)]
         for low, high in intervals:
             assert 0.0 <= low <= result[name] <= high
             assert low <= result[name].low + 1e-11
@@ -227,7 +227,7 @@ def test_interval_holds_the_mean_of_the_population_as_often_as_it_says(name: str
     for _ in range(300):
         places = random.integers(0, 20_000, 60)
         sample = se.RankingAccumulator(name).update(relevance[places], score[places]).compute()
-        low, high = sample.confidence(name, 0.9)
+        low, high = sample.confidence(name, level=0.9)
         held += low <= everything[name] <= high
     assert 0.85 * 300 <= held <= 0.96 * 300
 
@@ -400,7 +400,7 @@ def test_html_is_well_formed() -> None:
 
 def test_report_takes_the_level_of_its_intervals() -> None:
     result = se.RankingAccumulator("mrr").update([[1, 0], [0, 1]], [[2, 1], [2, 1]]).compute()
-    low, high = result.confidence("mrr", 0.8)
+    low, high = result.confidence("mrr", level=0.8)
     head, line = result.report(level=0.8).splitlines()[2:]
     assert head.endswith("  80% interval")
     assert line.endswith(f"  [{low:.6f}, {high:.6f}]")
@@ -409,7 +409,7 @@ def test_report_takes_the_level_of_its_intervals() -> None:
 
 def test_interval_of_a_geometric_mean_stays_in_its_range() -> None:
     result = se.RankingAccumulator("gm_map").update([[1, 0], [0, 0]], [[2, 1], [2, 1]]).compute()
-    low, high = result.confidence("gm_map", 0.999)
+    low, high = result.confidence("gm_map", level=0.999)
     assert 1e-5 * (1 - 1e-12) <= low <= result["gm_map"] <= high <= 1.0
 
 

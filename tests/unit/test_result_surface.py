@@ -228,6 +228,39 @@ def test_metrics_without_arguments_refuse_them() -> None:
             EVERY[name]().compute().confidence(metric, 1)
 
 
+def test_metrics_that_need_an_argument_say_how_to_write_it() -> None:
+    curve = se.PRCurveSketch().compute()
+    for call in (curve.value, curve.read, curve.confidence):
+        with pytest.raises(UnknownMetricError, match=r"did you mean 'recall_at\(x\)'"):
+            call("recall_at")
+
+
+def test_a_class_is_read_as_the_counts_of_it_and_the_rest() -> None:
+    result = EVERY["ignoring"]().compute()
+    assert result.read("precision[1]", level=0.9) == result[1].read("precision", level=0.9)
+    assert result.read("precision[1]").sampling is not None  # this label has whole weights
+    assert result.value("recall[1]") == result[1].recall
+
+
+def test_positions_and_names_of_arguments_are_those_of_the_metric() -> None:
+    curve = se.PRCurveSketch().update([0, 1], [0.2, 0.7]).compute()
+    assert curve.confidence("recall_at", threshold=0.5) == curve.confidence("recall_at(0.5)")
+    models = EVERY["preferences"]().compute()
+    named = models.confidence("win_rate", model=models.models[0])
+    assert named == models.confidence("win_rate", models.models[0])
+    for args, options in (((), {"at": 0.5}), ((0.5,), {"threshold": 0.5})):
+        with pytest.raises(se.InvalidInputError, match="takes threshold alone"):
+            curve.confidence("recall_at", *args, **options)
+
+
+def test_the_interval_of_the_level_0_is_the_value_or_its_bounds() -> None:
+    exact = se.ConfusionAccumulator().update([0, 1], [0, 1], sample_weight=[0.5, 1]).compute()
+    assert exact.confidence("accuracy", level=0) == (1.0, 1.0)
+    curve = se.PRCurveSketch(2).update([0, 1, 1], [0.2, 0.5, 0.7]).compute()
+    area = curve.roc_auc
+    assert curve.confidence("roc_auc", level=0) == (area.low, area.high)
+
+
 def test_intervals_of_outputs_classes_and_members_are_named() -> None:
     acc = se.RegressionAccumulator(outputs=2, intervals=True)
     fit = acc.update([[1, 2], [3, 4], [5, 7]], [[1, 3], [2, 4], [7, 7]]).compute()
