@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import re
 import sys
-from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from contextlib import closing, contextmanager, suppress
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import attrs
 
 from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import UsageError
 from streameval.cli.evidence_text import evidence_of
+from streameval.cli.json_text import json_line
 from streameval.cli.options import option_text, option_words
-from streameval.cli.outcome import CommandOutput, Findings, reported
+from streameval.cli.outcome import CommandOutput, Findings, laid_out, reported
 from streameval.cli.progress import ProgressLine
 from streameval.cli.slice_gates import check_gates
 from streameval.cli.slice_order import check_order, refuse_order
@@ -27,8 +29,8 @@ from streameval.cli.tasks.every_column import every_column
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live
 from streameval.cli.window_text import split_up
-from streameval.configs.paired import ERRORS, PAIRED_MEASURES
-from streameval.errors import BadDataError, UnknownMetricError
+from streameval.configs.paired import ERRORS, MAX_MODELS, PAIRED_MEASURES
+from streameval.errors import BadDataError, InvalidInputError, UnknownMetricError
 from streameval.io import (
     STANDARD_INPUT,
     Dialect,
@@ -64,11 +66,15 @@ if TYPE_CHECKING:
     from streameval.runs.sources import BlockSource, Row
     from streameval.runs.totals import BadRows
 
+CountedT = TypeVar("CountedT")
+
 _TOP = 20
+_LEVEL = 0.95  # of tests, where no interval is shown
 _SWAPPED = " Are the run and --qrels swapped?"
 _MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
 _OF_FORMATS = ("format", "delimiter", "header", "decimal")
+_NOT_COMPARED = ("by", "time", "cluster", "output", "per_query", "trec", "sample_weight")
 _OF_COLUMNS = ("query", "relevance", "y_score", "doc", "retrieved", "num_relevant")
 
 
@@ -89,28 +95,41 @@ def evaluate(options: Options) -> CommandOutput:
     check_clusters(options)
     _check_output(options)
     n_jobs = n_cpus() if options.jobs == "auto" else options.jobs
-    with closing(_source(options)) as source, Team(n_jobs - 1) as team:
+    if options.compare:
+        _check_compared(options)
+        with Team(n_jobs - 1) as team:
+            team.start_for(_total_size(_json_lines(options)))
+            return _compared(options, team)
+    with closing(_source(options)) as source, Team(n_jobs - 1) as team, _advice(options):
         team.start_for(_total_size(_json_lines(options)))
-        try:
-            return _evaluated_or_gathered(task, source, options, team)
-        except BadDataError as error:
-            advice = _advice_on_files(error, options)
-            if not advice:
-                raise
-            raise BadDataError(f"{error.told(option_words)}{advice}") from None
+        return _gathered_if_scattered(source, lambda: _evaluated(task, source, options, team))
 
 
-def _evaluated_or_gathered(
-    task: str, source: BlockSource, options: Options, team: Team
-) -> CommandOutput:
+@contextmanager
+def _advice(options: Options) -> Iterator[None]:
+    """Say in errors about files of the wrong sort what to do."""
     try:
-        return _evaluated(task, source, options, team)
+        yield
+    except BadDataError as error:
+        advice = _advice_on_files(error, options)
+        if not advice:
+            raise
+        raise BadDataError(f"{error.told(option_words)}{advice}") from None
+
+
+def _gathered_if_scattered(source: BlockSource, count: Callable[[], CountedT]) -> CountedT:
+    """Count again, file by file, if the rows of a query are not together."""
+    try:
+        return count()
     except ScatteredQueryError:
         source.gather()
-        return _evaluated(task, source, options, team)
+        return count()
 
 
-def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> CommandOutput:
+def _planned_ahead(
+    task: str, source: BlockSource, options: Options
+) -> tuple[Sequence[Row], Iterator[Block], Plan]:
+    """Return the first rows, all blocks, and the plan to count them."""
     rows, blocks = look_ahead(
         source.blocks(), options.max_bad, advice=_PARTIAL, where=options.row_filter
     )
@@ -119,6 +138,11 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
     else:
         raise _no_rows(options, source.left())
     plan = attrs.evolve(_planned(task, options, rows), words=option_words, advice=_PARTIAL)
+    return rows, blocks, plan
+
+
+def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> CommandOutput:
+    rows, blocks, plan = _planned_ahead(task, source, options)
     warned, blocks = dependence(options, rows, blocks)
     plan = attrs.evolve(plan, notes=(*plan.notes, *warned))
     _check_metrics(plan, task, options)
@@ -133,9 +157,7 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
             tally = _tallied(source.blocks(), counting, options, team)
         team.end()  # their memory is free for the report
         held = _whole(tally, counting)
-        if not tally.n_good.total():
-            tally.bad.refuse_all()
-            raise _no_rows(options, source.left())
+        _check_any_good(tally, source, options)
         total, slices = _separated(held, options)
         remarks = (
             *(*counting.notes, *_columns_left(held), *_choice(slices)),
@@ -160,6 +182,100 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
         )
         outcome = reported(found, options.reporting)
     return attrs.evolve(outcome, before=spool.read())
+
+
+def _check_compared(options: Options) -> None:
+    """Raise UsageError if the files cannot be compared, or an option asks for anything else."""
+    reporting = options.reporting
+    given = {option_text(name): getattr(options, name) for name in _NOT_COMPARED}
+    given |= {"--metrics": reporting.metrics, "--require": reporting.gates}
+    for option, value in given.items():
+        if value:
+            raise UsageError(f"{option} cannot be used with --compare.")
+    if not 2 <= len(options.files) <= MAX_MODELS:
+        raise UsageError(
+            f"--compare needs from 2 to {MAX_MODELS} files, each of them the run of a system, got "
+            f"{len(options.files)}."
+        )
+    twice = _twice(options)
+    if twice:
+        raise UsageError(
+            f"{twice[0]} is named more than once, and --compare needs different files."
+        )
+
+
+def _compared(options: Options, team: Team) -> CommandOutput:
+    """Count each file as the run of a system, and compare them."""
+    from streameval.results.comparison import argument_of, compare  # noqa: PLC0415 (of rankings)
+
+    results, notes = [], []
+    for file in options.files:
+        result, said = _system(attrs.evolve(options, files=(file,)), team)
+        results.append(result)
+        notes += said
+    reporting = options.reporting
+    level = reporting.level or _LEVEL
+    try:
+        comparison = compare(*results, names=_short(options.files), level=level)
+    except InvalidInputError as error:
+        for place, file in enumerate(options.files):
+            error = error.renamed(argument_of(place), name_of(file))
+        raise error from None
+    left_out = [name for name in results[0] if name not in comparison]
+    if left_out:
+        why = "left out, because means over queries are compared"
+        notes.append(Note("note", f"{', '.join(left_out)}: {why}."))
+    if reporting.json:
+        entries = {
+            "task": "ranking",
+            "files": list(options.files),
+            **({} if options.qrels is None else {"qrels": options.qrels}),
+            "n_queries": comparison.n,
+            "n_left_out": comparison.n_left_out,
+            "level": level,
+            "comparison": comparison.as_dict(),
+        }
+        return CommandOutput(json_line(entries), tuple(notes), is_data=True)
+    sheet = comparison.sheet(has_intervals=reporting.level > 0)
+    text = laid_out(sheet, is_markdown=reporting.markdown)
+    return CommandOutput(text, tuple(notes), is_data=reporting.markdown)
+
+
+def _system(options: Options, team: Team) -> tuple[Any, list[Note]]:
+    """Count the run of one system, and name its file in notes."""
+    name = name_of(options.files[0])
+    with closing(_source(options)) as source, _advice(options):
+        total, notes = _gathered_if_scattered(source, lambda: _run(source, options, team))
+    said = (
+        note.text if note.text.startswith(f"{name}:") else f"{name}: {note.text}" for note in notes
+    )
+    return total.compute(), [
+        attrs.evolve(note, text=text) for note, text in zip(notes, said, strict=True)
+    ]
+
+
+def _run(source: BlockSource, options: Options, team: Team) -> tuple[Any, tuple[Note, ...]]:
+    _, blocks, plan = _planned_ahead("ranking", source, options)
+    tally = _tallied(blocks, plan, options, team)
+    _check_any_good(tally, source, options)
+    total = _whole(tally, plan)
+    tuple(plan.finish(total, source.missing()))  # counts queries, and prints nothing
+    remarks = (*plan.notes, *source.left(), *source.remarks())
+    *_, notes = _what_was_read(tally, remarks, options)
+    return total, notes
+
+
+def _check_any_good(tally: RunTotal, source: BlockSource, options: Options) -> None:
+    """Raise BadDataError if no row has been counted."""
+    if not tally.n_good.total():
+        tally.bad.refuse_all()
+        raise _no_rows(options, source.left())
+
+
+def _short(files: Sequence[str]) -> list[str]:
+    """Name files without their folders, where they still differ."""
+    names = [PurePath(name_of(file)).name for file in files]
+    return names if len({*names}) == len(names) else [*map(name_of, files)]
 
 
 def _planned(task: str, options: Options, rows: Sequence[Row]) -> Plan:
@@ -248,7 +364,7 @@ def _source(options: Options) -> BlockSource:
 
 def _advice_on_files(error: BadDataError, options: Options) -> str:
     """Say what to do about files of the wrong sort; empty if nothing points to it."""
-    if isinstance(error, RepeatedQueryError) and options.task == "ranking":
+    if isinstance(error, RepeatedQueryError) and options.task == "ranking" and not options.compare:
         return COMPARE_RUNS
     is_run = options.qrels is not None
     return _SWAPPED if is_run and any(_can_read(read_qrels, file) for file in options.files) else ""

@@ -517,6 +517,12 @@ class Options:
         commands="eval",
         tasks="ranking",
     )
+    compare: bool | None = _output(
+        "compare the files query by query, each of them the run of a system",
+        bool,
+        commands="eval",
+        tasks="ranking",
+    )
     trec: bool | None = _output(
         "print the layout of trec_eval instead of the report",
         bool,

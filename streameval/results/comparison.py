@@ -348,15 +348,19 @@ def compare(
     ModelComparison(mrr=['bm25', 'dense', 'sparse'])
     """
     results = (a, b, *more)
-    arguments = ["a", "b", *["more"] * len(more)]
+    arguments = [argument_of(place) for place in range(len(results))]
     columns = [_queries_of(*pair) for pair in zip(results, arguments, strict=True)]
     permutations = positive_integer(permutations, name="permutations")
     seed = natural_number(seed, name="seed")
     shared = [name for name in a._config.means if not measure(name).is_geometric]
+    if not shared:
+        raise InvalidInputError("must have a measure other than geometric means", argument="a")
     for other, argument in zip(results[1:], arguments[1:], strict=True):
         shared = [name for name in shared if name in other._config.means]
         if not shared:
-            raise InvalidInputError("must have a measure that `a` has too", argument=argument)
+            raise InvalidInputError(
+                "must have a measure that ", Named("a"), " has too", argument=argument
+            )
         _check_conventions(a, other, shared, argument)
     indices = _common([one["query"] for one in columns], arguments)
     values = {
@@ -376,10 +380,18 @@ def compare(
         name: _compared(name, dict(zip(models, rows, strict=True)), level, permutations, seed)
         for name, rows in values.items()
     }
-    left_out = len({query for one in columns for query in one["query"].tolist()}) - len(indices[0])
-    size = plural(len(indices[0]), "query", "queries")
-    size += f" of all and {left_out:,} of some, left out" if left_out else ""
-    return ModelComparison(tuple(models), level, size, _RANDOMIZATION, made)
+    n = len(indices[0])
+    every = {query for one in columns for query in one["query"].tolist()}
+    return ModelComparison(tuple(models), level, n, len(every) - n, "query", _RANDOMIZATION, made)
+
+
+def argument_of(place: int) -> str:
+    """Name the argument of `compare` at a place.
+
+    >>> argument_of(0), argument_of(1), argument_of(2)
+    ('a', 'b', 'more[0]')
+    """
+    return "ab"[place] if place < 2 else f"more[{place - 2}]"
 
 
 def _queries_of(result: Any, argument: str) -> dict[str, npt.NDArray[Any]]:
@@ -498,11 +510,13 @@ def _common(
     for own, argument in zip(queries[1:], arguments[1:], strict=True):
         if len(common) and len(own) and common.dtype != own.dtype:
             raise InvalidInputError(
-                "must have queries of the type of those of `a`", argument=argument
+                "must have queries of the type of those of ", Named("a"), argument=argument
             )
         common = np.intersect1d(common, own, assume_unique=True)
         if not len(common):
-            raise InvalidInputError("must have a query that `a` has too", argument=argument)
+            raise InvalidInputError(
+                "must have a query that ", Named("a"), " has too", argument=argument
+            )
     return [
         np.intersect1d(own, common, assume_unique=True, return_indices=True)[1] for own in queries
     ]

@@ -190,15 +190,21 @@ class ModelComparison(Comparable, Mapping[str, MeasureComparison]):
         The names, in order.
     level : float
         The level of the intervals; tests are at 1 minus this.
-    size : str
-        How many rows or queries all of them have.
+    n : int or float
+        The weight of the rows, or the number of queries that all of them have.
+    n_left_out : int
+        The number of queries that some of them lack.
+    unit : {"row", "query"}
+        What is compared.
     test : str
         What the p-values are.
     """
 
     models: tuple[str, ...]
     level: float
-    size: str
+    n: int | float
+    n_left_out: int
+    unit: Literal["row", "query"]
     test: str
     _measures: Mapping[str, MeasureComparison]
 
@@ -246,7 +252,15 @@ class ModelComparison(Comparable, Mapping[str, MeasureComparison]):
         grids = (
             Section(name, one._grids(has_intervals=has_intervals)) for name, one in self.items()
         )
-        return [f"{self.size}, {plural(len(self.models), 'model')}", *grids, self._remark]
+        return [f"{self._size}, {plural(len(self.models), 'model')}", *grids, self._remark]
+
+    @property
+    def _size(self) -> str:
+        """Say how much is compared."""
+        if self.unit == "row":
+            return f"n = {self.n:,}"
+        left_out = f" of all and {self.n_left_out:,} of some, left out" if self.n_left_out else ""
+        return plural(self.n, "query", "queries") + left_out
 
     @property
     def _remark(self) -> str:
@@ -291,7 +305,7 @@ def _pvalues(heading: str, pvalues: Sequence[float | None]) -> SheetColumn:
 def _pvalue_text(pvalue: float | None) -> str:
     if pvalue is None or math.isnan(pvalue):
         return ""
-    return f"{pvalue:.4f}" if pvalue >= _SMALLEST_SHOWN else f"<{_SMALLEST_SHOWN:.4f}"
+    return f"{pvalue:.4f}" if pvalue >= _SMALLEST_SHOWN / 2.0 else f"<{_SMALLEST_SHOWN:.4f}"
 
 
 def _ends(interval: Interval) -> dict[str, float]:

@@ -49,7 +49,7 @@ def of_pairs(
     first: PairedResult = next(iter(held.values()))
     found = {name: _compared(name, models, held, level) for name in _measures(first)}
     test = _OF_ROWS if first._clusters is None else _OF_CLUSTERS
-    return ModelComparison(models, level, f"n = {first.n:,}", test, found)
+    return ModelComparison(models, level, first.n, 0, "row", test, found)
 
 
 def is_comparable(pairs: Sequence[ModelPair | None], results: Sequence[Any]) -> bool:

@@ -11,7 +11,7 @@ from streameval.io import lines
 from streameval.runs import sources
 
 RANKING = ("--task", "ranking")
-COMPARE = "To compare two runs query by query, use `se.compare` in Python."
+COMPARE = "To compare runs query by query, use --task ranking --compare."
 ONE = {"query": "a", "relevance": 1, "score": 0.5}
 LIST = {"query": "a", "relevance": [1], "score": [0.5]}
 

@@ -259,6 +259,7 @@ OPTIONS = {
     "--max-open-queries": "9",
     "--per-query": None,
     "--trec": None,
+    "--compare": None,
     "--intervals": None,
     "--versus": "v",
     "--query": "q",
@@ -272,7 +273,7 @@ OPTIONS = {
     "--popularity": "p",
     "--n-items": "9",
 }
-COMPARE = " To compare two runs query by query, use `se.compare` in Python."
+COMPARE = " To compare runs query by query, use --task ranking --compare."
 ADVICE = {
     ("--versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
     ("--versus", "ranking"): COMPARE,
@@ -322,6 +323,7 @@ TAKEN = {
         *("--qrels", "--no-count-missing", "--like", "--measures", "--relevance-level", "--gain"),
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),
         *("--track-queries", "--rows-per-query", "--max-open-queries", "--per-query", "--trec"),
+        "--compare",
         *("--query", "--relevance", "--y-score", "--doc", "--retrieved", "--num-relevant"),
         *("--sample-weight", "--budget"),
     },

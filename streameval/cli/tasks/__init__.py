@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streameval.runs.counting import Plan
     from streameval.runs.sources import Row
 
-COMPARE_RUNS = " To compare two runs query by query, use `se.compare` in Python."
+COMPARE_RUNS = " To compare runs query by query, use --task ranking --compare."
 
 _ADVICE = {
     ("versus", "binary"): " To compare areas, use --measures roc_auc without --task.",

@@ -114,7 +114,7 @@ def _maker(options: Options) -> Callable[[], RankingAccumulator]:
     asked = configured(options, RankingConfig)
     asked |= given(name=options.like, measures=_measures(options))
     asked.pop("per_query", None)  # prints the values, without keeping them
-    return partial(make, **asked)
+    return partial(make, **asked, **given(per_query=options.compare or None))
 
 
 def _measures(options: Options) -> tuple[str, ...] | None:

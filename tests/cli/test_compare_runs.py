@@ -1,0 +1,201 @@
+"""`eval --compare`: several runs of the same queries, compared with tests."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from offenders import each
+
+import streameval as se
+
+QUERIES = [f"q{number}" for number in range(30)]
+SYSTEMS = {"best": 0.6, "good": 0.5, "poor": 0.0}
+RANKING = ("--task", "ranking", "--measures", "map,ndcg@5")
+
+
+def rows_of(system):
+    """Return the query, the relevance and the score of each document of a run."""
+    random = np.random.default_rng(len(system) + ord(system[0]))
+    relevance = np.arange(8) < 3
+    return [
+        (query, int(relevant), float(score))
+        for query in QUERIES
+        for relevant, score in zip(
+            relevance, random.random(8).round(4) + SYSTEMS[system] * relevance, strict=True
+        )
+    ]
+
+
+def run_text(system, queries=QUERIES):
+    rows = [row for row in rows_of(system) if row[0] in queries]
+    return "".join(
+        f"{query} Q0 d{place % 8} 0 {score} {system}\n"
+        for place, (query, _, score) in enumerate(rows)
+    )
+
+
+@pytest.fixture
+def runs(folder):
+    for system in SYSTEMS:
+        (folder / f"{system}.run").write_text(run_text(system))
+    qrels = [f"{query} 0 d{doc} {int(doc < 3)}\n" for query in QUERIES for doc in range(8)]
+    (folder / "qrels").write_text("".join(qrels))
+    return [f"{system}.run" for system in SYSTEMS]
+
+
+def compared(*systems, level=0.95, suffix=".run"):
+    results = []
+    for system in systems:
+        query, relevance, score = zip(*rows_of(system), strict=True)
+        acc = se.RankingAccumulator(["map", "ndcg@5"], per_query=True)
+        table = {"relevance": relevance, "score": score, "query": query}
+        results.append(acc.update({name: np.array(one) for name, one in table.items()}).compute())
+    return se.compare(*results, names=[f"{one}{suffix}" for one in systems], level=level)
+
+
+@each("jobs", ["1", "2"])
+def test_runs_are_compared_as_in_a_program(call, runs, jobs):
+    done = call("eval", *runs, *RANKING, "--qrels", "qrels", "--compare", "--jobs", jobs)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{compared(*SYSTEMS).report()}\n"
+    assert done.out.startswith("30 queries, 3 models\n")
+
+
+def test_two_runs_are_compared_in_json(call, runs):
+    options = ("--qrels", "qrels", "--compare", "--json", "--level", "0.9")
+    found = call("eval", *runs[:2], *RANKING, *options).json
+    comparison = compared("best", "good", level=0.9)
+    assert found.pop("comparison") == json.loads(json.dumps(comparison.as_dict()))
+    assert found == {
+        "task": "ranking",
+        "files": ["best.run", "good.run"],
+        "qrels": "qrels",
+        "n_queries": 30,
+        "n_left_out": 0,
+        "level": 0.9,
+    }
+
+
+def test_rows_of_other_formats_are_compared(call, folder):
+    for system in SYSTEMS:
+        names = ("query", "relevance", "score")
+        lines = (json.dumps(dict(zip(names, row, strict=True))) for row in rows_of(system))
+        (folder / f"{system}.jsonl").write_text("\n".join(lines))
+    files = [f"{system}.jsonl" for system in SYSTEMS]
+    done = call("eval", *files, *RANKING, "--compare")
+    assert done.out == f"{compared(*SYSTEMS, suffix='.jsonl').report()}\n"
+    assert "qrels" not in call("eval", *files, *RANKING, "--compare", "--json").json
+
+
+def test_runs_in_folders_have_their_paths_where_names_are_equal(call, runs, folder):
+    (folder / "old").mkdir()
+    shutil.copy("poor.run", folder / "old" / "best.run")
+    options = (*RANKING, "--qrels", "qrels", "--compare", "--json")
+    found = call("eval", "best.run", "old/best.run", *options).json
+    assert list(found["comparison"]["map"]["values"]) == ["best.run", "old/best.run"]
+    found = call("eval", "good.run", "old/best.run", *options).json
+    assert list(found["comparison"]["map"]["values"]) == ["good.run", "best.run"]
+
+
+def test_level_markdown_and_quiet(call, runs):
+    given = ("eval", *runs, *RANKING, "--qrels", "qrels", "--compare")
+    assert "interval" not in call(*given, "--level", "0").out
+    assert "| model | value | 95% interval | verdict |" in call(*given, "--markdown").out
+    assert call(*given, "--quiet").out == ""
+
+
+def test_queries_that_a_run_lacks_count_unless_they_are_left_out(call, runs, folder):
+    (folder / "good.run").write_text(run_text("good", QUERIES[5:]))
+    given = ("eval", *runs, *RANKING, "--qrels", "qrels", "--compare")
+    whole = call(*given).out.splitlines()
+    assert whole[0] == "30 queries, 3 models"
+    left = call(*given, "--no-count-missing").out.splitlines()
+    assert left[0] == "25 queries of all and 5 of some, left out, 3 models"
+
+
+def test_scattered_queries_are_gathered_and_notes_name_the_run(call, runs, folder):
+    lines = run_text("good").splitlines(True)
+    (folder / "good.run").write_text("".join(lines[::2] + lines[1::2]) + "odd Q0 d 0 1 good\n")
+    done = call("eval", *runs, *RANKING, "--qrels", "qrels", "--compare")
+    assert done.out == f"{compared(*SYSTEMS).report()}\n"
+    assert done.err == (
+        "streameval: note: good.run: was read again and held in memory: the rows of a query are "
+        "not together.\n"
+        "streameval: note: good.run: left out 1 query of the run without judgements.\n"
+    )
+
+
+@each(
+    ("options", "code", "message"),
+    [
+        (("best.run",), 2, "--compare needs from 2 to 64 files, each of them the run of a system"),
+        (("best.run", "./best.run"), 2, "./best.run is named more than once, and --compare needs"),
+        (("best.run", "good.run", "-o", "a.state"), 2, "--output cannot be used with --compare."),
+        (("best.run", "good.run", "--per-query"), 2, "--per-query cannot be used with --compare."),
+        (("best.run", "good.run", "--trec"), 2, "--trec cannot be used with --compare."),
+        (
+            ("best.run", "good.run", "--metrics", "map"),
+            2,
+            "--metrics cannot be used with --compare.",
+        ),
+        (("best.run", "good.run", "--require", "map>0"), 2, "--require cannot be used with"),
+        (("best.run", "good.run", "--sample-weight", "w"), 2, "--sample-weight cannot be used"),
+        (("best.run", "good.run", "--measures", "mpa"), 2, "--measures has no 'mpa'"),
+        (("best.run", "none.run"), 3, "none.run: no such file or directory."),
+        (("best.run", "empty.run"), 3, "empty.run: holds no rows."),
+        (("best.run", "qrels"), 3, "Are the run and --qrels swapped?"),
+        (
+            ("best.run", "first.run", "last.run", "--no-count-missing"),
+            2,
+            "`last.run` must have a query that `best.run` has too.",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(options, code, message, call, runs, folder):
+    (folder / "empty.run").write_text("")
+    (folder / "first.run").write_text(run_text("good", QUERIES[:5]))
+    (folder / "last.run").write_text(run_text("good", QUERIES[5:]))
+    done = call("eval", *options, *RANKING, "--qrels", "qrels", "--compare")
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_geometric_means_alone_are_refused(call, runs):
+    options = ("--task", "ranking", "--measures", "gm_map", "--qrels", "qrels", "--compare")
+    done = call("eval", *runs, *options)
+    assert (done.code, done.out) == (2, "")
+    assert "`best.run` must have a measure other than geometric means." in done.err
+
+
+def test_measures_that_are_no_means_are_left_out(call, runs):
+    options = ("--measures", "gm_map,map,map[median]", "--qrels", "qrels", "--compare")
+    done = call("eval", *runs, "--task", "ranking", *options)
+    assert done.err == (
+        "streameval: note: gm_map, map[median]: left out, because means over queries are "
+        "compared.\n"
+    )
+    assert "\nmap\n" in done.out
+
+
+def test_compare_is_of_rankings(call, runs):
+    done = call("eval", *runs, "--compare")
+    assert "--compare cannot be used with --task classification; it is for ranking." in done.err
+
+
+def test_lists_with_a_query_twice_are_refused_without_advice(call, folder):
+    line = json.dumps({"query": "a", "relevance": [1, 0], "score": [0.5, 0.2]})
+    (folder / "a.jsonl").write_text(line)
+    (folder / "b.jsonl").write_text(f"{line}\n{line}\n")
+    done = call("eval", "a.jsonl", "b.jsonl", *RANKING, "--compare")
+    assert done.code == 3
+    assert "--compare" not in done.err
+
+
+def test_a_file_without_a_valid_row_is_refused(call, folder):
+    for name, relevance in (("a.jsonl", 1), ("b.jsonl", "x")):
+        (folder / name).write_text(json.dumps({"query": "a", "relevance": relevance, "score": 1}))
+    done = call("eval", "a.jsonl", "b.jsonl", *RANKING, "--compare", "--max-bad", "3")
+    assert done.code == 3
+    assert done.err.startswith("streameval: error: b.jsonl, line 1: `relevance` must be a number")
