@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from streameval.accumulators.curve import PRCurveSketch
     from streameval.accumulators.evidence import evidence
     from streameval.accumulators.grouped import GroupedAUC
+    from streameval.accumulators.mean import MeanAccumulator
     from streameval.accumulators.merging import merge
     from streameval.accumulators.paired import Paired
     from streameval.accumulators.parts import Parts
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from streameval.results.regression import Regression
     from streameval.results.regression_outputs import RegressionOutputs
     from streameval.results.sliced import SlicedResult
+    from streameval.results.summary import Summary
     from streameval.results.tables import table
     from streameval.results.windowed import WindowedResult
 
@@ -99,6 +101,7 @@ __all__ = [
     "IncompatibleStateError",
     "InvalidInputError",
     "Kafka",
+    "MeanAccumulator",
     "MeasureComparison",
     "ModelComparison",
     "ModelDifference",
@@ -118,6 +121,7 @@ __all__ = [
     "Sliced",
     "SlicedResult",
     "StreamevalError",
+    "Summary",
     "Tail",
     "UnknownTypeError",
     "UnsupportedVersionError",
@@ -187,6 +191,8 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
                 import streameval.metrics.bounded as home
             case "Paired":
                 import streameval.accumulators.paired as home
+            case "MeanAccumulator":
+                import streameval.accumulators.mean as home
             case "PreferencesAccumulator":
                 import streameval.accumulators.preferences as home
             case "RankingAccumulator":
@@ -253,6 +259,8 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
                 import streameval.results.regression_outputs as home
             case "SlicedResult":
                 import streameval.results.sliced as home
+            case "Summary":
+                import streameval.results.summary as home
             case "WindowedResult":
                 import streameval.results.windowed as home
             case _:  # `table`, the last name

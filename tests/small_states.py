@@ -368,6 +368,18 @@ def popular_catalog() -> se.CatalogAccumulator:
     )
 
 
+def values() -> se.MeanAccumulator:
+    return se.MeanAccumulator(quantiles=[0.5]).update([1.5, -2.0, 0.25, 0.25])
+
+
+def value_columns() -> se.MeanAccumulator:
+    """Gaps of either column and of both, weights with fractions, cells past the budget."""
+    nan = float("nan")
+    accumulator = se.MeanAccumulator(["x", "日本"], quantiles=[0.5], budget=2, nan="skip")
+    batch = {"x": [1.0, nan, 2.0, nan, -4.0], "日本": [nan, 3.5, 0.5, nan, 0.25]}
+    return accumulator.update(batch, sample_weight=[0.5, 2, 1, 3, 1.1])
+
+
 def preferences() -> se.PreferencesAccumulator:
     accumulator = se.PreferencesAccumulator(["x", "y", "日本"])
     return accumulator.update(["x", "y", "日本"], ["y", "日本", "x"], [1, 0.5, 0])
@@ -552,6 +564,10 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "catalog": catalog,
     "popular_catalog": popular_catalog,
     "empty_catalog": lambda: se.CatalogAccumulator(3),
+    "values": values,
+    "value_columns": value_columns,
+    "plain_values": lambda: se.MeanAccumulator().update([1.0, -2.0]),
+    "empty_values": lambda: se.MeanAccumulator(["a", "b"], quantiles=[0.5]),
     "preferences": preferences,
     "weighted_preferences": weighted_preferences,
     "empty_preferences": lambda: se.PreferencesAccumulator(2),
@@ -607,6 +623,10 @@ SKETCH_FIELDS = ("sketch_level", "sketch_sizes", "sketch_lo", "sketch_hi", "sket
 SLICED_FIELDS = ("accumulator", "values", "lengths", "codes", "others", "leaves")
 CLUSTERED_FIELDS = ("group_lengths", "groups", "leaves")
 PANE_FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
+VALUE_FIELDS = (
+    *("n", "skipped", "counts", "lowest", "highest", "levels", "sizes", "lo", "hi", "weight"),
+)
+
 FIELDS = {
     "binary": ("n", "matrix", "credit"),
     "met": ("n", "matrix"),
@@ -640,6 +660,10 @@ FIELDS = {
     "catalog": CATALOG_FIELDS,
     "popular_catalog": CATALOG_FIELDS,
     "empty_catalog": CATALOG_FIELDS,
+    "values": VALUE_FIELDS,
+    "value_columns": VALUE_FIELDS,
+    "plain_values": VALUE_FIELDS,
+    "empty_values": VALUE_FIELDS,
     "preferences": ("n", "wins", "ties"),
     "weighted_preferences": ("n", "wins", "ties"),
     "empty_preferences": ("n", "wins", "ties"),
@@ -690,6 +714,7 @@ KINDS = {
     se.Paired: 10,
     se.CatalogAccumulator: 12,
     se.Clustered: 15,
+    se.MeanAccumulator: 16,
     se.PreferencesAccumulator: 17,
 }
 """The numbers of the kinds, forever."""

@@ -120,6 +120,11 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         options = {name: value for name, value in arguments.items() if name != "self"}
         Accumulator.__init__(self, **options)
 
+    @classmethod
+    def _arrays_of(cls, config: ConfigT) -> tuple[str, ...]:  # noqa: ARG003 - for subclasses
+        """Name the arrays that `update` must have, in order."""
+        return cls._arrays
+
     @property
     def _state(self) -> StateT:
         """The state of everything counted; reading it counts the pending rows."""
@@ -333,7 +338,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         from streameval.inputs.batches import arguments  # noqa: PLC0415 (for batches alone)
 
         keywords = dict(zip(self._optional_arrays, optional, strict=True))
-        return arguments(*arrays, names=self._arrays, optional=keywords)
+        return arguments(*arrays, names=self._arrays_of(self._config), optional=keywords)
 
     def _fork(self) -> Self:
         """Make a shell with the same contents, pending rows included, to try an update on.

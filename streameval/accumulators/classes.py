@@ -12,7 +12,7 @@ from streameval.errors import require
 from streameval.states.codec import EncodedParts
 from streameval.states.type_ids import FIRST_OPEN_ID
 
-SINGLE_IDS = frozenset({1, 2, 3, 4, 5, 6, 10, 12, 17})
+SINGLE_IDS = frozenset({1, 2, 3, 4, 5, 6, 10, 12, 16, 17})
 
 
 def single_class(parts: EncodedParts) -> type[Accumulator[Any, Any]]:
@@ -55,6 +55,10 @@ def own_class(type_id: int) -> type[Accumulator[Any, Any]]:
             from streameval.accumulators.paired import Paired
 
             own = Paired
+        case 16:
+            from streameval.accumulators.mean import MeanAccumulator
+
+            own = MeanAccumulator
         case 17:
             from streameval.accumulators.preferences import PreferencesAccumulator
 

@@ -220,7 +220,7 @@ class _MemberReader:
             return cls(parts, weights=(number, "weights"), is_read=True)
         columns |= {key: given[key] for key in keys.values()}
         is_open = member.cls._definition.is_open
-        by_position = () if is_open else member.cls._arrays
+        by_position = () if is_open else member.positional
         first = tuple(keys.pop(array) for array in by_position)
         return cls(first, tuple(keys.items()), is_open=is_open)
 

@@ -203,7 +203,7 @@ class SharedBatch:
         else:
             raise InvalidInputError(
                 f"must be a mapping or a table, because {member.cls.__name__} reads "
-                f"{', '.join(member.cls._arrays)}, got arrays",
+                f"{', '.join(member.positional)}, got arrays",
                 argument="batch",
             )
 

@@ -231,6 +231,18 @@ def number(text: str) -> float:
     return value
 
 
+def shares(text: str) -> tuple[float, ...]:
+    """Read one or several numbers in [0, 1].
+
+    >>> shares("0.5,0.99")
+    (0.5, 0.99)
+    """
+    found = tuple(map(number, text.split(",")))
+    if not all(0 <= one <= 1 for one in found):
+        raise ArgumentTypeError(f"must lie in [0, 1], got {text!r}")
+    return found
+
+
 def level(text: str) -> float:
     """Read the probability of an interval; 0 leaves the intervals out."""
     value = number(text)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TASKS = (
     *("classification", "paired", "regression", "binary", "grouped", "calibration", "catalog"),
-    "ranking",
+    *("values", "ranking"),
 )
 """What can be evaluated; the first is the default."""
 
@@ -300,6 +300,9 @@ class Options:
         rivals="predictions",
         aliases=("--score", "--y-prob"),
     )
+    value: tuple[str, ...] | None = _column(
+        "the values, such as loss,latency, default value", values.columns, tasks="values"
+    )
     versus: tuple[str, ...] | None = _column(
         "the column of another model, B, or several: B,C,D; --y-pred or --y-score is that of A; "
         "differences are A - B",
@@ -386,7 +389,10 @@ class Options:
         "cells to keep, default 65536 per curve or quantile, 4194304 for groups, or none",
         values.budget,
         "N|none",
-        tasks="paired regression binary grouped ranking",
+        tasks="paired regression binary grouped values ranking",
+    )
+    quantiles: tuple[float, ...] | None = _curve(
+        "quantiles to add, such as 0.5,0.99", values.shares, "A,B,C", tasks="values"
     )
     scores: str | None = _curve(
         "probabilities (default), or any numbers, such as logits",
@@ -394,9 +400,9 @@ class Options:
         tasks="classification paired binary grouped",
     )
     nan: str | None = _curve(
-        "a NaN score is an error (default), left out of curves, or ranked last",
+        "a NaN score or value is an error (default), left out of curves and means, or ranked last",
         ("raise", "skip", "last"),
-        tasks="binary ranking",
+        tasks="binary values ranking",
     )
     group: str | None = _curve(
         "the mean AUC within groups, such as users (GAUC)", tasks="binary grouped"

@@ -64,8 +64,14 @@ class Member:
     @cached_property
     def arrays(self) -> tuple[str, ...]:
         """The arrays that an update takes, the optional ones last."""
-        arrays: tuple[str, ...] = self.cls._arrays + self.cls._optional_arrays
-        return arrays
+        optional: tuple[str, ...] = self.cls._optional_arrays
+        return self.positional + optional
+
+    @cached_property
+    def positional(self) -> tuple[str, ...]:
+        """The arrays that an update must have, in the order of its arguments."""
+        names: tuple[str, ...] = self.cls._arrays_of(self.options)
+        return names
 
     @property
     def takes_truth_and_prediction(self) -> bool:
@@ -75,7 +81,7 @@ class Member:
     @cached_property
     def required(self) -> dict[str, str]:
         """The column of each array that must be there."""
-        return {name: name for name in self.cls._arrays} | dict(self.columns)
+        return {name: name for name in self.positional} | dict(self.columns)
 
     @cached_property
     def read(self) -> dict[str, str]:
@@ -102,7 +108,7 @@ class Member:
         pairs = tuple(
             (array, column)
             for array, column in chosen.items()
-            if array != column or array not in self.cls._arrays
+            if array != column or array not in self.positional
         )
         return attrs.evolve(self, columns=pairs)
 

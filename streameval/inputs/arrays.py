@@ -129,14 +129,16 @@ def as_comparable(
     return scores
 
 
-def as_numbers(value: Any, *, name: str) -> npt.NDArray[np.float64]:
-    """Convert to finite float64 numbers whose squares and weighted sums stay finite."""
-    array = as_array(value, name=name)
+def as_numbers(value: Any, *, name: str, allow_nan: bool = False) -> npt.NDArray[np.float64]:
+    """Convert to float64 numbers whose squares and weighted sums stay finite; NaN if allowed."""
+    array = as_array(value, name=name, allow_missing=allow_nan)
     if array.dtype.kind == "O":
         raise InvalidInputError("must hold numbers, got strings", argument=name)
     numbers = _widen(array)
     if numbers.size and not _are_within(numbers, _LARGEST_NUMBER):
         allowed = np.abs(numbers) <= _LARGEST_NUMBER  # False for NaN
+        if allow_nan:
+            allowed |= np.isnan(numbers)
         _refuse_first(~allowed, array, name, "must be finite and at most 2**400 in magnitude")
     return numbers
 

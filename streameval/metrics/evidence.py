@@ -507,7 +507,7 @@ def log_binomial(hits: float, misses: float, share: float) -> float:
         return n * (math.log(share) if hits else math.log1p(-share))
     if not 0.0 < share < 1.0:
         return -math.inf
-    off = _deviance(hits, n * share) + _deviance(misses, n * (1.0 - share))
+    off = deviance(hits, n * share) + deviance(misses, n * (1.0 - share))
     error = _stirling_error(n) - _stirling_error(hits) - _stirling_error(misses)
     return error - off + 0.5 * math.log(n / hits / misses / math.tau)
 
@@ -532,7 +532,7 @@ def mcnemar_pvalue(only_a: int, only_b: int) -> float:
     if more - fewer <= 1:
         return 1.0
     if n > _MAX_SUMMED:
-        off = _deviance(fewer + 0.5, n / 2.0) + _deviance(more - 0.5, n / 2.0)
+        off = deviance(fewer + 0.5, n / 2.0) + deviance(more - 0.5, n / 2.0)
         return math.erfc(math.sqrt(off))
     chance = math.exp(log_binomial(fewer, more, 0.5))
     return min(2.0 * chance * _tail(fewer, more), 1.0)
@@ -551,7 +551,7 @@ def _tail(fewer: int, more: int) -> float:
     return total
 
 
-def _deviance(count: float, expected: float) -> float:
+def deviance(count: float, expected: float) -> float:
     """Compute ``x log(x / m) + m - x`` without cancelling."""
     off = (count - expected) / expected
     if abs(off) < 0.1:

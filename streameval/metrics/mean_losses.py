@@ -75,6 +75,15 @@ class MeanLoss:
         low, high = around(float(self.mean), deviation, z)
         return low, min(high, largest)
 
+    def signed_interval(self, z: float, *, magnitude: Fraction) -> Interval:
+        """Compute the normal interval of the mean of values that fall to both sides of 0.
+
+        `magnitude` is the sum of their magnitudes; there must be two rows.
+        """
+        of_sizes = MeanLoss(self.n, magnitude, self.squares)
+        reach = z * math.sqrt(self.variance * of_sizes.widening(is_signed=True))
+        return float(self.mean) - reach, float(self.mean) + reach
+
 
 def widening(share: Fraction | float, *, is_signed: bool = False) -> float:
     """Compute the factor of variances, given 1 over the effective number of rows."""

@@ -1,4 +1,4 @@
-"""Quantiles of weighted numbers, some of which are known only by bounds."""
+"""Quantiles of weighted numbers, some of which are known only by bounds, and their intervals."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import scores_of
+from streameval.exact.score_keys import Keys, scores_of
+from streameval.metrics.bounded import Bounded
+from streameval.metrics.evidence import deviance, log_binomial
+from streameval.metrics.intervals import UNDEFINED, Interval
 from streameval.states.cells import Cells
 
 Floats = npt.NDArray[np.float64]
+
+_MAX_SUMMED = 2.0**14  # a variance of ranks up to which tails are summed
+_NEGLIGIBLE = 2.0**-60
 
 
 def quantile(values: Floats, weights: FixedPoint, q: float, *, is_whole: bool) -> float:
@@ -96,3 +102,114 @@ def _at_ends(tables: Sequence[Cells], *, is_whole: bool, is_low: bool) -> tuple[
     moved = FixedPoint(one) if is_whole else FixedPoint(zero, one)
     taken = moved.scatter(wide, len(values))
     return np.concatenate([values, others]), FixedPoint.concatenate([weights - taken, moved])
+
+
+def bounded_quantile(cells: Cells, q: float) -> Bounded:
+    """Compute a quantile of numbers in cells as `quantile` does, with certified bounds.
+
+    Weights are repeats while none has a fraction; nan without numbers.
+    """
+    if not len(cells):
+        return Bounded(math.nan)
+    low, high = quantile_ends([cells], [cells], q, is_whole=cells.pos.is_whole, are_logs=False)
+    return Bounded(min(max(float(cell_quantile(cells, q)), low), high), low, high)
+
+
+def cell_quantile(cells: Cells, level: float) -> Bounded:
+    """Bound the smallest number such that a share of the weight is at most that number.
+
+    If the share is met exactly, the quantile is the middle between that number and the next, like
+    the median. The level is read as a decimal: three of ten numbers meet 0.3 exactly.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells; the weights of their positives count.
+    level : float
+        In [0, 1].
+    """
+    if not len(cells):
+        return Bounded(math.nan)
+    units = cells.pos.units()
+    reached = np.cumsum(np.array(units, dtype=object))
+    target = Fraction(repr(level)) * reached[-1]
+    first = int(np.argmax(reached >= target))
+    low, high = (
+        Fraction(scores_of(ends[first : first + 1], "real").item()) for ends in (cells.lo, cells.hi)
+    )
+    # the first and the last number of a cell are known
+    if not target:
+        return Bounded(float(low))
+    if reached[first] == target:
+        after = scores_of(cells.lo[first + 1 : first + 2], "real")
+        return Bounded(float((high + Fraction(after.item())) / 2 if after.size else high))
+    share = 1 - Fraction(reached[first] - target) / units[first]
+    return Bounded(*map(float, (low + (high - low) * share, low, high)))
+
+
+def quantile_interval(cells: Cells, level: float, z: float) -> Interval:
+    """Compute the interval of a quantile from the order of the numbers alone.
+
+    Of n independent numbers, as many are at most the quantile as a binomial variable of n draws
+    with the chance `level` says. So it lies between two of the numbers in order, whose ranks leave
+    that variable outside with at most half the error probability to each side (Hahn and Meeker,
+    Statistical intervals, 1991, section 5.2), whatever their distribution. An end is infinite if
+    there are too few numbers for such a rank; nan if there are none.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells, with whole weights; those of the positives count.
+    level : float
+        In [0, 1].
+    z : float
+        The number of deviations.
+    """
+    reached = np.cumsum(cells.pos.whole)
+    n = int(reached[-1]) if len(reached) else 0
+    if not n:
+        return UNDEFINED
+    tail = math.erfc(z / math.sqrt(2.0)) / 2.0
+    rest = float(1 - Fraction(repr(level)))
+    first, last = _rank(n, level, tail), n + 1 - _rank(n, rest, tail)
+    low, high = -math.inf, math.inf
+    if first:
+        low = _at(cells.lo, int(np.searchsorted(reached, first)))
+    if last <= n:
+        high = _at(cells.hi, int(np.searchsorted(reached, last)))
+    return low, high
+
+
+def _at(keys: Keys, index: int) -> float:
+    return float(scores_of(keys[index : index + 1], "real").item())
+
+
+def _rank(n: int, share: float, tail: float) -> int:
+    """Find the largest k such that fewer than k of n draws hit with a chance of at most `tail`."""
+    low, high = 0, int(n * share)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _chance(middle - 1, n, share) <= tail:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _chance(hits: int, n: int, share: float) -> float:
+    """Compute the chance of at most `hits` of n draws, fewer than expected.
+
+    If there are many, it is that of the signed root of the deviance.
+    """
+    misses = n - hits
+    if n * share * (1.0 - share) > _MAX_SUMMED:
+        off = deviance(hits + 0.5, n * share) + deviance(misses - 0.5, n * (1.0 - share))
+        return math.erfc(math.sqrt(off)) / 2.0
+    odds = (1.0 - share) / share
+    total = term = 1.0
+    for k in range(hits, 0, -1):
+        term *= k / (n - k + 1) * odds
+        total += term
+        if term < _NEGLIGIBLE * total:
+            break
+    return math.exp(log_binomial(hits, misses, share)) * total

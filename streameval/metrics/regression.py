@@ -6,15 +6,11 @@ import math
 from fractions import Fraction
 
 import attrs
-import numpy as np
 
 from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import scores_of
-from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import UNDEFINED, Interval
 from streameval.metrics.mean_losses import MeanLoss, around
-from streameval.states.cells import Cells
 
 
 @attrs.frozen
@@ -53,9 +49,7 @@ class Moments:
     def bias(self, z: float) -> Interval:
         """Compute the normal interval of the mean error."""
         error = MeanLoss(self.n, self.error, self.squared_error)
-        magnitude = MeanLoss(self.n, self.absolute_error, self.squared_error)
-        reach = z * math.sqrt(error.variance * magnitude.widening(is_signed=True))
-        return float(error.mean) - reach, float(error.mean) + reach
+        return error.signed_interval(z, magnitude=self.absolute_error)
 
     def mae(self, z: float) -> Interval:
         """Compute the interval of the mean absolute error."""
@@ -196,35 +190,3 @@ def concordance(
     """
     whole = truth + prediction + apart
     return float(2 * together / whole) if whole > 0 else math.nan
-
-
-def quantile(cells: Cells, level: float) -> Bounded:
-    """Bound the smallest number such that a share of the weight is at most that number.
-
-    If the share is met exactly, the quantile is the middle between that number and the next, like
-    the median. The level is read as a decimal: three of ten numbers meet 0.3 exactly.
-
-    Parameters
-    ----------
-    cells : Cells
-        The cells; the weights of their positives count.
-    level : float
-        In [0, 1].
-    """
-    if not len(cells):
-        return Bounded(math.nan)
-    units = cells.pos.units()
-    reached = np.cumsum(np.array(units, dtype=object))
-    target = Fraction(repr(level)) * reached[-1]
-    first = int(np.argmax(reached >= target))
-    low, high = (
-        Fraction(scores_of(ends[first : first + 1], "real").item()) for ends in (cells.lo, cells.hi)
-    )
-    # the first and the last number of a cell are known
-    if not target:
-        return Bounded(float(low))
-    if reached[first] == target:
-        after = scores_of(cells.lo[first + 1 : first + 2], "real")
-        return Bounded(float((high + Fraction(after.item())) / 2 if after.size else high))
-    share = 1 - Fraction(reached[first] - target) / units[first]
-    return Bounded(*map(float, (low + (high - low) * share, low, high)))

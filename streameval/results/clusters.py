@@ -159,7 +159,7 @@ def _sides(value: Any, others: Sequence[Any]) -> list[tuple[float, list[float]]]
     return [(first, rest) for first, *rest in ends]
 
 
-def clustered(result: Any, clusters: Clusters) -> Any:
+def clustered(result: Any, clusters: Clusters | None) -> Any:
     """Give a result clustered intervals; that of a user-defined class may have none."""
     attach = getattr(result, "with_clusters", None)
     return result if attach is None else attach(clusters)

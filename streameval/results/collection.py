@@ -82,7 +82,14 @@ class CollectionResult(Result, Mapping[str, Any]):
 
         return of_pairs(self._pairs, self._results, level)
 
-    def with_member_clusters(self, clusters: Sequence[Clusters]) -> Self:
+    def with_clusters(self, clusters: Clusters | None) -> Self:
+        """Give the results of the members clustered intervals; None for those of single rows."""
+        names = self._members
+        return self.with_member_clusters(
+            [None if clusters is None else clusters.part("__getitem__", name) for name in names]
+        )
+
+    def with_member_clusters(self, clusters: Sequence[Clusters | None]) -> Self:
         """Give the results of the members clustered intervals; shared ones stay shared."""
         pairs = list(zip(self._results, clusters, strict=True))
         made = {id(result): clustered(result, source) for result, source in pairs}

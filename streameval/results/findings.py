@@ -192,6 +192,25 @@ def of_regression(result: Any) -> Iterator[str]:
         yield _NO_DRAWS
 
 
+def of_values(result: Any) -> Iterator[str]:
+    """Say how many values there are and were left out, and which numbers have bounds."""
+    if result.n_skipped:
+        yield f"Values left out because they are NaN: {result.n_skipped:,}."
+    if not result.n:
+        yield _NOTHING
+        return
+    yield from _few(result.n, "values")
+    if not result._state.n.is_whole:
+        yield _NO_DRAWS.replace("an example", "a value")
+    if result.exact:
+        yield _EXACT
+    else:
+        yield (
+            "Quantiles have bounds: there are more distinct values than "
+            f"budget={result._config.budget} cells."
+        )
+
+
 def of_outputs(result: Any) -> Iterator[str]:
     """Say what limits each output, and what all of them."""
     said: dict[str, list[str]] = {}

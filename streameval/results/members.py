@@ -19,7 +19,7 @@ class RowMembers:
 
 CalibrationMembers = CatalogMembers = ClassCurvesMembers = ConfusionMembers = RowMembers
 CurveMembers = PairedResultMembers = PreferencesMembers = RowMembers
-RegressionMembers = RegressionOutputsMembers = RowMembers
+RegressionMembers = RegressionOutputsMembers = SummaryMembers = RowMembers
 
 
 def rows_of_members(cls: type[Any]) -> list[Metric]:

@@ -595,3 +595,34 @@ class RegressionOutputsMembers(RowMembers):
         """A quantile of |prediction - truth|, at least 0. The smallest that a share q of the
         examples does not exceed, or the middle between that and the next where the share is met
         exactly."""
+
+class SummaryMembers(RowMembers):
+    @property
+    def mean(self) -> float:
+        """The weighted mean of the values."""
+    @property
+    def sum(self) -> float:
+        """The weighted sum of the values; 0 without values."""
+    @property
+    def std(self) -> float:
+        """The standard deviation of the values, at least 0. That of the values that were counted,
+        divided by n, as numpy.std has it."""
+    @property
+    def min(self) -> float:
+        """The smallest value."""
+    @property
+    def max(self) -> float:
+        """The largest value."""
+    def quantile(self, q: float) -> Bounded:
+        """A quantile of the values, such as quantile(0.99). It is that of numpy.quantile, with
+        weights as repeats; if a weight has a fraction, the smallest value that a share q of the
+        weight does not exceed, or the middle between that and the next where the share is met
+        exactly."""
+    @property
+    def exp_mean(self) -> float:
+        """The exponential of the mean: the perplexity, if values are losses in nats a token. Weigh
+        a mean loss of several tokens by their number."""
+    @property
+    def bits_per_byte(self) -> float:
+        """The mean over log 2: bits per byte, if values are losses in nats a byte. For a loss of a
+        text, the value is the loss over the bytes, and the weight is their number."""

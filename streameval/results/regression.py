@@ -22,6 +22,7 @@ from streameval.configs.regression import RegressionConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
 from streameval.metrics.bounded import Bounded
+from streameval.metrics.quantiles import cell_quantile
 from streameval.metrics.table import (
     CORRELATION,
     EXAMPLES,
@@ -357,7 +358,7 @@ def _concordance(result: Regression, measure: ErrorMeasure) -> float:
 
 def _quantile(result: Regression, measure: ErrorMeasure) -> Bounded:
     level = 0.5 if measure.parameter is None else measure.parameter
-    return metrics.quantile(result._measured.cells, level)
+    return cell_quantile(result._measured.cells, level)
 
 
 _READERS: dict[str, Callable[[Regression, ErrorMeasure], float]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streameval.configs.collection import SEPARATOR
 from streameval.configs.names import nearest
 from streameval.errors import UnknownMetricError
 from streameval.results.calibration import Calibration
@@ -19,6 +20,7 @@ from streameval.results.regression import Regression
 from streameval.results.regression_outputs import RegressionOutputs
 from streameval.results.result import Result
 from streameval.results.sliced import SlicedResult
+from streameval.results.summary import Summary
 from streameval.results.windowed import WindowedResult
 
 RESULTS: tuple[type[Result], ...] = (
@@ -33,6 +35,7 @@ RESULTS: tuple[type[Result], ...] = (
     PairedResult,
     Catalog,
     Preferences,
+    Summary,
     CollectionResult,
     SlicedResult,
     WindowedResult,
@@ -54,5 +57,7 @@ def check_metric_of_task(metric: MetricName, task: str) -> None:
     known = [row.name for row in rows]
     averaged = [f"{row.name}_{average}" for row in rows for average in row.averages]
     name = metric.name if metric.call is None else metric.call[0]
+    if task == Summary.TASK:
+        name = name.rpartition(SEPARATOR)[2]  # behind that of a column
     if name not in (*known, *averaged):
         raise UnknownMetricError(f"no metric {str(metric)!r}: {nearest(name, known)}")

@@ -56,6 +56,11 @@ class Cells:
         return cls(nothing, nothing, FixedPoint.zeros(0), FixedPoint.zeros(0))
 
     @classmethod
+    def of_weights(cls, lo: Keys, hi: Keys, weight: FixedPoint) -> Self:
+        """Make cells of numbers without classes, all of which count as positives."""
+        return cls(lo, hi, weight, FixedPoint.zeros(len(lo)))
+
+    @classmethod
     def concatenated(cls, parts: Sequence[Self]) -> Self:
         """Concatenate the cells of parts; a single part is not copied."""
         if len(parts) == 1:

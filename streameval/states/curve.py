@@ -18,10 +18,10 @@ from streameval.exact.score_keys import Keys, Scale, are_keys, prefixes, scores_
 from streameval.inputs.labels import Label, canonical_label
 from streameval.states.cells import Cells
 from streameval.states.column import Column
-from streameval.states.runs import order_in_groups, run_indices
+from streameval.states.runs import order_in_groups
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import check_numbers
-from streameval.states.tables import counted_tables, joined_tables
+from streameval.states.tables import counted_tables, joined_tables_of_states
 
 Floats = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
@@ -220,19 +220,13 @@ class ScoreTables(StackableState, SummableState):
         cls, config: CurveConfig, fields: Mapping[str, Stack], sizes: npt.NDArray[np.int64]
     ) -> dict[str, Stack]:
         """Join the cells of runs of states, and keep the budget of each curve."""
-        n_sums, n_curves = len(sizes), config.n_curves
+        n_curves = config.n_curves
         lo, hi, pos, neg = (fields[name] for name in ("lo", "hi", "pos", "neg"))
         cells = Cells(lo.items, hi.items, pos.items, neg.items)
         n_cells, levels = (fields[name].items for name in ("sizes", "levels"))
-        if n_curves > 1:  # from state after state to curve after curve
-            sum_of = np.repeat(np.arange(n_sums), sizes)
-            curves = (sum_of[:, None] * n_curves + np.arange(n_curves)).ravel()
-            order = np.argsort(curves, kind="stable")
-            starts = (np.cumsum(n_cells) - n_cells)[order]
-            n_cells, levels = n_cells[order], levels[order]
-            cells = cells[run_indices(starts, n_cells)]
-        n_lists = np.repeat(sizes, n_curves)
-        levels, n_cells, cells = joined_tables(cells, n_cells, levels, n_lists, config.budget)
+        levels, n_cells, cells = joined_tables_of_states(
+            cells, n_cells, levels, sizes, n_curves, config.budget
+        )
         starts = np.cumsum(sizes) - sizes
         has_fraction = [np.logical_or.reduceat(part.has_fraction, starts) for part in (pos, neg)]
         return {

@@ -6,6 +6,7 @@ import math
 import operator
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any, Self, final
 
 import attrs
@@ -19,7 +20,7 @@ from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.power_sums import power_sums, sum_and_square
-from streameval.exact.score_keys import Keys, are_keys, keys_of, scores_of
+from streameval.exact.score_keys import are_keys, keys_of, scores_of
 from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.curve import check_canonical, check_cells
@@ -29,12 +30,13 @@ from streameval.states.state import check_numbers
 from streameval.states.tables import joined_tables
 
 Floats = npt.NDArray[np.float64]
+Lengths = npt.NDArray[np.int64]
 
 _UNITS = ExactSum.of(np.ones(1)).units
 _FIELDS = operator.attrgetter(
     "n", "error", "absolute_error", "squared_error", "truth", "squared_truth"
 )
-_LARGEST_SUM = _UNITS << 1000  # sums of accepted numbers stay far below
+LARGEST_SUM = _UNITS << 1000  # sums of accepted numbers stay far below
 _NO_EXTREME = np.uint64(0)  # below the keys of all numbers
 _ZERO_ERROR = np.uint64(1 << 63)  # the key of 0.0
 
@@ -72,17 +74,19 @@ class ErrorSums(SummableState):
     def check(self, config: RegressionConfig) -> None:
         """Check ranges, and that squares are at least what their means imply."""
         check_numbers(self.n, (), "n")
-        self._check_squares("error", self.error, self.squared_error)
-        self._check_squares("absolute_error", self.absolute_error, self.squared_error)
-        self._check_squares("truth", self.truth, self.squared_truth)
-        require(abs(self.error.units) <= self.absolute_error.units, "error passes absolute_error")
-        require(self.n.to_fraction() or self == self.zero(config), "sums of nothing")
-
-    def _check_squares(self, name: str, total: ExactSum, squares: ExactSum) -> None:
         n = self.n.to_fraction()
-        spare = ExactSum(round((n + 1) * 2**64)).to_fraction()  # squares below 2**-968 are rounded
-        enough = total.to_fraction() ** 2 <= n * (squares.to_fraction() + spare)
-        require(enough and 0 <= squares.units < _LARGEST_SUM, f"{name} passes its squares")
+        check_squares("error", self.error, self.squared_error, n)
+        check_squares("absolute_error", self.absolute_error, self.squared_error, n)
+        check_squares("truth", self.truth, self.squared_truth, n)
+        require(abs(self.error.units) <= self.absolute_error.units, "error passes absolute_error")
+        require(n or self == self.zero(config), "sums of nothing")
+
+
+def check_squares(name: str, total: ExactSum, squares: ExactSum, n: Fraction) -> None:
+    """Check that the squares of n numbers are at least what their mean implies."""
+    spare = ExactSum(round((n + 1) * 2**64)).to_fraction()  # squares below 2**-968 are rounded
+    enough = total.to_fraction() ** 2 <= n * (squares.to_fraction() + spare)
+    require(enough and 0 <= squares.units < LARGEST_SUM, f"{name} passes its squares")
 
 
 def _summed(truth: Floats, prediction: Floats, weights: FixedPoint | None) -> tuple[Any, ...]:
@@ -232,7 +236,7 @@ class MeasuredSums(ErrorSums):
         stacks["extremes"] = Stack.of_vectors(highest.ravel(), np.full(len(sizes), n_extremes))
         lo, hi, weight = (fields[name] for name in ("lo", "hi", "weight"))
         levels, lengths = fields["level"].items, np.zeros_like(sizes)
-        cells = _of_weights(lo.items, hi.items, weight.items)
+        cells = Cells.of_weights(lo.items, hi.items, weight.items)
         if config.has_sketch:
             levels, lengths, cells = joined_tables(cells, lo.lengths, levels, sizes, config.budget)
         has_fraction = np.logical_or.reduceat(weight.has_fraction, starts)
@@ -246,7 +250,7 @@ class MeasuredSums(ErrorSums):
     @property
     def cells(self) -> Cells:
         """The cells of the sketch, each with its weight."""
-        return _of_weights(self.lo.values, self.hi.values, self.weight)
+        return Cells.of_weights(self.lo.values, self.hi.values, self.weight)
 
     @property
     def _level(self) -> int:
@@ -269,14 +273,15 @@ class MeasuredSums(ErrorSums):
         is_sum = all(isinstance(total, ExactSum) for total in self.terms)
         require(is_sum and len(self.terms) == len(config.terms), "terms")
         for term, total in terms:
-            smallest = 0 if term.name in NONNEGATIVE else -_LARGEST_SUM
-            require(smallest <= total.units < _LARGEST_SUM, f"term {term.name} is out of range")
+            smallest = 0 if term.name in NONNEGATIVE else -LARGEST_SUM
+            require(smallest <= total.units < LARGEST_SUM, f"term {term.name} is out of range")
         self._check_extremes(config)
         self._check_sketch(config)
         super().check(config)
         if SQUARED_PREDICTION in config.terms:
             squares = self.term(config, SQUARED_PREDICTION)
-            self._check_squares("prediction", self.term(config, PREDICTION), squares)
+            of_prediction = self.term(config, PREDICTION)
+            check_squares("prediction", of_prediction, squares, self.n.to_fraction())
 
     def _check_extremes(self, config: RegressionConfig) -> None:
         keys = self.extremes.values
@@ -296,22 +301,32 @@ class MeasuredSums(ErrorSums):
         levels = self.level.values
         is_level = self.level.kind == "int64" and len(levels) == int(config.has_sketch)
         require(is_level, "level")
-        nothing = FixedPoint.zeros(len(self.lo))
-        ends, weight = (Stack.of(self.lo), Stack.of(self.hi)), Stack.of(self.weight)
-        check_cells(*ends, weight, Stack.of(nothing), "real")
+        are_errors = bool((self.lo.values >= _ZERO_ERROR).all())
+        require(are_errors or not config.has_sketch, "an absolute error below 0")
+        sizes = np.full(len(levels), len(self.lo))
+        check_weighted_cells(levels, sizes, self.lo, self.hi, self.weight, config.budget)
         if not config.has_sketch:
-            require(not len(self.lo), "cells without a sketch")
             return
-        lo, hi = self.lo.values, self.hi.values
-        require(bool((lo >= _ZERO_ERROR).all()), "an absolute error below 0")
-        check_canonical(levels, np.array([len(lo)]), lo, hi, config.budget)
         require(self.weight.is_whole == self.n.is_whole, "n differs from the cells in its fraction")
         require(are_same(self.weight.totals(), self.n), "n differs from the sum of the cells")
 
 
-def _of_weights(lo: Keys, hi: Keys, weight: FixedPoint) -> Cells:
-    """Make cells of one class, which count as positives."""
-    return Cells(lo, hi, weight, FixedPoint.zeros(len(lo)))
+def check_weighted_cells(
+    levels: Lengths,
+    sizes: Lengths,
+    lo: Column,
+    hi: Column,
+    weight: FixedPoint,
+    budget: int | None,
+) -> None:
+    """Check the cells of tables of numbers without classes; there may be no table."""
+    nothing = FixedPoint.zeros(len(lo))
+    ends = Stack.of(lo), Stack.of(hi)
+    check_cells(*ends, Stack.of(weight), Stack.of(nothing), "real")
+    if not len(levels):
+        require(not len(lo), "cells without a sketch")
+        return
+    check_canonical(levels, sizes, lo.values, hi.values, budget)
 
 
 def _sketch(

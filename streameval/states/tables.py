@@ -62,6 +62,30 @@ def joined_tables(
     return np.concatenate(new_levels), np.concatenate(new_sizes), Cells.concatenated(joined)
 
 
+def joined_tables_of_states(
+    cells: Cells, sizes: Ints, levels: Ints, n_states: Ints, n_tables: int, budget: int | None
+) -> tuple[Ints, Ints, Cells]:
+    """Join the tables of runs of states, each with as many, table by table.
+
+    Parameters
+    ----------
+    cells, sizes, levels, budget
+        As for `joined_tables`, of the tables of one state after the other.
+    n_states : int64 array
+        The number of states in each run, at least one.
+    n_tables : int
+        The number of tables of a state.
+    """
+    if n_tables > 1:  # from state after state to table after table
+        run = np.repeat(np.arange(len(n_states)), n_states)
+        tables = (run[:, None] * n_tables + np.arange(n_tables)).ravel()
+        order = np.argsort(tables, kind="stable")
+        starts = (np.cumsum(sizes) - sizes)[order]
+        sizes, levels = sizes[order], levels[order]
+        cells = cells[run_indices(starts, sizes)]
+    return joined_tables(cells, sizes, levels, np.repeat(n_states, n_tables), budget)
+
+
 def counted_tables(
     scores: Floats,
     positive: Mask,

@@ -18,6 +18,7 @@ OWN_TYPES = {
     11: "Parts",
     12: "CatalogAccumulator",
     15: "Clustered",
+    16: "MeanAccumulator",
     17: "PreferencesAccumulator",
 }
 """The class of each id of this library; an id is never reused."""

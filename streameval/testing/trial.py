@@ -81,7 +81,9 @@ class Trial:
             raise InvalidInputError(f"must return an accumulator, got {given}", argument="make")
         if made is make():
             raise InvalidInputError("must return a new accumulator each time", argument="make")
-        trial = cls(make, [_as_batch(batch, type(made)._arrays) for batch in batches], **how)
+        trial = cls(
+            make, [_as_batch(batch, made._arrays_of(made._config)) for batch in batches], **how
+        )
         if not trial.batches or trial.whole().to_bytes() == made.to_bytes():
             raise InvalidInputError(
                 "must hold one that changes an empty accumulator", argument="batches"

@@ -272,6 +272,8 @@ OPTIONS = {
     "--rank": "r",
     "--popularity": "p",
     "--n-items": "9",
+    "--value": "v",
+    "--quantiles": "0.5",
 }
 COMPARE = " To compare runs query by query, use --task ranking --compare."
 ADVICE = {
@@ -319,6 +321,7 @@ TAKEN = {
         "--intervals",
     },
     "catalog": {"--item", "--rank", "--popularity", "--n-items", "--top-k", "--sample-weight"},
+    "values": {"--value", "--quantiles", "--budget", "--nan", "--sample-weight"},
     "ranking": {
         *("--qrels", "--no-count-missing", "--like", "--measures", "--relevance-level", "--gain"),
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),

@@ -64,6 +64,14 @@ def accumulators() -> dict[str, Any]:
         "catalog-popularity": se.CatalogAccumulator(4, k=None, popularity=True).update(
             ["日本", "", "日本"], popularity=[0.5, 1.0, 1e-300], sample_weight=[0.1, 2, 2**40]
         ),
+        "values": se.MeanAccumulator(quantiles=[0.5]).update([1.5, -2.0, 0.0, 3e100]),
+        "values-columns": se.MeanAccumulator(
+            ["日本", "ctx.latency"], quantiles=[0.5, 0.99], budget=2, nan="skip"
+        ).update(
+            ([0.5, float("nan"), -1e-300, float("nan")], [1, 2.5, float("nan"), float("nan")]),
+            sample_weight=[0.1, 2, 2**40, 3],
+        ),
+        "values-empty": se.MeanAccumulator(),
         "preferences": se.PreferencesAccumulator(["日本", "", "b"]).update(
             ["日本", "", "b", "日本"],
             ["", "b", "日本", "b"],

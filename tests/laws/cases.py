@@ -518,6 +518,39 @@ def _good_preference(options: dict[str, Any]) -> dict[str, Any]:
     return {"a": [0, 1], "b": [1, 0], "outcome": [1, 0.5]}
 
 
+@st.composite
+def _values(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size, n_columns = draw(st.integers(0, 24)), draw(st.integers(0, 3))
+    decades = draw(st.sampled_from([1, 12, 100]))
+    names = [*"xyz"[:n_columns]] or ["value"]
+    scale = 10.0 ** random.uniform(-decades, decades, (size, len(names)))
+    numbers = random.normal(size=(size, len(names))) * scale
+    if draw(st.booleans()):
+        numbers = numbers.round(1)
+    options: dict[str, Any] = {"columns": names} if n_columns else {}
+    if draw(st.booleans()):
+        options |= {"quantiles": [0.5, 0.9], "budget": draw(st.sampled_from([None, 1, 3, 65_536]))}
+    if draw(st.booleans()):
+        options["nan"] = "skip"
+        numbers[random.random(numbers.shape) < draw(st.sampled_from([0.1, 0.7]))] = np.nan
+    rows = dict(zip(names, numbers.T, strict=True))
+    return Case(se.MeanAccumulator, options, rows | _weights(draw, size, random))
+
+
+def _large_values() -> Case:
+    random = np.random.default_rng(15)
+    numbers = random.lognormal(5.0, 2.0, size=(2, 40_000))
+    numbers[1, ::7] = np.nan
+    rows = {"a": numbers[0], "b": numbers[1], "sample_weight": random.random(40_000)}
+    options = {"columns": ["a", "b"], "quantiles": [0.99], "budget": 500, "nan": "skip"}
+    return Case(se.MeanAccumulator, options, rows)
+
+
+def _good_value(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: [1.0, 2.0] for name in options.get("columns", ["value"])}
+
+
 LAWS: dict[str, Laws] = {
     "Sliced": Laws(
         cases=_sliced(),
@@ -612,6 +645,31 @@ LAWS: dict[str, Laws] = {
         },
         good_batch=_good_preference,
         large=_large_preferences,
+    ),
+    "MeanAccumulator": Laws(
+        cases=_values(),
+        changed_options={
+            "columns": ({}, {"columns": ["value"]}),
+            "quantiles": ({"quantiles": [0.5]}, {"quantiles": [0.5, 0.9]}),
+            "budget": ({"quantiles": [0.5]}, {"quantiles": [0.5], "budget": 3}),
+            "nan": ({}, {"nan": "skip"}),
+        },
+        bad_batches={
+            "a value that is NaN": ({}, {"value": [0, float("nan")]}),
+            "an infinite value": ({"nan": "skip"}, {"value": [float("nan"), float("inf")]}),
+            "a square that would overflow": ({}, {"value": [1e200]}),
+            "strings": ({}, {"value": ["1"]}),
+            "lengths that differ": ({"columns": ["a", "b"]}, {"a": [0, 1], "b": [0]}),
+            "a missing column": ({"columns": ["a", "b"]}, {"a": [0, 1]}),
+            "a negative weight": ({}, {"value": [0, 1], "sample_weight": [1, -1]}),
+            "weights of another shape": (
+                {},
+                {"value": np.ones((2, 3)), "sample_weight": np.ones((3, 2))},
+            ),
+            "a total past 2**63": ({}, {"value": [0], "sample_weight": [2**63 - 1]}),
+        },
+        good_batch=_good_value,
+        large=_large_values,
     ),
     "GroupedAUC": Laws(
         cases=_grouped(),

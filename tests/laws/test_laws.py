@@ -54,7 +54,7 @@ def ranking_numbers(accumulator: se.RankingAccumulator) -> str:
     listed = {name: column.tolist() for name, column in columns.items()}
     if not result._is_whole:  # weights with fractions have no intervals
         return repr((result.as_dict(), result.empty, listed))
-    intervals = [result.confidence(name) for name in result]
+    intervals = [result.confidence(name) for name in result if "[" not in name]  # no quantiles
     return repr((result.as_dict(), result.stderr, result.empty, intervals, listed))
 
 

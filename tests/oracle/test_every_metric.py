@@ -50,6 +50,7 @@ COMPARED = {
     "Catalog": test_catalog_parity.COMPARED,
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": test_regression_parity.COMPARED,
+    "Summary": {row.name for row in se.Summary.TABLE.values()},  # in tests/unit/test_values.py
     "Preferences": {"tie_rate", "win_rate", "bradley_terry"},  # in tests/unit/test_preferences.py
     "PairedResult": test_paired_parity.ORACLES.keys()
     | test_paired_parity.SCORED.keys()

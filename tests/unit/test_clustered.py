@@ -81,6 +81,11 @@ CASES: dict[str, tuple[Any, dict[str, np.ndarray], tuple[str, ...]]] = {
         {"y_true": TRUTH, "y_pred_a": SCORE, "y_pred_b": 1 - SCORE**2},
         ("difference", "roc_auc_difference", "brier_a", "accuracy_b"),
     ),
+    "values": (
+        se.MeanAccumulator(["loss", "latency"], quantiles=[0.5], nan="skip"),
+        {"loss": SCORE - 0.5, "latency": np.where(SCORE > 0.9, np.nan, SCORE * TRUTH + LABEL)},
+        ("loss/mean", "latency/mean", "latency/std", "loss/exp_mean", "latency/quantile(0.5)"),
+    ),
     "preferences": (
         se.PreferencesAccumulator(3),
         {"a": USER % 3, "b": (USER + 1 + TRUTH) % 3, "outcome": np.where(SCORE > 0.8, 0.5, LABEL)},
@@ -146,6 +151,8 @@ NOT_NEGATIVE = (
         "dcg@5",
         "entropy",
         "pinball_loss",
+        "std",
+        "exp_mean",
     ),
 )
 
@@ -157,8 +164,8 @@ def test_intervals_have_students_t_on_the_scale_of_the_metric(name: str) -> None
     for metric in CASES[name][2]:
         value, error = float(result.read(metric, level=0).value), result.stderr(metric)
         low, high = result.confidence(metric)
-        kind = metric.partition("[")[0].partition("(")[0]
-        if kind == "bias":
+        kind = metric.partition("[")[0].partition("(")[0].rpartition("/")[2]
+        if kind in ("bias", "mean", "quantile"):
             expected = (value - t * error, value + t * error)
         elif kind in NOT_NEGATIVE:
             expected = logarithmic(value, error, t)
@@ -261,13 +268,14 @@ def test_arrays_and_batches_count_the_same(name: str) -> None:
     empty, arrays, _ = CASES[name]
     given = dict(arrays)
     users = batch_of(name)["user"]
-    positional = [given.pop(array) for array in empty._arrays]
+    names = empty._arrays_of(empty._config)
+    positional = [given.pop(array) for array in names]
     acc = se.Clustered(empty, by="user", groups=GROUPS)
     expected = counted(name).to_bytes()
     assert acc.copy().update(*positional, **given, by=users).to_bytes() == expected
     assert acc.copy().update(arrays, by=users).to_bytes() == expected
     weights = given.pop("sample_weight", None)
-    table = {**given, **dict(zip(empty._arrays, positional, strict=True)), "user": users}
+    table = {**given, **dict(zip(names, positional, strict=True)), "user": users}
     assert acc.update(table, sample_weight=weights).to_bytes() == expected
 
 

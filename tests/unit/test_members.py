@@ -26,6 +26,7 @@ MADE: list[type[Any]] = [
     se.Preferences,
     se.Regression,
     se.RegressionOutputs,
+    se.Summary,
 ]
 
 HEAD = '''"""Generated from the rows of the tables of metrics by `tests/unit/test_members.py`."""

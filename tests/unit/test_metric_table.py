@@ -36,17 +36,18 @@ RESULT_OF: dict[str, Any] = {
     "Ranking": se.RankingAccumulator(["map", "p@1", "ndcg@2"]).update([[1, 0]], [[1, 2]]),
     "Regression": se.RegressionAccumulator().update([1.0, 2.0], [1.5, 2.5]),
     "RegressionOutputs": se.RegressionAccumulator(outputs=1).update([[1.0], [2]], [[1.5], [2.5]]),
+    "Summary": se.MeanAccumulator(quantiles=[0.5]).update([1.0, 2.0]),
     "Preferences": se.PreferencesAccumulator(2).update([0, 1, 0], [1, 0, 1], [1, 1, 0.5]),
     "PairedResult": se.Paired().update([0, 1, 1], [0, 1, 0], [0, 0, 1]),
 }
 ACCUMULATORS = [
     *(se.ConfusionAccumulator, se.PRCurveSketch, se.GroupedAUC, se.CatalogAccumulator),
     *(se.CalibrationAccumulator, se.RegressionAccumulator, se.RankingAccumulator, se.Paired),
-    *(se.Sliced, se.Windowed),
+    *(se.MeanAccumulator, se.Sliced, se.Windowed),
 ]
 TASKS_OF_ACCUMULATORS = [
     *("classification", "binary", "grouped", "catalog", "calibration", "regression", "ranking"),
-    "paired",
+    *("paired", "values"),
 ]
 kinds_of_result = pytest.mark.parametrize("name", RESULT_OF)
 

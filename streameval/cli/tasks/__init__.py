@@ -48,6 +48,10 @@ def plan_of(task: str) -> Callable[[Options, Sequence[Row]], Plan]:
             from streameval.cli.tasks import catalog
 
             plan = catalog.plan
+        case "values":
+            from streameval.cli.tasks import values
+
+            plan = values.plan
         case "ranking":
             from streameval.cli.tasks import ranking
 

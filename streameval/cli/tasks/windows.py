@@ -16,6 +16,7 @@ from streameval.cli.tasks.columns import (
     check_complete_queries,
     check_no_query_counts,
 )
+from streameval.configs.collection import Member
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import is_naive, read_time
 from streameval.io import Argument, FieldType, Texts
@@ -72,8 +73,8 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
         check_columns(options.by.columns, rows)
         columns += [Argument(name, (name,), Texts()) for name in options.by.columns]
     added = [column.argument for column in columns[len(arguments) :]]
-    inner = type(plan.make())
-    taken = arguments.union(inner._arrays, inner._optional_arrays)
+    inner = plan.make()
+    taken = arguments.union(Member(type(inner), inner._config).arrays)
     for name in added:
         if name in taken or added.count(name) > 1:
             raise UsageError(f"`{name}` cannot be both evaluated and the column of --time or --by.")

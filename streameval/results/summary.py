@@ -1,0 +1,330 @@
+"""The result of `MeanAccumulator`."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import attrs
+
+from streameval.configs.mean import MeanConfig, share
+from streameval.configs.names import number_text
+from streameval.errors import InvalidInputError, Named
+from streameval.exact.exact_sum import ExactSum
+from streameval.exact.score_keys import scores_of
+from streameval.metrics import values as metrics
+from streameval.metrics.bounded import Bounded
+from streameval.metrics.intervals import Interval
+from streameval.metrics.quantiles import bounded_quantile, quantile_interval
+from streameval.metrics.regression import mean
+from streameval.metrics.table import (
+    NOT_NEGATIVE,
+    UNLIMITED,
+    Metric,
+    Table,
+    count_row,
+)
+from streameval.render.blocks import PageContent, Row
+from streameval.results import findings
+from streameval.results.collection import CollectionResult
+from streameval.results.members import SummaryMembers, add_members
+from streameval.results.result import Number, Result
+from streameval.states.cells import Cells
+from streameval.states.values import ValueSums
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class Summary(SummaryMembers, Result):
+    """The mean, spread and quantiles of values.
+
+    Made by `MeanAccumulator.compute`; with columns, there is one for each. Every number is that of
+    the exact sums, rounded once, and nan without values. Units are those of the values. Quantiles
+    are those of `numpy.quantile`, with certified bounds if there were more distinct values than
+    cells.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> acc = se.MeanAccumulator(quantiles=[0.5, 0.75])
+    >>> result = acc.update([0.5, 1.5, 1.0, 4.0]).compute()
+    >>> for name in result.readable():
+    ...     if not name.endswith("(x)"):
+    ...         print(f"{name:16}{result.read(name).value:8.4f}")
+    n                 4.0000
+    mean              1.7500
+    sum               7.0000
+    std               1.3463
+    min               0.5000
+    max               4.0000
+    quantile(0.5)     1.2500
+    quantile(0.75)    2.1250
+    exp_mean          5.7546
+    bits_per_byte     2.5247
+
+    >>> result.quantile(0.25)
+    0.875
+    """
+
+    TASK = "values"
+    MADE_BY = "MeanAccumulator"
+    _FINDINGS = staticmethod(findings.of_values)
+
+    _state: ValueSums
+    _config: MeanConfig
+    _column: int = 0
+
+    @property
+    def n(self) -> Number:
+        """The sum of the weights of all values."""
+        number: Number = self._state.counts[self._column].to_numbers().item()
+        return number
+
+    @property
+    def n_skipped(self) -> Number:
+        """The sum of the weights of the rows left out because the value is NaN."""
+        state = self._state
+        rows = state.n + state.skipped - state.counts[self._column]
+        number: Number = rows.to_numbers().item()
+        return number
+
+    @property
+    def exact(self) -> bool:
+        """Whether no quantile has bounds, because each distinct value has its own cell."""
+        return not self._config.has_sketch or bool((self._cells.lo == self._cells.hi).all())
+
+    def described(self, level: float) -> PageContent:
+        """Describe the result for a page: the numbers."""
+        rows = {
+            name: Row(self._row(name).heading, reading)
+            for name, reading in self.readings(level).items()
+        }
+        return PageContent(heading="Values", rows=rows)
+
+    def __repr__(self) -> str:
+        """Show the numbers on one line."""
+        numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
+        return f"Summary({', '.join(numbers)})"
+
+    @property
+    def _rows(self) -> Table:
+        return _rows_with(self._config.quantiles)
+
+    @property
+    def _cells(self) -> Cells:
+        return [*self._state.tables()][self._column][1]
+
+    @property
+    def _sums(self) -> tuple[ExactSum, ExactSum, ExactSum, Fraction]:
+        """The sums of values, of magnitudes and of squares, and that of the weights."""
+        state, at = self._state, self._column
+        counts = state.counts[at].to_fraction()
+        return state.total[at], state.magnitude[at], state.squares[at], counts
+
+
+def values_of(state: ValueSums, config: MeanConfig) -> Summary | CollectionResult:
+    """Make the result of a state: of each column, if it has several."""
+    if config.columns is None:
+        return Summary(state, config)
+    every = tuple(Summary(state, config, column) for column in range(config.n_columns))
+    return CollectionResult(config.columns, every, pairs=(None,) * len(every))
+
+
+@lru_cache(maxsize=1024)
+def _rows_with(quantiles: tuple[float, ...]) -> Table:
+    """List the rows of the class, and after the extremes those of the requested quantiles."""
+    rows = list(Summary.TABLE.values())
+    at = [row.name for row in rows].index("quantile")
+    return Table(*rows[:at], *map(_requested, quantiles), *rows[at:])
+
+
+def _requested(q: float) -> Metric:
+    """Make the row of a requested quantile, under its own name."""
+    row, text = Summary.TABLE["quantile"], number_text(q)
+    return attrs.evolve(
+        row,
+        name=f"quantile({text})",
+        heading=f"{text} quantile",
+        value=partial(_quantile, q=q),
+        sampling=partial(_interval_of_quantile, q=q),
+        arguments=(),
+        measured=True,
+    )
+
+
+def _extreme(result: Summary, name: str) -> float:
+    keys = getattr(result._state, name).values[[result._column]]
+    return float(scores_of(keys, "real").item()) if result.n else math.nan
+
+
+def _std(result: Summary) -> float:
+    total, _, squares, n = result._sums
+    return metrics.deviation(total, squares, n)
+
+
+def _exp_mean(result: Summary) -> float:
+    total, *_, n = result._sums
+    return metrics.exp_mean(total, n)
+
+
+def _mean(result: Summary) -> float:
+    return mean(result._state.total[result._column], result._state.counts[result._column])
+
+
+def _quantile(result: Summary, q: float) -> Bounded:
+    return bounded_quantile(result._cells, share(q, name="q"))
+
+
+def _check_draws(result: Summary) -> None:
+    """Refuse weights with fractions."""
+    if not result._state.n.is_whole:
+        raise InvalidInputError(
+            "had fractions, and a fraction of a value is not a draw: there is no sampling interval",
+            argument="sample_weight",
+        )
+
+
+def _interval_of_mean(result: Summary, value: float, z: float) -> Interval:  # noqa: ARG001
+    _check_draws(result)
+    return metrics.mean_interval(*result._sums, z)
+
+
+def _interval_of_exp_mean(result: Summary, value: float, z: float) -> Interval:
+    low, high = _interval_of_mean(result, value, z)
+    return metrics.exp(low), metrics.exp(high)
+
+
+def _interval_of_bits(result: Summary, value: float, z: float) -> Interval:
+    low, high = _interval_of_mean(result, value, z)
+    return low / math.log(2.0), high / math.log(2.0)
+
+
+def _interval_of_quantile(result: Summary, value: float, z: float, q: float) -> Interval:  # noqa: ARG001
+    _check_draws(result)
+    return quantile_interval(result._cells, share(q, name="q"), z)
+
+
+def _metric(name: str, **row: Any) -> Metric:
+    defaults: dict[str, Any] = {"why_no_evidence": "nothing bounds the values that may come"}
+    return Metric(name=name, **defaults | row)
+
+
+_WHY_NONE = "it takes two values and whole weights"
+
+Summary.TABLE = Table(
+    count_row("n", "Values", "The sum of the weights of all values."),
+    count_row(
+        "n_skipped",
+        "Skipped",
+        "The sum of the weights of the rows left out because the value is NaN.",
+        is_rare=True,
+        listed=lambda result: result._config.nan == "skip",
+    ),
+    _metric(
+        "mean",
+        value=_mean,
+        aliases=("average", "avg", "mean_value"),
+        heading="Mean",
+        help="The weighted mean of the values.",
+        formula=r"\frac{\sum_i w_i x_i}{\sum_i w_i}",
+        sampling=_interval_of_mean,
+        why_none=_WHY_NONE,
+        oracle="NumPy, average",
+        headline=1,
+    ),
+    _metric(
+        "sum",
+        value=lambda result: float(result._state.total[result._column]),
+        aliases=("total",),
+        heading="Sum",
+        help="The weighted sum of the values; 0 without values.",
+        formula=r"\sum_i w_i x_i",
+        limits=None,
+        oracle="math.fsum",
+    ),
+    _metric(
+        "std",
+        value=_std,
+        aliases=("standard_deviation", "stddev", "stdev"),
+        heading="Standard deviation",
+        help="The standard deviation of the values, at least 0.",
+        notes="That of the values that were counted, divided by n, as numpy.std has it.",
+        formula=r"\sqrt{\frac{\sum_i w_i (x_i - \bar x)^2}{\sum_i w_i}}",
+        limits=NOT_NEGATIVE,
+        oracle="NumPy, std",
+    ),
+    _metric(
+        "min",
+        value=partial(_extreme, name="lowest"),
+        aliases=("minimum",),
+        heading="Min",
+        help="The smallest value.",
+        formula=r"\min_i x_i",
+        limits=None,
+        oracle="NumPy, min",
+    ),
+    _metric(
+        "max",
+        value=partial(_extreme, name="highest"),
+        aliases=("maximum",),
+        heading="Max",
+        help="The largest value.",
+        formula=r"\max_i x_i",
+        limits=None,
+        oracle="NumPy, max",
+    ),
+    _metric(
+        "quantile",
+        value=_quantile,
+        aliases=("percentile", "median", "p50", "p90", "p95", "p99"),
+        heading="Quantile",
+        help="A quantile of the values, such as quantile(0.99).",
+        notes="It is that of numpy.quantile, with weights as repeats; if a weight has a fraction, "
+        "the smallest value that a share q of the weight does not exceed, or the middle between "
+        "that and the next where the share is met exactly.",
+        formula=r"\inf \{x : \#\{i : x_i \le x\} \ge q n\}",
+        certified=True,
+        sampling=_interval_of_quantile,
+        why_none="weights had fractions",
+        arguments=("q",),
+        oracle="NumPy, quantile",
+        listed=lambda result: result._config.has_sketch,
+        absent=(
+            "quantiles are not kept: count with ",
+            Named("quantiles", "[0.5, 0.99]"),
+            ".",
+        ),
+    ),
+    _metric(
+        "exp_mean",
+        value=_exp_mean,
+        aliases=("perplexity", "ppl", "exp"),
+        heading="Exponential of the mean",
+        help="The exponential of the mean: the perplexity, if values are losses in nats a token.",
+        notes="Weigh a mean loss of several tokens by their number.",
+        formula=r"\exp \bar x",
+        limits=NOT_NEGATIVE,
+        sampling=_interval_of_exp_mean,
+        why_none=_WHY_NONE,
+        oracle="the definition, in decimals",
+        on_request=True,
+    ),
+    _metric(
+        "bits_per_byte",
+        value=lambda result: _mean(result) / math.log(2.0),
+        aliases=("bpb", "bits_per_character", "bits_per_token"),
+        heading="Bits per byte",
+        help="The mean over log 2: bits per byte, if values are losses in nats a byte.",
+        notes="For a loss of a text, the value is the loss over the bytes, and the weight is their "
+        "number.",
+        formula=r"\bar x / \ln 2",
+        limits=UNLIMITED,
+        sampling=_interval_of_bits,
+        why_none=_WHY_NONE,
+        oracle="the definition",
+        on_request=True,
+    ),
+)
+
+add_members(Summary)

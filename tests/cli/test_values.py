@@ -1,0 +1,99 @@
+"""`--task values`: which columns are summed, and how results and gates name them."""
+
+import numpy as np
+import pytest
+
+import streameval as se
+
+ROWS = [
+    {"loss": n % 7 / 2 - 1, "ms": None if n % 10 == 0 else 5 * n, "user": n % 4, "w": 1 + n % 3}
+    for n in range(100)
+]
+
+
+@pytest.fixture
+def log(write):
+    return write("values.jsonl", [row | {"ts": 1_700_000_000 + n} for n, row in enumerate(ROWS)])
+
+
+def columns(*names, rows=ROWS):
+    return [[np.nan if row[name] is None else row[name] for row in rows] for name in names]
+
+
+def test_one_column_has_plain_names_and_the_state_is_that_of_python(call, log):
+    found = call("eval", log, "--task", "values", "--value", "loss", "-o", "a.state", "--json")
+    acc = se.MeanAccumulator().update(*columns("loss"))
+    assert se.load("a.state").to_bytes() == acc.to_bytes()
+    assert found.json["metrics"]["mean"] == acc.compute().mean
+    assert found.json["intervals"]["mean"] == list(acc.compute().confidence("mean"))
+    assert call("show", "a.state", "--metrics", "std,exp_mean").code == 0
+
+
+def test_several_columns_have_a_result_each(call, log):
+    given = ("--value", "loss,ms", "--nan", "skip", "--quantiles", "0.5,0.9", "--budget", "8")
+    found = call(
+        *("eval", log, "--task", "values", *given, "--sample-weight", "w", "-o", "a.state"),
+        *("--require", "ms/quantile(0.9)<=500", "--require", "loss/mean>=5"),
+    )
+    assert found.code == 1
+    assert "failed: loss/mean>=5" in found.err
+    assert "ms/quantile(0.9)<=500" in found.err
+    options = {"quantiles": [0.5, 0.9], "budget": 8, "nan": "skip"}
+    acc = se.MeanAccumulator(["loss", "ms"], **options)
+    loss, ms, weight = columns("loss", "ms", "w")
+    acc.update(loss, ms, sample_weight=weight)
+    assert se.load("a.state") == acc
+    own = acc.compute()["ms"]
+    assert f"ms\n  n = {own.n}, n_skipped = {own.n_skipped}" in found.out
+    assert f"loss\n  n = {sum(weight)}" in found.out
+
+
+def test_a_missing_value_is_a_bad_row(call, log):
+    found = call("eval", log, "--task", "values", "--value", "ms")
+    assert found.code == 3
+    assert "line 1: `ms` is missing" in found.err
+
+
+def test_slices_panes_and_clusters_of_columns(call, log):
+    given = ("eval", log, "--task", "values", "--value", "loss,w")
+    slices = call(*given, "--by", "user", "--json").json["slices"]
+    sliced = {one["value"]: one for one in slices}
+    own = se.MeanAccumulator().update(*columns("loss", rows=ROWS[1::4])).compute()
+    assert sliced["1"]["metrics"]["loss/mean"] == own.mean
+    panes = call(*given, "--time", "ts", "--unit", "s", "--pane", "10s", "-o", "p.state")
+    assert panes.code == 0
+    assert se.load("p.state").total().compute()["w"].sum == sum(columns("w")[0])
+    clusters = call(*given, "--cluster", "user", "--json").json
+    assert clusters["members"]["loss"]["clusters"]["groups"] == 4
+
+
+def test_watch_reads_values(call, log):
+    found = call(
+        *("watch", log, "--task", "values", "--value", "loss,w", "--time", "ts", "--unit", "s"),
+        *("--pane", "10s", "--checkpoint", "c.db", "--once", "--metrics", "loss/mean"),
+    )
+    assert found.code == 0
+    assert call("show", "c.db", "--json").code == 0
+    refused = call(
+        *("watch", log, "--task", "values", "--value", "loss", "--time", "ts", "--unit", "s"),
+        *("--pane", "10s", "--checkpoint", "d.db", "--once", "--metrics", "accuracy"),
+    )
+    assert "no metric 'accuracy'" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--value", "gain"), "no column 'gain' in the first rows"),
+        (("--value", "loss", "--quantiles", "2"), "must lie in [0, 1], got '2'"),
+        (("--value", "loss", "--quantiles", "p99"), "must be a number, got 'p99'"),
+        (("--value", "loss", "--nan", "last"), 'must be "raise" or "skip", got \'last\''),
+        (("--value", "loss", "--budget", "9"), "is for quantiles, none of which was given"),
+        (("--value", "loss,loss"), "must be distinct"),
+        (("--value", "loss", "--y-true", "w"), "--y-true cannot be used with --task values"),
+    ],
+)
+def test_mistakes_are_named(given, message, call, log):
+    found = call("eval", log, "--task", "values", *given)
+    assert found.code == 2
+    assert message in found.err
