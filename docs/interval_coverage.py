@@ -21,7 +21,10 @@ import streameval as se
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "explanation" / "intervals.md"
-PAGES = {"clusters": DOCS / "how-to" / "dependent-rows.md"}
+PAGES = {
+    "clusters": DOCS / "how-to" / "dependent-rows.md",
+    "equal models": DOCS / "how-to" / "compare-many-models.md",
+}
 """The pages of tables that are elsewhere."""
 
 SAMPLES = 1000
@@ -452,6 +455,37 @@ def of_clusters() -> str:
     return laid_out(["clusters", "rows of each", *OF_CLUSTERS], rows)
 
 
+def equal_models(n: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw the probabilities of n models that are equally good, and often err on the same rows."""
+    truth = random.integers(0, 2, 500)
+    hard = random.normal(size=500)
+    own = random.normal(size=(n, 500))
+    scores = 1.0 / (1.0 + np.exp(-(2.0 * truth - 1.0 + hard + own)))
+    return {"y_true": truth, **{f"m{at}": one for at, one in enumerate(scores)}}
+
+
+def equal_models_differ(n: int) -> str:
+    """Simulate how often any pair of n equal models has a p-value of at most 0.05."""
+    random, found = np.random.default_rng(6), np.zeros((3, 2), np.int64)
+    for _ in range(SAMPLES):
+        batch = equal_models(n, random)
+        acc = se.Paired.of_models(list(batch)[1:], measures=["roc_auc", "log_loss"]).update(batch)
+        for at, one in enumerate(acc.compute().comparison().values()):
+            found[at] += [
+                any(pair.pvalue <= 0.05 for pair in one.differences),
+                any(pair.holm_pvalue <= 0.05 for pair in one.differences),
+            ]
+    return "|".join(f"{alone:.3f}, {corrected:.3f}" for alone, corrected in found / SAMPLES)
+
+
+def of_equal_models() -> str:
+    """Lay out how often equal models seem to differ, without Holm's correction and with it."""
+    counts = [2, 3, 5, 8]
+    cells = simulated(equal_models_differ, counts)
+    rows = [[f"{n}", *cell.split("|")] for n, cell in zip(counts, cells, strict=True)]
+    return laid_out(["models", "accuracy", "ROC AUC", "log loss"], rows)
+
+
 def simulated(simulate: Callable[[Any], str], draws: Iterable[Any]) -> list[str]:
     """Simulate on all cores, in order."""
     with ProcessPoolExecutor() as pool:
@@ -473,6 +507,7 @@ TABLES = {
     "partial areas": of_partial_areas,
     "queries": of_queries,
     "clusters": of_clusters,
+    "equal models": of_equal_models,
 }
 
 

@@ -191,7 +191,8 @@ class Paired(
 
         Notes
         -----
-        K models cost K (K - 1) / 2 times as much as two.
+        K models cost K (K - 1) / 2 times as much as two. Beyond the `budget`, the area of a model
+        is that of the first pair that has it.
 
         Examples
         --------

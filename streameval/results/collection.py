@@ -202,7 +202,7 @@ class CollectionResult(Result, Mapping[str, Any]):
             for name, member in members.items()
             for metric, value in member["metrics"].items()
         }
-        found: dict[str, Any] = {"metrics": metrics, "level": level, "members": members}
+        found = {**self.subject(), "metrics": metrics, "level": level, "members": members}
         if self._has_models:
             found["comparison"] = self.comparison(level=level or _DEFAULT_LEVEL).as_dict()
         return found

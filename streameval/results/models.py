@@ -33,7 +33,8 @@ class ModelDifference(Comparable):
         Its sampling interval, for this difference alone; nan where there is none.
     pvalue, holm_pvalue : float
         The two-sided p-value, by itself and corrected for the number of differences; nan where
-        there is no test.
+        there is no test. Of p-values with certified bounds, the highest possible ones are
+        corrected.
     t_pvalue, holm_t_pvalue : float, optional
         The same of the paired t-test, for rankings.
     """
@@ -49,7 +50,12 @@ class ModelDifference(Comparable):
 
     def as_dict(self) -> dict[str, Any]:
         """Map names to values; without the t-test where there is none."""
-        return {name: value for name, value in attrs.asdict(self).items() if value is not None}
+        held = attrs.asdict(self).items()
+        return {
+            name: float(value) if isinstance(value, float) else value
+            for name, value in held
+            if value is not None
+        }
 
 
 @attrs.frozen(kw_only=True)

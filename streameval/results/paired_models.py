@@ -8,6 +8,7 @@ from typing import Any
 
 from streameval.configs.collection import ModelPair
 from streameval.errors import InvalidInputError
+from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import UNDEFINED, Interval
 from streameval.metrics.pvalues import holm
 from streameval.results.models import (
@@ -83,7 +84,7 @@ def _compared(
         name = f"{measure}_{'ab'[pair.index(model)]}"
         values[model], ends[model] = result.value(name), _interval(result, name, level)
     pvalues = [_pvalue(result, measure, difference) for result in held.values()]
-    corrected = holm(pvalues)
+    corrected = holm([one.high if isinstance(one, Bounded) else one for one in pvalues])
     pairs = [
         ModelDifference(
             a=a,
@@ -114,7 +115,8 @@ def _pvalue(result: PairedResult, measure: str, difference: str) -> float:
     """Return the p-value of a difference."""
     if result._clusters is None:
         name = "mcnemar_pvalue" if measure == "accuracy" else f"{measure}_pvalue"
-        return float(result.value(name))
+        pvalue: float = result.value(name)
+        return pvalue
     return _pvalue_of_interval(result, difference)
 
 

@@ -143,6 +143,19 @@ def test_comparison_is_the_same_however_rows_are_cut_and_merged(
     assert se.from_bytes(total.to_bytes()).compute().comparison() == compared()
 
 
+def test_bounds_of_pvalues_decide_for_the_highest_possible_ones() -> None:
+    batch = scores()
+    sure = counted(batch, measures=["roc_auc"]).compute().comparison()["roc_auc"]
+    one = counted(batch, measures=["roc_auc"], budget=20).compute().comparison()["roc_auc"]
+    assert "oldest" not in sure.indistinguishable
+    pvalues = [pair.pvalue for pair in one.differences]
+    assert any(not pvalue.exact for pvalue in pvalues if isinstance(pvalue, se.Bounded))
+    highest = [pvalue.high for pvalue in pvalues if isinstance(pvalue, se.Bounded)]
+    assert [pair.holm_pvalue for pair in one.differences] == pytest.approx(corrected(highest))
+    assert max(pair.holm_pvalue for pair in one.differences) == 1.0
+    assert {type(pair["pvalue"]) for pair in one.as_dict()["differences"]} == {float}
+
+
 def test_slices_of_models_are_compared() -> None:
     batch = scores() | {"country": np.array(["de", "fr"])[np.arange(N) % 2]}
     acc = se.Sliced(se.Paired.of_models(MODELS), "country").update(batch)
@@ -170,6 +183,7 @@ def test_clusters_have_pvalues_that_agree_with_their_intervals() -> None:
                     assert (low > 0 or high < 0) is is_apart
     assert "interval for clusters ends at 0" in comparison.report()
     assert "Intervals are for clusters (user)" in result.report()
+    assert result.entries(0.95)["clusters"] == {"column": "user", "groups": 33}
 
 
 def test_clusters_in_one_group_have_no_test() -> None:
