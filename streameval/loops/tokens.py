@@ -1,0 +1,104 @@
+"""What `MeanAccumulator` counts of a language model in PyTorch: the loss of every token."""
+
+from __future__ import annotations
+
+# The framework may be missing when types are checked.
+# pyright: reportMissingImports=false
+from typing import Any
+
+from streameval.errors import InvalidInputError
+
+try:
+    import torch
+    from torch.nn.functional import cross_entropy
+except ImportError as error:
+    raise ImportError('torch is missing: pip install "streameval[torch]".') from error
+
+__all__ = ["token_values"]
+
+_ENTRIES = 2**24  # logits of half precision that are widened at a time
+
+
+def token_values(
+    logits: Any, labels: Any, *, ignore_label: int | None = -100, shift: bool = False
+) -> dict[str, Any]:
+    """Compute the loss of every token, and whether the model's first choice is right.
+
+    It runs where the logits are, and only two numbers a token remain. Count them with
+    ``MeanAccumulator(["nll", "correct"])``: the perplexity is ``result["nll"].exp_mean``, the token
+    accuracy ``result["correct"].mean``.
+
+    Parameters
+    ----------
+    logits : tensor of shape (..., V), such as (B, T, V)
+        Logits or log-probabilities of the V tokens, which give the same.
+    labels : tensor of integers, shape (...), such as (B, T)
+        The right token, from 0 to V - 1.
+    ignore_label : int, optional
+        The label of padding and other tokens that do not count; None counts all.
+    shift : bool
+        Whether the logits at a place are about the token after it, as the causal models of Hugging
+        Face return them beside unshifted labels. Then the first label and the last logits are left
+        out; the last two dimensions of the logits must be places and tokens.
+
+    Returns
+    -------
+    dict of tensors of shape (n,)
+        Of the n tokens that count: ``"nll"``, the negative log-likelihood in nats, as float32 or
+        float64; and ``"correct"``, whether the highest logit is that of the label, the first one of
+        equal ones.
+
+    Raises
+    ------
+    InvalidInputError
+        When the shapes do not fit, or a label is no integer or not among the tokens.
+
+    Notes
+    -----
+    Logits of half precision are widened to float32 first, so that losses keep their digits.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import streameval as se
+    >>> logits = torch.tensor([[[2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 3.0]]])
+    >>> labels = torch.tensor([[0, 2, -100]])
+    >>> acc = se.MeanAccumulator(["nll", "correct"]).update(token_values(logits, labels))
+    >>> result = acc.compute()
+    >>> round(result["nll"].exp_mean, 4), result["correct"].mean
+    (2.4485, 0.5)
+    """
+    if logits.shape[:-1] != labels.shape:
+        raise InvalidInputError(
+            f"must have the shape of the logits without the last dimension, got "
+            f"{tuple(labels.shape)} beside {tuple(logits.shape)}",
+            argument="labels",
+        )
+    if labels.is_floating_point() or labels.dtype == torch.bool:
+        raise InvalidInputError(f"must hold integers, got {labels.dtype}", argument="labels")
+    if shift:
+        if labels.ndim < 1:
+            raise InvalidInputError("needs logits of several places", argument="shift")
+        logits, labels = logits[..., :-1, :], labels[..., 1:]
+    n_tokens = logits.shape[-1]
+    rows, truth = logits.detach().reshape(-1, n_tokens), labels.reshape(-1).long()
+    counts = torch.ones_like(truth, dtype=torch.bool)
+    if ignore_label is not None:
+        counts = truth != ignore_label
+    outside = counts & ((truth < 0) | (truth >= n_tokens))
+    if outside.any():
+        index = int(outside.nonzero()[0])
+        raise InvalidInputError(
+            f"must lie in 0..{n_tokens - 1}, got {int(truth[index])}",
+            argument="labels",
+            position=index,
+        )
+    truth = truth.where(counts, 0)
+    wide = rows.dtype if rows.dtype in (torch.float32, torch.float64) else torch.float32
+    step = max(_ENTRIES // n_tokens, 1)
+    nll, correct = [], []
+    for part, right in zip(rows.split(step), truth.split(step), strict=True):
+        scores = part.to(wide)
+        nll.append(cross_entropy(scores, right, reduction="none"))
+        correct.append(scores.argmax(dim=1) == right)
+    return {"nll": torch.cat(nll)[counts], "correct": torch.cat(correct)[counts]}
