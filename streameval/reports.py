@@ -20,7 +20,7 @@ from streameval.metrics.table import Reading
 from streameval.render.blocks import PageContent, Row
 from streameval.render.markup import Html, element, joined
 from streameval.render.page import heading, legend, section
-from streameval.render.tables import Confusions, scrolled
+from streameval.render.tables import Confusions, scrolled, sheet_tables
 from streameval.render.time_pictures import PanePoint, over_time
 from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
@@ -131,6 +131,7 @@ def html_report(
     named = short(title or _names(held), 120)
     described = _described(held, level, parse_metrics(metrics))
     sections = _sections(described, level, confusions)
+    sections = [*_of_models(held, level), *sections]
     sections += _over_time(held, level, len(sections) + 1)
     style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
     head = element("head", *_head(named, style))
@@ -301,6 +302,22 @@ def _sections(
         )
         for number, group in enumerate(groups, 1)
     ]
+
+
+def _of_models(held: Sequence[_State], level: float) -> list[_StatesSection]:
+    """Collect the comparisons of three or more models on the same rows."""
+    found: list[_StatesSection] = []
+    for state in held:
+        result = state.result
+        if isinstance(result, CollectionResult) and result.has_models:
+            sheet = result.sheet(level)
+            anchor = f"models-{len(found) + 1}"
+            found.append(
+                _StatesSection(
+                    anchor, "", "Models on the same rows", (state.name,), sheet_tables(sheet)
+                )
+            )
+    return found
 
 
 def _over_time(held: Sequence[_State], level: float, first: int) -> list[_StatesSection]:

@@ -12,6 +12,7 @@ from streameval.metrics.changes import Change
 from streameval.metrics.table import Interval, Reading
 from streameval.render.blocks import Matrix
 from streameval.render.markup import Html, element, joined
+from streameval.render.sheets import Grid, Section, Sheet
 from streameval.render.text import common_decimals, fixed
 from streameval.render.wording import (
     DASH,
@@ -268,6 +269,42 @@ def dash_note(cells: Iterable[Reading | None]) -> list[Html]:
 
 def _note(text: str) -> Html:
     return element("p", text, class_="note")
+
+
+def sheet_tables(sheet: Sheet, name: str = "") -> Html:
+    """Lay out the tables of a sheet, the sections of which have headings."""
+    parts: list[Html] = []
+    for part in [one for one in sheet if one]:
+        if isinstance(part, Section):
+            parts += [element("h3", label(part.title, 80)), sheet_tables(part.parts, part.title)]
+        elif isinstance(part, Grid):
+            parts.append(_grid_table(part, name))
+        else:
+            parts.append(_note(part))
+    return joined(parts)
+
+
+def _grid_table(grid: Grid, name: str) -> Html:
+    """Lay out a table whose first column has the names of its rows."""
+    looks = [None if column.is_left else "number" for column in grid.held]
+    head, *rows = zip(*(column.cells for column in grid.held), strict=True)
+    heads = (
+        element("th", text, scope="col", class_=look)
+        for text, look in zip(head, looks, strict=True)
+    )
+    body = (
+        element(
+            "tr",
+            element("th", label(first, 60), scope="row"),
+            *(
+                element("td", text or DASH, class_=look)
+                for text, look in zip(cells, looks[1:], strict=True)
+            ),
+        )
+        for first, *cells in rows
+    )
+    table = element("table", element("thead", element("tr", *heads)), element("tbody", *body))
+    return scrolled(table, f"{name}: {head[0]}")
 
 
 def heat_table(matrix: Matrix) -> Html:

@@ -169,7 +169,7 @@ class CollectionResult(Result, Mapping[str, Any]):
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the sheets of the members, each shared one once."""
-        if self._has_models:
+        if self.has_models:
             comparison = self.comparison(level=level or _DEFAULT_LEVEL)
             return comparison.sheet(has_intervals=level > 0)
         return [
@@ -177,7 +177,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         ]
 
     @property
-    def _has_models(self) -> bool:
+    def has_models(self) -> bool:
         """Whether the members are the pairs of three or more models, which are shown together."""
         if len(self._pairs) < 3 or None in self._pairs:
             return False
@@ -203,7 +203,7 @@ class CollectionResult(Result, Mapping[str, Any]):
             for metric, value in member["metrics"].items()
         }
         found = {**self.subject(), "metrics": metrics, "level": level, "members": members}
-        if self._has_models:
+        if self.has_models:
             found["comparison"] = self.comparison(level=level or _DEFAULT_LEVEL).as_dict()
         return found
 
