@@ -203,7 +203,7 @@ def _as_items(given: Mapping[str, Any], *, allow_missing: bool) -> dict[str, Any
     arrays = {
         name: as_vector(as_array(one, name=name, allow_missing=allow_missing))
         for name, one in given.items()
-        if one is not None
+        if one is not None or name != "sample_weight"
     }
     shape = next(iter(arrays.values())).shape
     if len(shape) != 1:

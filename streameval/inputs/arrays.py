@@ -300,7 +300,7 @@ def _to_numpy(value: Any, name: str, allow_missing: bool) -> npt.NDArray[Any]:
     if isinstance(value, (list, tuple)) and len(value):
         return _from_sequence(value, name, allow_missing)
     array = _from_any(value, name)
-    if array.ndim == 0 and array.dtype.kind == "O":
+    if array.ndim == 0 and array.dtype.kind == "O" and not _is_number(array.item()):
         raise InvalidInputError(f"must be an array, got {type(value).__name__}", argument=name)
     return array
 
@@ -432,6 +432,10 @@ def _item_category(item: Any) -> str:
     if isinstance(item, (list, tuple, np.ndarray)):
         return "sequence"
     return "other"
+
+
+def _is_number(item: Any) -> bool:
+    return _item_category(item) in ("integer", "real")
 
 
 def is_missing(item: Any) -> bool:

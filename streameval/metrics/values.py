@@ -40,8 +40,8 @@ def exp_mean(total: ExactSum, n: Fraction) -> float:
 
 
 def exp(number: float) -> float:
-    """Compute the exponential; inf past float64."""
-    return math.exp(number) if number <= _LARGEST_LOG - 1 else math.inf
+    """Compute the exponential; inf past float64, and nan of nan."""
+    return math.inf if number > _LARGEST_LOG - 1 else math.exp(number)
 
 
 def mean_interval(

@@ -53,6 +53,9 @@ class CollectionResult(Result, Mapping[str, Any]):
             if path.startswith(start)
         ]
         if not inner:
+            leaves = self.leaves()
+            if name in leaves:
+                return leaves[name]
             raise KeyError(f"{name!r} is not among the members {', '.join(self._members)}")
         names, results, pairs = zip(*inner, strict=True)
         return CollectionResult(names, results, pairs=pairs)
@@ -111,8 +114,9 @@ class CollectionResult(Result, Mapping[str, Any]):
                 own._prepare_alike(alike)
 
     def leaves(self) -> dict[str, Any]:
-        """Map full names to the results of the members that are not collections."""
-        return dict(zip(self._members, self._results, strict=True))
+        """Map full names to the results that have no members, such as those of columns."""
+        pairs = zip(self._members, self._results, strict=True)
+        return dict(leaf for name, result in pairs for leaf in flattened(name, result))
 
     def as_dict(
         self, *, per_class: bool = False, bounds: bool = False, level: float = 0.0
@@ -193,6 +197,12 @@ class CollectionResult(Result, Mapping[str, Any]):
             for name, reading in inner.readings(level).items()
         }
 
+    def meaning(self, name: str) -> str:
+        """Explain what a metric of a member means."""
+        inner, own = self._found(MetricName(name))
+        text: str = inner.meaning(own.name)
+        return text
+
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """Build the JSON object of the result: the members one by one."""
         leaves = self.leaves().items()
@@ -262,6 +272,13 @@ class CollectionResult(Result, Mapping[str, Any]):
         if match is None or match[1] not in leaves:
             raise self._unknown(metric.name)
         return leaves[match[1]], attrs.evolve(metric, name=match[2])
+
+
+def flattened(name: str, result: Any) -> list[tuple[str, Any]]:
+    """List the results within one, by full names; the result itself if it has no members."""
+    if not isinstance(result, CollectionResult):
+        return [(name, result)]
+    return [(f"{name}{SEPARATOR}{path}", inner) for path, inner in result.leaves().items()]
 
 
 def _sheet(result: Any, level: float, max_classes: int) -> Sheet:

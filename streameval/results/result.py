@@ -299,8 +299,10 @@ class Result(Cached, Comparable):
         if row is None and metric.call is not None and not (args or options):
             row, call = self._rows.get(metric.call[0]), metric.call
         is_called = call is not None and row is not None and row.needs_argument
-        if row is None or self._why_absent(row.name) or (call is not None and not is_called):
+        if row is None or (call is not None and not is_called):
             raise self._unknown(metric.name)
+        if self._why_absent(row.name):
+            raise self._unknown(row.name)
         if metric.of is not None:
             raise UnknownMetricError(f"'{metric}': {metric.name} has no averages and no classes.")
         if call is None:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import attrs
 
-from streameval.configs.collection import SEPARATOR
 from streameval.configs.options import one_of, positive_integer
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
 from streameval.render import plots
 from streameval.render.sheets import Sheet
-from streameval.results.collection import CollectionResult
+from streameval.results.collection import CollectionResult, flattened
 from streameval.results.lines import read_or_nan, value_name
 from streameval.results.names import parse_metric
 from streameval.results.result import Result
@@ -407,10 +406,3 @@ def _keys(columns: Sequence[str], value: Value) -> Row:
     """Map the columns of slices to the items of a value."""
     items = value if isinstance(value, tuple) else (value,) * len(columns)
     return dict(zip(columns, items, strict=True))
-
-
-def flattened(name: str, result: Any) -> list[tuple[str, Any]]:
-    """List the results within one, by full names; the result itself if it has no members."""
-    if not isinstance(result, CollectionResult):
-        return [(name, result)]
-    return [(f"{name}{SEPARATOR}{path}", inner) for path, inner in result.leaves().items()]

@@ -48,6 +48,32 @@ def test_several_columns_have_a_result_each(call, log):
     assert f"loss\n  n = {sum(weight)}" in found.out
 
 
+def test_columns_are_explained_reported_and_gated_in_collections_too(call, log):
+    names = ["loss", "w", "user"]
+    rows = dict(zip(names, columns(*names), strict=True))
+    acc = se.MeanAccumulator(["loss", "w"], quantiles=[0.5])
+    col = se.Collection({"m": acc})
+    for name, state in {"one": acc, "col": col, "slices": se.Sliced(col, "user")}.items():
+        se.save(state.copy().update(rows), f"{name}.state")
+    for name, start in (("one", ""), ("col", "m/"), ("slices", "m/")):
+        said = call("explain", f"{name}.state").out
+        assert "loss/mean" in said
+        assert "The weighted mean of the values." in said
+        assert call("report", f"{name}.state", "-o", f"{name}.html").code == 0
+        gate = ("--require", f"{start}w/quantile(0.25)<=9", "--metrics", f"{start}loss/mean")
+        assert call("show", f"{name}.state", *gate).code == 0
+    assert "n = 100" in call("explain", "one.state").out
+    drawn = call("plot", "col.state", "-o", "col.svg", "--member", "m")
+    assert "nothing to draw" in drawn.err
+
+
+def test_a_quantile_that_is_not_kept_is_explained(call, log):
+    gate = ("--require", "loss/quantile(0.9)<=2")
+    found = call("eval", log, "--task", "values", "--value", "loss,w", *gate)
+    assert found.code == 2
+    assert "quantiles are not kept: count with --quantiles '0.5, 0.99'" in found.err
+
+
 def test_a_missing_value_is_a_bad_row(call, log):
     found = call("eval", log, "--task", "values", "--value", "ms")
     assert found.code == 3

@@ -18,6 +18,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.quantiles import quantile_interval
 from streameval.metrics.regression import mean
+from streameval.reports import html_report
 from streameval.states.cells import Cells
 from streameval.states.column import Column
 
@@ -84,6 +85,7 @@ def test_nothing_has_no_mean() -> None:
     result = counted([], quantiles=[0.5])
     assert (result.n, result.sum) == (0, 0.0)
     numbers = (result.mean, result.std, result.min, result.max, result.quantile(0.5))
+    numbers += result.confidence("exp_mean")
     assert all(map(math.isnan, (*numbers, *result.confidence("mean"))))
     assert all(map(math.isnan, result.confidence("quantile", 0.5)))
     assert "Nothing has been counted yet" in result.explain()
@@ -103,6 +105,12 @@ def test_a_single_value_and_tensors_of_any_shape() -> None:
     assert both == se.MeanAccumulator(["a", "b"]).update([1.0], [2.0])
 
 
+def test_single_numbers_of_any_type_are_values() -> None:
+    acc = se.MeanAccumulator()
+    acc.update(Decimal("0.25")).update(Fraction(1, 4)).update(2**70)
+    assert acc == se.MeanAccumulator().update([0.25, 0.25, 2.0**70])
+
+
 def test_gaps_are_skipped_column_by_column() -> None:
     nan = math.nan
     acc = se.MeanAccumulator(["a", "b"], nan="skip")
@@ -118,6 +126,35 @@ def test_gaps_are_skipped_column_by_column() -> None:
     assert result.read("a/mean").value == 2.0
     one = se.MeanAccumulator(nan="skip").update([nan, 1.0, None]).update([nan])
     assert (one.n, one.compute().n, one.compute().n_skipped) == (1, 1, 3)
+
+
+def test_columns_in_a_collection_are_members_of_their_own() -> None:
+    batch = {"y_true": [0, 1], "y_pred": [0, 0], "a": [1.0, 3.0], "b": [2.0, 5.0], "by": [0, 1]}
+    values = se.MeanAccumulator(["a", "b"], quantiles=0.5)
+    col = se.Collection({"m": values, "in": se.Collection({"m": values})})
+    result = col.copy().update(batch).compute()
+    assert result["m/a"] is result["m"]["a"]
+    assert result["in"]["m/b"] is result["in/m"]["b"]
+    for name in result.as_dict():
+        member, _, metric = name.rpartition("/")
+        assert result.read(name).value == result[member].read(metric).value
+    assert result.read("in/m/b/quantile(0.25)").value == 2.75
+    assert result.confidence("m/a/mean") == values.copy().update(batch).compute()["a"].confidence(
+        "mean"
+    )
+    assert result.meaning("m/a/mean") == "The weighted mean of the values."
+    assert "m/a, in/m/a" in result.report()
+    table = result.table()
+    assert table["member"][0] == "m/a"
+    with pytest.raises(se.StreamevalError, match="no metric 'm/c/mean': did you mean"):
+        result.read("m/c/mean")
+    with pytest.raises(KeyError, match="'m/c' is not among the members"):
+        _ = result["m/c"]
+    clusters = se.Clustered(col, by="by").update(batch).compute()
+    assert clusters.stderr("in/m/a/mean") == 1.0
+    sliced = se.Sliced(col, "by").update(batch).compute()
+    assert sliced.gap("m/a/mean") == 2.0
+    assert "m/a" in html_report({"one": col.update(batch), "two": col})
 
 
 def test_columns_are_read_from_tables_tuples_and_paths() -> None:
@@ -157,6 +194,22 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "nan last": (lambda: se.MeanAccumulator(nan="last"), "`nan` must be"),
     "a q of 2": (lambda: counted([1.0], quantiles=[0.5]).quantile(2), "`q` must lie in [0, 1]"),
+    "no value": (
+        lambda: se.MeanAccumulator().update(None),
+        "`value` must be an array, got NoneType",
+    ),
+    "a column without values": (
+        lambda: se.MeanAccumulator(["a", "b"]).update({"a": None, "b": [1.0]}),
+        "`a` must be an array, got NoneType",
+    ),
+    "a single word": (
+        lambda: se.MeanAccumulator().update(object()),
+        "`value` must be an array, got object",
+    ),
+    "a quantile that is not kept": (
+        lambda: counted([1.0]).read("quantile(0.9)"),
+        "quantiles are not kept: count with quantiles=[0.5, 0.99].",
+    ),
     "a column that is not there": (
         lambda: se.MeanAccumulator(["a", "b"]).update({"a": [1]}),
         "`b` is missing",
@@ -167,7 +220,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 @each("claim", REFUSED)
 def test_mistakes_are_named(claim: str) -> None:
     act, message = REFUSED[claim]
-    with pytest.raises(se.InvalidInputError) as caught:
+    with pytest.raises(se.StreamevalError) as caught:
         act()
     assert message in str(caught.value)
 

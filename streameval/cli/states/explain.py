@@ -64,8 +64,9 @@ def _indented(lines: list[str]) -> list[str]:
 def _members(collection: Collection) -> Iterator[tuple[list[str], Any]]:
     """Yield each member once, with all its names."""
     shared: dict[int, list[str]] = {}
-    for name, result in collection.compute().leaves().items():
-        shared.setdefault(id(result), []).append(name)
+    results = collection.compute()
+    for name in collection._config.names:
+        shared.setdefault(id(results[name]), []).append(name)
     for names in shared.values():
         yield names, collection[names[0]]
 
@@ -106,7 +107,8 @@ def _heading(title: str, accumulator: Any, width: int) -> list[str]:
 def _contents(accumulator: Any, result: Result, readings: dict[str, Reading]) -> str:
     """Say how much was counted, and whether any of it may still change."""
     is_open = any(reading.is_open for reading in readings.values())
-    parts = [f"{result.SIZE} = {getattr(result, result.SIZE):,}", _size(accumulator)]
+    counted = f"{result.SIZE} = {getattr(result, result.SIZE):,}" if result.SIZE else ""
+    parts = [counted or f"n = {accumulator.n:,}", _size(accumulator)]
     parts.append("estimates with certified intervals" if is_open else "every number exact")
     held: list[Any] = [*result.values()] if isinstance(result, ClassCurves) else [result]
     cells = [part.cells for part in held if hasattr(part, "cells")]

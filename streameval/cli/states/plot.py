@@ -196,7 +196,7 @@ def _chosen(path: str, accumulator: Any, member: str | None) -> Any:
         if member is not None:
             raise UsageError(f"--member is for collections, and {path} holds a {held}.")
         return accumulator
-    known = accumulator.compute().leaves()
+    known = accumulator._config.names
     if member is None:
         raise UsageError(f"{path} holds a {held}; choose a --member: {nearest('', known)}")
     if member not in known:
