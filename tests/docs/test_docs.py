@@ -8,7 +8,6 @@ import pkgutil
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from offenders import each
@@ -31,18 +30,33 @@ MODULES = sorted(
 )
 
 
-def marked(module: str) -> Any:
-    """Leave most examples to CI: the inner loop runs those of accumulators."""
-    marks = () if module.startswith("streameval.accumulators.") else pytest.mark.slow
-    return pytest.param(module, marks=marks)
+ACCUMULATORS = [module for module in MODULES if module.startswith("streameval.accumulators.")]
+ADAPTERS = [
+    module for module in MODULES if module.startswith(("streameval.engines.", "streameval.loops."))
+]
 
 
-@pytest.mark.parametrize("module", [marked(module) for module in MODULES])
-def test_doc_examples_run(module: str) -> None:
-    if module.startswith(("streameval.engines.", "streameval.loops.")):
-        pytest.importorskip(module, reason="it needs what is missing", exc_type=ImportError)
+def check_examples(module: str) -> None:
     failed, _ = doctest.testmod(importlib.import_module(module))
     assert failed == 0
+
+
+@each("module", ACCUMULATORS)
+def test_doc_examples_of_accumulators_run(module: str) -> None:
+    check_examples(module)
+
+
+@pytest.mark.slow
+@each("module", sorted({*MODULES} - {*ACCUMULATORS, *ADAPTERS}))
+def test_doc_examples_run(module: str) -> None:
+    check_examples(module)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ADAPTERS)
+def test_doc_examples_of_adapters_run(module: str) -> None:
+    pytest.importorskip(module, reason="it needs what is missing", exc_type=ImportError)
+    check_examples(module)
 
 
 @pytest.mark.slow

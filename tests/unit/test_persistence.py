@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from offenders import each
 from small_states import EVERY
 
 import streameval as se
@@ -45,7 +46,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@each("name", EVERY)
 def test_load_gives_what_was_saved(tmp_path: Path, name: str) -> None:
     se.save(EVERY[name](), tmp_path / "state.se")
     assert se.load(tmp_path / "state.se") == EVERY[name]()

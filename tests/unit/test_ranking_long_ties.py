@@ -149,13 +149,9 @@ ALL = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ties", ["expected", "optimistic", "pessimistic"])
-@pytest.mark.parametrize("measure", ALL)
-@pytest.mark.parametrize(
-    "relevance",
-    [[1, 0], pytest.param([3, 1], marks=slow), pytest.param([1] + [0] * 200, marks=slow)],
-    ids=["half", "all", "few"],
-)
+@pytest.mark.parametrize("relevance", [[1, 0], [3, 1], [1] + [0] * 200], ids=["half", "all", "few"])
+@each("measure", ALL)
+@each("ties", ["expected", "optimistic", "pessimistic"])
 def test_query_doubled_by_merges_costs_little(relevance: Any, measure: str, ties: Any) -> None:
     size = len(relevance)
     acc = se.RankingAccumulator(measure, ties=ties)
