@@ -485,6 +485,7 @@ def test_limits_of_anything_else_are_none():
     assert list(Result().findings()) == []
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @each("kind", ["collection", "coarse", "ranking"])
 def test_explain_needs_no_docstrings(kind, explained, folder):

@@ -196,6 +196,7 @@ def stopped(write):
         os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_worker_that_dies_in_the_middle_of_its_answer_is_told(stopped):
@@ -216,6 +217,7 @@ def is_gone(pid):
         return True
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(

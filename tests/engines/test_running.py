@@ -45,6 +45,7 @@ def confusion(*batches):
     return total
 
 
+@pytest.mark.uncovered
 @every_case
 @pytest.mark.parametrize(
     "options",

@@ -1,4 +1,5 @@
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from streameval.io import (
     Vectors,
     integer_or_text,
 )
-from streameval.io.columns import objects, what_is_wrong
+from streameval.io.columns import as_text, objects, what_is_wrong
 from streameval.io.times import Steps, Times
 
 KINDS = [
@@ -205,3 +206,11 @@ def test_lists_are_an_array_for_each_row():
 
 def test_objects_of_one_length_stay_apart():
     assert objects([np.zeros(2), np.ones(2)]).shape == (2,)
+
+
+@each(
+    ("value", "text"),
+    [("1.50", "1.5"), ("1.00", "1"), ("100", "100"), ("-0.10", "-0.1"), ("1E+2", "100")],
+)
+def test_decimals_are_written_without_zeros_at_the_end(value, text):
+    assert as_text(Decimal(value)) == text

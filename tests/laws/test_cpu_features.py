@@ -54,6 +54,7 @@ def without_vector_instructions(function: str) -> str:
     return process.stdout.strip()
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @pytest.mark.skipif(not DISPATCHED, reason="NumPy has one path only on this CPU")
 @pytest.mark.usefixtures("long_blocks")

@@ -227,6 +227,7 @@ def check_panes(windowed: se.Windowed, make: Make, rows: Rows, random: random.Ra
 NESTINGS = [("slices", None), ("panes", None), ("both", None), ("both", "many")]
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @each("seed", range(cases(1000)))
 @each(("nesting", "chosen"), NESTINGS)

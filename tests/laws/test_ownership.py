@@ -128,6 +128,7 @@ def test_scribbling_over_arguments_changes_nothing(name: str, data: st.DataObjec
     assert counted(case, FORMS[form], pieces).to_bytes() == expected(case, pieces)
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @sizes
 @each_form
@@ -223,6 +224,7 @@ def test_random_programs_own_what_they_count(name: str) -> None:
     assert not different, (len(different), different[:5])
 
 
+@pytest.mark.uncovered
 @sizes
 @each_form
 @each_large

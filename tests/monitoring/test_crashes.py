@@ -69,6 +69,7 @@ def finished(one):
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, cases(200, least=8)))]
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_row_is_counted_once_wherever_the_process_dies(seed, tmp_path, mortal):
     rng, history = random.Random(seed), History.draw(seed)

@@ -109,12 +109,14 @@ def joined(tmp_path):
     return start
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 def test_memory_of_joined_rows_is_given_back(joined):
     """The C library keeps no holes of parsed rows: a trim finds little."""
     assert joined() < 20 * 1024  # 43 MB were kept
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 def test_memory_of_stored_rows_is_given_back_at_a_restart(joined):
     """No more is read at once than a few runs."""

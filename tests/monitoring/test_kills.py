@@ -127,6 +127,7 @@ def check_files(folder, seed, n_kills, size=1500):
     assert counters(folder / "ck.db")["unreadable"] == n_halves > 1
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 def test_killed_processes_count_every_row_once(tmp_path):
     check_files(tmp_path, seed=1, n_kills=4)

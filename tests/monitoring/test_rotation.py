@@ -91,6 +91,7 @@ def test_only_rows_between_copy_and_truncation_are_lost(seed, tmp_path):
     assert any("was truncated or rewritten, as copytruncate does" in text for text in reader.said)
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 def test_rows_of_a_thousand_rotations_come_once_and_in_order(tmp_path):
     rng = random.Random(16)
@@ -152,6 +153,7 @@ print(number)
 """
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 def test_rows_of_a_process_that_rotates_come_once_and_in_order(tmp_path):
     service = subprocess.Popen(

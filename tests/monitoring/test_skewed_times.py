@@ -52,6 +52,7 @@ def test_one_label_ahead_makes_no_other_late(tmp_path):
     assert (total.total().compute().accuracy, events) == (1.0, [])
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("n_rows", [6_000, pytest.param(60_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("of_predictions", [False, True])
 def test_only_skewed_rows_miss_their_label(n_rows, of_predictions, tmp_path):

@@ -291,6 +291,7 @@ COMMAND = (
 )
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 def test_process_killed_before_the_first_label_counts_every_row(tmp_path):
     def streameval(checkpoint, *options):

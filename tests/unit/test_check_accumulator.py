@@ -18,6 +18,7 @@ import streameval as se
 from streameval.accumulators import registry
 from streameval.states import Column, FixedPoint, State
 from streameval.testing import LAWS, Trial, check_accumulator
+from streameval.testing.trial import scribble
 
 BATCHES = [
     (np.arange(59) / 59, np.arange(59) % 4 / 2),
@@ -541,3 +542,23 @@ def test_update_of_a_subclass_is_called_once_for_rows_without_weight() -> None:
     made.update(np.array([0.5, np.nan, 0.25]), sample_weight=np.array([1, 0, 2]))
     assert calls == [3]
     assert made.n == 3
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([True, False]),
+        np.array([0, 3]),
+        np.array([0.0, 0.5]),
+        np.array(["2026-01-01", "2026-01-02"], "M8[s]"),
+        np.array([1, 2], "m8[s]"),
+        np.array(["a", "b"]),
+        np.array(["a", 1], dtype=object),
+        ["a", 1],
+    ],
+    ids=lambda values: str(getattr(values, "dtype", "list")),
+)
+def test_every_value_of_an_array_or_list_is_written_over(values: Any) -> None:
+    before = list(values)
+    scribble(values)
+    assert [new for new, old in zip(values, before, strict=True) if new == old] == []

@@ -209,6 +209,8 @@ def test_few_positives_that_are_all_found_are_not_many_draws() -> None:
     assert found.confidence("ks") == (0.0, 1.0), "nobody knows, since no group differs"
 
 
+@pytest.mark.uncovered
+@pytest.mark.slow
 def test_interval_of_areas_covers_with_few_positives() -> None:
     random = np.random.default_rng(0)
     area, n_covered, n = 0.8555, 0, cases(200, least=50)

@@ -218,6 +218,7 @@ def test_every_type_id_is_that_of_its_class() -> None:
     assert {number: kind.__name__ for kind, number in numbers.items()} == OWN_TYPES
 
 
+@pytest.mark.uncovered
 @pytest.mark.slow
 @each("name", {type(make()): name for name, make in EVERY.items()}.values())
 def test_bytes_are_read_by_a_process_that_has_imported_no_accumulator(name: str) -> None:

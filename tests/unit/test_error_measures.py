@@ -431,6 +431,7 @@ def test_sampling_interval_of_errors_that_are_all_of_one_size_is_undefined() -> 
     assert all(map(math.isnan, result.confidence("mae")))
 
 
+@pytest.mark.slow
 @each(("n", "at_least"), [(20, 0.91), (100, 0.92), (1000, 0.92)])
 def test_sampling_interval_of_rmse_covers_heavy_tails(n: int, at_least: float) -> None:
     random, covered, times = np.random.default_rng(8), 0, 400

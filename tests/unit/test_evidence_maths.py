@@ -269,6 +269,15 @@ def test_log_binomial_of_what_is_certain(
     assert log_binomial(hits, misses, share) == expected
 
 
+@each("n", [1, 30])
+def test_interval_of_a_share_of_none_or_all_ends_there(n: int) -> None:
+    low, high = share_interval(0, n, 0.9)
+    assert low == 0.0 < high < 1.0
+    assert share_interval(n, 0, 0.9) == pytest.approx((1.0 - high, 1.0), rel=1e-12)
+    assert share_interval(n, 0, 0.9)[1] == 1.0
+
+
+@pytest.mark.uncovered
 @pytest.mark.slow
 @each("share", [0.05, 0.3, 0.5, 0.9])
 @each("level", [0.8, 0.95])

@@ -470,6 +470,7 @@ def gauc_interval(areas: np.ndarray, weights: np.ndarray) -> list[float]:
     return sorted(ends.real.tolist())
 
 
+@pytest.mark.slow
 @every_weighting
 def test_interval_of_gauc_is_that_of_independent_groups(weighting: str) -> None:
     for seed in range(30):

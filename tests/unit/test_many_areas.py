@@ -105,3 +105,9 @@ def test_area_is_read_even_if_another_thread_replaces_what_is_noted(
     expected = area_of(made), variance_of(made)
     monkeypatch.setattr(CellTable, "areas", property(lambda table: {}))
     assert (area_of(made), variance_of(made)) == expected
+
+
+def test_a_table_is_equal_to_tables_of_its_cells_alone() -> None:
+    assert table([1, 0], [2, 3]) == table([1, 0], [2, 3])
+    assert table([1, 0], [2, 3]) != table([1, 0], [2, 4])
+    assert table([1, 0], [2, 3]) != [[1, 0], [2, 3]]

@@ -135,6 +135,8 @@ AUDITED = (
 )
 
 
+@pytest.mark.uncovered
+@pytest.mark.slow
 @each(
     ("prevalence", "recall", "specificity", "n"),
     [(0.01, 0.7, 0.95, 1000), (0.01, 0.9, 0.99, 1000), (0.05, 0.95, 0.95, 200)],

@@ -225,6 +225,7 @@ def log_multinomial(n: int, *parts: int) -> float:
     return math.lgamma(n + 1) - sum(math.lgamma(one + 1) for one in (*parts, rest))
 
 
+@pytest.mark.slow
 @each("n", [20, 200, 10_000, 1_000_000])
 @each("disagreements", [0.5, 2.0, 8.0])
 def test_interval_of_the_difference_covers_with_few_disagreements(

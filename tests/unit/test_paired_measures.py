@@ -87,6 +87,7 @@ def test_interval_of_areas_ends_at_0_at_the_level_of_their_test() -> None:
                 assert (low <= 0 <= high) != contains or not level
 
 
+@pytest.mark.slow
 @each(
     ("n_pos", "n_neg", "areas"),
     [
@@ -288,6 +289,7 @@ def test_interval_of_a_recall_difference_is_that_of_the_positives_alone() -> Non
     )
 
 
+@pytest.mark.slow
 @each("level", [0.5, 0.9, 0.95, 0.999])
 def test_intervals_of_decisions_agree_with_their_tests(level: float) -> None:
     random = np.random.default_rng(17)

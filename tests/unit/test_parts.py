@@ -167,6 +167,11 @@ def test_a_fold_takes_up_its_parts() -> None:
     assert se.merge([three(), folded, three()]) == folded
 
 
+def test_a_fold_joins_parts_that_are_not_in_it() -> None:
+    folded = se.Parts().add("a", counted(1)).add("b", counted(0)).fold(["a", "b"])
+    assert se.Parts().add("c", counted(1, 1)).merge(folded) == three().fold(["a", "b"])
+
+
 @each(
     ("ids", "message"),
     [

@@ -204,6 +204,13 @@ def test_fractional_weights_have_no_interval() -> None:
     assert result.table("model")["wins"] == [0.5, 1.0]
 
 
+def test_comparisons_of_weight_zero_may_hold_anything() -> None:
+    acc = se.PreferencesAccumulator(["a", "b"])
+    acc.update(["a", "z", "b"], ["b", "b", "a"], [1, 7, 0.5], sample_weight=[2, 0, 1])
+    other = se.PreferencesAccumulator(["a", "b"])
+    assert acc == other.update(["a", "b"], ["b", "a"], [1, 0.5], sample_weight=[2, 1])
+
+
 def test_report_counts_the_models_that_it_leaves_out() -> None:
     result = counted(*arena(200, 1)).compute()
     assert "... and 3 more" in result.report(max_classes=2)

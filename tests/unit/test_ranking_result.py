@@ -202,6 +202,7 @@ def test_interval_of_few_queries_is_wider_by_students_t(n: int) -> None:
         assert found == pytest.approx(ends, rel=0.02)
 
 
+@pytest.mark.slow
 @each("name", ["map", "p@3"])
 def test_interval_of_ten_queries_covers_the_mean_of_the_population(name: str) -> None:
     random, covered, times = np.random.default_rng(3), 0, 400

@@ -422,3 +422,16 @@ def test_slices_panes_and_clusters_have_each_column() -> None:
     assert low <= plain[0]
     assert plain[1] <= high
     assert clusters["latency"].stderr("quantile", 0.9) > 0
+
+
+def test_values_of_weight_zero_may_be_anything() -> None:
+    acc = se.MeanAccumulator().update([1.0, math.nan, 3.0], sample_weight=[1, 0, 2])
+    assert acc == se.MeanAccumulator().update([1.0, 3.0], sample_weight=[1, 2])
+
+
+def test_the_sum_of_states_is_the_state_of_all_values() -> None:
+    first, second, whole = (
+        se.MeanAccumulator(quantiles=[0.5]).update(part)._state
+        for part in (LOSS[:900], LOSS[900:], LOSS)
+    )
+    assert first + second == whole
