@@ -275,6 +275,15 @@ def columns(text: str) -> tuple[str, ...]:
     return tuple(text.split(","))
 
 
+def texts(text: str) -> tuple[str, ...]:
+    """Read one or several texts.
+
+    >>> texts("NULL,N/A")
+    ('NULL', 'N/A')
+    """
+    return tuple(text.split(","))
+
+
 def delimiter(text: str) -> str:
     r"""Read the character between two cells; a tab by its name.
 

@@ -15,7 +15,7 @@ from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import UsageError
 from streameval.cli.evidence_text import evidence_of
 from streameval.cli.json_text import json_line
-from streameval.cli.options import option_text, option_words
+from streameval.cli.options import DIALECT, option_text, option_words
 from streameval.cli.outcome import CommandOutput, Findings, laid_out, reported
 from streameval.cli.progress import ProgressLine
 from streameval.cli.slice_gates import check_gates
@@ -73,7 +73,7 @@ _LEVEL = 0.95  # of tests, where no interval is shown
 _SWAPPED = " Are the run and --qrels swapped?"
 _MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
-_OF_FORMATS = ("format", "delimiter", "header", "decimal")
+_OF_FORMATS = ("format", *DIALECT)
 _NOT_COMPARED = ("by", "time", "cluster", "output", "per_query", "trec", "sample_weight")
 _OF_COLUMNS = ("query", "relevance", "y_score", "doc", "retrieved", "num_relevant")
 
@@ -323,7 +323,7 @@ def _source(options: Options) -> BlockSource:
     qrels = options.qrels
     if qrels is None:
         skips = options.partial_last_line == "skip"
-        dialect = Dialect(options.delimiter, options.header, options.decimal)
+        dialect = Dialect.of(**options.dialect)
         _check_dialect(options)
         return RowFiles(
             options.files, options.format, dialect=dialect, skips=skips, advice=_PARTIAL

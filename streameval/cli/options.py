@@ -128,6 +128,9 @@ def _option(
     )
 
 
+DIALECT = ("delimiter", "header", "decimal", "thousands", "percent", "na", "encoding")
+"""The options about tables of text."""
+
 JOIN = "labels that arrive later"
 GROUPS = (
     *("input", JOIN, "columns", "windows of time", "classes and decisions"),
@@ -274,6 +277,18 @@ class Options:
     )
     decimal: str | None = _input(
         "the decimal separator of CSV, default a point", (",", "."), "CHARACTER"
+    )
+    thousands: str | None = _input(
+        "the separator of thousands in CSV: , . ' _ or a space", None, "CHARACTER"
+    )
+    percent: bool | None = _input("read 6.95%% in CSV as 0.0695", bool)
+    na: tuple[str, ...] | None = _input(
+        "the cells of CSV that are missing, besides empty ones, such as NULL,N/A",
+        values.texts,
+        "A,B,C",
+    )
+    encoding: str | None = _input(
+        "the encoding of CSV, default UTF-8, such as cp1252", None, "NAME"
     )
     partial_last_line: str | None = _input(
         "count a last line without a newline (default), or skip it for now",
@@ -548,6 +563,11 @@ class Options:
     def of(cls, reporting: Reporting, *, by: Sequence[By] = (), **given: Any) -> Self:
         """Combine the columns of --by, and leave defaults to options that are not given."""
         return cls(reporting=reporting, by=By.every(by, each=given.get("each")), **given)
+
+    @property
+    def dialect(self) -> dict[str, Any]:
+        """What was said of tables of text."""
+        return {name: getattr(self, name) for name in DIALECT}
 
     @property
     def row_filter(self) -> RowFilter | None:

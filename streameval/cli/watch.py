@@ -255,10 +255,8 @@ def _source(files: Sequence[str], options: Options, watching: Watching) -> Sourc
             list(files),
             argument="FILE",
             format=options.format,
-            delimiter=options.delimiter,
-            header=options.header,
-            decimal=options.decimal,
             kafka=config,
+            **options.dialect,
         )
     except ImportError as error:
         raise UsageError(str(error)) from None

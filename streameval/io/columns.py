@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.io.errors import shown
+from streameval.io.notation import advice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,10 +40,17 @@ _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.
 _COMMA_HINT = " with a decimal point (--decimal , reads commas)"
 
 
-class _CommaNumber(str):
-    """A cell that is a number with a decimal comma."""
+class _OddCell(str):
+    """A cell that is no number as it is written, which an option may read."""
 
     __slots__ = ()
+
+    @property
+    def hint(self) -> str:
+        """Name the option."""
+        if has_decimal_comma(self) and not _THOUSANDS.fullmatch(self):
+            return _COMMA_HINT
+        return advice(self)
 
 
 class FieldType(Protocol):
@@ -109,10 +117,8 @@ class Numbers:
                 return list(map(float, cells))
             except ValueError:
                 pass
-        return [
-            _CommaNumber(cell) if has_decimal_comma(cell) else number_or_text(cell)
-            for cell in cells
-        ]
+        numbers = map(number_or_text, cells)
+        return [_OddCell(one) if type(one) is str else one for one in numbers]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a float64 array if every value is a number."""
@@ -125,8 +131,7 @@ class Numbers:
         """Accept integers, floats, decimals and numbers as text; true and false are not numbers."""
         if self.whole([value]) is not None:
             return None
-        has_comma = isinstance(value, _CommaNumber) and not _THOUSANDS.fullmatch(value)
-        return f"a number{_COMMA_HINT if has_comma else ''}"
+        return f"a number{value.hint if isinstance(value, _OddCell) else ''}"
 
 
 @attrs.frozen

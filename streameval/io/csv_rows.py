@@ -6,20 +6,20 @@ import csv
 import io
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
-from streameval.errors import BadDataError, Named
+from streameval.errors import BadDataError, InvalidInputError, Named
 from streameval.io.columns import (
     has_decimal_comma,
     integer_or_text,
     number_or_text,
-    with_point,
 )
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, is_utf8, pieces, text_of
+from streameval.io.notation import UTF8, Notation, known_encoding
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from streameval.io.streams import ByteStream
 
 _FIRST_ROWS = 100
+_USUAL = Notation()
+_NOT_UTF8 = "not UTF-8 (--encoding names another one, such as cp1252)"
 _SEPARATOR_LINE = re.compile(rb'"?sep=([\x20!\x23-\x7e\t])"?', re.IGNORECASE)
 _POINT = re.compile(r"\s*[+-]?[0-9]*\.[0-9]+\s*")
 _LIST = re.compile(r"\s*[+-]?[0-9]+(,\s*[+-]?[0-9]+){2,}\s*")
@@ -57,11 +59,84 @@ class Dialect:
         The names of the columns if the file has no header; empty to call them 1, 2, and so on.
     decimal : {",", "."}, optional
         The decimal separator.
+    thousands : str, optional
+        The separator of thousands.
+    percent : bool, optional
+        Whether 6.95% is 0.0695.
+    na : tuple of str, optional
+        The cells that are missing values, besides empty ones.
+    encoding : str, optional
+        The encoding of the file.
     """
 
     delimiter: str | None = None
     header: tuple[str, ...] | None = None
     decimal: str | None = None
+    thousands: str | None = None
+    percent: bool | None = None
+    na: tuple[str, ...] | None = None
+    encoding: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        delimiter: str | None = None,
+        header: Sequence[str] | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        percent: bool | None = None,
+        na: Sequence[str] | None = None,
+        encoding: str | None = None,
+    ) -> Self:
+        """Check the arguments.
+
+        Raises
+        ------
+        InvalidInputError
+            If one is invalid.
+        """
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise InvalidInputError(
+                f"must be one character other than a quote, got {delimiter!r}",
+                argument="delimiter",
+            )
+        for name, names in (("header", header), ("na", na)):
+            if isinstance(names, str):
+                what = "names" if name == "header" else "texts"
+                raise InvalidInputError(f"must be a list of {what}, got {names!r}", argument=name)
+        if decimal not in (None, ",", "."):
+            raise InvalidInputError(f"must be ',' or '.', got {decimal!r}", argument="decimal")
+        if thousands is not None and (len(thousands) != 1 or thousands not in ",.' _"):
+            raise InvalidInputError(
+                f"must be a comma, point, apostrophe, space or underscore, got {thousands!r}",
+                argument="thousands",
+            )
+        known = None if encoding is None else known_encoding(encoding)
+        if encoding is not None and known is None:
+            raise InvalidInputError(
+                "must be an encoding that has the bytes of ASCII, such as cp1252 or latin-1, got "
+                f"{encoding!r}",
+                argument="encoding",
+            )
+        lists = (None if names is None else tuple(names) for names in (header, na))
+        of_columns, of_gaps = lists
+        made = cls(delimiter, of_columns, decimal, thousands, percent, of_gaps, known)
+        if made.notation.decimal == thousands:
+            raise InvalidInputError(
+                f"must differ from the decimal separator, got {thousands!r}", argument="thousands"
+            )
+        return made
+
+    @property
+    def notation(self) -> Notation:
+        """What cells mean; beside points as separators of thousands, decimals have commas."""
+        usual = "," if self.thousands == "." else "."
+        given = {name: getattr(self, name) for name in ("thousands", "percent", "na", "encoding")}
+        return Notation(
+            decimal=self.decimal or usual,
+            **{name: value for name, value in given.items() if value is not None},
+        )
 
     @property
     def argument(self) -> str | None:
@@ -92,9 +167,8 @@ class CsvBlock:
         What messages call the row that sets the number of cells.
     unended : str
         What the last row lacks, as in `Piece`.
-    decimal : {".", ","}
-        The decimal separator. With a comma, a cell such as 0,5 is read as 0.5 in every column, so
-        that filters and slices compare numbers too.
+    notation : Notation
+        What cells mean, in every column, so that filters and slices compare numbers too.
     end : int, optional
         The position in the file where the block ends, as in `Piece`.
     found : str
@@ -110,7 +184,7 @@ class CsvBlock:
     delimiter: str
     top: str = "header"
     unended: str = ""
-    decimal: str = "."
+    notation: Notation = _USUAL
     end: int | None = None
     found: str = ""
 
@@ -138,7 +212,7 @@ class CsvBlock:
     def _whole(self, fields: Mapping[Field, int]) -> Mapping[Field, Sequence[Any] | Array] | None:
         """Read the columns if all rows have the same form; otherwise return None."""
         cells = PlainRows.of(self.data, len(self.header), self.delimiter)
-        if not fields or cells is None or self.decimal != ".":
+        if not fields or cells is None or not self.notation.is_usual:
             return None
         arrays = cells.arrays(fields)
         if arrays is not None:
@@ -166,11 +240,11 @@ class CsvBlock:
 
     def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
         """Yield the cells of every good row, and the fault of every line of a bad one."""
-        for before, after, row in _records(self.data, self.delimiter):
+        for before, after, row in _records(self.data, self.delimiter, self.notation.encoding):
             line = self.first_line + before
             reason = row if isinstance(row, str) else self._misfit(row)
             if reason is None:
-                yield line, row if self.decimal == "." else list(map(with_point, row))
+                yield line, row if self.notation.is_usual else list(map(self.notation.read, row))
                 continue
             yield line, reason
             for more in range(line + 1, self.first_line + after):
@@ -195,8 +269,8 @@ class CsvLayout:
         The separator of cells.
     top : str
         What messages call the row that sets the number of cells.
-    decimal : {".", ","}
-        The decimal separator.
+    notation : Notation
+        What cells mean.
     found : str
         What the first rows have shown of the dialect, for people; empty if nothing.
     """
@@ -204,7 +278,7 @@ class CsvLayout:
     header: tuple[str, ...]
     delimiter: str
     top: str
-    decimal: str
+    notation: Notation
     found: str = ""
 
     @staticmethod
@@ -238,34 +312,37 @@ class CsvLayout:
         BadDataError
             If the first row cannot be read, or looks like one with another delimiter.
         """
+        notation = dialect.notation
         piece, said = _without_separator_line(piece)
         usual = said or usual
-        names, n_lines, delimiter = _first_row(piece, source, dialect.delimiter, usual)
+        decoded = attrs.evolve(piece, data=notation.decoded(piece.data))
+        names, n_lines, delimiter = _first_row(decoded, source, dialect.delimiter, usual)
         if not names:
             return None, piece
         data = b"".join(piece.data.split(b"\n", n_lines)[n_lines:])
         found = [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
-        decimal = dialect.decimal or "."
-        is_told = dialect.decimal is not None or dialect.delimiter is not None
+        told = (dialect.decimal, dialect.delimiter, dialect.thousands)
+        is_told = any(one is not None for one in told)
         is_found = bool(found or said) and delimiter != ","
-        if looks_on and is_found and not is_told and _has_commas(data, delimiter):
-            decimal = ","
+        if looks_on and is_found and not is_told and _has_commas(decoded.data, delimiter):
+            notation = attrs.evolve(notation, decimal=",")
             found.append("decimal commas")
         shown = " and ".join(found)
         if dialect.header is None:
             rows = attrs.evolve(piece, first_line=piece.first_line + n_lines, data=data)
-            return cls(names, delimiter, "header", decimal, shown), rows
+            return cls(names, delimiter, "header", notation, shown), rows
         numbers = tuple(str(number) for number in range(1, len(names) + 1))
         top = "header" if dialect.header else "first row"
-        return cls(dialect.header or numbers, delimiter, top, decimal, shown), piece
+        return cls(dialect.header or numbers, delimiter, top, notation, shown), piece
 
     def block(self, source: str, piece: Piece) -> CsvBlock:
         """Make a block of whole rows."""
+        data = self.notation.decoded(piece.data)
         return CsvBlock(
-            *(source, piece.first_line, piece.data, piece.taken, self.header, self.delimiter),
+            *(source, piece.first_line, data, piece.taken, self.header, self.delimiter),
             top=self.top,
             unended=piece.unended,
-            decimal=self.decimal,
+            notation=self.notation,
             end=piece.end,
             found=self.found,
         )
@@ -350,7 +427,9 @@ def _has_commas(data: bytes, delimiter: str) -> bool:
     return are_clear and not any(_POINT.fullmatch(cell) or _LIST.fullmatch(cell) for cell in cells)
 
 
-def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:
+def _records(
+    data: bytes, delimiter: str, encoding: str = UTF8
+) -> Iterator[tuple[int, int, list[str] | str]]:
     """Yield rows or their faults, each with the numbers of lines read before and after it.
 
     A bad row of several lines may have swallowed good rows after a stray quote, so each of its
@@ -373,7 +452,7 @@ def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] 
         if row is None:
             return
         if not is_clean and not all(map(is_text, row)):
-            row = "not UTF-8"
+            row = _NOT_UTF8 if encoding == UTF8 else f"not {encoding}"
         if row:
             yield before, reader.line_num, row
 

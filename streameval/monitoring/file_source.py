@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from streameval.errors import InvalidInputError
 from streameval.io import FORMATS, Dialect
 from streameval.io.formats import checked_format
 from streameval.monitoring.resumable import ResumableSource
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class FileSource(ResumableSource):
@@ -18,8 +15,10 @@ class FileSource(ResumableSource):
 
     Parameters
     ----------
-    format, delimiter, header, decimal
-        See `Tail`.
+    form : str, optional
+        The format.
+    **dialect
+        The other options of `Tail`.
 
     Raises
     ------
@@ -27,28 +26,12 @@ class FileSource(ResumableSource):
         If an option is invalid.
     """
 
-    def __init__(
-        self,
-        form: str | None,
-        delimiter: str | None,
-        header: Sequence[str] | None,
-        decimal: str | None,
-    ) -> None:
+    def __init__(self, form: str | None, **dialect: Any) -> None:
         super().__init__()
         if form is not None and form not in FORMATS:
             names = ", ".join(map(repr, FORMATS))
             raise InvalidInputError(f"must be one of {names}, got {form!r}", argument="format")
-        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-            raise InvalidInputError(
-                f"must be one character other than a quote, got {delimiter!r}",
-                argument="delimiter",
-            )
-        if isinstance(header, str):
-            raise InvalidInputError(f"must be a list of names, got {header!r}", argument="header")
-        if decimal not in (None, ",", "."):
-            raise InvalidInputError(f"must be ',' or '.', got {decimal!r}", argument="decimal")
-        names_of_columns = None if header is None else tuple(header)
-        self._form, self._dialect = form, Dialect(delimiter, names_of_columns, decimal)
+        self._form, self._dialect = form, Dialect.of(**dialect)
         if form is not None:
             checked_format("files", form, self._dialect)
 

@@ -53,6 +53,14 @@ class Tail(FileSource):
         The names of the columns of tables that have no header; empty to call them 1, 2, and so on.
     decimal : {",", "."}, optional
         The decimal separator of numbers in tables, by default a point.
+    thousands : str, optional
+        The separator of thousands in tables: a comma, point, space, apostrophe or underscore.
+    percent : bool, optional
+        Whether 6.95% is 0.0695 in tables.
+    na : sequence of str, optional
+        The cells of tables that are missing values, besides empty ones, such as ``["NULL"]``.
+    encoding : str, optional
+        The encoding of tables, by default UTF-8, such as cp1252.
 
     Raises
     ------
@@ -79,9 +87,22 @@ class Tail(FileSource):
         delimiter: str | None = None,
         header: Sequence[str] | None = None,
         decimal: str | None = None,
+        thousands: str | None = None,
+        percent: bool | None = None,
+        na: Sequence[str] | None = None,
+        encoding: str | None = None,
     ) -> None:
         self._patterns = patterns_of(patterns, "patterns")
-        super().__init__(format, delimiter, header, decimal)
+        super().__init__(
+            format,
+            delimiter=delimiter,
+            header=header,
+            decimal=decimal,
+            thousands=thousands,
+            percent=percent,
+            na=na,
+            encoding=encoding,
+        )
         if self._form == "parquet":
             raise InvalidInputError(
                 "must be a format of lines, since Parquet files do not grow",

@@ -28,6 +28,10 @@ def as_source(
     delimiter: str | None = None,
     header: Sequence[str] | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
+    percent: bool | None = None,
+    na: Sequence[str] | None = None,
+    encoding: str | None = None,
     kafka: Mapping[str, Any] | None = None,
 ) -> Source:
     """Make a source of a path, a glob, a list of them, "-", a folder or a URL.
@@ -40,7 +44,7 @@ def as_source(
         else is followed as `Tail`.
     argument : str
         What errors call the value.
-    format, delimiter, header, decimal
+    format, delimiter, header, decimal, thousands, percent, na, encoding
         As `Tail` has them.
     kafka : mapping from str to value, optional
         The `config` of `Kafka`.
@@ -50,8 +54,16 @@ def as_source(
     InvalidInputError
         If it is none of these, or standard input or a URL is one of several.
     """
-    table = {"delimiter": delimiter, "header": header, "decimal": decimal}
-    options: dict[str, Any] = {"format": format, **table}
+    options: dict[str, Any] = {
+        "format": format,
+        "delimiter": delimiter,
+        "header": header,
+        "decimal": decimal,
+        "thousands": thousands,
+        "percent": percent,
+        "na": na,
+        "encoding": encoding,
+    }
     given = next((name for name, option in options.items() if option is not None), None)
     if isinstance(value, Source) and not isinstance(value, str | PathLike):
         if given is not None:

@@ -28,7 +28,7 @@ class StandardInput(FileSource):
 
     Parameters
     ----------
-    format, delimiter, header, decimal
+    format, delimiter, header, decimal, thousands, percent, na, encoding
         As `Tail` has them.
 
     Raises
@@ -48,8 +48,21 @@ class StandardInput(FileSource):
         delimiter: str | None = None,
         header: Sequence[str] | None = None,
         decimal: str | None = None,
+        thousands: str | None = None,
+        percent: bool | None = None,
+        na: Sequence[str] | None = None,
+        encoding: str | None = None,
     ) -> None:
-        super().__init__(format, delimiter, header, decimal)
+        super().__init__(
+            format,
+            delimiter=delimiter,
+            header=header,
+            decimal=decimal,
+            thousands=thousands,
+            percent=percent,
+            na=na,
+            encoding=encoding,
+        )
         self._pipe = _Pipe(sys.stdin.buffer, _NAME)
         self._reader = RowReader(self._pipe, self._form, self._dialect)
         self._mark = Mark()

@@ -35,7 +35,11 @@ NO_NEWLINE = "the last line has no newline"
         ("a.jsonl", bytes(range(1, 256)) * 9, "a.jsonl, line 1: not JSON (expecting value, at"),
         ("a.csv", bytes(range(1, 256)) * 9, "a.csv, line 2: not"),
         ("a.csv", bytes(range(256)) * 9, "a.csv: begins with a NUL byte; it is not text."),
-        ("a.bin", bytes(range(128, 256)) * 9, "a.bin, line 1: not UTF-8."),
+        (
+            "a.bin",
+            bytes(range(128, 256)) * 9,
+            "a.bin, line 1: not UTF-8 (--encoding names another one, such as cp1252).",
+        ),
         ("a.parquet", b"junk" * 99, "a.parquet: not a sound Parquet file ("),
         (
             "a.jsonl",

@@ -45,7 +45,11 @@ MISNAMED = [
 ]
 BAD = [
     (SCORES.replace("0.75", "high"), [], "line 2: `y_score` must be a number, got 'high'."),
-    (SCORES.replace("0.75", "75%"), BINARY, "line 2: `y_score` must be a number, got '75%'."),
+    (
+        SCORES.replace("0.75", "75%"),
+        BINARY,
+        "line 2: `y_score` must be a number (--percent reads percentages), got '75%'.",
+    ),
     (SCORES.replace("0.75", "75"), BINARY, "line 2: `y_score` must lie in [0, 1], got 75.0. Pass"),
     (SCORES.replace("0.75", "nan"), BINARY, "line 2: `y_score` must not hold NaN, got NaN."),
     (
@@ -56,7 +60,7 @@ BAD = [
     (
         'y_true,y_pred\n2,3\n"1,234","1,230"\n',
         ["--task", "regression"],
-        "line 3: `y_true` must be a number, got '1,234'.",
+        "line 3: `y_true` must be a number (--thousands , or --decimal , reads such numbers), got '1,234'.",
     ),
     (
         LABELS.replace(",", "|"),

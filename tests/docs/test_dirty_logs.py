@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_page_has_commands_on_every_log() -> None:
     read = {command.split()[2] for command in COMMANDS}
-    assert read == {*LOGS, "rows.csv", "day.state"}
+    assert read == {*LOGS, "rows.csv", "day.state", "warehouse.csv"}
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def test_block_numbers_lines_past_quoted_newlines_and_blank_lines():
         ("a,1,2", "the header has 2 cells, and this row has 3"),
         ('"a"b,1', "not CSV (',' expected after '\"')"),
         ("a\rb,1", "not CSV (new-line character seen in unquoted field)"),
-        (b"\xff,1", "not UTF-8"),
+        (b"\xff,1", "not UTF-8 (--encoding names another one, such as cp1252)"),
         (",1", "`t` is missing"),
         ("a,", "`s` is missing"),
         ("a,cat", "`s` must be a number, got 'cat'"),
@@ -158,7 +158,7 @@ SET = Dialect(header=("a", "b"), decimal=".")
 )
 def test_first_rows_show_the_dialect(text, dialect, delimiter, decimal, found):
     block = blocks(text, dialect)[0]
-    assert (block.delimiter, block.decimal, block.found) == (delimiter, decimal, found)
+    assert (block.delimiter, block.notation.decimal, block.found) == (delimiter, decimal, found)
     assert len(block.header) == 2
     n_before = text.lower().count("sep=") + (dialect.header is None)
     assert block.first_line == n_before + 1

@@ -69,7 +69,11 @@ def _plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     names = layout.prediction
     of_one = classes is None
     truth = _truth_type(options, layout) if of_one else label_type(layout, layout.label, classes)
-    score = Numbers() if of_one else vector_type(layout, names, classes, integers=False)
+    score = (
+        Numbers(gaps=options.nan == "skip")
+        if of_one
+        else vector_type(layout, names, classes, integers=False)
+    )
     note = note_of_classes(options, classes, names)
     column, pos_label = Argument("y_score", names, score), _pos_label(options, layout)
     named = with_names(options, classes)

@@ -1,0 +1,67 @@
+"""Exports of warehouses: separators, percentages, missing values and encodings of CSV."""
+
+import pytest
+
+EXPORT = (
+    "id;gr\u00f6\u00dfe;share;y_true;y_pred\n"
+    "1;7.761,18;6,95%;1,5;2\n"
+    "2;1.000;50%;NULL;3,5\n"
+    "3;12,5;100 %;3;N/A\n"
+)
+READ = ("--encoding", "cp1252", "--thousands", ".", "--percent", "--na", "NULL,N/A")
+
+
+@pytest.fixture
+def export(folder):
+    (folder / "export.csv").write_bytes(EXPORT.encode("cp1252"))
+    return "export.csv"
+
+
+def test_each_refusal_names_the_option_that_mends_it(call, export):
+    given = ["eval", export, "--task", "values", "--value", "gr\u00f6\u00dfe,share", "--json"]
+    for said, option in (
+        ("line 1: not UTF-8 (--encoding names another one, such as cp1252)", READ[:2]),
+        ("must be a number (--thousands . reads such numbers), got '7.761,18'", READ[2:4]),
+        ("must be a number (--percent reads percentages), got '6,95%'", READ[4:5]),
+    ):
+        found = call(*given)
+        assert found.code != 0
+        assert said in found.err
+        given += option
+    metrics = call(*given).json["metrics"]
+    assert metrics["gr\u00f6\u00dfe/sum"] == 7761.18 + 1000 + 12.5
+    assert metrics["share/max"] == 1.0
+
+
+def test_missing_cells_are_bad_rows_or_skipped(call, export):
+    given = ("eval", export, *READ, "--task", "regression", "--max-bad", "2")
+    found = call(*given)
+    assert "line 3: `y_true` is missing" in found.err
+    assert "line 4: `y_pred` is missing" in found.err
+    assert call(*given, "--json").json["metrics"]["mae"] == 0.5
+
+
+def test_an_empty_score_is_skipped(call, folder):
+    (folder / "s.csv").write_text("y_true,y_score\n1,0.9\n0,\n0,0.2\n1,n/a\n", encoding="utf-8")
+    given = ("eval", "s.csv", "--task", "binary", "--nan", "skip")
+    assert "--na 'n/a' reads this as missing" in call(*given).err
+    found = call(*given, "--na", "n/a")
+    assert "2 skipped" in found.out
+
+
+def test_watch_reads_the_same(call, export, folder):
+    rows = EXPORT.replace("id;", "ts;").encode("cp1252")
+    (folder / "growing.csv").write_bytes(rows)
+    found = call(
+        *("watch", "growing.csv", *READ, "--delimiter", ";", "--task", "values"),
+        *("--value", "gr\u00f6\u00dfe,share", "--time", "ts", "--pane", "10"),
+        *("--checkpoint", "c.db", "--once"),
+    )
+    assert found.code == 0
+    assert call("show", "c.db", "--metrics", "share/mean").code == 0
+
+
+def test_options_of_tables_are_refused_for_other_formats(call, folder):
+    (folder / "a.jsonl").write_text('{"y_true": 1, "y_pred": 1}\n', encoding="utf-8")
+    assert "is for tables of text" in call("eval", "a.jsonl", "--percent").err
+    assert "--thousands must be a comma" in call("eval", "a.csv", "--thousands", "x").err

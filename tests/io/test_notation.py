@@ -1,0 +1,156 @@
+"""How cells are written: numbers with separators, percentages, missing values and encodings."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from offenders import each
+
+import streameval as se
+from streameval.io import Argument, Dialect, Numbers
+from streameval.io.csv_rows import csv_blocks
+from streameval.io.notation import Notation, advice, known_encoding
+from streameval.io.streams import ByteStream
+
+GERMAN = Notation(decimal=",", thousands=".", percent=True, na=("NULL", "k. A."))
+
+
+@each(
+    ("notation", "cell", "read"),
+    [
+        (GERMAN, "7.761,18", "7761.18"),
+        (GERMAN, "-1.000", "-1000"),
+        (GERMAN, "1e-3", "1e-3"),
+        (GERMAN, "12,5", "12.5"),
+        (GERMAN, "07,5", "07.5"),
+        (GERMAN, "6,95%", "6.95e-2"),
+        (GERMAN, "100 %", "100e-2"),
+        (GERMAN, "1.234,5%", "1234.5e-2"),
+        (GERMAN, " NULL ", ""),
+        (GERMAN, "k. A.", ""),
+        (GERMAN, "1.23", "1.23"),
+        (GERMAN, "1.23,4", "1.23,4"),
+        (GERMAN, "1e5%", "1e5%"),
+        (GERMAN, "%", "%"),
+        (GERMAN, "50% off", "50% off"),
+        (GERMAN, "Müller", "Müller"),
+        (GERMAN, "", ""),
+        (Notation(thousands=","), "1,234,567.5e2", "1234567.5e2"),
+        (Notation(thousands=","), "1,23", "1,23"),
+        (Notation(thousands=","), " 7 ", " 7 "),
+        (Notation(thousands=" "), "1\u202f000\u00a0000 ", "1000000"),
+        (Notation(thousands="'"), "12'345", "12345"),
+        (Notation(thousands="_"), "1_000", "1000"),
+        (Notation(percent=True), "-0.5%", "-0.5e-2"),
+        (Notation(percent=True), "0.50", "0.50"),
+        (Notation(decimal=","), " 0,5", "0.5"),
+        (Notation(decimal=","), "1,5,2", "1,5,2"),
+    ],
+)
+def test_cells_are_written_as_python_does(notation: Notation, cell: str, read: str) -> None:
+    assert notation.read(cell) == read
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32), st.sampled_from([",", " ", "'"]))
+def test_numbers_with_separators_are_read_back(number: float, mark: str) -> None:
+    text = f"{number:,.10f}"
+    assert float(Notation(thousands=mark).read(text.replace(",", mark))) == float(f"{number:.10f}")
+    german = text.replace(",", "_").replace(".", ",").replace("_", ".")
+    both = Notation(decimal=",", thousands=".")
+    assert float(both.read(german)) == float(f"{number:.10f}")
+
+
+@each(
+    ("cell", "said"),
+    [
+        ("6.95%", "--percent"),
+        ("6,95 %", "--percent"),
+        ("7,761.18", "--thousands , "),
+        ("1,234,567", "--thousands , "),
+        ("1,234", "--thousands , or --decimal , "),
+        ("7.761,18", "--thousands . "),
+        ("1.234.567", "--thousands . "),
+        ("1 234,5", "--thousands ' ' "),
+        ("NULL", "--na NULL "),
+        ("N/A", "--na 'N/A' "),
+        ("\\N", "--na '\\\\N' "),
+        ("-", "--na '-' "),
+        ("cat", ""),
+        ("1,2,3", ""),
+    ],
+)
+def test_errors_name_the_option_that_reads_a_cell(cell: str, said: str) -> None:
+    assert (said in advice(cell)) if said else (advice(cell) == "")
+    fault = Numbers().fault(Numbers().from_text([cell, "x"])[0])
+    assert fault is not None
+    assert said in fault
+
+
+def parsed(data: bytes, *names: str, **dialect: object) -> dict[str, list[float]]:
+    blocks = csv_blocks(ByteStream(io.BytesIO(data), "log"), Dialect.of(**dialect))  # type: ignore[arg-type]
+    columns = [Argument(name, (name,), Numbers(gaps=True)) for name in names]
+    batch = next(iter(blocks)).parse(columns).batch
+    return {name: array.tolist() for name, array in batch.items()}
+
+
+def test_tables_are_read_in_their_notation_and_encoding() -> None:
+    data = "größe;anteil\n1.000,5;7%\nNULL;1,5 %\n".encode("cp1252")
+    found = parsed(
+        data,
+        *("größe", "anteil"),
+        delimiter=";",
+        thousands=".",
+        percent=True,
+        na=["NULL"],
+        encoding="windows-1252",
+    )
+    assert found["anteil"] == [0.07, 0.015]
+    assert found["größe"][0] == 1000.5
+    assert np.isnan(found["größe"][1])
+
+
+def test_rows_that_an_encoding_lacks_are_bad() -> None:
+    data = b"a,b\n\x81,1\nx,2\n"
+    (block,) = csv_blocks(ByteStream(io.BytesIO(data), "log"), Dialect.of(encoding="cp1252"))
+    result = block.parse([Argument("b", ("b",), Numbers())])
+    assert result.faults == [(2, "not cp1252")]
+    assert result.batch["b"].tolist() == [2.0]
+
+
+@each(
+    ("name", "known"),
+    [
+        ("cp1252", "cp1252"),
+        ("Windows-1252", "cp1252"),
+        ("latin-1", "iso8859-1"),
+        ("utf8", "utf-8"),
+        ("gbk", "gbk"),
+        ("utf-16", None),
+        ("cp037", None),
+        ("no", None),
+        ("base64", None),
+    ],
+)
+def test_encodings_of_lines_are_those_with_the_bytes_of_ascii(name: str, known: str | None) -> None:
+    assert known_encoding(name) == known
+
+
+@each(
+    ("given", "message"),
+    [
+        ({"thousands": "x"}, "`thousands` must be a comma, point, apostrophe, space or underscore"),
+        ({"thousands": ".", "decimal": "."}, "`thousands` must differ from the decimal separator"),
+        ({"thousands": ",", "decimal": ","}, "`thousands` must differ"),
+        ({"na": "NULL"}, "`na` must be a list of texts, got 'NULL'"),
+        ({"encoding": "utf-16"}, "`encoding` must be an encoding that has the bytes of ASCII"),
+        ({"decimal": ";"}, "`decimal` must be ',' or '.'"),
+    ],
+)
+def test_mistakes_are_named(given: dict[str, object], message: str) -> None:
+    with pytest.raises(se.InvalidInputError) as caught:
+        se.Tail("log.csv", **given)  # type: ignore[arg-type]
+    assert message in str(caught.value)
