@@ -352,6 +352,7 @@ def compare(
     columns = [_queries_of(*pair) for pair in zip(results, arguments, strict=True)]
     permutations = positive_integer(permutations, name="permutations")
     seed = natural_number(seed, name="seed")
+    check_level(level)
     shared = [name for name in a._config.means if not measure(name).is_geometric]
     if not shared:
         raise InvalidInputError("must have a measure other than geometric means", argument="a")
@@ -374,7 +375,6 @@ def compare(
         }
         only = [len(one["query"]) - len(indices[0]) for one in columns]
         return Comparison(differences, *only)
-    check_level(level)
     models = _names_of(names, len(results))
     made = {
         name: _compared(name, dict(zip(models, rows, strict=True)), level, permutations, seed)

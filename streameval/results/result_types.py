@@ -57,7 +57,7 @@ def check_metric_of_task(metric: MetricName, task: str) -> None:
     known = [row.name for row in rows]
     averaged = [f"{row.name}_{average}" for row in rows for average in row.averages]
     name = metric.name if metric.call is None else metric.call[0]
-    if task == Summary.TASK:
-        name = name.rpartition(SEPARATOR)[2]  # behind that of a column
+    if task in (Summary.TASK, PairedResult.TASK):
+        name = name.rpartition(SEPARATOR)[2]  # behind that of a column, or of a pair of models
     if name not in (*known, *averaged):
         raise UnknownMetricError(f"no metric {str(metric)!r}: {nearest(name, known)}")

@@ -313,3 +313,20 @@ def test_a_row_without_one_of_several_models_is_bad(call, log):
     assert done.code == 3
     assert "line 301: `c` is missing" in done.err
     assert call("eval", log, "--y-pred", "new", "--versus", "old,c", "--max-bad", "1").code == 0
+
+
+def test_watch_names_the_metrics_of_pairs_of_models(call, tmp_path):
+    path = tmp_path / "log.jsonl"
+    rows = zip(*(column.tolist() for column in COLUMNS.values()), strict=True)
+    times = ({"ts": f"2026-01-0{1 + at // 100}T00:00:00Z"} for at in range(ROWS))
+    path.write_text(
+        "".join(
+            json.dumps(dict(zip(COLUMNS, row, strict=True)) | time) + "\n"
+            for row, time in zip(rows, times, strict=True)
+        )
+    )
+    given = (path, "--y-pred", "new", "--versus", "old,c", "--time", "ts", "--pane", "1d")
+    given = (*given, "--checkpoint", tmp_path / "ck", "--once", "--metrics")
+    assert "new vs old/difference" in call("watch", *given, "new vs old/difference").out
+    done = call("watch", *given, "new vs old/differences")
+    assert (done.code, "did you mean" in done.err) == (2, True)

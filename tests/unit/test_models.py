@@ -444,6 +444,7 @@ def test_one_query_has_no_tests_and_measures_without_a_direction_no_best() -> No
         ("aab", {"names": "xyz"}, "`names` must be a list of names, got 'xyz'"),
         ("a" * 27, {}, "`names` must be 27, one for each system, got 0"),
         ("aab", {"level": 0}, "`level` must lie in (0, 1), got 0"),
+        ("aa", {"level": 2}, "`level` must lie in [0, 1), got 2"),
         ("aac", {}, "`more[0]` must have a query that `a` has too"),
         ("aad", {}, "`more[0]` must have a measure that `a` has too"),
         ("aae", {}, "`more[0]` must be counted with the options of `a`: ties="),
