@@ -26,10 +26,10 @@ import numpy as np
 
 import streameval as se
 from streameval.accumulators.windowed import Windowed
+from streameval.monitoring.closing import Tally
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.server import Server
 from streameval.monitoring.status import Snapshot, Status
-from streameval.monitoring.tally import Tally
 from streameval.monitoring.unlabelled import empty_beside
 
 SEED = 0

@@ -6,7 +6,7 @@ A metric of existing counts needs nothing in this package: it is a row of a tabl
 
 Every class
     `base` has the verbs, from updates to bytes; `definition` and `registry` hold the definitions
-    of classes. `merging`, `persistence`, `decoding` and `classes` work for all of them.
+    of classes. `merging`, `persistence` and `classes` work for all of them.
 Classes with pending rows
     `buffered` is their base, and `pending` the block that small batches are copied into.
 Their batches

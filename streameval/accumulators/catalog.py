@@ -9,8 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.id_types import check_id_type, distinct_ids, fresh_dictionary
-from streameval.accumulators.pending import BufferedState, Rows
+from streameval.accumulators.pending import (
+    BufferedState,
+    Rows,
+    check_id_type,
+    distinct_ids,
+    fresh_dictionary,
+)
 from streameval.configs.catalog import CatalogConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import (

@@ -6,8 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.id_types import check_id_type, distinct_ids, fresh_dictionary
-from streameval.accumulators.pending import Rows
+from streameval.accumulators.pending import Rows, check_id_type, distinct_ids, fresh_dictionary
 from streameval.accumulators.scored_rows import read_grouped
 from streameval.configs.grouped import GroupedConfig
 from streameval.inputs.weighted_rows import WeightedRows

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
+import operator
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Self, final
 
@@ -11,18 +14,88 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator, merged
-from streameval.configs.part_ids import (
-    PartId,
-    canonical_part_id,
-    order_of,
-    part_id_of_text,
-    text_of_part_id,
+from streameval.accumulators.classes import single_class
+from streameval.errors import (
+    CorruptStateError,
+    IncompatibleStateError,
+    InvalidInputError,
+    StreamevalError,
+    require,
 )
-from streameval.errors import IncompatibleStateError, InvalidInputError, StreamevalError, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.state import READ_ERRORS, as_corrupt
+
+Item = int | str
+PartId = Item | tuple[Item, ...]
+
+_MAX_ITEMS = 16
+_MAX_CHARACTERS = 4096
+_JSON = json.JSONEncoder(separators=(",", ":"))
+
+
+def canonical_part_id(value: Any) -> PartId:
+    """Return the one form of a part id: text, an integer, or a tuple of two or more of these.
+
+    A path is its text, a list is a tuple, and a tuple of one item is that item: two ways to write
+    one id must not count its part twice.
+    """
+    if not isinstance(value, (tuple, list)):
+        return _item(value)
+    if not 0 < len(value) <= _MAX_ITEMS:
+        raise InvalidInputError(
+            f"must be text, an integer, or a tuple of 1 to {_MAX_ITEMS} of these, got {value!r}",
+            argument="part_id",
+        )
+    items = tuple(_item(item) for item in value)
+    return items[0] if len(items) == 1 else items
+
+
+def order_of(part_id: PartId) -> tuple[tuple[bool, Item], ...]:
+    """Return what canonical ids are sorted by: item by item, integers before text."""
+    items = part_id if isinstance(part_id, tuple) else (part_id,)
+    return tuple((isinstance(item, str), item) for item in items)
+
+
+def text_of_part_id(part_id: PartId) -> str:
+    """Write a canonical id as JSON in ASCII."""
+    return _JSON.encode(part_id)
+
+
+def part_id_of_text(text: str) -> PartId:
+    """Read what `text_of_part_id` wrote, and nothing else."""
+    try:
+        part_id = canonical_part_id(json.loads(text))
+        is_canonical = text_of_part_id(part_id) == text
+    except (ValueError, RecursionError):
+        raise CorruptStateError("state is corrupt: the id of a part.") from None
+    require(is_canonical, "the id of a part")
+    return part_id
+
+
+def _item(value: Any) -> Item:
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, str):
+        if len(value) > _MAX_CHARACTERS:
+            raise InvalidInputError(
+                f"must have texts of at most {_MAX_CHARACTERS} characters, got {len(value)}",
+                argument="part_id",
+            )
+        return str.__str__(value)  # str() of an Enum member is its name
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise InvalidInputError(
+            f"must be text, an integer, or a tuple of these, got {value!r}", argument="part_id"
+        )
+    if not -(2**63) <= number < 2**63:
+        raise InvalidInputError("must have integers that fit 64 bits", argument="part_id")
+    return number
+
 
 _DIGEST_BYTES = 16
 _DIGEST_WORDS = _DIGEST_BYTES // 8
@@ -396,7 +469,7 @@ Count it again under one id, or give each an id of its own.
             inner = codec.split(data)
             require(inner.type_id != cls.type_id, "parts in parts")
             require(inner.version == version, "a state of another version")
-            state = _read(inner)
+            state = read_accumulator(inner)
             try:
                 made._check_alike(group[0], state)
             except StreamevalError as error:
@@ -408,11 +481,17 @@ Count it again under one id, or give each an id of its own.
         return made
 
 
-def _read(parts: codec.EncodedParts) -> Any:
-    """Read an accumulator of any class from checked bytes."""
-    from streameval.accumulators.decoding import read_accumulator  # noqa: PLC0415 (of all classes)
+def read_accumulator(parts: codec.EncodedParts) -> Any:
+    """Read an accumulator of any class from checked bytes, which imports all that hold others."""
+    from streameval.accumulators.clustered import Clustered  # noqa: PLC0415
+    from streameval.accumulators.collection import Collection  # noqa: PLC0415
+    from streameval.accumulators.sliced import Sliced  # noqa: PLC0415
+    from streameval.accumulators.windowed import Windowed  # noqa: PLC0415
 
-    return read_accumulator(parts)
+    outer: dict[int, type[Accumulator[Any, Any]]]
+    outer = {cls.type_id: cls for cls in (Clustered, Collection, Sliced, Windowed)}
+    cls = outer.get(parts.type_id) or single_class(parts)
+    return cls._decode(parts)
 
 
 def _check_digest(name: PartId, fold: _Fold, accumulator: Accumulator[Any, Any]) -> None:

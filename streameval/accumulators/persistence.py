@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.decoding import read_accumulator
-from streameval.accumulators.parts import Parts
+from streameval.accumulators.parts import Parts, read_accumulator
 from streameval.errors import InvalidInputError
 from streameval.states import codec
 

@@ -10,8 +10,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.gains import gains_of
-from streameval.configs.ranking import JUDGED, RankingConfig
+from streameval.configs.ranking import JUDGED, RankingConfig, gains_of
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import grouped
@@ -29,8 +28,13 @@ from streameval.inputs.arrays import (
 from streameval.inputs.judged_runs import seem_exchanged
 from streameval.inputs.labels import canonical_label, distinct, present
 from streameval.inputs.weighted_rows import WeightedRows, rows_of_units, weighted_rows
-from streameval.states.queries import MAX_ROWS, check_documents
-from streameval.states.query_weights import NO_WEIGHTS, canonical_weights, check_same_weights
+from streameval.states.queries import (
+    MAX_ROWS,
+    NO_WEIGHTS,
+    canonical_weights,
+    check_documents,
+    check_same_weights,
+)
 from streameval.states.ranking import RankingState
 from streameval.states.ranking_rows import Documents
 

@@ -24,8 +24,7 @@ from streameval.accumulators.ranked_rows import (
 )
 from streameval.configs.measures import DEFAULT_MEASURES
 from streameval.configs.options import flag
-from streameval.configs.presets import preset
-from streameval.configs.ranking import USUAL_BUDGET, RankingConfig
+from streameval.configs.ranking import USUAL_BUDGET, RankingConfig, preset
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_labels
@@ -36,8 +35,7 @@ from streameval.inputs.judged_runs import (
     seem_exchanged,
 )
 from streameval.metrics.ranking import evaluate
-from streameval.states.queries import Queries
-from streameval.states.query_weights import weights_of
+from streameval.states.queries import Queries, weights_of
 from streameval.states.ranking import QueryValues, RankingParts, RankingState, added
 from streameval.states.ranking_rows import Documents, complete_queries, queries_of
 

@@ -27,7 +27,7 @@ from streameval.cli.states.conditions import parse_condition
 from streameval.configs.names import closest, nearest
 from streameval.configs.other_names import our_name
 from streameval.render.text import printable
-from streameval.results.pictures import PICTURES_BY_TASK
+from streameval.results.names import PICTURES_BY_TASK
 
 _DESCRIPTION = "Evaluate prediction logs of any size, in parts and with many processes."
 _EPILOG = """\

@@ -7,20 +7,19 @@ import re
 import sys
 from contextlib import closing, contextmanager, suppress
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 import attrs
 
 from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import UsageError
-from streameval.cli.evidence_text import evidence_of
 from streameval.cli.json_text import json_line
 from streameval.cli.options import DIALECT, option_text, option_words
-from streameval.cli.outcome import CommandOutput, Findings, laid_out, reported
+from streameval.cli.outcome import CommandOutput, Findings, evidence_of, laid_out, reported
 from streameval.cli.progress import ProgressLine
 from streameval.cli.slice_gates import check_gates
 from streameval.cli.slice_order import check_order, refuse_order
-from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
 from streameval.cli.tasks import COMPARE_RUNS, plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence
@@ -42,12 +41,12 @@ from streameval.io import (
 )
 from streameval.io.errors import RepeatedQueryError, ScatteredQueryError
 from streameval.io.recognition import is_of_run
-from streameval.io.streams import is_read_once
+from streameval.io.streams import is_read_once, writing_temporary_file
 from streameval.render.text import listed_few, plural
 from streameval.results.result import owners_of
+from streameval.runs.counter import Gathered
 from streameval.runs.each_column import RowsByColumn, rows_by_column
 from streameval.runs.files import files_of
-from streameval.runs.gathered import Gathered
 from streameval.runs.processes import Team, n_cpus
 from streameval.runs.slices import SizeLimit, counting_plan, parts_by_value, rows_by_value
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
@@ -680,3 +679,47 @@ def _total_size(files: tuple[str, ...]) -> int | None:
     """Return the bytes to read, or None if they are not known."""
     sizes = list(map(size_of, files))
     return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+_IN_MEMORY = 2**20
+_PIECE = 2**16
+
+
+class Spool:
+    """Keep text in memory, and past the first megabyte in a temporary file.
+
+    Reading closes it, and so does an exception inside the block.
+    """
+
+    def __init__(self) -> None:
+        # Newlines and lone surrogates come out as they went in.
+        self._file = SpooledTemporaryFile(  # noqa: SIM115 - read after the block
+            _IN_MEMORY, "w+", encoding="utf-8", errors="surrogatepass", newline=""
+        )
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, raised: object, *exception: object) -> None:
+        """Discard the text after an exception."""
+        if raised is not None:
+            self._file.close()
+
+    def write(self, text: str) -> None:
+        """Append text.
+
+        Raises
+        ------
+        BadDataError
+            If the disk is full.
+        """
+        with writing_temporary_file():
+            self._file.write(text)
+
+    def read(self) -> Iterator[str]:
+        """Yield all text in pieces, once."""
+        with self._file as file:
+            file.seek(0)
+            while piece := file.read(_PIECE):
+                yield piece

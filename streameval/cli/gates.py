@@ -11,8 +11,7 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.cli.terminal import Note
 from streameval.render.text import significant
-from streameval.results.inequality import SIGN, Inequality, read_number
-from streameval.results.names import METRIC, MetricName, parse_metric
+from streameval.results.names import METRIC, SIGN, Inequality, MetricName, parse_metric, read_number
 from streameval.results.slice_search import GAPS, Comparison
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.cli.errors import UsageError
 from streameval.cli.gates import judge, verdict, within, without_interval
-from streameval.cli.slice_text import slice_name, slice_names
+from streameval.cli.slice_order import slice_name, slice_names
 from streameval.cli.terminal import Note
 from streameval.render.text import plural, significant
 from streameval.results.slice_search import GAPS, Search, better_of

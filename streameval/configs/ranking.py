@@ -9,6 +9,8 @@ from functools import cached_property, partial
 from typing import Any, Literal, Self
 
 import attrs
+import numpy as np
+import numpy.typing as npt
 
 from streameval.configs.cached import Cached
 from streameval.configs.measures import (
@@ -20,6 +22,7 @@ from streameval.configs.measures import (
     listed,
     measure,
 )
+from streameval.configs.measures.requested import measured
 from streameval.configs.options import (
     Config,
     finite_number,
@@ -29,7 +32,6 @@ from streameval.configs.options import (
     optional_positive_integer,
     positive_integer,
 )
-from streameval.configs.query_quantiles import measured
 from streameval.errors import InvalidInputError
 
 JUDGED = -math.inf
@@ -352,3 +354,55 @@ def options_in(names: Iterable[str]) -> dict[str, Any]:
     """Read the options that names of measures ask for, in canonical form."""
     options = implied_options(names)
     return options | {key: canonical_gain(options[key]) for key in options if key == "gain"}
+
+
+Floats = npt.NDArray[np.float64]
+
+
+def gains_of(relevance: Floats, config: RankingConfig) -> Floats:
+    """Look up the gain of each relevance that has been checked; 0 for -inf and NaN.
+
+    ``2**relevance - 1`` is rounded once at most: relevances are whole and at most 62 then.
+    """
+    if isinstance(config.gain, tuple):
+        levels, gains = np.array(config.gain).T
+        index = np.minimum(np.searchsorted(levels, relevance), len(levels) - 1)
+        return np.where(levels[index] == relevance, gains[index], 0.0)
+    positive = np.where(relevance > 0.0, relevance, 0.0)
+    if config.gain == "linear":
+        return positive
+    return np.ldexp(1.0, positive.astype(np.int64)) - 1.0
+
+
+_PRESETS: dict[str, dict[str, Any]] = {
+    "trec_eval": {"ties": "docid_desc", "missing": "skip", "negative": "zero"},
+    "sklearn": {"empty": {"lrap": "one"}},
+    "recsys": {"ap_norm": "min", "empty": "skip"},
+    "ltr": {"gain": "exp2", "ap_norm": "min", "empty": "one"},
+}
+
+
+_PARAMETERS = {"trec_eval": {"rbp": 0.9}}
+"""What a measure means if its name does not say."""
+
+
+def preset(name: Any, measures: Any, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Look up the options of a tool, with policies only for the requested measures.
+
+    Options that the names of measures imply take precedence, and `overrides` must agree with them.
+    """
+    options = dict(_PRESETS[one_of(name, tuple(_PRESETS), name="name")])
+    given = listed(measures)
+    options["measures"] = canonical_measures(given, _PARAMETERS.get(name, {}))
+    asked, empty = map(measure, map(measured, options["measures"])), options.get("empty")
+    if isinstance(empty, dict):
+        options["empty"] = {item.name: empty[item.family] for item in asked if item.family in empty}
+    implied = options_in(given)
+    for key in implied.keys() & overrides.keys():
+        own = canonical_gain(overrides[key]) if key == "gain" else overrides[key]
+        if own != implied[key]:
+            raise InvalidInputError(
+                f"must agree with `measures`, which ask for {implied[key]!r}, got {own!r}",
+                argument=key,
+            )
+    return options | dict(overrides) | implied

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from streameval.io.arrow import array_of
-from streameval.io.columns import Numbers
+from streameval.io.columns import Numbers, array_of
 from streameval.io.lines import BYTE_ORDER_MARK, is_utf8, n_newlines
 from streameval.io.words import CellWords
 

@@ -15,7 +15,6 @@ from streameval.errors import BadDataError, InvalidInputError
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts, find
 from streameval.inputs.text_columns import coded_texts
-from streameval.io.arrow import array_of
 from streameval.io.columns import (
     Array,
     FieldType,
@@ -25,6 +24,7 @@ from streameval.io.columns import (
     Numbers,
     Values,
     Vectors,
+    array_of,
     objects,
 )
 from streameval.io.errors import shown

@@ -8,13 +8,12 @@ Labels against predictions
 Curves
     `points` turns cells into points; `curves`, `average_precision`, `thresholds`,
     `operating_points` and `loss_bounds` read them, and `envelope` bounds what they read.
-    `many_areas` reads many small curves at once.
 Rankings
     `ranking` has a formula for each measure; `ranks`, `rank_orders`, `rank_measures` and `cascades`
     give their values for ties and for open queries. `catalog` measures how evenly the items of a
     catalog are recommended.
 Uncertainty and differences
-    `bounded`: certified bounds. `intervals` and `delong`: sampling intervals; `jackknife`: those of
-    any metric, of clusters. `evidence`: tests that are valid at any time. `changes`: differences
-    between results.
+    `bounded`: certified bounds. `intervals` and `delong` (also of many small curves at once):
+    sampling intervals; `jackknife`: those of any metric, of clusters. `evidence`: tests that are
+    valid at any time. `changes`: differences between results.
 """

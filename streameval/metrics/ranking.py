@@ -10,9 +10,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.gains import gains_of
 from streameval.configs.measures import Measure
-from streameval.configs.ranking import JUDGED, RankingConfig
+from streameval.configs.ranking import JUDGED, RankingConfig, gains_of
 from streameval.exact.log import log
 from streameval.exact.row_order import blocks
 from streameval.exact.score_keys import keys_of, scores_of

@@ -4,14 +4,14 @@
 
 Sources
     `source_protocol` says what a source is, and `sources` makes one of what a caller names:
-    `files` (with `followed`, `rotation`, `listing` and `contents`), `folders`, `standard_input`,
+    `files` (with `followed`, `listing` and `contents`), `folders`, `standard_input`,
     `kafka` and `redis_stream`. `intake` has a `reader` for each, and `watermarks` how far their
     time has come.
 Rows
     `planning` decides how they are read, and `door` which of them count.
 Labels that come later
     `joining` turns rows into records and back, and `join` finds their labels: `arrivals` puts
-    both sides into one order, `pending_runs` holds what is pending, `settling` takes corrections.
+    both sides into one order, and `pending_runs` holds what is pending.
 Panes and alerts
     `closing` knows which panes are mature; `rules` are read from text, `alerts` and `series`
     evaluate them, and `delivery` and `outbox` hand events over.

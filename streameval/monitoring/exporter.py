@@ -6,8 +6,8 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, final
 
-from streameval.monitoring.exports import check_exported
 from streameval.monitoring.server import Request, Response
+from streameval.monitoring.status import check_exported
 
 if TYPE_CHECKING:
     from streameval.monitoring.prometheus import MonitorCollector

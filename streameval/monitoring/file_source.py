@@ -7,7 +7,7 @@ from typing import Any
 from streameval.errors import InvalidInputError
 from streameval.io import FORMATS, Dialect
 from streameval.io.formats import checked_format
-from streameval.monitoring.resumable import ResumableSource
+from streameval.monitoring.source_protocol import ResumableSource
 
 
 class FileSource(ResumableSource):

@@ -20,7 +20,7 @@ from streameval.monitoring.contents import (
     opened_content,
     shown_path,
 )
-from streameval.monitoring.rotation import NEWEST_AGE, log_name
+from streameval.monitoring.listing import NEWEST_AGE, log_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from streameval.io import RowFilter
+    from streameval.monitoring.settings import Timing
     from streameval.monitoring.source_protocol import Chunk, Source
-    from streameval.monitoring.timing import Timing
     from streameval.runs.counting import RowShare
 
 

@@ -17,11 +17,10 @@ from streameval.monitoring.delivery import Delivery
 from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.health import Health
 from streameval.monitoring.intake import Intake
-from streameval.monitoring.pipeline import Output, Pipeline
+from streameval.monitoring.pipeline import Output, Pipeline, Stopping
 from streameval.monitoring.settings import Settings
 from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import Snapshot, Status, Step
-from streameval.monitoring.stopping import Stopping
 from streameval.monitoring.waiting import Waiting
 
 if TYPE_CHECKING:

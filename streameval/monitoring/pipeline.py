@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time as clocks
 from collections import Counter
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -14,13 +16,12 @@ from streameval.accumulators.collection import heaviest
 from streameval.errors import BadDataError, CountOverflowError, InvalidInputError
 from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.checkpoint import Changes
-from streameval.monitoring.closing import Closing
+from streameval.monitoring.closing import Closing, Tally
 from streameval.monitoring.door import Door
 from streameval.monitoring.joining import Joining
 from streameval.monitoring.planning import rows_together, split
 from streameval.monitoring.reader import row_to_json
 from streameval.monitoring.status import Status, Step
-from streameval.monitoring.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +37,32 @@ if TYPE_CHECKING:
     from streameval.monitoring.settings import Settings
     from streameval.monitoring.source_protocol import Chunk
     from streameval.monitoring.status import Closed
-    from streameval.monitoring.stopping import Stopping
+
+
+class Stopping:
+    """A flag that handlers of signals may set wherever they interrupt the thread that waits.
+
+    `threading.Event` takes a lock for that, which the interrupted thread may hold.
+    """
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._calls: SimpleQueue[None] = SimpleQueue()
+
+    def set(self) -> None:
+        """Set the flag, and end the wait."""
+        self._is_set = True
+        self._calls.put(None)
+
+    def is_set(self) -> bool:
+        """Tell whether the flag is set."""
+        return self._is_set
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the flag is set, or so many seconds have passed."""
+        with suppress(Empty):
+            self._calls.get(timeout=max(seconds, 0.0))
+
 
 Times = npt.NDArray[np.int64]
 

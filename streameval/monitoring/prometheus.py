@@ -22,12 +22,11 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.durations import duration_text
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
-from streameval.monitoring.exports import check_exported
 from streameval.monitoring.join import COUNTERS
 from streameval.monitoring.rules import slice_text
 from streameval.monitoring.score_buckets import score_buckets
 from streameval.monitoring.series import read_defined
-from streameval.monitoring.status import BAD
+from streameval.monitoring.status import BAD, check_exported
 from streameval.monitoring.unlabelled import SliceRows
 from streameval.results.names import parse_metric, parse_metrics
 from streameval.results.result import Result

@@ -13,8 +13,15 @@ from streameval.inputs.durations import duration_text, read_duration
 from streameval.inputs.values import value_text
 from streameval.metrics.evidence import Limit
 from streameval.render.text import shorten
-from streameval.results.inequality import SIGN, Inequality, read_number
-from streameval.results.names import METRIC, OWN_METRIC, MetricName, parse_metric
+from streameval.results.names import (
+    METRIC,
+    OWN_METRIC,
+    SIGN,
+    Inequality,
+    MetricName,
+    parse_metric,
+    read_number,
+)
 
 COVERAGE = "coverage"
 """The metric of rules about the share of rows with a label."""

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from streameval.errors import BadDataError
-from streameval.monitoring.resumable import ResumableSource
+from streameval.monitoring.source_protocol import ResumableSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

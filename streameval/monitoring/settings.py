@@ -8,15 +8,99 @@ import attrs
 
 from streameval.configs.options import positive_integer
 from streameval.errors import InvalidInputError
+from streameval.inputs.durations import read_offset
 from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.join_options import Shard, check_join
 from streameval.monitoring.planning import Planner, planner_of
-from streameval.monitoring.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from streameval.runs.counting import RowShare
+
+
+_MICROSECONDS = 1_000_000
+_PARTS_OF_WAIT = 16
+
+
+@attrs.frozen(kw_only=True)
+class Timing:
+    """Spans of event time, in microseconds or steps, and of the clock.
+
+    Parameters
+    ----------
+    wait : int
+        How long a prediction waits for its label; 0 without a join.
+    settle : int or None
+        How long a label must have stood before it counts.
+    out_of_order : int
+        How much older than the row before it a row may be.
+    allowed_lateness : int
+        How long a pane stays open after the watermark has passed its end.
+    max_ahead : int
+        How far event time may be ahead of the clock, in microseconds.
+    idle_after : mapping from role to float or None
+        Seconds after which a silent partition stops holding the others back.
+    """
+
+    wait: int
+    settle: int | None
+    out_of_order: int
+    allowed_lateness: int
+    max_ahead: int
+    idle_after: Mapping[str, float | None]
+
+    @classmethod
+    def of(cls, is_step: bool, *, idle_after: Mapping[str, Any], **spans: Any) -> Self:
+        """Read durations, or numbers of steps.
+
+        Parameters
+        ----------
+        is_step : bool
+            Whether event time counts steps.
+        idle_after : mapping from role to duration or None
+        **spans : duration or None
+            The other fields; without a `wait` it is 0.
+
+        Raises
+        ------
+        InvalidInputError
+            If one is no duration, or is negative.
+        """
+        max_ahead = read_offset(spans.pop("max_ahead"), name="max_ahead")
+        read: dict[str, Any] = {
+            name: None if value is None else _length(value, name, is_step=is_step)
+            for name, value in spans.items()
+        }
+        arguments = {"predictions": "idle_after", "labels": "label_idle_after"}
+        seconds = {role: _seconds(idle_after[role], name) for role, name in arguments.items()}
+        return cls(**(read | {"wait": read["wait"] or 0}), max_ahead=max_ahead, idle_after=seconds)
+
+    @property
+    def delay(self) -> int:
+        """How long after its end a pane is mature."""
+        return self.wait + self.allowed_lateness + self.out_of_order
+
+    def max_step(self, pane: int) -> int:
+        """Return by how much one row can always move the time of its log: see `LogTime`."""
+        return min(pane, self.wait // _PARTS_OF_WAIT) if self.wait else pane
+
+
+def _length(value: Any, name: str, *, is_step: bool) -> int:
+    """Read a duration that may be zero."""
+    if is_step:
+        fits = isinstance(value, int) and not isinstance(value, bool)
+        size = value if fits else 0 if value == "0s" else -1
+    else:
+        size = read_offset(value, name=name)
+    if size < 0:
+        rule = "an integer, as the pane is, of at least 0" if is_step else "at least 0s"
+        raise InvalidInputError(f"must be {rule}, got {value!r}", argument=name)
+    return size
+
+
+def _seconds(value: Any, name: str) -> float | None:
+    return None if value is None else read_offset(value, name=name) / _MICROSECONDS
 
 
 @attrs.frozen(kw_only=True)

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from streameval.accumulators.collection import heaviest
+from streameval.errors import InvalidInputError
+from streameval.results.names import parse_metrics
+from streameval.results.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from streameval.accumulators.windowed import Windowed
     from streameval.monitoring.unlabelled import SliceRows
+    from streameval.results.names import MetricName
 
 BAD = ("unreadable", "refused", "future")
 """The reasons why a row cannot be counted."""
@@ -194,3 +198,28 @@ class Step:
     is_idle: bool = True
     is_waiting: bool = False
     notes: tuple[str, ...] = ()
+
+
+def check_exported(
+    snapshot: Snapshot, windows: Sequence[Any], metrics: Sequence[str | MetricName]
+) -> None:
+    """Refuse windows and metrics that the monitor cannot have.
+
+    Raises
+    ------
+    InvalidInputError
+        If a window is not a whole number of panes, or a metric does not exist.
+    """
+    held = snapshot.windowed
+    if held is None:  # on the command line, first rows decide what is counted
+        return
+    for width in windows:
+        held._config.length(width, name="windows")
+    result = held._config.accumulator.leaf.empty().compute()  # classes may still come
+    for metric in parse_metrics(metrics):
+        if not isinstance(result, Result):
+            got = type(result).__name__
+            raise InvalidInputError(
+                f"needs a result with a table of metrics, got a {got}", argument="metrics"
+            )
+        result.check(metric)

@@ -38,7 +38,7 @@ from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
 from streameval.results.members import CalibrationMembers, add_members
-from streameval.results.pictures import PICTURES_BY_TASK
+from streameval.results.names import PICTURES_BY_TASK
 from streameval.results.result import SumsResult, labels_beside, of_moments, without_interval
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 from streameval.states.calibration import CalibrationMoments, CalibrationSums

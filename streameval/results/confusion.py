@@ -26,8 +26,7 @@ from streameval.render.text import shorten
 from streameval.results import findings
 from streameval.results.members import ConfusionMembers, add_members
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
-from streameval.results.names import MetricName
-from streameval.results.pictures import PICTURES_BY_TASK
+from streameval.results.names import PICTURES_BY_TASK, MetricName
 from streameval.results.result import Asked, Result, labels_beside, unknown_class
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 

@@ -18,7 +18,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
 from streameval.metrics.bounded import Bounded, BoundedArray
-from streameval.metrics.many_areas import note_areas
+from streameval.metrics.delong import note_areas
 from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import ThresholdRates, rates_at
 from streameval.render import plots
@@ -34,7 +34,8 @@ from streameval.render.blocks import (
 from streameval.render.text import plural
 from streameval.results import curve_confusion, curve_findings, curve_lines
 from streameval.results.confusion import Confusion
-from streameval.results.curve_arguments import (
+from streameval.results.curve_metrics import (
+    CURVE_METRICS,
     beta_value,
     confidence_value,
     cost_value,
@@ -45,11 +46,9 @@ from streameval.results.curve_arguments import (
     threshold_value,
     threshold_values,
 )
-from streameval.results.curve_metrics import CURVE_METRICS
 from streameval.results.members import CurveMembers, add_members
 from streameval.results.metric_values import with_options
-from streameval.results.names import MetricName
-from streameval.results.pictures import PICTURES_BY_TASK
+from streameval.results.names import PICTURES_BY_TASK, MetricName
 from streameval.results.result import Result
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from streameval.render import plots
 from streameval.render.blocks import ByClass, PageContent, Row, Spread
 from streameval.render.text import plural
 from streameval.results import findings
-from streameval.results.pictures import PICTURES_BY_TASK
+from streameval.results.names import PICTURES_BY_TASK
 from streameval.results.result import SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.grouped import GroupTables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -10,6 +11,7 @@ from typing import Any
 import attrs
 
 from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.metrics.table import Reading
 
 OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[(?s:.+)\])?"
 """Of a metric without a member, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``."""
@@ -94,3 +96,56 @@ def parse_metrics(metrics: Iterable[str | MetricName]) -> list[MetricName]:
     if isinstance(metrics, str):
         raise InvalidInputError(f"must be a list of names, got {metrics!r}", argument="metrics")
     return [metric_name(name, "metrics") for name in metrics]
+
+
+SIGN = r"(?:>=|<=|>|<)"
+
+
+@attrs.frozen
+class Inequality:
+    """A claim about the value of a metric.
+
+    Parameters
+    ----------
+    metric : MetricName
+    sign : str
+        One of ">=", ">", "<=" and "<".
+    number : float
+        The number that the metric is compared with.
+    """
+
+    metric: MetricName
+    sign: str
+    number: float
+
+    def holds(self, value: float) -> bool:
+        """Tell whether the claim is true for one value."""
+        if self.sign[0] == "<":
+            return value < self.number or (self.sign == "<=" and value == self.number)
+        return value > self.number or (self.sign == ">=" and value == self.number)
+
+    def holds_certainly(self, reading: Reading) -> bool:
+        """Tell whether the claim is true for every value that the exact one can have."""
+        return all(map(self.holds, reading.certified))
+
+
+def read_number(text: str) -> float | None:
+    """Read a finite number; None if the text is not one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+PICTURES_BY_TASK = {
+    "classification": ("matrix",),
+    "binary": ("pr", "roc", "det", "reliability", "score"),
+    "grouped": ("groups",),
+    "calibration": ("reliability",),
+    "ranking": ("measures",),
+}
+"""The names of the pictures of each task that has any; the first is the default.
+
+The help of the command line lists them, which does not import the results themselves.
+"""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import attrs
 
+from streameval.configs.cached import OnDemand
 from streameval.configs.paired import DECISIONS, PairedConfig
 from streameval.metrics.confusion_table import TABLE as CONFUSION
 from streameval.metrics.evidence import (
@@ -34,7 +35,6 @@ from streameval.metrics.table import (
 from streameval.render.blocks import PageContent, Row
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
-from streameval.results.on_demand import OnDemand
 from streameval.results.result import Number, Result
 from streameval.states.paired import PairedCounts
 from streameval.states.paired_sums import LARGEST_LOSS, PairedSums

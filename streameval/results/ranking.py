@@ -13,10 +13,10 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.cached import Cached
+from streameval.configs.cached import Cached, OnDemand
 from streameval.configs.measures import MEASURES, Measure, MeasureRow, measure
+from streameval.configs.measures.requested import QueryQuantile, measured
 from streameval.configs.options import finite_number, one_of
-from streameval.configs.query_quantiles import QueryQuantile, measured
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
 from streameval.exact.exact_sum import ExactSum
@@ -33,15 +33,12 @@ from streameval.render.blocks import Dots, PageContent, Row
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.clusters import StandardErrors
-from streameval.results.names import MetricName
-from streameval.results.on_demand import OnDemand
-from streameval.results.pictures import PICTURES_BY_TASK
+from streameval.results.names import PICTURES_BY_TASK, MetricName
 from streameval.results.result import Asked, Result
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.cells import Cells
-from streameval.states.query_sketches import TABLES
-from streameval.states.query_weights import listed_weights, weights_of
-from streameval.states.ranking import ABSENT, RankingState
+from streameval.states.queries import listed_weights, weights_of
+from streameval.states.ranking import ABSENT, TABLES, RankingState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

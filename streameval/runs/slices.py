@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import heapq
+import sys
 from collections import Counter
 from copy import copy
 from functools import partial
 from itertools import pairwise
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -20,12 +23,12 @@ from streameval.inputs.coded import CodedTexts
 from streameval.inputs.values import rank_of
 from streameval.io import Argument, FieldType, Texts
 from streameval.runs.counting import Plan, RowShare
-from streameval.runs.memory import bytes_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from streameval.runs.totals import RunTotal
+
 
 ARGUMENT = "slice"
 """What the column of the values is called in a batch."""
@@ -558,3 +561,31 @@ class SizeLimit:
 def _count_values(counts: ValueCounts, batch: Mapping[str, Any]) -> str:
     counts.update(_values_of(batch))
     return ""
+
+
+_SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType)
+"""What belongs to the program, not to its data."""
+
+
+def bytes_held(*objects: Any) -> int:
+    """Add up the bytes of objects and of everything that they reference, counting each object once.
+
+    It takes about a microsecond per object. Buffers count in full, filled or not.
+
+    >>> row = np.zeros(1000)
+    >>> bytes_held([row, row[:500]]) - bytes_held([row]) < 200
+    True
+    """
+    seen: set[int] = set()
+    left = list(objects)
+    total = 0
+    while left:
+        item = left.pop()
+        if id(item) in seen or isinstance(item, _SHARED):
+            continue
+        seen.add(id(item))
+        total += sys.getsizeof(item)  # of an array: its items too, unless it is a view
+        left += gc.get_referents(item)
+        if isinstance(item, np.ndarray) and item.base is not None:
+            left.append(item.base)
+    return total

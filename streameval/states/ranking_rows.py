@@ -11,14 +11,12 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.gains import gains_of
-from streameval.configs.ranking import RankingConfig
+from streameval.configs.ranking import RankingConfig, gains_of
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks, distinct_values, standings
 from streameval.exact.score_keys import keys_of
 from streameval.inputs.labels import distinct
-from streameval.states.queries import Gained, Queries, Ranked
-from streameval.states.query_weights import NO_WEIGHTS, weights_of
+from streameval.states.queries import NO_WEIGHTS, Gained, Queries, Ranked, weights_of
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

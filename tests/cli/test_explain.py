@@ -10,8 +10,7 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.cli.states.explain import limits
-from streameval.cli.states.phrases import brief
+from streameval.cli.states.explain import brief, limits
 from streameval.configs.measures import DEFAULT_MEASURES
 from streameval.render.text import listed_few, number
 from streameval.results.result import Result

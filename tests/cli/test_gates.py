@@ -6,8 +6,7 @@ from offenders import each
 import streameval as se
 from streameval.cli.gates import judge, parse_gate
 from streameval.metrics.table import Reading
-from streameval.results.inequality import Inequality
-from streameval.results.names import MetricName
+from streameval.results.names import Inequality, MetricName
 
 
 @each(

@@ -12,7 +12,7 @@ from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, 
 from offenders import each
 
 import streameval as se
-from streameval.cli import spool
+from streameval.cli import eval as command
 from streameval.configs.measures import trec_name
 from streameval.io import lines
 from streameval.runs import sources
@@ -249,7 +249,7 @@ def test_per_query_changes_nothing_in_the_state(call, lists):
 
 def test_per_query_prints_nothing_of_a_file_that_turns_bad(call, write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 100)
-    monkeypatch.setattr(spool, "_IN_MEMORY", 10)
+    monkeypatch.setattr(command, "_IN_MEMORY", 10)
     log = write("a.jsonl", [*as_lists(), {"query": "z", "relevance": [1], "score": ["x"]}])
     done = call("eval", log, *QUERIES)
     assert (done.code, done.out) == (3, "")
@@ -261,7 +261,7 @@ def test_per_query_says_that_there_is_no_room(call, lists, monkeypatch):
         def write(self, text):
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(spool, "SpooledTemporaryFile", Full)
+    monkeypatch.setattr(command, "SpooledTemporaryFile", Full)
     done = call("eval", lists, *QUERIES)
     message = "a temporary file cannot be written: no space left on device."
     assert (done.code, done.err) == (3, f"streameval: error: {message}\n")
@@ -396,7 +396,7 @@ def test_memory_does_not_grow_with_the_run(folder):
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_buffers")
 def test_memory_does_not_grow_with_the_values_of_queries(folder, monkeypatch):
-    monkeypatch.setattr(spool, "_IN_MEMORY", 2**14)
+    monkeypatch.setattr(command, "_IN_MEMORY", 2**14)
     line = json.dumps({"relevance": [0, 1], "score": [1, 2], "note": "x" * 800})[1:]
     peaks = []
     for queries in (200, 800):

@@ -7,7 +7,7 @@ import pytest
 from offenders import each
 from pyarrow import parquet
 
-from streameval.io.arrow import array_of
+from streameval.io.columns import array_of
 
 TYPES = [*(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "bool"]
 TYPES += ["float16", "float32", "float64"]

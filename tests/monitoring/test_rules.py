@@ -13,8 +13,7 @@ from offenders import each
 from streameval.errors import InvalidInputError
 from streameval.metrics.evidence import Limit
 from streameval.monitoring.rules import LatenessRule, MetricRule, Selector, SilenceRule, parse_rule
-from streameval.results.inequality import Inequality
-from streameval.results.names import MetricName
+from streameval.results.names import Inequality, MetricName
 
 
 def claim(metric: str, sign: str, number: float, of: str | None = None) -> Inequality:

@@ -13,7 +13,7 @@ from offenders import each
 from profiles import quick_cases
 
 import streameval as se
-from streameval.monitoring.tally import Tally
+from streameval.monitoring.closing import Tally
 from streameval.monitoring.unlabelled import SliceRows, Weights, empty_beside, note_rows
 
 NAMED = ["DE", None]

@@ -21,7 +21,7 @@ from sklearn.metrics import roc_auc_score
 from small_states import EVERY
 
 import streameval as se
-from streameval.accumulators import grouped, id_types
+from streameval.accumulators import grouped, pending
 
 WEIGHTINGS = ["impressions", "uniform", "positives"]
 every_weighting = each("weighting", WEIGHTINGS)
@@ -203,7 +203,7 @@ def test_blocks_of_any_size_give_the_same_bytes(
     rows["group"] = np.array([f"g{group}" for group in rows["group"].tolist()], dtype=object)
     expected = count(rows, budget=20).to_bytes()
     monkeypatch.setattr(grouped, "_CAPACITY", capacity)
-    monkeypatch.setattr(id_types, "_MAX_TEXTS", texts)
+    monkeypatch.setattr(pending, "_MAX_TEXTS", texts)
     acc = se.GroupedAUC(20)
     for piece in np.array_split(np.arange(len(rows["group"])), 40):
         acc.update({name: column[piece] for name, column in rows.items()})

@@ -11,8 +11,7 @@ from offenders import each
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.curves import area_of
-from streameval.metrics.delong import variance_of
-from streameval.metrics.many_areas import note_areas
+from streameval.metrics.delong import note_areas, variance_of
 from streameval.metrics.points import CellTable
 from streameval.results.names import parse_metric
 from streameval.states.cells import Cells

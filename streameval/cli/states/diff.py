@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
 
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.json_text import json_line
 from streameval.cli.outcome import CommandOutput, laid_out
-from streameval.cli.state_files import computed
-from streameval.cli.states.changes import change_sheet
+from streameval.cli.state_files import computed, load_state
 from streameval.cli.states.conditions import Worsening, decide
-from streameval.cli.states.configurations import every_option
-from streameval.cli.states.phrases import brief
+from streameval.cli.states.explain import brief, every_option
 from streameval.cli.states.samples import SamplePair
-from streameval.cli.states.selection import chosen_windows
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import Note
 from streameval.errors import IncompatibleStateError, UnknownMetricError
+from streameval.inputs.durations import read_duration
+from streameval.inputs.times import is_naive
+from streameval.io import integer_or_text
 from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
-from streameval.render.text import listed_few
+from streameval.render.sheets import Grid, SheetColumn
+from streameval.render.text import chance_title, listed_few, numbers, printable
 from streameval.results.collection import CollectionResult
 from streameval.results.confusion import Confusion
+from streameval.results.lines import time_texts
 from streameval.results.names import MetricName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from streameval.metrics.changes import Change
+    from streameval.metrics.table import Interval
+    from streameval.render.sheets import Sheet
     from streameval.results.result import Result
+
 
 _MAX_SIDES = 26
 """Each state has a letter."""
@@ -296,3 +305,142 @@ def _entries(a: _Side, b: _Side, changes: Mapping[str, Change], level: float) ->
         "level": level,
         "metrics": metrics,
     }
+
+
+_ASSUMED = "Intervals assume independent samples; for the same rows: eval --versus."
+_MANY = 10**12  # three such counts, with commas, do not fit beside a name
+
+
+def change_sheet(
+    sides: Sequence[tuple[str, str]], changes: Mapping[str, Sequence[Change]], level: float
+) -> Sheet:
+    """Lay out a line for each metric: its values, the differences and their intervals.
+
+    Parameters
+    ----------
+    sides : sequence of (str, str)
+        The path of each state, and how much it holds.
+    changes : mapping of str to sequence of Change
+        By metric: from the first state to each of the others.
+    level : float
+        The level of the sampling intervals.
+    """
+    first, *others = names = [chr(ord("A") + side) for side in range(len(sides))]
+    columns = list(zip(*changes.values(), strict=True))
+    befores = SheetColumn([first, *_values([change.before.value for change in columns[0]])])
+    values, intervals = [], []
+    for name, column in zip(others, columns, strict=True):
+        title = f"{name} - {first}"
+        values.append(
+            [
+                SheetColumn([name, *_values([change.after.value for change in column])]),
+                SheetColumn([title, *signed([change.difference for change in column])]),
+            ]
+        )
+        of = f"{title}, " if len(others) > 1 else ""
+        certified = [change.bounds if change.is_open else None for change in column]
+        sampling = [change.sampling for change in column]
+        intervals += [
+            [SheetColumn([f"{of}certified interval", *_intervals(certified)])],
+            [SheetColumn([f"{of}{chance_title(level)}", *_intervals(sampling)])],
+        ]
+    values[0].insert(0, befores)
+    assumed = any(one.sampling and one.samples == "independent" for row in columns for one in row)
+    caption = _ASSUMED if assumed else ""
+    heading = [f"{name}: {path}, {size}" for name, (path, size) in zip(names, sides, strict=True)]
+    metrics = SheetColumn.of_names("metric", changes, by_end=True)
+    return [
+        "\n".join(map(printable, heading)),
+        Grid([metrics], [*values, *intervals], caption),
+    ]
+
+
+def _values(values: Sequence[float]) -> list[str]:
+    """Write huge counts with six digits: three of them would not fit beside a name."""
+    return [
+        f"{value:.6g}" if isinstance(value, int) and abs(value) >= _MANY else text
+        for value, text in zip(values, numbers(values), strict=True)
+    ]
+
+
+def signed(values: Sequence[float]) -> list[str]:
+    """Write differences with their signs; 0 has none."""
+    return [
+        f"+{text}" if value > 0 else text
+        for value, text in zip(values, _values(values), strict=True)
+    ]
+
+
+def _intervals(ends: Sequence[Interval | None]) -> list[str]:
+    texts = iter(signed([float(end) for pair in ends if pair for end in pair]))
+    return [f"[{next(texts)}, {next(texts)}]" if pair else "" for pair in ends]
+
+
+def chosen_windows(
+    paths: Sequence[str], width: str | int | None, ends: Sequence[str]
+) -> list[tuple[str, Any]]:
+    """Load states, or a window of each, with their names.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        The files. A file that is given several times yields consecutive windows.
+    width : str or int, optional
+        The width of the windows; None for whole states.
+    ends : sequence of str
+        Their ends, one for each path; by default the newest.
+
+    Raises
+    ------
+    UsageError
+        If a state has no panes, or an end or the width is missing.
+    InvalidInputError
+        If the window does not exist; the message names the nearest edges.
+    """
+    if width is None:
+        if ends:
+            raise UsageError("--ends needs --window, the width of the windows.")
+        return [(path, load_state(path)) for path in paths]
+    if ends and len(ends) != len(paths):
+        raise UsageError(f"--ends must name {len(paths)} times, one for each state.")
+    left, held = Counter(paths), {path: _panes(path) for path in dict.fromkeys(paths)}
+    read = integer_or_text if isinstance(width, int) else _moment
+    found = []
+    for index, path in enumerate(paths):
+        left[path] -= 1
+        end = read(ends[index]) if ends else _back(held[path], width, left[path])
+        shown = time_texts([ends[index] if ends else end])[0]
+        name = path if end is None else f"{path} to {shown}"
+        found.append((name, held[path].window(width, end)))
+    return found
+
+
+def _moment(text: str) -> str | datetime:
+    """Read a typed time; without an offset it is in UTC, like the edges shown."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC) if is_naive(text) else text
+
+
+def _panes(path: str) -> Windowed:
+    accumulator = load_state(path)
+    if not isinstance(accumulator, Windowed):
+        type_name = type(accumulator).__name__
+        raise UsageError(
+            f"--window is for states with panes of time, and {path} holds a {type_name}."
+        )
+    return accumulator
+
+
+def _back(held: Windowed, width: str | int, number: int) -> Any:
+    """Return the end of the window that `number` others follow; None without rows."""
+    held.window(width)  # raises for an invalid width
+    ends = [end for _, end, _ in held.panes()]
+    if not ends:
+        return None
+    return _before(ends[-1], width, number)
+
+
+def _before(time: Any, width: str | int, number: int = 1) -> Any:
+    """Go back by some windows from an edge of panes."""
+    if isinstance(width, int):
+        return time - number * width
+    return time - number * np.timedelta64(read_duration(width, name="width"), "us")

@@ -12,18 +12,69 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.outcome import CommandOutput
 from streameval.cli.state_files import computed, load_state
-from streameval.cli.states.configurations import is_default
-from streameval.cli.states.phrases import brief
+from streameval.configs.collection import SEPARATOR
+from streameval.errors import InvalidInputError
 from streameval.render.text import WIDTH, interval_text, number, plural, printable
 from streameval.results.class_curves import ClassCurves
 from streameval.results.curve import Curve
 from streameval.results.findings import of_curve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from streameval.metrics.table import Reading
     from streameval.results.result import Result
+
+
+def every_option(accumulator: Any) -> dict[str, Any]:
+    """Return the options; options of members are named ``member/option``, like their metrics."""
+    options = _flat(accumulator.options)
+    if isinstance(accumulator, Collection):
+        columns = accumulator.columns
+        for name in _flat(accumulator.n):
+            options[f"{name}{SEPARATOR}columns"] = columns.get(name, {})
+    return options
+
+
+def is_default(accumulator: Any, name: str) -> bool:
+    """Tell whether the option would have the same value if it were left out."""
+    others = {option: value for option, value in accumulator.options.items() if option != name}
+    try:
+        defaults = type(accumulator)(**others).options
+    except (InvalidInputError, TypeError):  # the other options require this one, or the class does
+        return False
+    return bool(defaults[name] == accumulator.options[name])
+
+
+def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in options.items():
+        if isinstance(value, dict):
+            inner = _flat(value).items()
+            flat |= {f"{name}{SEPARATOR}{option}": item for option, item in inner}
+        else:
+            flat[name] = value
+    return flat
+
+
+_LONGEST = 50
+
+
+def brief(value: Any) -> str:
+    """Write the value of an option; shorten a long one to its beginning.
+
+    >>> brief(0.5), brief(tuple(range(99)))
+    ('0.5', '(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ... 99 in all)')
+    """
+    text = repr(value)
+    if len(text) <= _LONGEST:
+        return text
+    if not isinstance(value, tuple):
+        return f"{text[: _LONGEST - 3]}..."
+    end = f"... {len(value):,} in all)"
+    start = text[: _LONGEST - len(end)].rpartition(", ")
+    return f"{start[0]}{start[1]}{end}"
+
 
 _LEVEL = 0.95
 _OPTIONS = "Options (* is not the default)"

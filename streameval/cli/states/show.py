@@ -8,8 +8,7 @@ import attrs
 
 from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.parts import Parts
-from streameval.cli.evidence_text import evidence_of
-from streameval.cli.outcome import CommandOutput, Findings, laid_out, reported
+from streameval.cli.outcome import CommandOutput, Findings, evidence_of, laid_out, reported
 from streameval.cli.slice_order import refuse_order
 from streameval.cli.state_files import checked, load_state, numbers_of_monitor, states_of
 from streameval.cli.states.report import short_names

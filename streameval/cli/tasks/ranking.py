@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
-from streameval.cli.ranking_text import json_lines, trec_lines, trec_totals
+from streameval.cli.json_text import json_line
 from streameval.cli.tasks.columns import (
     check_columns,
     check_one_column,
@@ -20,21 +20,157 @@ from streameval.cli.tasks.columns import (
     given,
     has_column,
 )
-from streameval.configs.measures import NAMED_BY_RESULT, TREC_SETS
+from streameval.configs.measures import NAMED_BY_RESULT, TREC_SETS, measure, trec_name, trec_rank
+from streameval.configs.measures.requested import measured
 from streameval.configs.ranking import RankingConfig
-from streameval.errors import InvalidInputError, Named
+from streameval.errors import BadDataError, InvalidInputError, Named
 from streameval.io import Argument, FieldType, Flags, Labels, Lists, Numbers
-from streameval.io.query_weights import QueryWeights, read_query_weights
+from streameval.io.errors import BadRow, shown
+from streameval.io.lines import LineEnds, is_text, pieces, text_of
+from streameval.io.streams import opened
+from streameval.render.text import printable
 from streameval.runs.columns import id_type
+from streameval.runs.counter import Gathered
 from streameval.runs.counting import Plan
-from streameval.runs.gathered import Gathered
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from streameval.cli.options import Options
+    from streameval.results.ranking import Ranking
     from streameval.runs.sources import Row
+
+
+_OF_QUERIES = ("query", "query_weight")
+
+
+def trec_lines(columns: Mapping[str, Any]) -> str:
+    """Lay the values of queries out as trec_eval does, a line for each query and measure."""
+    names = _measured(columns)
+    rows = _columns_of(columns, ["query", *names])
+    order = sorted(range(len(names)), key=lambda at: trec_rank(names[at]))
+    return "".join(
+        _trec_line(names[at], printable(str(query)), values[at])
+        for query, *values in rows
+        for at in order
+    )
+
+
+def trec_totals(
+    result: Ranking, origin: Mapping[str, Any], *, headings: Container[str] = ()
+) -> str:
+    """Lay the means out as trec_eval does, in its order; counts of documents are sums.
+
+    Parameters
+    ----------
+    result : Ranking
+        What was computed.
+    origin : mapping
+        Where it came from; it may hold "runid", the tag of the run.
+    headings : container of str
+        Which of "runid" and "num_q" come first, if known.
+    """
+    lines = []
+    if "runid" in headings and "runid" in origin:
+        lines.append(_line("runid", "all", printable(origin["runid"])))
+    if "num_q" in headings:
+        n_missing = result.n_missing if result.counts_missing else 0
+        lines.append(_line("num_q", "all", f"{result.n_queries + n_missing}"))
+    means = [name for name in result if measured(name) == name]
+    for name in sorted(means, key=trec_rank):
+        is_total = measure(name).row.is_total
+        value = result.total(name) if is_total else float(result[name])
+        lines.append(_trec_line(name, "all", value))
+    quantiles = (name for name in result if name not in means)
+    lines += [_line(name, "all", f"{float(result[name]):6.4f}") for name in quantiles]
+    return "".join(lines)
+
+
+def json_lines(columns: Mapping[str, Any]) -> str:
+    """Write the values of each query as a line of JSON."""
+    names = [*(name for name in _OF_QUERIES if name in columns), *_measured(columns)]
+    rows = _columns_of(columns, names)
+    return "".join(json_line(dict(zip(names, row, strict=True))) for row in rows)
+
+
+def _measured(columns: Mapping[str, Any]) -> list[str]:
+    """List the measures except geometric means, which trec_eval prints only over all queries."""
+    names = (name for name in columns if name not in _OF_QUERIES)
+    return [name for name in names if not measure(name).is_geometric]
+
+
+def _columns_of(columns: Mapping[str, Any], names: Iterable[str]) -> Iterable[tuple[Any, ...]]:
+    return zip(*(columns[name].tolist() for name in names), strict=True)
+
+
+def _trec_line(name: str, query: str, value: float) -> str:
+    is_count = measure(name).row.is_total and not math.isnan(value)
+    return _line(trec_name(name), query, f"{value:.0f}" if is_count else f"{value:6.4f}")
+
+
+def _line(name: str, query: str, value: str) -> str:
+    return f"{name:<22}\t{query}\t{value}\n"
+
+
+_NUMBERS = Numbers()
+
+
+class QueryWeights(dict[str, float]):
+    """Weights by query, with the name of the file that they come from."""
+
+    source: str = ""
+
+    def __missing__(self, query: str) -> NoReturn:
+        """Refuse a query that the file lacks."""
+        raise BadDataError(f"{self.source}: has no weight for query {shown(query)}.")
+
+
+def read_query_weights(path: str) -> QueryWeights:
+    """Read weights of queries.
+
+    A row is a line ``qid weight``, with fields separated by spaces or tabs. Blank lines are
+    skipped, and so are lines that begin with ``#``.
+
+    Parameters
+    ----------
+    path : str
+        A file of UTF-8 text, compressed or not; "-" is standard input.
+
+    Raises
+    ------
+    BadDataError
+        When the file cannot be read, a line is not such a row, a weight is negative or not finite,
+        or a query occurs twice; the message names file and line.
+    """
+    weights = QueryWeights()
+    with opened(path) as stream:
+        weights.source = stream.name
+        for piece in pieces(stream, LineEnds()):
+            for number, line in enumerate(text_of(piece.data).split("\n"), piece.first_line):
+                fields = line.split()
+                if fields and not fields[0].startswith("#"):
+                    reason = _add(weights, line, fields)
+                    if reason:
+                        raise BadDataError(str(BadRow(stream.name, "line", number, reason)))
+    return weights
+
+
+def _add(weights: QueryWeights, line: str, fields: list[str]) -> str:
+    """Add the weight of a line, or return what is wrong with it."""
+    if not is_text(line):
+        return "not UTF-8"
+    if len(fields) != 2:
+        return f"weights have 2 fields (qid weight), and this row has {len(fields)}"
+    query, text = fields
+    if query in weights:
+        return f"query {shown(query)} has a weight already"
+    found = _NUMBERS.whole(_NUMBERS.from_text([text]))
+    if found is None or not 0.0 <= found[0] < float("inf"):
+        return f"`weight` must be a finite number of at least 0, got {shown(text)}"
+    weights[query] = float(found[0])
+    return ""
+
 
 Array = npt.NDArray[Any]
 
