@@ -175,9 +175,10 @@ class MeanAccumulator(
         for name, array in arrays.items():
             check_vector(array, rows=len(values[0]), name=name)
         weights = read_weights(sample_weight, rows=len(values[0]))
-        rows, held = np.column_stack(values), self._held
-        is_gap: Mask = np.asarray(np.isnan(rows).all(axis=1))
-        if is_gap.any():  # only if allowed
+        rows = values[0][:, np.newaxis] if len(values) == 1 else np.column_stack(values)
+        held = self._held
+        is_gap = _gaps(rows) if allow_nan else None
+        if is_gap is not None and is_gap.any():
             held = _skipping(held, is_gap, weights)
             rows = rows[~is_gap]
             weights = None if weights is None else weights[~is_gap]
@@ -212,6 +213,16 @@ def _as_items(given: Mapping[str, Any], *, allow_missing: bool) -> dict[str, Any
             for name, array in arrays.items()
         }
     return arrays
+
+
+def _gaps(rows: Array) -> Mask:
+    """Find the rows without any value."""
+    is_gap: Mask = np.isnan(rows[:, 0])
+    for column in rows.T[1:]:
+        if not is_gap.any():
+            break
+        is_gap &= np.isnan(column)
+    return is_gap
 
 
 def _skipping(
