@@ -78,8 +78,11 @@ class MeanLoss:
     def signed_interval(self, z: float, *, magnitude: Fraction) -> Interval:
         """Compute the normal interval of the mean of values that fall to both sides of 0.
 
-        `magnitude` is the sum of their magnitudes; there must be two rows.
+        `magnitude` is the sum of their magnitudes; there must be two rows. nan if the values do not
+        vary: rows elsewhere may differ.
         """
+        if not self.variance:
+            return UNDEFINED
         of_sizes = MeanLoss(self.n, magnitude, self.squares)
         reach = z * math.sqrt(self.variance * of_sizes.widening(is_signed=True))
         return float(self.mean) - reach, float(self.mean) + reach

@@ -17,13 +17,14 @@ _LARGEST_LOG, _SMALLEST_LOG = 710, -746  # beyond, exp is inf or 0
 def deviation(total: ExactSum, squares: ExactSum, n: Fraction) -> float:
     """Compute the standard deviation of the n values, as `numpy.std` does; nan without values.
 
-    It is the root of ``sum(x**2) / n - mean**2``, without rounding before the root.
+    It is the root of ``sum(x**2) / n - mean**2``, rounded once.
     """
     if not n:
         return math.nan
     mean = total.to_fraction() / n
     # squares below 2**-968 are rounded, so the difference may be negative
-    return math.sqrt(max(squares.to_fraction() / n - mean**2, Fraction(0)))
+    variance = max(squares.to_fraction() / n - mean**2, Fraction(0))
+    return float(_decimal(variance).sqrt(_DIGITS))
 
 
 def exp_mean(total: ExactSum, n: Fraction) -> float:
@@ -35,8 +36,12 @@ def exp_mean(total: ExactSum, n: Fraction) -> float:
         return math.inf
     if mean < _SMALLEST_LOG:
         return 0.0
-    logarithm = _DIGITS.divide(Decimal(mean.numerator), Decimal(mean.denominator))
-    return float(logarithm.exp(_DIGITS))
+    return float(_decimal(mean).exp(_DIGITS))
+
+
+def _decimal(number: Fraction) -> Decimal:
+    """Round a fraction to many more digits than a float has."""
+    return _DIGITS.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 def exp(number: float) -> float:

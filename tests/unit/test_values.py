@@ -48,6 +48,29 @@ def test_numbers_are_those_of_numpy_and_of_fractions() -> None:
         assert found == pytest.approx(np.quantile(repeated, q), rel=1e-12)
 
 
+@each("seed", [*range(60)])
+def test_deviations_are_rounded_once(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    values = [int(value) for value in random.integers(-4, 4, size=50)]
+    with localcontext() as context:
+        context.prec = 60
+        mean = Decimal(sum(values)) / 50
+        exact = (sum((value - mean) ** 2 for value in values) / 50).sqrt()
+    assert counted(values).std == float(exact)
+    assert counted(np.array(values) * 2.0**-500).std == float(exact) * 2.0**-500
+
+
+def test_values_that_do_not_vary_have_no_interval() -> None:
+    for values, weights in (([0.5] * 5, None), ([2.0], [512]), ([0.0, 0.0], None)):
+        result = counted(values, weights)
+        assert all(map(math.isnan, result.confidence("mean")))
+        assert all(map(math.isnan, result.confidence("exp_mean")))
+        assert result.confidence("mean", level=0) == (result.mean, result.mean)
+    constant = se.RegressionAccumulator(intervals=True).update([1.0, 2.0], [2.0, 3.0])
+    bias = constant.compute().confidence("bias")
+    assert all(map(math.isnan, bias))
+
+
 def test_weights_with_fractions_are_shares() -> None:
     result = counted([1.0, 2.0, 4.0], [0.5, 0.25, 0.25], quantiles=[0.5])
     assert (result.mean, result.sum, result.n) == (2.0, 2.0, 1.0)
