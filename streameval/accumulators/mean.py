@@ -115,7 +115,7 @@ class MeanAccumulator(
             of the arrays in their order; without, also one with a column ``value``.
         *rest
             With `columns`, the arrays after the first, if they are not one batch.
-        sample_weight : number, or array of shape (n,) or of the shape of the values, optional
+        sample_weight : number for a number, or array of shape (n,) or that of the values, optional
             Non-negative weights, such as numbers of tokens: 2 counts a value twice, 0 leaves it
             out, whatever it is.
 

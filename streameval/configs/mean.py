@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -54,7 +55,8 @@ def _columns(value: Any, *, name: str) -> tuple[str, ...] | None:
 
 def _quantiles(value: Any, *, name: str) -> tuple[float, ...]:
     """Accept shares of the weight, or a single one; each counts once, in ascending order."""
-    given = [value] if isinstance(value, (int, float)) else as_names(value, name=name)
+    is_one = isinstance(value, str) or not isinstance(value, Iterable)
+    given = [value] if is_one else as_names(value, name=name)
     return tuple(sorted({share(one, name=name) for one in given}))
 
 

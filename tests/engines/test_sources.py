@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -174,6 +175,13 @@ def test_rows_with_nulls_are_left_out_and_counted(by, tmp_path):
     for source in sources_of(HOLES, tmp_path)[:4]:
         with pytest.warns(UserWarning, match="^left out 2 rows with nulls$"):
             assert counted(source, nulls="skip", **options) == expected
+
+
+def test_rows_with_nulls_in_a_column_of_values_are_left_out_whatever_its_name():
+    table = pa.table({"score": [1.0, None, 3.0], "relevance": [5.0, 6.0, None]})
+    make = partial(se.MeanAccumulator, ["score", "relevance"])
+    with pytest.warns(UserWarning, match="^left out 2 rows with nulls$"):
+        assert evaluate([table], make, nulls="skip") == make().update([1.0], [5.0])
 
 
 def test_without_nulls_nothing_is_left_out(tmp_path):

@@ -211,6 +211,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda: se.MeanAccumulator(quantiles=[99]),
         "`quantiles` must lie in [0, 1], got 99",
     ),
+    "no quantiles": (
+        lambda: se.MeanAccumulator(quantiles=None),
+        "`quantiles` must be a number, got None",
+    ),
     "a budget for nothing": (
         lambda: se.MeanAccumulator(budget=10),
         "`budget` is for quantiles, none of which was given",
@@ -254,6 +258,7 @@ def test_quantiles_are_explained_where_none_are_kept() -> None:
         _ = result.quantile
     with pytest.raises(se.InvalidInputError, match=r"count with quantiles=\[0.5, 0.99\]"):
         result.confidence("quantile", 0.5)
+    assert se.MeanAccumulator(quantiles=Fraction(1, 2)) == se.MeanAccumulator(quantiles=0.5)
     assert se.MeanAccumulator(quantiles=0.5) == se.MeanAccumulator(quantiles=[0.5, 0.5])
 
 
