@@ -60,8 +60,10 @@ BAD = [
     (
         'y_true,y_pred\n2,3\n"1,234","1,230"\n',
         ["--task", "regression"],
-        "line 3: `y_true` must be a number (--thousands , or --decimal , reads such numbers), "
-        "got '1,234'.",
+        (
+            "line 3: `y_true` must be a number (--thousands , or --decimal , reads such numbers), "
+            "got '1,234'."
+        ),
     ),
     (
         LABELS.replace(",", "|"),
