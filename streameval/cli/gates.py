@@ -17,7 +17,8 @@ from streameval.results.slice_search import GAPS, Comparison
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from streameval.metrics.table import Interval, Reading
+    from streameval.metrics.bounded import Interval
+    from streameval.metrics.table import Reading
 
 _GATE = re.compile(rf"\s*({METRIC})\s*({SIGN})\s*(\S+)\s*")
 _OVER_SLICES = re.compile(rf"\s*(worst|gap)\((.*)\)\s*({SIGN})\s*(\S+)\s*", re.DOTALL)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from streameval.cli.gates import Gate
     from streameval.cli.options import Reporting
-    from streameval.metrics.table import Interval
+    from streameval.metrics.bounded import Interval
     from streameval.results.result import Result
     from streameval.results.slice_search import Comparison
     from streameval.runs.slices import Slices

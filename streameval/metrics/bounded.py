@@ -13,6 +13,8 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError
 
 Floats = npt.NDArray[np.float64]
+Interval = tuple[float, float]
+"""Low and high."""
 
 ROUNDING = 2.0**-40
 """Far above the relative rounding error of a sum over the cells of a budget."""

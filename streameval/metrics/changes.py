@@ -7,8 +7,8 @@ from typing import Literal
 
 import attrs
 
-from streameval.metrics.bounded import Bounded
-from streameval.metrics.table import Interval, Reading
+from streameval.metrics.bounded import Bounded, Interval
+from streameval.metrics.table import Reading
 
 Samples = Literal["independent", "alike", "paired"]
 

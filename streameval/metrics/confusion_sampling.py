@@ -12,11 +12,11 @@ import numpy.typing as npt
 from streameval.inputs.labels import Label
 from streameval.metrics import confusion as metrics
 from streameval.metrics import intervals
+from streameval.metrics.bounded import Interval
 from streameval.metrics.confusion import Average, ClassMetric, Ratio
 from streameval.metrics.evidence import Share, refuse_fractions
 from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.label_counts import WRONG, Averaging, LabelCounts, of_examples, right
-from streameval.metrics.table import Interval
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, ObservedCounts
 
 Floats = npt.NDArray[np.float64]

@@ -10,6 +10,7 @@ import attrs
 from streameval.configs.other_names import advice
 from streameval.errors import InvalidInputError
 from streameval.metrics import confusion as metrics
+from streameval.metrics.bounded import Interval
 from streameval.metrics.confusion import ClassMetric, Quotient, Ratio
 from streameval.metrics.confusion_sampling import (
     accuracy_interval,
@@ -50,7 +51,6 @@ from streameval.metrics.table import (
     EXAMPLES,
     NOT_NEGATIVE,
     SHARE,
-    Interval,
     Metric,
     Table,
     count_row,

@@ -27,9 +27,9 @@ import numpy.typing as npt
 
 from streameval.configs.options import finite_number, real_number
 from streameval.errors import InvalidInputError
+from streameval.metrics.bounded import Interval
 
 Floats = npt.NDArray[np.float64]
-Interval = tuple[float, float]
 
 TILTS: Floats = 2.0 ** np.linspace(-8.0, 3.0, 32)
 """The distances of the alternatives from the limit, on the scale of log odds."""

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from streameval.configs.grouped import GroupWeight
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks
-from streameval.metrics.bounded import Bounded, outward
-from streameval.metrics.intervals import UNDEFINED, Interval, hull, wilson
+from streameval.metrics.bounded import Bounded, Interval, outward
+from streameval.metrics.intervals import UNDEFINED, hull, wilson
 from streameval.metrics.mean_losses import widening
 from streameval.states.cells import Cells
 

@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
+from streameval.metrics.bounded import Interval
 from streameval.metrics.confusion import ClassMetric
 
 Floats = npt.NDArray[np.float64]
-Interval = tuple[float, float]
 
 UNDEFINED: Interval = (math.nan, math.nan)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from streameval.metrics.intervals import UNDEFINED, Interval, effective_draws, student, wilson
+from streameval.metrics.bounded import Interval
+from streameval.metrics.intervals import UNDEFINED, effective_draws, student, wilson
 
 Limits = tuple[float, float]
 """The lowest and the highest possible value of a metric, which may be infinite."""

@@ -20,7 +20,8 @@ from fractions import Fraction
 
 import attrs
 
-from streameval.metrics.intervals import UNDEFINED, Interval
+from streameval.metrics.bounded import Interval
+from streameval.metrics.intervals import UNDEFINED
 
 _MAX_LOG = 600.0
 _OF_LOSSES, _OF_SIGNED = 4.0, 2.0

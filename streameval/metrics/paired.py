@@ -38,7 +38,7 @@ from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, Scale, prefixes
 from streameval.metrics import envelope
-from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.delong import auc_confidence, variance_by_chance
 from streameval.metrics.intervals import UNDEFINED, score_reach, two_sided_pvalue
 from streameval.metrics.mean_losses import MeanLoss, unvarying
@@ -50,7 +50,6 @@ from streameval.states.score_pairs import Margin, ScorePairs
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
-Interval = tuple[float, float]
 
 
 @attrs.frozen

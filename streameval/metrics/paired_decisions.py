@@ -19,6 +19,7 @@ import numpy.typing as npt
 from streameval.configs.confusion import ConfusionConfig
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import confusion, intervals
+from streameval.metrics.bounded import Interval
 from streameval.metrics.confusion import ClassMetric
 from streameval.metrics.confusion_table import TABLE
 from streameval.metrics.evidence import mcnemar_pvalue
@@ -26,7 +27,6 @@ from streameval.metrics.label_counts import LabelCounts
 from streameval.states.confusion import MatrixCounts
 
 Floats = npt.NDArray[np.float64]
-Interval = tuple[float, float]
 
 _RATIOS: dict[str, ClassMetric] = {
     "precision": confusion.PRECISION,

@@ -12,7 +12,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.metrics.intervals import UNDEFINED, Interval, effective_draws, wilson
+from streameval.metrics.bounded import Interval
+from streameval.metrics.intervals import UNDEFINED, effective_draws, wilson
 
 Floats = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, scores_of
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import deviance, log_binomial
-from streameval.metrics.intervals import UNDEFINED, Interval
+from streameval.metrics.intervals import UNDEFINED
 from streameval.states.cells import Cells
 
 Floats = npt.NDArray[np.float64]

@@ -9,7 +9,8 @@ import attrs
 
 from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum
 from streameval.exact.fixed_point import FixedPoint
-from streameval.metrics.intervals import UNDEFINED, Interval
+from streameval.metrics.bounded import Interval
+from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.mean_losses import MeanLoss, around
 
 

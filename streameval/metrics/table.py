@@ -14,10 +14,8 @@ from typing import Any, Literal
 import attrs
 
 from streameval.errors import InvalidInputError
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import Statistic
-
-Interval = tuple[float, float]
 
 SHARE: Interval = (0.0, 1.0)
 CORRELATION: Interval = (-1.0, 1.0)

@@ -7,7 +7,8 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 from streameval.exact.exact_sum import ExactSum
-from streameval.metrics.intervals import UNDEFINED, Interval
+from streameval.metrics.bounded import Interval
+from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.mean_losses import MeanLoss
 
 _DIGITS = Context(prec=40)

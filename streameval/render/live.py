@@ -11,7 +11,8 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.metrics.table import Interval, Reading
+from streameval.metrics.bounded import Interval
+from streameval.metrics.table import Reading
 from streameval.render.markup import Html, element, joined
 from streameval.render.sparklines import Marks, Strip, sparkline
 from streameval.render.svg import hatching

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from streameval.metrics.bounded import Interval
 from streameval.metrics.changes import Change
-from streameval.metrics.table import Interval, Reading
+from streameval.metrics.table import Reading
 from streameval.render.blocks import Matrix
 from streameval.render.markup import Html, element, joined
 from streameval.render.sheets import Grid, Section, Sheet

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, takewhile
 
 from streameval.errors import InvalidInputError
-from streameval.metrics.bounded import Threshold
-from streameval.metrics.table import Interval
+from streameval.metrics.bounded import Interval, Threshold
 
 WIDTH = 80
 """The maximum number of columns of a text."""

@@ -18,6 +18,7 @@ from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics import calibration as metrics
+from streameval.metrics.bounded import Interval
 from streameval.metrics.calibration import Bin, ReliabilityCurve
 from streameval.metrics.mean_losses import MeanLoss
 from streameval.metrics.regression import mean
@@ -26,7 +27,6 @@ from streameval.metrics.table import (
     NOT_NEGATIVE,
     SHARE,
     UP_TO_ONE,
-    Interval,
     Metric,
     Reading,
     Table,

@@ -15,9 +15,9 @@ from streameval.configs.options import one_of, positive_integer
 from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label, class_position
-from streameval.metrics.bounded import Bounded, mean_of
+from streameval.metrics.bounded import Bounded, Interval, mean_of
 from streameval.metrics.points import CellTable
-from streameval.metrics.table import EXAMPLES, SHARE, Interval, Metric, Reading, Table, count_row
+from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Lines, PageContent, Row
 from streameval.render.sheets import Grid, Sheet, SheetColumn, reading_grid
 from streameval.render.text import numbers, shorten

@@ -18,7 +18,8 @@ from streameval.configs.measures import Measure, measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.configs.paired import read_models
 from streameval.errors import InvalidInputError, Named
-from streameval.metrics.intervals import UNDEFINED, Interval, normal_quantile, student
+from streameval.metrics.bounded import Interval
+from streameval.metrics.intervals import UNDEFINED, normal_quantile, student
 from streameval.metrics.pvalues import holm, student_pvalue
 from streameval.render import notebook
 from streameval.render.sheets import Grid, SheetColumn, sheet_text

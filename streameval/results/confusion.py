@@ -15,10 +15,11 @@ from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import confusion_table as functions
+from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import Share
 from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.label_counts import LabelCounts
-from streameval.metrics.table import Interval, Metric, Reading
+from streameval.metrics.table import Metric, Reading
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Matrix, PageContent, Row
 from streameval.render.sheets import Grid, Sheet, SheetColumn, reading_grid

@@ -49,13 +49,13 @@ from streameval.results.curve_metrics import (
 from streameval.results.members import CurveMembers, add_members
 from streameval.results.metric_values import with_options
 from streameval.results.names import PICTURES_BY_TASK, MetricName
-from streameval.results.result import Result
+from streameval.results.result import Number, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = npt.NDArray[np.float64]
-Number = int | float
+
 
 PR = Curves(
     "Precision over recall",

@@ -16,7 +16,7 @@ from streameval.inputs.arrays import as_array, as_scores, check_vector
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points
 from streameval.metrics.average_precision import average_precision_confidence
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.delong import auc_confidence, auc_variance, partial_auc_confidence
 from streameval.metrics.evidence import Area, Share, refuse_fractions
 from streameval.metrics.intervals import hull, wilson
@@ -27,7 +27,6 @@ from streameval.metrics.table import (
     NOT_NEGATIVE,
     SHARE,
     UP_TO_ONE,
-    Interval,
     Metric,
     Table,
     count_row,

@@ -10,7 +10,8 @@ import attrs
 
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
-from streameval.metrics.intervals import Interval, normal_quantile
+from streameval.metrics.bounded import Interval
+from streameval.metrics.intervals import normal_quantile
 from streameval.render import notebook
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, sheet_text
 from streameval.render.text import chance_title, intervals, numbers, plural

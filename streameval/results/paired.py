@@ -11,6 +11,7 @@ import attrs
 
 from streameval.configs.cached import OnDemand
 from streameval.configs.paired import DECISIONS, PairedConfig
+from streameval.metrics.bounded import Interval
 from streameval.metrics.confusion_table import TABLE as CONFUSION
 from streameval.metrics.evidence import (
     Share,
@@ -27,7 +28,6 @@ from streameval.metrics.table import (
     NOT_NEGATIVE,
     SHARE,
     UNLIMITED,
-    Interval,
     Metric,
     Table,
     count_row,

@@ -15,8 +15,9 @@ from streameval.configs.names import nearest
 from streameval.configs.preferences import PreferencesConfig
 from streameval.errors import UnknownMetricError
 from streameval.inputs.labels import Label, class_position
+from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import refuse_fractions
-from streameval.metrics.intervals import Interval, wilson
+from streameval.metrics.intervals import wilson
 from streameval.metrics.preferences import Strengths, strengths, win_rate, win_rate_interval
 from streameval.metrics.table import (
     EXAMPLES,

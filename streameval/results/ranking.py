@@ -22,7 +22,7 @@ from streameval.errors import InvalidInputError
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
-from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.evidence import Mean, Share, Statistic, refuse_fractions
 from streameval.metrics.intervals import UNDEFINED, effective_draws, hull, student, wilson
 from streameval.metrics.quantiles import quantile, quantile_ends
@@ -43,7 +43,6 @@ from streameval.states.ranking import ABSENT, TABLES, RankingState
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Interval = tuple[float, float]
 _CREDIT = {"zero": 0, "one": 1}
 _NOTHING = Fraction(0)
 _KEYS = ("query", "query_weight")

@@ -21,7 +21,7 @@ from streameval.configs.options import finite_number, natural_number
 from streameval.configs.regression import RegressionConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.quantiles import cell_quantile
 from streameval.metrics.table import (
     CORRELATION,
@@ -29,7 +29,6 @@ from streameval.metrics.table import (
     NOT_NEGATIVE,
     UNLIMITED,
     UP_TO_ONE,
-    Interval,
     Metric,
     Table,
 )

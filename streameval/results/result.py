@@ -15,10 +15,10 @@ from streameval.configs.names import closest, listed, nearest
 from streameval.configs.other_names import our_name
 from streameval.errors import InvalidInputError, Named, UnknownMetricError
 from streameval.inputs.labels import Label
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import Statistic, refuse_fractions
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
-from streameval.metrics.table import UNLIMITED, Interval, Metric, Reading, Table, average_in
+from streameval.metrics.table import UNLIMITED, Metric, Reading, Table, average_in
 from streameval.render import notebook
 from streameval.render.sheets import (
     Sheet,

@@ -11,9 +11,9 @@ import attrs
 from streameval.configs.options import finite_number
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.values import Value
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import Interval, Reading
+from streameval.metrics.table import Reading
 from streameval.results.names import MetricName
 from streameval.results.result import Asked, Result
 

@@ -15,8 +15,7 @@ from streameval.errors import InvalidInputError, Named
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.score_keys import scores_of
 from streameval.metrics import values as metrics
-from streameval.metrics.bounded import Bounded
-from streameval.metrics.intervals import Interval
+from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.quantiles import bounded_quantile, quantile_interval
 from streameval.metrics.regression import mean
 from streameval.metrics.table import (

@@ -11,9 +11,9 @@ import attrs
 
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import Interval, Reading
+from streameval.metrics.table import Reading
 
 if TYPE_CHECKING:
     from streameval.results.result import Result

@@ -15,8 +15,8 @@ from streameval.render.text import chance_title, significant
 from streameval.results.names import METRIC, MetricName, parse_metric
 
 if TYPE_CHECKING:
+    from streameval.metrics.bounded import Interval
     from streameval.metrics.changes import Change
-    from streameval.metrics.table import Interval
 
 _CONDITION = re.compile(rf"\s*({METRIC})\s+(drops|rises)\s+([^\s%]+)(%?)\s*")
 _EQUAL = 4 * 2.0**-52

@@ -37,8 +37,8 @@ from streameval.results.names import MetricName
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from streameval.metrics.bounded import Interval
     from streameval.metrics.changes import Change
-    from streameval.metrics.table import Interval
     from streameval.render.sheets import Sheet
     from streameval.results.result import Result
 

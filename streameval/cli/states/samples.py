@@ -19,8 +19,8 @@ from streameval.results.curve import Curve
 from streameval.results.ranking import Ranking
 
 if TYPE_CHECKING:
+    from streameval.metrics.bounded import Interval
     from streameval.metrics.changes import Samples
-    from streameval.metrics.table import Interval
     from streameval.results.names import MetricName
 
 
