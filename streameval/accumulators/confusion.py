@@ -49,7 +49,7 @@ from streameval.states.stack import Stack
 if TYPE_CHECKING:
     from streameval.results.confusion import Confusion
 
-Buffered = BufferedState[ConfusionCounts]
+BufferedCounts = BufferedState[ConfusionCounts]
 
 Array = npt.NDArray[Any]
 
@@ -339,8 +339,8 @@ class ConfusionAccumulator(
         return Confusion(LabelCounts.of(self._config, self._state))
 
     def _restarted(
-        self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
-    ) -> Buffered | None:
+        self, held: BufferedCounts, y_true: Array, y_pred: Array, sample_weight: Any
+    ) -> BufferedCounts | None:
         """Write a batch into an empty block, or count a large one; None on the general path."""
         block = held.block if type(held.block) is CodeBlock else None
         reader = FastReader.under(self._config) if block is None else block.reader
@@ -352,7 +352,7 @@ class ConfusionAccumulator(
         if is_large or (block is not None and held.used + len(y_true) <= block.capacity):
             return None
         block = CodeBlock.of(reader)
-        empty: Buffered = BufferedState.of(self._counted_state(held), block)
+        empty: BufferedCounts = BufferedState.of(self._counted_state(held), block)
         end = block.read(y_true, y_pred, 0) if empty.block is block else 0
         if not end or not _are_weighed(empty, end, sample_weight):
             return None
@@ -361,12 +361,12 @@ class ConfusionAccumulator(
 
     def _counted_large(
         self,
-        held: Buffered,
+        held: BufferedCounts,
         y_true: Array,
         y_pred: Array,
         sample_weight: Any,
         reader: FastReader,
-    ) -> Buffered | None:
+    ) -> BufferedCounts | None:
         """Count a large batch beside the pending rows; None if it takes the general path."""
         try:
             weights = read_weights(sample_weight, rows=len(y_true))
@@ -495,7 +495,7 @@ class ConfusionAccumulator(
         return MatrixCounts.sum_of(states)
 
 
-def _are_weighed(held: Buffered, end: int, sample_weight: Any) -> bool:
+def _are_weighed(held: BufferedCounts, end: int, sample_weight: Any) -> bool:
     """Write the weights of rows up to `end` that a block has read; False if they are too large."""
     block, used = held.block, held.used
     weights = read_weights(sample_weight, rows=end - used)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streameval.results.class_curves import ClassCurves
     from streameval.results.curve import Curve
 
-Buffered = BufferedState[ScoreTables]
+BufferedTables = BufferedState[ScoreTables]
 
 _ENTRIES = 2**18  # float64 scores of all curves: enough to justify a pass over the cells
 _MAX_ENTRIES = 2**24  # pending scores, if a cell for each would take more memory
@@ -52,7 +52,7 @@ def _count_groups(
     return ScoreTables.of_groups(config, scored, groups, n_groups)
 
 
-def _rows_to_ship(config: CurveConfig, buffered: Buffered) -> Rows | None:
+def _rows_to_ship(config: CurveConfig, buffered: BufferedTables) -> Rows | None:
     """Copy all rows, if they are pending and take little memory beside the cells."""
     state, used = buffered.state, buffered.used
     if not used or not _has_only_unweighted_rows(buffered):
@@ -225,7 +225,7 @@ class PRCurveSketch(
             return ClassCurves.of(buffered.n, labels, tables, skipped, names, self._config.budget)
         return Curve(tables[0], skipped)
 
-    def _tables(self, buffered: Buffered) -> Iterator[CellTable]:
+    def _tables(self, buffered: BufferedTables) -> Iterator[CellTable]:
         """Yield the table of each curve: of rows, if there are only these and they fit."""
         from streameval.metrics.points import CellTable  # noqa: PLC0415 (for results alone)
 
@@ -246,7 +246,7 @@ class PRCurveSketch(
     def _with_rows(self, state: ScoreTables, rows: Rows) -> ScoreTables:
         return state.with_rows(_scored(self._config, rows), self._config.budget)
 
-    def _with_batch(self, buffered: Buffered, batch: ScoredBatch) -> Buffered:
+    def _with_batch(self, buffered: BufferedTables, batch: ScoredBatch) -> BufferedTables:
         """Add a batch, with its skipped rows and the label of its negatives."""
         buffered = buffered.restarted()
         if batch.skipped is not None or batch.negative_label:
@@ -254,13 +254,13 @@ class PRCurveSketch(
             buffered = BufferedState(state, buffered.block, buffered.used, buffered.spare)
         return self._appended(buffered, batch.rows)
 
-    def _appended(self, buffered: Buffered, rows: Rows) -> Buffered:
+    def _appended(self, buffered: BufferedTables, rows: Rows) -> BufferedTables:
         if rows.weights is not None and self._is_large_block(buffered):
             # weights for all rows of the block would take too much memory
             buffered = BufferedState.of(self._counted_state(buffered))
         elif not buffered.has_capacity_for(rows, 0) and self._can_stay_rows(buffered, rows):
             block = self._block(rows, _MAX_ENTRIES // self._config.n_scores)
-            empty: Buffered = BufferedState.of(buffered.state, block)
+            empty: BufferedTables = BufferedState.of(buffered.state, block)
             buffered = empty.extended(buffered.rows, 0) if buffered.used else empty
         return super()._appended(buffered, rows)
 
@@ -269,7 +269,7 @@ class PRCurveSketch(
         block.keeps_counted = self._config.budget is not None  # else cells may take more than rows
         return block
 
-    def _is_large_block(self, buffered: Buffered) -> bool:
+    def _is_large_block(self, buffered: BufferedTables) -> bool:
         """Check whether the block has the largest size, for rows that are kept without cells."""
         size = buffered.block.capacity * self._config.n_scores
         return not len(buffered.state.lo) and size >= _MAX_ENTRIES // 2
@@ -279,7 +279,7 @@ class PRCurveSketch(
         entries = max(_ENTRIES * 8 // max(rows.columns[0].itemsize, 4), 2 * len(state.lo))
         return max(entries // self._config.n_scores, _MIN_ROWS)
 
-    def _can_stay_rows(self, buffered: Buffered, rows: Rows) -> bool:
+    def _can_stay_rows(self, buffered: BufferedTables, rows: Rows) -> bool:
         """Check whether all rows so far and these may stay pending in a block of the largest size.
 
         If most scores are distinct, a cell takes at least three times the memory of a row, and
@@ -293,7 +293,7 @@ class PRCurveSketch(
         known = buffered.rows.columns[0] if buffered.used else rows.columns[0][:_ENTRIES]
         return known.size >= _ENTRIES and _n_distinct(known) > known.size // 2
 
-    def _fold(self, alike: Sequence[Any]) -> Buffered:
+    def _fold(self, alike: Sequence[Any]) -> BufferedTables:
         first = alike[0]
         # a new one does not write into the block of the first
         buffered = first._held if self is first else BufferedState.of(first._state)
@@ -301,7 +301,7 @@ class PRCurveSketch(
             buffered = self._joined(buffered, other._held)
         return buffered
 
-    def _joined(self, buffered: Buffered, other: Buffered) -> Buffered:
+    def _joined(self, buffered: BufferedTables, other: BufferedTables) -> BufferedTables:
         """Add the contents of another accumulator: as rows if they are few, else by a join."""
         rows = self._as_rows(other, max(len(buffered.state.lo), _FEW_ROWS))
         if rows is None:
@@ -312,7 +312,7 @@ class PRCurveSketch(
         state = other.state
         return self._with_batch(buffered, ScoredBatch(rows, state.skipped, state.negative_label))
 
-    def _as_rows(self, buffered: Buffered, limit: int) -> Rows | None:
+    def _as_rows(self, buffered: BufferedTables, limit: int) -> Rows | None:
         """Convert to rows, if these are pending rows, or a state of at most `limit` rows."""
         if not len(buffered.state.lo):
             return buffered.rows if buffered.used else ScoredBatch.none(self._config.n_scores).rows
@@ -322,7 +322,7 @@ class PRCurveSketch(
         return None if scored is None else Rows((scored.scores.T, scored.positive.T))
 
 
-def _has_only_unweighted_rows(buffered: Buffered) -> bool:
+def _has_only_unweighted_rows(buffered: BufferedTables) -> bool:
     """Check whether there are only pending rows without weights."""
     return buffered.block.weights is None and not len(buffered.state.lo)
 

@@ -41,7 +41,7 @@ from streameval.states.confusion import credit_dtype
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-Tally = npt.NDArray[np.int64]
+CodeCounts = npt.NDArray[np.int64]
 DType: TypeAlias = np.dtype[Any]
 Cut: TypeAlias = tuple[np.ufunc, Array, DType | None, float]
 

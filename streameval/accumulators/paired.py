@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
-State = PairedCounts | PairedSums
+PairedState = PairedCounts | PairedSums
 ReadT = TypeVar("ReadT")
 
 _NO_SCORES = np.zeros(0)
@@ -58,7 +58,7 @@ _MEASURED_CAPACITY = (
 
 @final
 class Paired(
-    BufferedAccumulator[PairedConfig, State],
+    BufferedAccumulator[PairedConfig, PairedState],
     type_id=10,
     config=PairedConfig,
     state=lambda config: PairedSums if config.measures else PairedCounts,
@@ -385,7 +385,7 @@ class Paired(
         right = ((rows.columns[0] == rows.columns[1]) | ~known).all(axis=1)
         return right[kept], None if rows.weights is None else rows.weights[kept]
 
-    def _count(self, rows: Rows) -> State:
+    def _count(self, rows: Rows) -> PairedState:
         weights, config = rows.fixed_weights, self._config
         counts = PairedCounts.of(rows.columns[0], weights)
         if not config.measures:
@@ -406,14 +406,14 @@ class Paired(
         ]
         return PairedSums.made(counts, joint, tuple(itertools.chain(*sums)), pairs)
 
-    def _capacity(self, state: State, rows: Rows) -> int:  # noqa: ARG002
+    def _capacity(self, state: PairedState, rows: Rows) -> int:  # noqa: ARG002
         return _MEASURED_CAPACITY if self._config.measures else _CAPACITY
 
-    def _sum(self, *states: Any) -> State:
+    def _sum(self, *states: Any) -> PairedState:
         if not self._config.measures:
             return super()._sum(*states)
         budget = self._config.budget
-        joined: State = functools.reduce(lambda a, b: a.joined(b, budget), states)
+        joined: PairedState = functools.reduce(lambda a, b: a.joined(b, budget), states)
         return joined
 
 

@@ -9,7 +9,7 @@ from streameval.accumulators.base import merged
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.sliced import Sliced
 from streameval.results.sliced import SlicedResult
-from streameval.results.windowed import Counted, PaneResult
+from streameval.results.windowed import CountedPane, PaneResult
 
 
 def results_of(accumulator: Any, kept: Iterable[Any] | None = None) -> tuple[Any, Any]:
@@ -43,6 +43,6 @@ def pane_result(
     return PaneResult.of(start, end, n_rows, counted(part, kept))
 
 
-def counted(part: Any, kept: Collection[Any] | None) -> Counted:
+def counted(part: Any, kept: Collection[Any] | None) -> CountedPane:
     """Return the weight of an accumulator, its result, and the results of its slices."""
     return (heaviest(part.n), *results_of(part, kept))

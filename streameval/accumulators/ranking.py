@@ -42,7 +42,7 @@ from streameval.states.ranking_rows import Documents, complete_queries, queries_
 if TYPE_CHECKING:
     from streameval.results.ranking import Ranking
 
-Policy = str | Mapping[str, str]
+PolicyOption = str | Mapping[str, str]
 OnQueries = Callable[[dict[str, npt.NDArray[Any]]], object]
 
 _CAPACITY = 2**17  # documents
@@ -160,8 +160,8 @@ class RankingAccumulator(
         unjudged: Literal["nonrelevant", "drop"] = "nonrelevant",
         negative: Literal["raise", "zero"] = "raise",
         nan: Literal["raise", "last"] = "raise",
-        empty: Policy = "zero",
-        missing: Policy = "zero",
+        empty: PolicyOption = "zero",
+        missing: PolicyOption = "zero",
         track_queries: bool = False,
         rows_per_query: int = 1000,
         max_open_queries: int | None = None,
@@ -427,7 +427,9 @@ class RankingAccumulator(
         weights = read_weights_of(query_weight, names, order)
         return self._add(_missed(names, weights, self._config, on_queries))
 
-    def compute(self, empty: Policy | None = None, missing: Policy | None = None) -> Ranking:
+    def compute(
+        self, empty: PolicyOption | None = None, missing: PolicyOption | None = None
+    ) -> Ranking:
         """Compute the means over the queries that are complete.
 
         Parameters

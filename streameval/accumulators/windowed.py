@@ -39,7 +39,7 @@ from streameval.states.runs import quotients
 from streameval.states.sealed import Sealed
 
 if TYPE_CHECKING:
-    from streameval.results.windowed import Counted, WindowedResult
+    from streameval.results.windowed import CountedPane, WindowedResult
 
 Array = npt.NDArray[Any]
 PaneKey = tuple[int, int] | None
@@ -334,7 +334,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         kept = list(total) if isinstance(total, Sliced) else None
 
         def read(start: Any, end: Any, pane: Pane) -> PaneResult:
-            def count() -> Counted:
+            def count() -> CountedPane:
                 return pane_results.counted(self._part(pane), kept)
 
             return PaneResult(start, end, _weight_of([pane]), count)

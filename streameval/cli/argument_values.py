@@ -53,7 +53,7 @@ EVERY = "*"
 """Stands for every column in `--by`."""
 
 # The number of classes, their labels as they were typed, or "auto" for the observed labels.
-Classes = int | tuple[str, ...] | Literal["auto"]
+ClassesOption = int | tuple[str, ...] | Literal["auto"]
 
 
 @attrs.frozen
@@ -330,7 +330,7 @@ relation='>=', values=('30',)))
     return Condition(column.strip(), relation, tuple(value.strip() for value in values))
 
 
-def classes(text: str) -> Classes:
+def classes(text: str) -> ClassesOption:
     """Read a number of classes, their labels, their labels with names, or auto.
 
     >>> classes("10"), classes("cat,dog"), classes("auto"), classes("0=neg,1=pos").names

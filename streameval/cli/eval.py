@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from streameval.results.windowed import WindowedResult
     from streameval.runs.counting import Plan
     from streameval.runs.slices import Slices
-    from streameval.runs.sources import BlockSource, Row
+    from streameval.runs.sources import BlockSource, RawRow
     from streameval.runs.totals import BadRows
 
 CountedT = TypeVar("CountedT")
@@ -127,7 +127,7 @@ def _gathered_if_scattered(source: BlockSource, count: Callable[[], CountedT]) -
 
 def _planned_ahead(
     task: str, source: BlockSource, options: Options
-) -> tuple[Sequence[Row], Iterator[Block], Plan]:
+) -> tuple[Sequence[RawRow], Iterator[Block], Plan]:
     """Return the first rows, all blocks, and the plan to count them."""
     rows, blocks = look_ahead(
         source.blocks(), options.max_bad, advice=_PARTIAL, where=options.row_filter
@@ -277,7 +277,7 @@ def _short(files: Sequence[str]) -> list[str]:
     return names if len({*names}) == len(names) else [*map(name_of, files)]
 
 
-def _planned(task: str, options: Options, rows: Sequence[Row]) -> Plan:
+def _planned(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
     try:
         return clustered(plan_of(task)(options, rows), options, rows)
     except UsageError:
@@ -369,7 +369,7 @@ def _advice_on_files(error: BadDataError, options: Options) -> str:
     return _SWAPPED if is_run and any(_can_read(read_qrels, file) for file in options.files) else ""
 
 
-def _refuse_run(row: Row, task: str) -> None:
+def _refuse_run(row: RawRow, task: str) -> None:
     """Raise UsageError if a TREC run was mistaken for a table, whose header is its first line."""
     if (len(row) == 1 or "Q0" in row) and is_of_run(" ".join(row)):
         add = "" if task == "ranking" else "add --task ranking and "
@@ -444,7 +444,7 @@ class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read aga
     """The states of all values of a column take more memory than they may."""
 
 
-def _split(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
+def _split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     """Plan to count each pane of time, or each value of a column, separately."""
     if options.time is not None:
         return windowed(plan, options, rows)

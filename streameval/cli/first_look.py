@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError, StreamevalError
 from streameval.inputs.times import read_time
+from streameval.results.tables import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from streameval.monitoring.source_protocol import Source
 
-Columns = dict[str, list[Any]]
 """The values of the first rows that have some, by column."""
 
 _MAX_ROWS = 100

@@ -12,7 +12,7 @@ from streameval.cli.errors import UsageError
 from streameval.cli.terminal import Note
 from streameval.render.text import significant
 from streameval.results.names import METRIC, SIGN, Inequality, MetricName, parse_metric, read_number
-from streameval.results.slice_search import GAPS, Comparison
+from streameval.results.slice_search import GAPS, Contrast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ class Gate:
 
     text: str
     bound: Inequality
-    over: Comparison | None = None
+    over: Contrast | None = None
 
     @property
     def metric(self) -> MetricName:
@@ -70,7 +70,7 @@ def parse_gate(text: str) -> Gate:
     return Gate(text.strip(), Inequality(parse_metric(metric), sign, number), over)
 
 
-def _compared(text: str, function: str, inside: str) -> tuple[Comparison, str]:
+def _compared(text: str, function: str, inside: str) -> tuple[Contrast, str]:
     """Read what a gate over slices compares, and its metric."""
     if function == "worst":
         return "worst", inside
@@ -78,7 +78,7 @@ def _compared(text: str, function: str, inside: str) -> tuple[Comparison, str]:
     metric, kind = match.groups() if match else (inside, "difference")
     if kind not in GAPS:
         raise UsageError(f"{text!r} must have {' or '.join(GAPS)} after the comma, got {kind!r}.")
-    return cast("Comparison", kind), metric
+    return cast("Contrast", kind), metric
 
 
 def parse_limit(text: str) -> Gate:

@@ -22,7 +22,7 @@ from streameval.results.names import parse_metric
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from streameval.cli.argument_values import Classes
+    from streameval.cli.argument_values import ClassesOption
     from streameval.cli.gates import Gate
     from streameval.errors import Named
     from streameval.io import Condition
@@ -362,7 +362,7 @@ class Options:
         is_repeated=True,
         aliases=("--rollup",),
     )
-    classes: Classes | None = _decision(
+    classes: ClassesOption | None = _decision(
         "the number, the labels, or labels with names, 0=neg,1=pos; default: from the rows",
         values.classes,
         "K|A,B,C|auto",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streameval.cli.options import Reporting
     from streameval.metrics.bounded import Interval
     from streameval.results.result import Result
-    from streameval.results.slice_search import Comparison
+    from streameval.results.slice_search import Contrast
     from streameval.runs.slices import Slices
 
 
@@ -62,9 +62,7 @@ def _judged(gate: Gate, result: Result, slices: Slices | None, reporting: Report
     return Note("passed", f"{note.text} {_ungated(gate, slices, search)}")
 
 
-def _over_slices(
-    gate: Gate, what: Comparison, slices: Slices, search: Search, level: float
-) -> Note:
+def _over_slices(gate: Gate, what: Contrast, slices: Slices, search: Search, level: float) -> Note:
     """Decide a gate over slices by intervals that hold for all slices at once.
 
     A slice without an interval, or where the metric is undefined, may have any value.
@@ -84,14 +82,14 @@ def _over_slices(
     return Note(verdict(gate, ends) if known else "undecided", f"{text}.")
 
 
-def _opened(what: Comparison, better: str, ends: Interval) -> Interval:
+def _opened(what: Contrast, better: str, ends: Interval) -> Interval:
     """Widen the bounds of a comparison as far as slices of any value can move it."""
     low, high = ends
     grows = what == "difference" or (what == "worst" and better == "lower")
     return (low, math.inf) if grows else (-math.inf, high)
 
 
-def _number(what: Comparison, slices: Slices, search: Search) -> str:
+def _number(what: Contrast, slices: Slices, search: Search) -> str:
     """Write the number that is bounded, and the slices that it comes from."""
     if not search.numbers:
         return "undefined in every slice"

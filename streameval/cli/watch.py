@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.unlabelled import Weights
     from streameval.results.names import MetricName
     from streameval.runs.counting import Plan
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 _POLL_SECONDS = 1.0
 _WAITS_ONCE = 30
@@ -229,7 +229,7 @@ def _monitor(options: Options, watching: Watching, sources: Mapping[str, Source]
         chosen["read_bytes"] = min(watching.commit_bytes, 2**20)
     where = options.row_filter
 
-    def plan(rows: Sequence[Row]) -> Plan:
+    def plan(rows: Sequence[RawRow]) -> Plan:
         filtered = predictions_of(rows)
         check_columns([condition.column for condition in options.where], filtered)
         plan_of_rows = clustered(plan_of(task)(options, rows), options, rows)

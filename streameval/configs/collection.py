@@ -16,7 +16,7 @@ MAX_DEPTH = 16
 MAX_MEMBERS = 2**12
 MAX_CHARACTERS = 2**20  # of names and columns: they stand in the header, which has a limit
 
-Columns = tuple[tuple[str, str], ...]
+ColumnPairs = tuple[tuple[str, str], ...]
 
 
 def canonical_name(value: Any, *, name: str) -> str:
@@ -59,7 +59,7 @@ class Member:
 
     cls: type[Any]
     options: Any
-    columns: Columns = ()
+    columns: ColumnPairs = ()
 
     @cached_property
     def arrays(self) -> tuple[str, ...]:

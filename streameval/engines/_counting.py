@@ -32,17 +32,17 @@ from streameval.runs.columns import columns_of, group_columns
 from streameval.runs.counting import Plan, count
 from streameval.runs.files import files_of
 from streameval.runs.partitions import Partition, partitions_of, with_partition
-from streameval.runs.sources import Row, look_ahead, named_in
+from streameval.runs.sources import RawRow, look_ahead, named_in
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Make = Callable[[], Any]
-Progress = Callable[[int, int], object]
+OnProgress = Callable[[int, int], object]
 States = dict[Any, bytes]
 """The state of each value of the column `by`, or one state under None."""
-Layout = dict[str, tuple[bool, str]]
+FieldTypes = dict[str, tuple[bool, str]]
 """Whether sources have an optional column, and the first of them."""
 
 
@@ -132,14 +132,14 @@ class SourceCounter:
         held = (column_of(name, known) for name in self.wanted)
         return list(dict.fromkeys(name for name in held if name is not None))
 
-    def layout(self, names: Container[str], source: str) -> Layout:
+    def layout(self, names: Container[str], source: str) -> FieldTypes:
         """Note which optional columns a source has."""
         if self.missing_columns == "default":
             return {}
         optional = [column for column, is_needed in self.wanted.items() if not is_needed]
         return {column: (column in names, source) for column in optional}
 
-    def layout_of(self, batch: Any, name: str) -> Layout:
+    def layout_of(self, batch: Any, name: str) -> FieldTypes:
         """Note which optional columns a batch has; one without rows says nothing."""
         table = _table_of(batch)
         found = [column for column in self.wanted if table.holds(column)]
@@ -221,7 +221,7 @@ class RunningCount:
 
     Attributes
     ----------
-    layout : Layout
+    layout : FieldTypes
         Which optional columns the sources with rows have.
     n_skipped : int
         How many rows were left out for their nulls.
@@ -233,7 +233,7 @@ class RunningCount:
         self._held: Any = counter.make()
         if counter.by is not None:
             self._held = slices.PartsByValue(counter.make, counter.by, max_values=slices.MAX_SLICES)
-        self.layout: Layout = {}
+        self.layout: FieldTypes = {}
         self.n_skipped = 0
 
     def add_batch(self, batch: Any, name: str = "a batch") -> None:
@@ -313,7 +313,7 @@ class RunningCount:
                 BadRows(plan.max_bad).add(counted.bad)
                 self.n_skipped += counted.n_left_out
 
-    def _plan(self, known: Container[str], rows: Sequence[Row]) -> Plan:
+    def _plan(self, known: Container[str], rows: Sequence[RawRow]) -> Plan:
         """Choose how the columns of a file are read, by its first rows."""
         counter = self._counter
         found = {argument: name for argument, name in counter.columns.items() if name in known}
@@ -353,7 +353,7 @@ class RunningCount:
         return {_key(value): shipped(parts.pop(value)) for value in list(parts)}
 
 
-def same_layout(layout: Layout, other: Layout) -> Layout:
+def same_layout(layout: FieldTypes, other: FieldTypes) -> FieldTypes:
     """Return what two sources, or lots of them, have in common.
 
     Raises

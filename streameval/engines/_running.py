@@ -19,8 +19,8 @@ import attrs
 from streameval.accumulators.parts import Parts
 from streameval.accumulators.persistence import from_bytes, load, save
 from streameval.engines._counting import (
-    Layout,
-    Progress,
+    FieldTypes,
+    OnProgress,
     RunningCount,
     SourceCounter,
     States,
@@ -108,7 +108,7 @@ class Policy:
 
     fan_in: int = 8
     target_bytes: int | None = None
-    progress: Progress | None = None
+    progress: OnProgress | None = None
     on_error: str | Callable[[BadDataError], object] = "raise"
     resume: str | PathLike[str] | None = None
 
@@ -176,7 +176,7 @@ class _Evaluation:
         self._n_all = sum(len(task.pieces) for task in tasks) + n_others
         self._n_done = self._n_skipped = 0
         self._streamed: list[States] = []
-        self._layout: Layout = {}
+        self._layout: FieldTypes = {}
         self._left_out: list[BadDataError] = []
         self._heads: list[Handle] = []
         self._roots: list[Handle] = []

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from streameval.engines._counting import (
-    Layout,
+    FieldTypes,
     MixedColumnsError,
     RunningCount,
     SourceCounter,
@@ -146,7 +146,7 @@ class Done:
     ----------
     n_sources : int
         How many files, row groups or batches it was given.
-    layout : Layout
+    layout : FieldTypes
         Which optional columns they have.
     left_out : tuple of BadDataError
         Why some were not counted.
@@ -155,7 +155,7 @@ class Done:
     """
 
     n_sources: int
-    layout: Layout
+    layout: FieldTypes
     left_out: tuple[BadDataError, ...] = ()
     n_skipped: int = 0
 

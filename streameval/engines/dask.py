@@ -15,7 +15,7 @@ from os import PathLike
 from typing import Any
 from uuid import uuid4
 
-from streameval.engines._counting import Make, Progress, SourceCounter
+from streameval.engines._counting import Make, OnProgress, SourceCounter
 from streameval.engines._running import Engine, Policy, evaluate_on
 from streameval.engines._sources import Sources
 from streameval.errors import BadDataError, InvalidInputError
@@ -41,7 +41,7 @@ def evaluate(
     by: str | Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
     fan_in: int = 8,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     target_bytes: int | None = None,
     on_error: str | Callable[[BadDataError], object] = "raise",
     resume: str | PathLike[str] | None = None,

@@ -11,7 +11,7 @@ from typing import Any
 
 from streameval.engines._counting import (
     Make,
-    Progress,
+    OnProgress,
     SourceCounter,
     States,
     text_of,
@@ -45,7 +45,7 @@ def evaluate(
     by: str | Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
     fan_in: int = 8,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     target_bytes: int | None = None,
     on_error: str | Callable[[BadDataError], object] = "raise",
     resume: str | PathLike[str] | None = None,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 Codes = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
-Values = npt.NDArray[Any]
+AnyArray = npt.NDArray[Any]
 Coded = tuple[Codes, int]
 """A column of non-negative integers, and their bit width."""
 
@@ -36,7 +36,7 @@ def coded(values: Keys) -> tuple[Keys, Coded]:
     return table, (codes, len(table).bit_length())
 
 
-def distinct_values(values: Values) -> tuple[Values, npt.NDArray[np.intp]]:
+def distinct_values(values: AnyArray) -> tuple[AnyArray, npt.NDArray[np.intp]]:
     """Find the distinct values, sorted, and the index of each; fast if they are sorted already."""
     if (values[1:] > values[:-1]).all():
         return values, np.arange(len(values))
@@ -74,7 +74,7 @@ def order_in_groups(group: Codes, key: Keys, minor: Coded) -> npt.NDArray[np.int
     return result
 
 
-def standings(values: Values, sizes: Codes, asked: Codes, group: Codes) -> tuple[Codes, Codes]:
+def standings(values: AnyArray, sizes: Codes, asked: Codes, group: Codes) -> tuple[Codes, Codes]:
     """Count the rows of the same group with a greater value, and those with the same value.
 
     Only values are sorted, in matrices whose rows are groups of similar size, and only the
@@ -277,7 +277,7 @@ def _items(groups: Codes, counts: Codes) -> Codes | None:
     return np.repeat(shift, sizes) + np.arange(int(sizes.sum()))
 
 
-def _as_table(values: Values, starts: Codes, sizes: Codes) -> tuple[Values, Codes]:
+def _as_table(values: AnyArray, starts: Codes, sizes: Codes) -> tuple[AnyArray, Codes]:
     """Sort groups, the largest first, as the rows of a new matrix.
 
     Rows are padded in front with the min of the type. The second result is the padding of each.
@@ -299,7 +299,7 @@ def _as_table(values: Values, starts: Codes, sizes: Codes) -> tuple[Values, Code
     return table, width - sizes
 
 
-def _looked_up(table: Values, filled: Codes, row: Codes, value: Values) -> tuple[Codes, Codes]:
+def _looked_up(table: AnyArray, filled: Codes, row: Codes, value: AnyArray) -> tuple[Codes, Codes]:
     """Count the items of a sorted row that are greater than one of its values, or equal to it."""
     width, flat = table.shape[1], table.ravel()
     base = row * width
@@ -314,7 +314,7 @@ def _looked_up(table: Values, filled: Codes, row: Codes, value: Values) -> tuple
 
 
 def _first_of_ties(
-    flat: Values, first: Codes, base: Codes, filled: Codes, value: Values, width: int
+    flat: AnyArray, first: Codes, base: Codes, filled: Codes, value: AnyArray, width: int
 ) -> Codes:
     """Find the first item of each tie, given the last: a few single steps, then a search."""
     start, tied = base + filled, np.arange(len(first))
@@ -328,7 +328,7 @@ def _first_of_ties(
     return first
 
 
-def _searched(flat: Values, base: Codes, value: Values, width: int, below: np.ufunc) -> Codes:
+def _searched(flat: AnyArray, base: Codes, value: AnyArray, width: int, below: np.ufunc) -> Codes:
     """Find the first item of each sorted row that is not below a value, by binary search."""
     position, left = base.copy(), width + 1
     while left > 1:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
 
 WeightArray = npt.NDArray[np.float64] | npt.NDArray[np.int64]
-Cells = npt.NDArray[Any]
+CellIndices = npt.NDArray[Any]
 Int64Array = npt.NDArray[np.int64]
 
 _HIGH_BITS = 24  # of the fraction: 29 are left to the integer part of a sum, up to 2**53
@@ -26,7 +26,7 @@ _LONG_CHUNK = 2**16  # above this number of cells, the sums of a chunk take long
 
 
 def weights_by_cell(
-    weights: WeightArray, cells: Cells, size: int, *, checked: bool = False
+    weights: WeightArray, cells: CellIndices, size: int, *, checked: bool = False
 ) -> FixedPoint:
     """Add up weights by cell: ``FixedPoint.of_numbers(weights).scatter(cells, size)``.
 

@@ -20,9 +20,9 @@ from streameval.io.streams import name_of, opened
 from streameval.io.trec_rows import (
     QRELS,
     RUN,
-    Texts,
+    FloatArray,
+    TextArray,
     TrecTable,
-    Values,
     first_tag,
     tables,
     whole_queries,
@@ -55,7 +55,7 @@ class _QueryIndex:
     numbers: dict[str, int]
 
     @classmethod
-    def of(cls, query: Texts) -> _QueryIndex:
+    def of(cls, query: TextArray) -> _QueryIndex:
         """Give each query a number, and sort the rows by it."""
         numbers = {name: number for number, name in enumerate(dict.fromkeys(query))}
         codes = np.fromiter(map(numbers.__getitem__, query), dtype=np.intp, count=len(query))
@@ -72,12 +72,12 @@ class _QueryIndex:
 class _ByQuery(Mapping[str, dict[str, float]]):
     """Columns of queries, documents and numbers, with look-up by query."""
 
-    query: Texts
-    doc: Texts
+    query: TextArray
+    doc: TextArray
 
     @property
     @abstractmethod
-    def _values(self) -> Values:
+    def _values(self) -> FloatArray:
         """The number of each row."""
 
     @cached_property
@@ -125,10 +125,10 @@ class Run(_ByQuery):
     A look-up makes a new dict, in time proportional to the number of rows of the query.
     """
 
-    score: Values
+    score: FloatArray
 
     @property
-    def _values(self) -> Values:
+    def _values(self) -> FloatArray:
         return self.score
 
 
@@ -149,10 +149,10 @@ class Qrels(_ByQuery):
         Its judged relevance, finite; usually a whole number.
     """
 
-    relevance: Values
+    relevance: FloatArray
 
     @property
-    def _values(self) -> Values:
+    def _values(self) -> FloatArray:
         return self.relevance
 
 

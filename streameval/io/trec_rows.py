@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from streameval.io.streams import ByteStream
 
-Texts = npt.NDArray[np.object_]
-Values = npt.NDArray[np.float64]
+TextArray = npt.NDArray[np.object_]
+FloatArray = npt.NDArray[np.float64]
 
 # It separates lines while a text is split into fields, so lines must not hold it.
 _END = "\0"
@@ -54,7 +54,7 @@ class TrecForm:
     at: int
     is_finite: bool
 
-    def numbers(self, cells: Sequence[str]) -> Values | None:
+    def numbers(self, cells: Sequence[str]) -> FloatArray | None:
         """Read the numbers, or return None if one of them does not fit."""
         values = _NUMBERS.whole(_NUMBERS.from_text(cells))
         if values is None:
@@ -110,13 +110,15 @@ QRELS = TrecForm(
 class TrecTable:
     """Rows as columns, with the number of the line that each comes from."""
 
-    query: Texts
-    doc: Texts
-    value: Values
+    query: TextArray
+    doc: TextArray
+    value: FloatArray
     line: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, query: Sequence[str], doc: Sequence[str], value: Values, line: Any) -> TrecTable:
+    def of(
+        cls, query: Sequence[str], doc: Sequence[str], value: FloatArray, line: Any
+    ) -> TrecTable:
         """Turn lists into arrays."""
         texts = np.array(query, dtype=object), np.array(doc, dtype=object)
         return cls(*texts, value, np.array(line, dtype=np.int64))
@@ -201,7 +203,7 @@ class _Columns:
 
     query: list[str]
     doc: list[str]
-    value: Values
+    value: FloatArray
 
 
 def _parsed(
@@ -270,7 +272,7 @@ def _width_of_first_row(text: str) -> int:
     return next((len(_fields(line)) for line in text.split("\n") if _holds_a_row(line)), 0)
 
 
-def _starts(query: Texts, last: str | None) -> npt.NDArray[np.intp]:
+def _starts(query: TextArray, last: str | None) -> npt.NDArray[np.intp]:
     """Find the rows whose query differs from that of the row before."""
     before = np.empty_like(query)
     before[:1], before[1:] = last, query[:-1]

@@ -30,7 +30,7 @@ from streameval.exact.fixed_point import FixedPoint
 
 Floats = npt.NDArray[np.float64]
 Average = Literal["binary", "macro", "micro", "weighted", "samples"]
-Mean = Literal["macro", "micro", "weighted"]
+MeanOver = Literal["macro", "micro", "weighted"]
 
 _STEP = 1e-100
 
@@ -218,7 +218,7 @@ def average_ratio(
     ratio: ClassMetric,
     outcomes: ClassOutcomes,
     *,
-    average: Mean,
+    average: MeanOver,
     averaged: npt.NDArray[np.bool_],
     zero_division: float,
 ) -> float:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import UNDEFINED, effective_draws, student, wilson
 
-Limits = tuple[float, float]
 """The lowest and the highest possible value of a metric, which may be infinite."""
 
 
@@ -49,7 +48,7 @@ def jackknife_variance(value: float, without: Sequence[float]) -> float:
 def jackknife_interval(
     value: float,
     without: Sequence[float],
-    limits: Limits,
+    limits: Interval,
     z: float,
     plain: Interval | None = None,
 ) -> Interval:
@@ -96,7 +95,7 @@ def jackknife_interval(
 
 
 def _of_groups(
-    value: float, without: Sequence[float], limits: Limits, z: float, *, is_alone: bool
+    value: float, without: Sequence[float], limits: Interval, z: float, *, is_alone: bool
 ) -> Interval:
     """Compute the interval that follows from the groups."""
     variance = jackknife_variance(value, without)

@@ -32,7 +32,7 @@ from streameval.metrics.thresholds import hull, min_fp, of_highest_recall
 
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
-Limit = Callable[[FixedPoint, FixedPoint], Mask]
+Requirement = Callable[[FixedPoint, FixedPoint], Mask]
 
 
 def tpr_at_fpr(table: CellTable, max_fpr: float) -> Bounded:
@@ -179,7 +179,7 @@ def lift_at_top(table: CellTable, share: float) -> Bounded:
     )
 
 
-def _sensitivity(points: Points, holds: Limit) -> float:
+def _sensitivity(points: Points, holds: Requirement) -> float:
     """Compute the sensitivity of the lowest threshold that keeps a limit on false positives."""
     if not (points.n_pos and points.n_neg):
         return math.nan
@@ -200,7 +200,7 @@ def _reached(points: Points, min_sensitivity: float) -> int:
     return int(reaches(tp, tp[-1] - tp, min_sensitivity).argmax())
 
 
-def _of_limit(table: CellTable, holds: Limit) -> Threshold:
+def _of_limit(table: CellTable, holds: Requirement) -> Threshold:
     """Bound the threshold of the highest sensitivity that keeps a limit on false positives."""
     points = table.estimate
     if not (points.n_pos and points.n_neg):

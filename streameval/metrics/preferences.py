@@ -16,7 +16,7 @@ from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import UNDEFINED, effective_draws, wilson
 
 Floats = npt.NDArray[np.float64]
-Marks = npt.NDArray[np.bool_]
+Mask = npt.NDArray[np.bool_]
 
 _STEPS = 200
 _CLOSE = 1e-12
@@ -105,7 +105,7 @@ def strengths(wins: Floats, ties: Floats) -> Strengths:
     return Strengths(values, variances)
 
 
-def _comparable(beats: Marks) -> tuple[Floats, Marks]:
+def _comparable(beats: Mask) -> tuple[Floats, Mask]:
     """Find the models with finite strengths, and give the others 0, infinity or nan.
 
     Strengths are finite and unique within a set of models in which each has beaten each, directly
@@ -130,7 +130,7 @@ def _comparable(beats: Marks) -> tuple[Floats, Marks]:
     return values, np.zeros(len(beats), dtype=bool)
 
 
-def _closed(links: Marks) -> Marks:
+def _closed(links: Mask) -> Mask:
     """Compute which models are reached from which, in any number of steps."""
     reached = links
     while True:

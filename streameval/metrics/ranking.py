@@ -19,7 +19,7 @@ from streameval.metrics import rank_measures as formulas
 from streameval.metrics import rank_orders as orders
 from streameval.metrics.bounded import ROUNDING
 from streameval.metrics.cascades import expected_reciprocal_rank
-from streameval.metrics.ranks import Arrangement, Levels, Spans, Ties
+from streameval.metrics.ranks import Levels, Spans, TieOrder, Ties
 from streameval.metrics.smooth_sums import LAID_OUT
 from streameval.states.queries import Gained, Queries, counts_of, runs_above
 from streameval.states.ranking import QueryValues
@@ -96,9 +96,9 @@ class _Sheet:
 
     queries: Queries
     config: RankingConfig
-    _found: dict[tuple[int, bool, str, Arrangement], Levels] = attrs.field(factory=dict, init=False)
+    _found: dict[tuple[int, bool, str, TieOrder], Levels] = attrs.field(factory=dict, init=False)
 
-    def values(self, arrangement: Arrangement) -> Floats:
+    def values(self, arrangement: TieOrder) -> Floats:
         """Compute each measure, shape (M, Q), with the dropped rows arranged in one way."""
         rows = [self._value(item, arrangement) for item in self.config.parsed]
         return np.array(rows).reshape(len(rows), len(self.queries))
@@ -155,7 +155,7 @@ class _Sheet:
     def _level(self, item: Measure) -> int:
         return self.config.levels.index(self.config.level_of(item))
 
-    def _value(self, item: Measure, arrangement: Arrangement) -> Floats:
+    def _value(self, item: Measure, arrangement: TieOrder) -> Floats:
         if item.row.of_set:
             value = self._of_set(item)
         elif item.row.ties:
@@ -170,7 +170,7 @@ class _Sheet:
             value = self._of_relevant(item, arrangement)
         return np.minimum(value, item.max_value)
 
-    def _of_relevant(self, item: Measure, arrangement: Arrangement) -> Floats:
+    def _of_relevant(self, item: Measure, arrangement: TieOrder) -> Floats:
         """Compute a measure of the ranks of the relevant documents."""
         levels, relevant = self._levels(item, arrangement), self.known(self._level(item))
         if item.family in _OF_PAIRS:
@@ -213,7 +213,7 @@ class _Sheet:
             return _set_f(found, rows, known, item.number)
         return np.asarray(_OF_SETS[item.family](found, rows, known), dtype=np.float64)
 
-    def _of_order(self, item: Measure, arrangement: Arrangement) -> Floats:
+    def _of_order(self, item: Measure, arrangement: TieOrder) -> Floats:
         """Compute a measure that depends on the whole order.
 
         There is no closed form for dropped rows, so the value is the middle of the possible range.
@@ -231,7 +231,7 @@ class _Sheet:
             value[self.left_out(item)] = {"worst": 0.0, "random": 0.5, "best": 1.0}[arrangement]
         return value
 
-    def _of_gains(self, item: Measure, arrangement: Arrangement) -> Floats:
+    def _of_gains(self, item: Measure, arrangement: TieOrder) -> Floats:
         n = len(self.queries)
         spans = self._spans
         if item.cutoff is None and self.has_outside:
@@ -271,7 +271,7 @@ class _Sheet:
             self._ties, stops, counts, self.config.ties, cutoff, len(self.queries)
         )
 
-    def _bpref(self, item: Measure, arrangement: Arrangement) -> Floats:
+    def _bpref(self, item: Measure, arrangement: TieOrder) -> Floats:
         n, level, judged = len(self.queries), self._level(item), self.config.levels.index(JUDGED)
         ties = self._ties
         relevant = ties.count(self._reaching(level))
@@ -295,7 +295,7 @@ class _Sheet:
         value = _ratio(formulas.binary_preference(levels, above, beside, known, nonrelevant), known)
         return _log_of_share(value) if item.is_geometric else value
 
-    def _levels(self, item: Measure, arrangement: Arrangement) -> Levels:
+    def _levels(self, item: Measure, arrangement: TieOrder) -> Levels:
         """Find the tie levels of the relevant documents of a measure; shared between measures."""
         ties = self.config.ties
         if item.row.better == "lower":  # first the documents that lower the value
@@ -305,7 +305,7 @@ class _Sheet:
             self._found[key] = self._levels_of(*key)
         return self._found[key]
 
-    def _levels_of(self, level: int, is_whole: bool, rule: str, arrangement: Arrangement) -> Levels:
+    def _levels_of(self, level: int, is_whole: bool, rule: str, arrangement: TieOrder) -> Levels:
         ties = self._whole_ties if is_whole else self._ties
         levels = Levels.of(ties, ties.count(self._reaching(level)))
         if not is_whole:
@@ -381,7 +381,7 @@ class _Sheet:
         outside = self.queries.outside(self._gains)
         return outside.select(np.flatnonzero(outside.count))
 
-    def _outside_spans(self, arrangement: Arrangement) -> Spans:
+    def _outside_spans(self, arrangement: TieOrder) -> Spans:
         """Lay out the gains of the dropped rows."""
         queries, kept = self.queries, self.queries.n_kept
         query, count = self._outside.query, self._outside.count

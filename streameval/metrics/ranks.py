@@ -19,7 +19,7 @@ from streameval.states.queries import Queries, Ranked, counts_of, runs_above
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-Arrangement = Literal["worst", "random", "best"]
+TieOrder = Literal["worst", "random", "best"]
 """How dropped rows, whose order is unknown, are assumed to be ranked."""
 
 RowsT = TypeVar("RowsT", "Levels", "Spans")
@@ -114,7 +114,7 @@ class Levels:
             return attrs.evolve(self, above=above, size=self.relevant)
         return self
 
-    def outside(self, queries: Queries, found: Ints, arrangement: Arrangement) -> Self:
+    def outside(self, queries: Queries, found: Ints, arrangement: TieOrder) -> Self:
         """Find the relevant documents among the dropped rows.
 
         Parameters

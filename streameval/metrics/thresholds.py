@@ -23,7 +23,7 @@ from streameval.metrics.shares import reaches
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Counts = tuple[Fraction, Fraction]
+FractionPair = tuple[Fraction, Fraction]
 
 
 @attrs.frozen(eq=False)
@@ -45,17 +45,17 @@ class Outcome:
     share: float
 
     @property
-    def low(self) -> Counts:
+    def low(self) -> FractionPair:
         """The fewest true positives and the most false ones."""
         return self.min_tp.to_fraction(), self.max_fp.to_fraction()
 
     @property
-    def high(self) -> Counts:
+    def high(self) -> FractionPair:
         """The most true positives and the fewest false ones."""
         return self.max_tp.to_fraction(), self.min_fp.to_fraction()
 
     @property
-    def estimate(self) -> Counts:
+    def estimate(self) -> FractionPair:
         """True and false positives, assuming an evenly filled cell."""
         (min_tp, max_fp), (max_tp, min_fp) = self.low, self.high
         share = Fraction(self.share)
@@ -158,11 +158,11 @@ def selective_coverage(table: CellTable, confidence: float) -> Bounded:
     return Bounded(value, low, high)
 
 
-Range = tuple[Fraction, Fraction, Fraction]
+FractionRange = tuple[Fraction, Fraction, Fraction]
 """The fewest, the estimate and the most of something that is counted."""
 
 
-def _decided(table: CellTable, confidence: float) -> tuple[Range, Range]:
+def _decided(table: CellTable, confidence: float) -> tuple[FractionRange, FractionRange]:
     """Count right and wrong decisions: for scores from a confidence on, against those below."""
     n_pos, n_neg = (part.sum().to_fraction() for part in (table.pos, table.neg))
     tp, fp = _ranges(outcome_at(table, confidence))
@@ -174,7 +174,7 @@ def _decided(table: CellTable, confidence: float) -> tuple[Range, Range]:
     return right, wrong
 
 
-def _ranges(outcome: Outcome) -> tuple[Range, Range]:
+def _ranges(outcome: Outcome) -> tuple[FractionRange, FractionRange]:
     """Return the ranges of true and of false positives."""
     (min_tp, max_fp), (max_tp, min_fp) = outcome.low, outcome.high
     tp, fp = outcome.estimate

@@ -32,7 +32,7 @@ from streameval.monitoring.series import (
     ReadPanes,
     Series,
     Silence,
-    Stored,
+    StoredSeries,
     end_of_removed,
 )
 from streameval.results.result import Result
@@ -76,7 +76,7 @@ class Alerts:
         self._series: list[Series] = [
             _series(rule, value, config, log_threshold) for rule, value in pairs
         ]
-        self._removed: dict[str, Stored] = {}
+        self._removed: dict[str, StoredSeries] = {}
 
     def step(
         self,

@@ -11,10 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError, require
-from streameval.monitoring.columns import Columns, Layout, concatenate, decode, encode, select
+from streameval.monitoring.columns import (
+    ArrayColumns,
+    ColumnTypes,
+    concatenate,
+    decode,
+    encode,
+    select,
+)
 from streameval.monitoring.log_time import NO_TIME, LogTime
 
-Times = npt.NDArray[np.int64]
+TimeArray = npt.NDArray[np.int64]
 
 MAX_TIME = 2**62
 _MAX_CHUNKS = 16  # small ones of one partition, before they become one
@@ -57,14 +64,14 @@ class _Chunk:
     """Rows of one partition by arrival time; those before `start` have been released."""
 
     partition: str
-    columns: Columns
+    columns: ArrayColumns
     start: int = 0
     id: int | None = None
 
     def __len__(self) -> int:
         return len(self.columns["time"]) - self.start
 
-    def rest(self) -> Columns:
+    def rest(self) -> ArrayColumns:
         """Return the rows that have not been released."""
         return {name: column[self.start :] for name, column in self.columns.items()}
 
@@ -85,7 +92,7 @@ class Arrivals:
     """
 
     def __init__(
-        self, layout: Layout, out_of_order: int, ids: BlobIds, max_step: int | None = None
+        self, layout: ColumnTypes, out_of_order: int, ids: BlobIds, max_step: int | None = None
     ) -> None:
         self._layout = layout
         self._out_of_order = out_of_order
@@ -122,8 +129,8 @@ class Arrivals:
     def put(
         self,
         partition: str,
-        times: Times,
-        columns: Columns,
+        times: TimeArray,
+        columns: ArrayColumns,
         is_own: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         """Add rows of a partition in its order; rows of other shards only move the watermark."""
@@ -140,7 +147,7 @@ class Arrivals:
             self._chunks.append(_Chunk(partition, rows))
             self.n_pending += len(order)
 
-    def release(self) -> Columns | None:
+    def release(self) -> ArrayColumns | None:
         """Remove and return, in order, the rows that no later row can precede."""
         bound = self._bound()
         if bound is None:
@@ -231,10 +238,10 @@ class Arrivals:
         require(isinstance(recent, list), "the last rows of a partition are not a list")
         return _PartitionTime(LogTime(self._max_step, time, list(map(read_time, recent))), floor)
 
-    def _arrival_times(self, one: _PartitionTime, times: Times) -> Times:
+    def _arrival_times(self, one: _PartitionTime, times: TimeArray) -> TimeArray:
         """Note rows; return the later of the time of each and the watermark just before it."""
         before = np.maximum(one.log.observe(times), NO_TIME + self._out_of_order)
-        arrived: Times = np.maximum(times, before - self._out_of_order)
+        arrived: TimeArray = np.maximum(times, before - self._out_of_order)
         if one.floor is not None:
             arrived = np.maximum(arrived, one.floor)
         return arrived

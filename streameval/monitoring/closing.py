@@ -74,7 +74,7 @@ def _taken_in(total: Windowed, fresh: Windowed) -> bytes:
     return b"" if fresh.newest is None else total._take_in(fresh)
 
 
-Times = npt.NDArray[np.int64]
+TimeArray = npt.NDArray[np.int64]
 
 _FIRST_CLOSED, _MAX_CLOSED = 16, 4096
 _SHORT, _LONG = 0.1, 0.4
@@ -112,10 +112,10 @@ class Closing:
         """Return the input of `restore`."""
         return {"reported": self._reported, "revised": sorted(self._revised)}
 
-    def ends(self, times: Times) -> Times:
+    def ends(self, times: TimeArray) -> TimeArray:
         """Return the end of the finest pane of each time."""
         width, shift = self._windows.width, self._windows.offset_size
-        ends: Times = ((times - shift) // width + 1) * width + shift
+        ends: TimeArray = ((times - shift) // width + 1) * width + shift
         return ends
 
     def edge(self, time: int) -> int:
@@ -123,12 +123,12 @@ class Closing:
         width, shift = self._windows.width, self._windows.offset_size
         return (time - shift) // width * width + shift
 
-    def note_read(self, times: Times) -> None:
+    def note_read(self, times: TimeArray) -> None:
         """Record where panes begin, from the first rows read."""
         if self._oldest is None and len(times):
             self._oldest = int(times.min())
 
-    def note_counted(self, times: Times) -> None:
+    def note_counted(self, times: TimeArray) -> None:
         """Record reported panes that have new rows, and the oldest of the others."""
         new = times
         if self._reported is not None:

@@ -12,26 +12,26 @@ import numpy.typing as npt
 
 from streameval.errors import require
 
-Columns = dict[str, npt.NDArray[Any]]
-Layout = Mapping[str, np.dtype[Any]]
+ArrayColumns = dict[str, npt.NDArray[Any]]
+ColumnTypes = Mapping[str, np.dtype[Any]]
 
 _HEAD = struct.Struct("<8sQI")
 _MAGIC = b"SEVJOIN1"
 
 
-def concatenate(parts: Sequence[Columns]) -> Columns:
+def concatenate(parts: Sequence[ArrayColumns]) -> ArrayColumns:
     """Concatenate rows with the same columns."""
     if len(parts) == 1:
         return parts[0]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def select(columns: Columns, rows: npt.NDArray[Any] | slice) -> Columns:
+def select(columns: ArrayColumns, rows: npt.NDArray[Any] | slice) -> ArrayColumns:
     """Return some rows, by a mask, by their positions or by a range."""
     return {name: column[rows] for name, column in columns.items()}
 
 
-def encode(columns: Columns, layout: Layout) -> bytes:
+def encode(columns: ArrayColumns, layout: ColumnTypes) -> bytes:
     """Write columns of equal length in the order of the layout."""
     pieces = [
         np.ascontiguousarray(columns[name], dtype=_little(dtype)).view(np.uint8).data
@@ -40,7 +40,7 @@ def encode(columns: Columns, layout: Layout) -> bytes:
     return _sealed(pieces, len(columns[next(iter(layout))]))
 
 
-def decode(blob: bytes, layout: Layout) -> Columns:
+def decode(blob: bytes, layout: ColumnTypes) -> ArrayColumns:
     """Read what `encode` wrote of at least one row."""
     n_rows, body = _opened(blob)
     width = sum(dtype.itemsize for dtype in layout.values())

@@ -80,7 +80,7 @@ class RecentBad:
 
 
 Array = npt.NDArray[Any]
-Times = npt.NDArray[np.int64]
+TimeArray = npt.NDArray[np.int64]
 
 _NOTES = 5
 _WITNESSES = 15
@@ -213,8 +213,8 @@ class Door:
             return _NO_LIMIT
         return int(now * _MICROSECONDS) + self._max_ahead
 
-    def _times(self, parsed: Parsed) -> Times:
-        times: Times = parsed.batch[self._windows.time].view(np.int64)
+    def _times(self, parsed: Parsed) -> TimeArray:
+        times: TimeArray = parsed.batch[self._windows.time].view(np.int64)
         return times
 
     def _not_ahead(

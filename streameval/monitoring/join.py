@@ -78,7 +78,7 @@ import numpy.typing as npt
 
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
 from streameval.monitoring.arrivals import MAX_TIME, Arrivals, BlobIds, read_time
-from streameval.monitoring.columns import Columns, Layout, concatenate, select
+from streameval.monitoring.columns import ArrayColumns, ColumnTypes, concatenate, select
 from streameval.monitoring.ids import hash_ids
 from streameval.monitoring.pending_runs import KEY_LAYOUT, PendingRuns, key_order, key_starts
 
@@ -99,15 +99,15 @@ class Settling:
         How long a label may be corrected.
     """
 
-    def __init__(self, layout: Layout, ids: BlobIds, settle: int) -> None:
+    def __init__(self, layout: ColumnTypes, ids: BlobIds, settle: int) -> None:
         self.store = PendingRuns(layout, ids, keeps_taken=False)
         self._settle = settle
 
-    def put(self, labels: Columns) -> None:
+    def put(self, labels: ArrayColumns) -> None:
         """Add labels in the order of their side."""
         self.store.add(select(labels, key_order(labels)))
 
-    def release(self, before: int) -> tuple[Columns, int, int]:
+    def release(self, before: int) -> tuple[ArrayColumns, int, int]:
         """Remove the labels whose first arrived before a time; return them by id and order.
 
         All labels that arrive within `settle` of that time have to be there. Of those that were
@@ -299,12 +299,12 @@ class Join:
             wait, out_of_order, settle, max_pending, max_step, np.dtype(label_dtype)
         )
         self._ids = BlobIds()
-        value: Layout = {"value": self._options.label_dtype}
-        carried: Layout = {"event": np.dtype(np.int64), "row": self.dtype}
+        value: ColumnTypes = {"value": self._options.label_dtype}
+        carried: ColumnTypes = {"event": np.dtype(np.int64), "row": self.dtype}
         of_sides = out_of_order, self._ids, max_step
         self._predictions = Arrivals({**KEY_LAYOUT, **carried}, *of_sides)
         self._labels = Arrivals({**KEY_LAYOUT, **value}, *of_sides)
-        ordered: Layout = {"order": _ORDER, **value}
+        ordered: ColumnTypes = {"order": _ORDER, **value}
         self._rows = PendingRuns(carried, self._ids, keeps_taken=True)
         self._accepted = PendingRuns(value, self._ids, keeps_taken=True)
         self._orphans = PendingRuns(ordered, self._ids, keeps_taken=False)
@@ -573,7 +573,7 @@ class Join:
             )
         return self._predictions if side == "predictions" else self._labels
 
-    def _keys(self, ids: Any, times: Any) -> Columns:
+    def _keys(self, ids: Any, times: Any) -> ArrayColumns:
         event = np.asarray(times)
         if event.dtype != np.int64 or event.ndim != 1:
             raise InvalidInputError(
@@ -616,7 +616,7 @@ class Join:
             )
         return values
 
-    def _admit_predictions(self) -> Columns | None:
+    def _admit_predictions(self) -> ArrayColumns | None:
         """Add the released predictions, and return their keys."""
         released = self._predictions.release()
         if released is None:
@@ -629,7 +629,7 @@ class Join:
             self._rows.add(rows)
         return rows
 
-    def _are_rows(self, predictions: Columns) -> Bits:
+    def _are_rows(self, predictions: ArrayColumns) -> Bits:
         """Return which of the predictions, sorted by id, are rows and not duplicates."""
         wait, times = self._options.wait, predictions["time"]
         before = np.full(len(times), _NO_TIME)
@@ -653,7 +653,7 @@ class Join:
                     latest = int(times[position])
         return is_row
 
-    def _admit_labels(self, admitted: Columns | None) -> Columns:
+    def _admit_labels(self, admitted: ArrayColumns | None) -> ArrayColumns:
         """Match labels with rows, and return the newly labelled rows with their labels."""
         labels = self._labels_to_match(admitted)
         if labels is None:
@@ -669,7 +669,7 @@ class Join:
             self._orphans.add(select(labels, is_new_orphan))
         return self._accept(select(labels, is_owned), owner[is_owned])
 
-    def _labels_to_match(self, admitted: Columns | None) -> Columns | None:
+    def _labels_to_match(self, admitted: ArrayColumns | None) -> ArrayColumns | None:
         """Return new labels and the orphans to reconsider, by id and order."""
         parts = []
         released = self._labels.release()
@@ -690,7 +690,7 @@ class Join:
             labels = select(labels, np.argsort(labels["order"], kind="stable"))
         return select(labels, key_order(labels))
 
-    def _settled(self, parts: list[Columns]) -> list[Columns]:
+    def _settled(self, parts: list[ArrayColumns]) -> list[ArrayColumns]:
         """Hold back labels that can still be corrected, and return the others."""
         for part in parts:
             self._settling.put(part)
@@ -702,7 +702,7 @@ class Join:
         self._counters["corrected"] += n_corrected
         return [labels] if len(labels["time"]) else []
 
-    def _orphans_to_match(self, admitted: Columns | None) -> Integers:
+    def _orphans_to_match(self, admitted: ArrayColumns | None) -> Integers:
         """Find orphans with the ids of new rows, and orphans that can no longer get a row."""
         found = []
         if admitted is not None:
@@ -713,7 +713,7 @@ class Join:
             self._decided = max(self._decided, watermark)
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
-    def _owners(self, labels: Columns) -> tuple[Integers, Bits]:
+    def _owners(self, labels: ArrayColumns) -> tuple[Integers, Bits]:
         """Return the row that each label belongs to, or -1, and which labels are late."""
         wait = self._options.wait
         found = self._rows.find(labels)
@@ -732,7 +732,7 @@ class Join:
         watermark = self._predictions.watermark
         return owner, is_late & (labels["time"] < (_NO_TIME if watermark is None else watermark))
 
-    def _accept(self, labels: Columns, owner: Integers) -> Columns:
+    def _accept(self, labels: ArrayColumns, owner: Integers) -> ArrayColumns:
         """Give rows their first label, and count the others."""
         order = np.argsort(owner, kind="stable")
         owner, labels = owner[order], select(labels, order)
@@ -756,10 +756,10 @@ class Join:
         self._accepted.add(select(rows, key_order(rows)))
         return rows
 
-    def _with_labels(self, rows: Integers, values: npt.NDArray[Any]) -> Columns:
+    def _with_labels(self, rows: Integers, values: npt.NDArray[Any]) -> ArrayColumns:
         return {**self._rows.columns(rows), "value": values}
 
-    def _accepted_values(self, labels: Columns, owner: Integers) -> npt.NDArray[Any]:
+    def _accepted_values(self, labels: ArrayColumns, owner: Integers) -> npt.NDArray[Any]:
         """Return the labels that rows have."""
         times = self._rows.column("time", owner)
         found = self._accepted.find(labels)
@@ -768,7 +768,7 @@ class Join:
         values[found.keys[is_own]] = self._accepted.column("value", found.rows[is_own])
         return values
 
-    def _expire(self, watermark: int) -> Columns:
+    def _expire(self, watermark: int) -> ArrayColumns:
         """Drop what can no longer match, and return the rows without a label."""
         wait = self._options.wait
         self._expired = watermark - wait
@@ -781,7 +781,7 @@ class Join:
         self._rows.drop(watermark - 2 * wait)
         return rows
 
-    def _joined(self, labelled: Columns, *unlabelled: Columns) -> Joined:
+    def _joined(self, labelled: ArrayColumns, *unlabelled: ArrayColumns) -> Joined:
         """Combine rows with and without labels, by event time and then by id."""
         parts = (labelled, *unlabelled)
         high, times, rows = (

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.settings import Settings
 
 Array = npt.NDArray[Any]
-Times = npt.NDArray[np.int64]
+TimeArray = npt.NDArray[np.int64]
 
 _STRANGERS = 100
 _TRIM: Any = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
@@ -135,7 +135,7 @@ class Joining:
         """Let a partition go."""
         self._join.finish(role, partition)
 
-    def put(self, role: str, partition: str, times: Times, batch: Mapping[str, Array]) -> Any:
+    def put(self, role: str, partition: str, times: TimeArray, batch: Mapping[str, Array]) -> Any:
         """Add a batch of one source; return the index of the rows of this shard."""
         ids = batch[ID].tolist()
         is_own = None if self._shard is None else self._shard.has(ids)
@@ -148,7 +148,7 @@ class Joining:
             self._join.predict(partition, ids, times, rows, is_own=is_own)
         return slice(None) if is_own is None else is_own
 
-    def ready(self) -> Iterator[tuple[Times, dict[str, Any]]]:
+    def ready(self) -> Iterator[tuple[TimeArray, dict[str, Any]]]:
         """Remove and return newly labelled rows, then those whose wait is over."""
         joined = self._join.ready()
         for is_labelled in (True, False):

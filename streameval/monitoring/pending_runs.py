@@ -14,8 +14,8 @@ import numpy.typing as npt
 from streameval.errors import require
 from streameval.monitoring.arrivals import MAX_TIME, BlobIds
 from streameval.monitoring.columns import (
-    Columns,
-    Layout,
+    ArrayColumns,
+    ColumnTypes,
     concatenate,
     decode,
     decode_bits,
@@ -28,7 +28,7 @@ from streameval.monitoring.ids import Words
 Bits = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
-KEY_LAYOUT: Layout = {
+KEY_LAYOUT: ColumnTypes = {
     "high": np.dtype(np.uint64),
     "low": np.dtype(np.uint64),
     "time": np.dtype(np.int64),
@@ -46,7 +46,7 @@ _MAPPED = 2**21  # bytes of an array that has pages of its own
 _FILTER_BITS = 8  # a row; an id that is not there is searched for in one run of eight
 
 
-def key_order(rows: Columns) -> Integers:
+def key_order(rows: ArrayColumns) -> Integers:
     """Return the order by hash, rows of equal hash as they are."""
     order: Integers = np.argsort(rows["high"], kind="stable")
     high, low = rows["high"][order], rows["low"]
@@ -56,7 +56,7 @@ def key_order(rows: Columns) -> Integers:
     return order
 
 
-def key_starts(rows: Columns) -> Bits:
+def key_starts(rows: ArrayColumns) -> Bits:
     """Return which of sorted rows are the first of their id."""
     starts = np.ones(len(rows["high"]), dtype=np.bool_)
     starts[1:] = (rows["high"][1:] != rows["high"][:-1]) | (rows["low"][1:] != rows["low"][:-1])
@@ -134,7 +134,7 @@ class _IdIndex:
 class _Run:
     """Rows sorted by the hash of their id, which of them were taken, and the blobs they are in."""
 
-    def __init__(self, columns: Columns, taken: Bits, blobs: tuple[int, ...] = ()) -> None:
+    def __init__(self, columns: ArrayColumns, taken: Bits, blobs: tuple[int, ...] = ()) -> None:
         self.columns = columns
         self.taken = taken
         self.blobs = blobs
@@ -190,7 +190,7 @@ class _Run:
         return np.concatenate(found_at), np.concatenate(found_rows)
 
 
-def _by_hash(first: _Run, second: _Run) -> Iterator[tuple[Columns, Bits]]:
+def _by_hash(first: _Run, second: _Run) -> Iterator[tuple[ArrayColumns, Bits]]:
     """Yield rows of two runs by ranges of the hash, which fit the cache, and which are taken."""
     edges = max(first, second, key=len).columns["high"][_CHUNK::_CHUNK]
     cuts = [
@@ -225,7 +225,7 @@ class PendingRuns:
         `restore` provides it.
     """
 
-    def __init__(self, layout: Layout, ids: BlobIds, *, keeps_taken: bool) -> None:
+    def __init__(self, layout: ColumnTypes, ids: BlobIds, *, keeps_taken: bool) -> None:
         self._layout = {**KEY_LAYOUT, **layout}
         self._ids = ids
         self._keeps_taken = keeps_taken
@@ -247,14 +247,14 @@ class PendingRuns:
         """The number of rows, taken or not, that no call of `take_past` has passed."""
         return sum(len(run) - run.n_past for run in self._runs)
 
-    def add(self, rows: Columns) -> None:
+    def add(self, rows: ArrayColumns) -> None:
         """Add rows that are sorted by `key_order`."""
         size = self._max_run
         for start in range(0, len(rows["high"]), size):
             piece = {name: rows[name][start : start + size] for name in self._layout}
             self._append(_Run(piece, np.zeros(len(piece["high"]), dtype=np.bool_)))
 
-    def find(self, keys: Columns) -> Found:
+    def find(self, keys: ArrayColumns) -> Found:
         """Find all rows of some ids."""
         found_keys, found_rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for number, run in enumerate(self._runs):
@@ -280,7 +280,7 @@ class PendingRuns:
         """Return one column of some rows."""
         return self.columns(rows, [name])[name]
 
-    def columns(self, rows: Integers, names: Iterable[str] = ()) -> Columns:
+    def columns(self, rows: Integers, names: Iterable[str] = ()) -> ArrayColumns:
         """Return some columns of some rows; by default all."""
         values = {
             name: np.empty(len(rows), dtype=self._layout[name]) for name in names or self._layout

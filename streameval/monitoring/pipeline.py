@@ -64,7 +64,7 @@ class Stopping:
             self._calls.get(timeout=max(seconds, 0.0))
 
 
-Times = npt.NDArray[np.int64]
+TimeArray = npt.NDArray[np.int64]
 
 
 class Output(Protocol):
@@ -337,7 +337,7 @@ class Pipeline:
         return True
 
     def _add(
-        self, reader: Reader, chunk: Chunk, times: Times, batch: Mapping[str, Any], now: float
+        self, reader: Reader, chunk: Chunk, times: TimeArray, batch: Mapping[str, Any], now: float
     ) -> None:
         """Add good rows to the join, or note those that have been counted."""
         joining = self._joining
@@ -361,7 +361,7 @@ class Pipeline:
             )
         return (waits_for is None) is not (before is None)
 
-    def _note_read(self, reader: Reader, times: Times, marks: Times) -> None:
+    def _note_read(self, reader: Reader, times: TimeArray, marks: TimeArray) -> None:
         """Update the counters of rows, and of rows behind the watermark."""
         if reader.role == "labels":
             self._counters["labels"] += len(times)

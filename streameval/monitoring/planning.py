@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from streameval.io import RowFilter
     from streameval.runs.counting import RowShare
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 Array = npt.NDArray[Any]
 
@@ -48,7 +48,7 @@ class Planner:
         The accumulator before there is a plan, if it is known.
     """
 
-    plan: Callable[[Sequence[Row]], Plan]
+    plan: Callable[[Sequence[RawRow]], Plan]
     is_step: bool
     where: RowFilter | None = None
     empty: Windowed | None = None
@@ -107,7 +107,7 @@ def planner_of(
     names = {argument: chosen.get(argument, argument) for argument in read}
     needed = {*inner.required, *keys, *(columns or {})}
 
-    def plan(rows: Sequence[Row]) -> Plan:
+    def plan(rows: Sequence[RawRow]) -> Plan:
         known = dict.fromkeys(
             name for row in rows for name in (*row, *names.values()) if name in row
         )
@@ -148,7 +148,7 @@ def rows_together(predictions: Sequence[Fields], labels: Sequence[Fields]) -> li
     ]
 
 
-def predictions_of(rows: Iterable[Row]) -> list[Row]:
+def predictions_of(rows: Iterable[RawRow]) -> list[RawRow]:
     """Return the predictions of the rows that `rows_together` has combined."""
     return [row.prediction if isinstance(row, _Joined) else row for row in rows]
 
@@ -157,8 +157,8 @@ def split(
     plan: Plan,
     key: str,
     label_time: str,
-    predictions: Sequence[Row],
-    labels: Sequence[Row],
+    predictions: Sequence[RawRow],
+    labels: Sequence[RawRow],
 ) -> Split:
     """Split a plan: truths come from labels, everything else from predictions.
 
@@ -216,7 +216,7 @@ def _without_gaps(column: Argument) -> Argument:
     return attrs.evolve(column, field_type=attrs.evolve(own, gaps=False)) if is_open else column
 
 
-def _example(columns: Sequence[Argument], rows: Iterable[Row], what: str) -> dict[str, Array]:
+def _example(columns: Sequence[Argument], rows: Iterable[RawRow], what: str) -> dict[str, Array]:
     """Read the first row that has all the columns."""
     for row in rows:
         found = dict(_arrays(columns, row))
@@ -226,7 +226,7 @@ def _example(columns: Sequence[Argument], rows: Iterable[Row], what: str) -> dic
     raise BadDataError(f"none of the first {what} can be read; they need {names}.")
 
 
-def _arrays(columns: Sequence[Argument], row: Row) -> Iterator[tuple[str, Array]]:
+def _arrays(columns: Sequence[Argument], row: RawRow) -> Iterator[tuple[str, Array]]:
     for column in columns:
         parts = [read_one(column.field_type, row.get(name)) for name in column.names]
         if all(part is not None for part in parts):

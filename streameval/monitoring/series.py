@@ -35,8 +35,8 @@ from streameval.states.sealed import live
 LEVEL = 0.95
 """Of the sampling intervals that events show."""
 
-State = Literal["inactive", "pending", "firing", "resolved"]
-Stored = dict[str, Any]
+Phase = Literal["inactive", "pending", "firing", "resolved"]
+StoredSeries = dict[str, Any]
 
 _STORED = ("state", "since", "alert", "until")
 _VALUES = ("value", "certified", "interval", "n", "start", "end")
@@ -110,7 +110,7 @@ class Event:
     id: str
     alert: str
     rule: str
-    state: State
+    state: Phase
     slice: dict[str, Any] | None
     metric: str | None
     value: float | None
@@ -150,7 +150,7 @@ class AlertState:
     rule: str
     metric: str | None
     slice: dict[str, Any] | None
-    state: State
+    state: Phase
     since: str | int | None
     alert: str | None
     log_evidence: float | None = None
@@ -297,7 +297,7 @@ class Series:
         self.rule = rule
         self.value = value
         self.config = config
-        self.state: State = "inactive"
+        self.state: Phase = "inactive"
         self.since: int | None = None
         self.alert: str | None = None
         self.until: int | None = None
@@ -320,7 +320,7 @@ class Series:
         """Tell whether the series may have something new to evaluate."""
         return mature_until is not None and (self.until is None or self.until < mature_until)
 
-    def stored(self) -> Stored:
+    def stored(self) -> StoredSeries:
         """Return the state that `restore` reads."""
         return {name: getattr(self, name) for name in (*_STORED, *self.OWN)}
 
@@ -330,7 +330,7 @@ class Series:
         for name, item in stored.items():
             setattr(self, name, item)
 
-    def turn(self, state: State, since: int) -> None:
+    def turn(self, state: Phase, since: int) -> None:
         """Change the state."""
         if state != self.state:
             self.state, self.since = state, since
@@ -339,7 +339,7 @@ class Series:
         """Return from pending to inactive; keep any other state."""
         self.turn("inactive" if self.state == "pending" else self.state, since)
 
-    def event(self, state: State, anchor: int, now: int, **known: Any) -> Event:
+    def event(self, state: Phase, anchor: int, now: int, **known: Any) -> Event:
         """Start to fire, or resolve the alert, and return the event."""
         number = _digest([self.rule.text, self.slice, anchor, state])
         if state == "firing":
@@ -379,7 +379,7 @@ class PaneSeries(Series, ABC):
     def look(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
         """Look at the next pane."""
 
-    def found(self, state: State, value: _Value, now: int, end: int) -> Event:
+    def found(self, state: Phase, value: _Value, now: int, end: int) -> Event:
         """Make the event of a value."""
         self.turn(state, end)
         reading = value.read()
@@ -557,7 +557,7 @@ class Silence(Series):
         is_late = now - since >= self.rule.duration
         return self._turned("firing", since, now) if is_late else None
 
-    def _turned(self, state: State, since: int, now: int) -> Event | None:
+    def _turned(self, state: Phase, since: int, now: int) -> Event | None:
         if (self.state == "firing") is (state == "firing"):
             return None
         self.turn(state, now)
@@ -591,7 +591,7 @@ class Lateness(Series):
             return None
         if labels - self.marks[-1][0] >= _LABELS:
             self.marks = [self.marks[-1], [labels, late]]
-        state: State = "firing" if n_late > self.rule.share * n else "resolved"
+        state: Phase = "firing" if n_late > self.rule.share * n else "resolved"
         if (self.state == "firing") is (state == "firing"):
             return None
         self.turn(state, now)
@@ -602,7 +602,7 @@ class Lateness(Series):
         return None if time is None else _time_text(time)
 
 
-def end_of_removed(key: str, stored: Stored, now: int) -> Event:
+def end_of_removed(key: str, stored: StoredSeries, now: int) -> Event:
     """Resolve an alert whose rule was removed."""
     rule, of_slice = json.loads(key)
     return Event(

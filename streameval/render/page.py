@@ -36,7 +36,7 @@ from streameval.render.tables import (
 from streameval.render.wording import count, label, number, percent, short
 
 Blocks = Sequence[Any]
-Cells = list[Reading | None]
+RowCells = list[Reading | None]
 
 _BAND = "The exact curve lies in the band."
 _MAX_BESIDE = 2
@@ -99,7 +99,7 @@ def _agreed(texts: Sequence[str], common: str) -> str:
     return texts[0] if len(set(texts)) == 1 else common
 
 
-def _rows(descriptions: Sequence[PageContent]) -> list[tuple[str, Cells]]:
+def _rows(descriptions: Sequence[PageContent]) -> list[tuple[str, RowCells]]:
     """List the numbers that any of the states has; leave out rare counts of 0."""
     found = []
     for name in dict.fromkeys(name for one in descriptions for name in one.rows):

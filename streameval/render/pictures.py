@@ -22,7 +22,7 @@ MAX_ROWS = 24
 """How many rows a picture of dots has."""
 
 Floats = npt.NDArray[np.float64]
-Rows = Sequence[tuple[object, Sequence[Reading | None]]]
+NamedRows = Sequence[tuple[object, Sequence[Reading | None]]]
 
 _GROUP_BINS = 20
 _MAX_NAME = 22
@@ -136,7 +136,7 @@ def spread(areas: Sequence[Floats], summary: str) -> Html:
     return picture(frame, "AUC of the groups", summary, [frame.grid(), *filled, *outlines])
 
 
-def dots(rows: Rows, title: str, summary: str) -> Html:
+def dots(rows: NamedRows, title: str, summary: str) -> Html:
     """Draw the numbers of each row on one axis: a dot for each state.
 
     A thin line is the sampling interval, and a broad one the certified interval.

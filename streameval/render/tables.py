@@ -35,9 +35,9 @@ Confusions = Literal["count", "rate"]
 """How to rank confused pairs of classes: by examples, or by shares of the true class."""
 
 Cell = Reading | Change | None
-Rows = Sequence[tuple[str, Sequence[Reading | None]]]
-Columns = Sequence[str]
-Classes = Mapping[Any, Sequence[Reading]]
+MetricRows = Sequence[tuple[str, Sequence[Reading | None]]]
+Headings = Sequence[str]
+ClassReadings = Mapping[Any, Sequence[Reading]]
 
 _MAX_BELOW = 12  # numbers that a phone lays out below their name; page.css has a rule for each
 _MAX_PAIRS = 20
@@ -50,7 +50,7 @@ _UNDEFINED = (
 )
 
 
-def metric_table(rows: Rows, names: Sequence[str], level: float) -> Html:
+def metric_table(rows: MetricRows, names: Sequence[str], level: float) -> Html:
     """Lay out metrics by state, or for one state with a column for each interval.
 
     Each state but the first is followed by the differences from the first one.
@@ -193,8 +193,8 @@ def _within(name: str, ends: str) -> Html:
 
 def by_class(
     what: str,
-    columns: Columns,
-    tables: Mapping[str, Classes],
+    columns: Headings,
+    tables: Mapping[str, ClassReadings],
     order: Sequence[Any],
     level: float,
 ) -> Html:
@@ -226,7 +226,7 @@ def by_class(
     return _stacked(_class_head(what, columns, list(tables)), rows, f"By {what}", level, more)
 
 
-def _class_head(what: str, columns: Columns, names: Sequence[str]) -> Html:
+def _class_head(what: str, columns: Headings, names: Sequence[str]) -> Html:
     several = len(names) > 1
     first = element("th", what.capitalize(), scope="col", rowspan=2 if several else None)
     below = [element("th", text, scope="col", class_="number") for _ in names for text in columns]

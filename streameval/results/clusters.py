@@ -12,9 +12,9 @@ import numpy as np
 
 from streameval.configs.cached import Cached
 from streameval.errors import InvalidInputError
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import hull, normal_quantile
-from streameval.metrics.jackknife import Limits, jackknife_interval, jackknife_variance
+from streameval.metrics.jackknife import jackknife_interval, jackknife_variance
 from streameval.render.text import plural
 
 WHY_NONE = "it has none for clusters, or fewer than two groups of clusters have rows"
@@ -75,7 +75,7 @@ class Clusters(Cached):
         self,
         number: Any,
         read: Callable[[Any], Any],
-        limits: Limits,
+        limits: Interval,
         level: float,
         plain: tuple[Any, Any] | None = None,
     ) -> tuple[Any, Any]:

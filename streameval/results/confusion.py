@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from streameval.metrics.confusion import Average
 
-Counts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
+ClassCounts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -194,27 +194,27 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         return matrix
 
     @property
-    def tp(self) -> Counts:
+    def tp(self) -> ClassCounts:
         """True positives of the positive class of two, else an array of shape ``(K,)``."""
         return self._positive_or_all(self._counts.outcomes.tp.to_numbers())
 
     @property
-    def fp(self) -> Counts:
+    def fp(self) -> ClassCounts:
         """False positives of the positive class of two, else an array of shape ``(K,)``."""
         return self._positive_or_all(self._counts.outcomes.fp.to_numbers())
 
     @property
-    def fn(self) -> Counts:
+    def fn(self) -> ClassCounts:
         """False negatives of the positive class of two, else an array of shape ``(K,)``."""
         return self._positive_or_all(self._counts.outcomes.fn.to_numbers())
 
     @property
-    def tn(self) -> Counts:
+    def tn(self) -> ClassCounts:
         """True negatives of the positive class of two, else an array of shape ``(K,)``."""
         return self._positive_or_all(self._counts.outcomes.tn.to_numbers())
 
     @property
-    def support(self) -> Counts:
+    def support(self) -> ClassCounts:
         """The weight of the positive class of two in the truth, else an array of shape ``(K,)``."""
         return self._positive_or_all(self._counts.outcomes.support.to_numbers())
 
@@ -409,7 +409,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
     def _metrics(self) -> list[Metric]:
         return [row for row in self.TABLE.listed(self._counts) if not row.is_count]
 
-    def _positive_or_all(self, numbers: npt.NDArray[Any]) -> Counts:
+    def _positive_or_all(self, numbers: npt.NDArray[Any]) -> ClassCounts:
         if not self._is_binary:
             return numbers
         number: int | float = numbers[self._counts.config.positive_position].item()

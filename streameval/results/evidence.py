@@ -19,7 +19,7 @@ from streameval.results.equality import Comparable
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 
-Pane = tuple[Any, Any, Result | None]
+TimedResult = tuple[Any, Any, Result | None]
 
 _NOTHING = Share.of(0.0, 0.0)
 _SHOWN = 10
@@ -61,7 +61,7 @@ class Evidence(Comparable):
     @classmethod
     def of(
         cls,
-        panes: Iterable[Pane],
+        panes: Iterable[TimedResult],
         total: Result,
         metric: str,
         limit: Limit,

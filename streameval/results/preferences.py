@@ -38,7 +38,7 @@ from streameval.results.result import Asked, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings, by_metric
 from streameval.states.preferences import PreferenceCounts
 
-Counts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+PairCounts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
@@ -87,12 +87,12 @@ class Preferences(PreferencesMembers, SumsResult):
         return int(np.count_nonzero(self._met.any(axis=1)))
 
     @property
-    def matrix(self) -> Counts:
+    def matrix(self) -> PairCounts:
         """The weights of the wins, shape ``(K, K)``: rows are winners, columns losers."""
         return self._state.wins.to_numbers()
 
     @property
-    def ties(self) -> Counts:
+    def ties(self) -> PairCounts:
         """The weights of the ties, shape ``(K, K)``, symmetric."""
         above = self._state.ties.to_numbers()
         return above + above.T

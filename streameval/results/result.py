@@ -38,9 +38,9 @@ from streameval.results.tables import (
     Form,
     ItemAxis,
     PerItem,
-    Row,
     Shape,
     TablePart,
+    TableRow,
     by_metric,
     form_of,
     no_axis,
@@ -454,7 +454,7 @@ class Result(Cached, Comparable):
         columns = self.table(per, bounds=bounds, level=level, shape=shape)
         return latex(columns_grid(columns))
 
-    def rows(self, per: str | None, bounds: bool) -> list[Row]:
+    def rows(self, per: str | None, bounds: bool) -> list[TableRow]:
         """List the rows of `table`."""
         columns = self.table(per, bounds=bounds)
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

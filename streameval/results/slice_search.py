@@ -18,7 +18,7 @@ from streameval.results.names import MetricName
 from streameval.results.result import Asked, Result
 
 Gap = Literal["difference", "ratio"]
-Comparison = Literal["worst", "difference", "ratio"]
+Contrast = Literal["worst", "difference", "ratio"]
 
 GAPS: tuple[Gap, ...] = ("difference", "ratio")
 """How the highest and the lowest value can be compared."""
@@ -130,7 +130,7 @@ class Search:
         readings = self.readings(level).items()
         return {value: one.sampling for value, one in readings if one.sampling is not None}
 
-    def bounds(self, what: Comparison, ends: Collection[Interval]) -> Interval:
+    def bounds(self, what: Contrast, ends: Collection[Interval]) -> Interval:
         """Bound the worst value, or the gap, of slices that lie within some ends; nan if none."""
         if not ends:
             return math.nan, math.nan

@@ -19,7 +19,7 @@ from streameval.results.lines import read_or_nan, value_name
 from streameval.results.names import parse_metric
 from streameval.results.result import Result
 from streameval.results.slice_search import GAPS, Search
-from streameval.results.tables import Form, Row, TablePart
+from streameval.results.tables import Form, TablePart, TableRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -402,7 +402,7 @@ def _apart(columns: tuple[str, ...], names: set[str]) -> list[str]:
     return found
 
 
-def _keys(columns: Sequence[str], value: Value) -> Row:
+def _keys(columns: Sequence[str], value: Value) -> TableRow:
     """Map the columns of slices to the items of a value."""
     items = value if isinstance(value, tuple) else (value,) * len(columns)
     return dict(zip(columns, items, strict=True))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
 
 Columns = dict[str, list[Any]]
-Row = dict[str, Any]
+TableRow = dict[str, Any]
 Shape = Literal["long", "wide"]
 
 _ENDS = "interval_low", "interval_high"
@@ -87,7 +87,7 @@ class TablePart:
     columns: Mapping[str, Sequence[Any]]
 
     @classmethod
-    def stacked(cls, parts: Iterable[tuple[Row, TablePart]]) -> Self:
+    def stacked(cls, parts: Iterable[tuple[TableRow, TablePart]]) -> Self:
         """Put parts below each other, each behind its keys; gaps are None."""
         filled = [(keys, part) for keys, part in parts if part.n]
         columns: Columns = {name: [] for one in filled for name in (*one[0], *one[1].columns)}
@@ -181,7 +181,7 @@ class ItemAxis:
             columns[name] = [*chain.from_iterable(in_turn)]
         return TablePart(len(columns["metric"]), columns)
 
-    def named(self, *, bounds: bool) -> Row:
+    def named(self, *, bounds: bool) -> TableRow:
         """Name each number as a logger does, with its item in brackets, as ``recall[cat]``."""
         columns = self._wide(bounds)
         brackets = [f"[{name}]" for name in self.names] if self.keys else [""]
@@ -192,7 +192,7 @@ class ItemAxis:
             if column[index] is not None
         }
 
-    def by_name(self) -> dict[str, Row]:
+    def by_name(self) -> dict[str, TableRow]:
         """Map the names of items to their numbers, for JSON."""
         return {
             str(name): {metric: one.values[index] for metric, one in self.readings.items()}

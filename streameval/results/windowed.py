@@ -39,7 +39,7 @@ BEFORE = "before"
 _MAX_LINES = 60
 _START = operator.attrgetter("start")
 
-Counted = tuple[int | float, Any, SlicedResult | None]
+CountedPane = tuple[int | float, Any, SlicedResult | None]
 """The weight of labelled rows, their result, and the results of their slices if there are any."""
 
 
@@ -58,10 +58,10 @@ class PaneResult(Cached, Comparable):
     start: Any
     end: Any
     n_rows: int | float
-    _count: Callable[[], Counted]
+    _count: Callable[[], CountedPane]
 
     @classmethod
-    def of(cls, start: Any, end: Any, n_rows: int | float, counted: Counted) -> Self:
+    def of(cls, start: Any, end: Any, n_rows: int | float, counted: CountedPane) -> Self:
         """Hold what has been computed."""
         return cls(start, end, n_rows, partial(tuple, counted))
 
@@ -88,7 +88,7 @@ class PaneResult(Cached, Comparable):
         return read_or_nan(result, metric, level)
 
     @cached_property
-    def _counted(self) -> Counted:
+    def _counted(self) -> CountedPane:
         return self._count()
 
     def __eq__(self, other: object) -> bool:

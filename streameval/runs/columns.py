@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.configs.collection import Member
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 _NUMBERS = {
     "popularity",
@@ -42,7 +42,7 @@ _IDS = {"group", "query", "doc", "item"}
 
 
 def columns_of(
-    members: Iterable[Member], names: Mapping[str, str], rows: Sequence[Row]
+    members: Iterable[Member], names: Mapping[str, str], rows: Sequence[RawRow]
 ) -> tuple[Argument, ...]:
     """Choose how the columns of members are read.
 
@@ -156,7 +156,7 @@ class _Values:
     """The values of a column in the first rows; usually only the first one is examined."""
 
     name: str
-    rows: Sequence[Row]
+    rows: Sequence[RawRow]
 
     def __iter__(self) -> Iterator[Any]:
         values = (row.get(self.name) for row in self.rows)

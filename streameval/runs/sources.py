@@ -101,7 +101,7 @@ class RunBlock:
         return next(judged_rows(run, qrels, max_documents=self.max_documents))
 
 
-Row = Mapping[str, Any]
+RawRow = Mapping[str, Any]
 
 _ROWS = 2**16  # so many make a block worth a worker's while
 _COPIED = 2**20  # bytes at a time
@@ -397,7 +397,7 @@ def named_in(rows: Sequence[Fields], columns: Iterable[str]) -> list[str]:
     ]
 
 
-def typical_row(rows: Sequence[Row], names: Iterable[str]) -> Row:
+def typical_row(rows: Sequence[RawRow], names: Iterable[str]) -> RawRow:
     """Choose the first row in which none of the columns is missing.
 
     If there is none, combine the first value of each column.
@@ -408,6 +408,6 @@ def typical_row(rows: Sequence[Row], names: Iterable[str]) -> Row:
     return found or {name: _first_value(name, rows) for name in needed}
 
 
-def _first_value(name: str, rows: Sequence[Row]) -> Any:
+def _first_value(name: str, rows: Sequence[RawRow]) -> Any:
     values = (row.get(name) for row in rows)
     return next((value for value in values if value is not None), None)

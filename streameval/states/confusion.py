@@ -27,14 +27,14 @@ from streameval.states.state import State, check_numbers
 
 Codes = npt.NDArray[np.int64]
 Indices = npt.NDArray[Any]
-Marks = npt.NDArray[np.bool_]
+Mask = npt.NDArray[np.bool_]
 Count: TypeAlias = np.signedinteger[Any] | Codes
 
 _FEW = 32  # numbers that Python adds up faster than NumPy
 _SHORT_ROW = 64  # entries; for longer rows argmax is as fast
 
 
-def credit_codes(within: Codes, tied: Codes, first: Marks, classes: int) -> Codes:
+def credit_codes(within: Codes, tied: Codes, first: Mask, classes: int) -> Codes:
     """Code how many of the first k ranks ties leave to the true class, for each of n examples.
 
     Of the `tied` classes with the score of the true class, including itself, `within` are in the
@@ -424,9 +424,9 @@ class MultilabelCounts(StackableState, SummableState):
     @classmethod
     def of(
         cls,
-        truth: Marks,
-        prediction: Marks,
-        known: Marks | None,
+        truth: Mask,
+        prediction: Mask,
+        known: Mask | None,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
@@ -435,7 +435,7 @@ class MultilabelCounts(StackableState, SummableState):
 
     @staticmethod
     def _counted(
-        truth: Marks, prediction: Marks, known: Marks | None, weights: WeightArray | None, size: int
+        truth: Mask, prediction: Mask, known: Mask | None, weights: WeightArray | None, size: int
     ) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
         right = truth == prediction
         index = np.arange(size) * 4 + truth * 2 + prediction
@@ -533,9 +533,9 @@ class ExampleCounts(MultilabelCounts):
     @classmethod
     def of(
         cls,
-        truth: Marks,
-        prediction: Marks,
-        known: Marks | None,
+        truth: Mask,
+        prediction: Mask,
+        known: Mask | None,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streameval.exact.score_keys import Keys, prefixes
 
-Numbers = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 
 _MANTISSA = 52  # the low bits of a key; those above them tell its binade
 _N_BINADES = 2**12
@@ -99,14 +99,14 @@ class PrefixNumbers:
     skipped: npt.NDArray[np.int64] | None = None
     heads: npt.NDArray[np.int64] | None = None
 
-    def of(self, keys: Keys) -> Numbers:
+    def of(self, keys: Keys) -> Indices:
         """Find the numbers of the prefixes of keys in the range."""
         found = prefixes(keys, self.level).view(np.int64)
         if self.skipped is not None:
             found = found - self.skipped.take(found >> self.width)
         return (found - self.first).astype(np.intp, copy=False)
 
-    def prefixes(self, numbers: Numbers) -> Keys:
+    def prefixes(self, numbers: Indices) -> Keys:
         """List the prefixes of some numbers."""
         found = numbers.astype(np.int64) + self.first
         if self.skipped is not None and self.heads is not None:

@@ -18,14 +18,14 @@ from streameval.states.column import Column
 from streameval.states.fields import fields_of
 from streameval.states.state import State, check_numbers
 
-Form = Any
+StackForm = Any
 """A field without its items.
 
 For numbers, whether they have fractions, and the shape; for a column, its type and length; for
 anything else, the value itself.
 """
 
-NOTHING: frozenset[Form] = frozenset(
+NOTHING: frozenset[StackForm] = frozenset(
     [("int64", 0), ("uint64", 0), ("text", 0), (False, (0,))],
 )
 """The forms of numbers and columns without items."""
@@ -36,7 +36,7 @@ Lengths = npt.NDArray[np.int64]
 _FIRST = np.zeros(1, dtype=np.intp)
 
 
-def form_of(value: Any) -> Form:
+def form_of(value: Any) -> StackForm:
     """Return the form of a value: what remains without its items."""
     if isinstance(value, FixedPoint):
         return value.fraction is not None, value.shape
@@ -59,7 +59,7 @@ class Stack:
         The items, one state after the other. If one state has fractions, all do.
     """
 
-    forms: tuple[Form, ...]
+    forms: tuple[StackForm, ...]
     codes: npt.NDArray[np.integer[Any]]
     items: Any
 
@@ -80,7 +80,7 @@ class Stack:
         """Stack numbers of one shape; by default all of them have fractions, or none."""
         size = len(numbers.whole)
         if has_fraction is None or numbers.is_whole:
-            forms: tuple[Form, ...] = ((not numbers.is_whole, shape),)
+            forms: tuple[StackForm, ...] = ((not numbers.is_whole, shape),)
             codes = np.zeros(size, dtype=np.intp)
         else:
             forms, codes = ((False, shape), (True, shape)), has_fraction.astype(np.intp)
@@ -233,7 +233,7 @@ class StackableState(State):
         self.check_all(config, stacks)
 
 
-def _numbers(whole: Any, fraction: Any, forms: Sequence[Form]) -> Iterator[FixedPoint]:
+def _numbers(whole: Any, fraction: Any, forms: Sequence[StackForm]) -> Iterator[FixedPoint]:
     """Split the numbers of several states; only those with fractions keep them."""
     end = 0
     for has_fraction, shape in forms:

@@ -352,6 +352,21 @@ def test_a_name_of_a_class_means_one_thing() -> None:
     assert [name for name, found in several.items() if not is_of_adapters(found)] == []
 
 
+def test_a_name_of_a_type_means_one_thing() -> None:
+    """Names of arrays stand for their dtypes, and are short in each module."""
+    meanings: dict[str, dict[str, str]] = {}
+    for source in SOURCES:
+        for node in tree(source).body:
+            if isinstance(node, ast.ClassDef):
+                meanings.setdefault(node.name, {})["a class"] = source
+            elif isinstance(node, ast.Assign) and not isinstance(node.value, ast.Call):
+                name, meaning = ast.unparse(node.targets[0]), ast.unparse(node.value)
+                if re.fullmatch(r"[A-Z][a-z]\w*", name):
+                    is_array = meaning.startswith("npt.NDArray[")
+                    meanings.setdefault(name, {})["an array" if is_array else meaning] = source
+    assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
+
+
 def is_of_adapters(sources: list[str]) -> bool:
     parts = {part_of(source) for source in sources}
     return len(parts) == 1 and parts <= {"engines", "loops"}

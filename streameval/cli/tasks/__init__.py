@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from streameval.cli.options import Options
     from streameval.runs.counting import Plan
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 COMPARE_RUNS = " To compare runs query by query, use --task ranking --compare."
 
@@ -28,9 +28,9 @@ _ADVICE = {
 """What to do about an option that a task does not take."""
 
 
-def plan_of(task: str) -> Callable[[Options, Sequence[Row]], Plan]:
+def plan_of(task: str) -> Callable[[Options, Sequence[RawRow]], Plan]:
     """Import what chooses the columns and the accumulator, from options and the first rows."""
-    plan: Callable[[Options, Sequence[Row]], Plan]
+    plan: Callable[[Options, Sequence[RawRow]], Plan]
     match task:
         case "classification":
             from streameval.cli.tasks import classification

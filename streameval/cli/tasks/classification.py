@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from streameval.cli.options import Options
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 
-def plan(options: Options, rows: Sequence[Row]) -> Plan:
+def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns, the classes and the configuration.
 
     Raises
@@ -92,7 +92,7 @@ def choose(
     return make, classes, positive
 
 
-def predictions(options: Options, rows: Sequence[Row]) -> tuple[tuple[str, ...], bool]:
+def predictions(options: Options, rows: Sequence[RawRow]) -> tuple[tuple[str, ...], bool]:
     """Choose the columns of the predictions, and tell whether they are scores."""
     if options.y_score is not None:
         return options.y_score, True

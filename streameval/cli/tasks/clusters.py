@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.io import Block
     from streameval.runs.counting import Plan
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 _MAX_LOOK = 2**12  # rows in which a repeated id is looked for, in milliseconds
 _IS_OWNER = re.compile(
@@ -45,7 +45,7 @@ def check_clusters(options: Options) -> None:
         raise UsageError("--cluster with --task ranking can be used with --by only beside --time.")
 
 
-def clustered(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
+def clustered(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     """Turn a plan into one whose intervals are of clusters, if --cluster names their column.
 
     Raises
@@ -80,7 +80,7 @@ def _make(make: Callable[[], Any], column: str) -> Clustered:
 
 
 def dependence(
-    options: Options, rows: Sequence[Row], blocks: Iterator[Block]
+    options: Options, rows: Sequence[RawRow], blocks: Iterator[Block]
 ) -> tuple[tuple[str, ...], Iterator[Block]]:
     """Note that ids repeat in the first block, where intervals assume that rows are independent.
 
@@ -99,7 +99,7 @@ def dependence(
     return () if found is None else (note,), chain([first], blocks)
 
 
-def _owners(options: Options, row: Row) -> list[str]:
+def _owners(options: Options, row: RawRow) -> list[str]:
     """List the columns of ids of whom a row belongs to; none if no interval is shown."""
     needs = options.task in ("regression", "calibration") and options.versus is None
     if options.cluster is not None or options.task in ("ranking", "catalog"):

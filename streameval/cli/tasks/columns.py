@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from streameval.cli.options import Options
     from streameval.runs.counting import Plan
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 _OFF = 1e-3  # the probabilities of two classes may be rounded
 
@@ -70,9 +70,9 @@ class TaskColumns:
     prediction: tuple[str, ...]
     of_scores: bool
     multilabel: bool
-    row: Row
+    row: RawRow
     texts: tuple[str, ...] = ()
-    rows: Sequence[Row] = ()
+    rows: Sequence[RawRow] = ()
     has_class_columns: bool = False
 
     def width(self, names: tuple[str, ...]) -> int | None:
@@ -128,7 +128,7 @@ def is_integer_text(label: Any) -> bool:
 
 def lay_out(
     options: Options,
-    rows: Sequence[Row],
+    rows: Sequence[RawRow],
     prediction: tuple[str, ...],
     *,
     of_scores: bool,
@@ -273,7 +273,7 @@ def _refuse_swapped(name: str, label: Any, score: Any) -> None:
         )
 
 
-def check_columns(names: Iterable[str], rows: Sequence[Row]) -> None:
+def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
     """Raise UsageError for a column that none of the first rows has."""
     for name in names:
         if not has_column(name, rows):
@@ -283,7 +283,7 @@ def check_columns(names: Iterable[str], rows: Sequence[Row]) -> None:
             raise UsageError(f"no column {name!r} in the first rows: {known}{hint}")
 
 
-def has_column(name: str, rows: Iterable[Row]) -> bool:
+def has_column(name: str, rows: Iterable[RawRow]) -> bool:
     """Tell whether one of the first rows has a column."""
     return any(name in row for row in rows)
 

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streameval.cli.options import Options
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 _COMPARED_BY = " --measures roc_auc without --task"
 
 
-def _plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
+def _plan_of_curve(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns, the classes and the configuration.
 
     Raises
@@ -80,7 +80,7 @@ def _plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     return _plan(options, layout, truth, column, note, pos_label=pos_label, classes=named)
 
 
-def _plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
+def _plan_of_groups(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns and the configuration.
 
     Raises
@@ -109,7 +109,7 @@ def _plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
     return Plan(make, columns, options.max_bad)
 
 
-def _plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
+def _plan_of_calibration(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns and the classes.
 
     Raises

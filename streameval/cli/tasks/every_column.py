@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from streameval.cli.options import Options
     from streameval.runs.counting import Plan
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 _USUAL = {
     *("y_true", "y_pred", "y_score", "y_prob", "sample_weight"),
@@ -39,7 +39,7 @@ _READ = (
 
 
 def every_column(
-    plan: Plan, options: Options, rows: Sequence[Row]
+    plan: Plan, options: Options, rows: Sequence[RawRow]
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Choose the columns by the values of the first rows; their number is known after counting.
 

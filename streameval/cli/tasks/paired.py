@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     from streameval.cli.options import Options
     from streameval.cli.tasks.columns import TaskColumns
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 
-def plan(options: Options, rows: Sequence[Row]) -> Plan:
+def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns, the classes and the configuration; all models are read alike.
 
     Raises
@@ -116,7 +116,7 @@ def _note_of_positive(
     return () if label == 1 else (f"per-class metrics are for class {label}.",)
 
 
-def _plan_of_numbers(options: Options, rows: Sequence[Row], versus: tuple[str, ...]) -> Plan:
+def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
     """Choose the columns of models of numbers."""
     of_classes = ("y_score", "classes", "multilabel", "threshold", "scores", "pos_label")
     for name in (*of_classes, "ignore_label"):

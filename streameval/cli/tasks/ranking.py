@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from streameval.cli.options import Options
     from streameval.results.ranking import Ranking
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 
 _OF_QUERIES = ("query", "query_weight")
@@ -188,7 +188,7 @@ _BLANK = {"relevance": math.nan, "score": 0.0, "retrieved": False}
 _PIECE = 2**12
 
 
-def plan(options: Options, rows: Sequence[Row]) -> Plan:
+def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns and the configuration.
 
     Raises
@@ -287,7 +287,7 @@ def _writer(options: Options) -> Callable[[Mapping[str, Any]], str] | None:
     return json_lines if options.reporting.json else trec_lines
 
 
-def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
+def _names(options: Options, rows: Sequence[RawRow]) -> dict[str, str]:
     """Find the column of each argument: the column named by the user, or one of the same name."""
     check_one_column(options, "y_score")
     named = {name: getattr(options, name, None) for name in (*_REQUIRED, *_OPTIONAL)}
@@ -304,7 +304,7 @@ def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
     return found | weight
 
 
-def _holds_lists(name: str, names: Mapping[str, str], rows: Sequence[Row]) -> bool:
+def _holds_lists(name: str, names: Mapping[str, str], rows: Sequence[RawRow]) -> bool:
     return isinstance(typical_row(rows, names.values())[name], list)
 
 
@@ -318,19 +318,19 @@ def _check_ids(options: Options, names: Mapping[str, str]) -> None:
             )
 
 
-def _column(argument: str, name: str, names: Mapping[str, str], rows: Sequence[Row]) -> Argument:
+def _column(argument: str, name: str, names: Mapping[str, str], rows: Sequence[RawRow]) -> Argument:
     return Argument(argument, (name,), _field_type(argument, names, rows))
 
 
 def _column_of_lists(
-    argument: str, name: str, names: Mapping[str, str], rows: Sequence[Row]
+    argument: str, name: str, names: Mapping[str, str], rows: Sequence[RawRow]
 ) -> Argument:
     field_type = _field_type(argument, names, rows)
     noun = _IN_LISTS.get(argument)
     return Argument(argument, (name,), field_type if noun is None else Lists(field_type, noun))
 
 
-def _field_type(argument: str, names: Mapping[str, str], rows: Sequence[Row]) -> FieldType:
+def _field_type(argument: str, names: Mapping[str, str], rows: Sequence[RawRow]) -> FieldType:
     """Choose the type of one value, in a row or in a list."""
     if argument == "relevance":
         return Numbers(gaps=True)  # not judged
@@ -345,7 +345,7 @@ def _field_type(argument: str, names: Mapping[str, str], rows: Sequence[Row]) ->
     return id_type(_values(names[argument], rows))
 
 
-def _values(name: str, rows: Sequence[Row]) -> Iterator[Any]:
+def _values(name: str, rows: Sequence[RawRow]) -> Iterator[Any]:
     """Yield what a column holds, or the lists in it."""
     for row in rows:
         value = row.get(name)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streameval.cli.options import Options
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 
-def plan(options: Options, rows: Sequence[Row]) -> Plan:
+def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns and the measures.
 
     Raises

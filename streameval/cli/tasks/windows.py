@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from streameval.cli.argument_values import By
     from streameval.cli.options import Options
-    from streameval.runs.sources import Row
+    from streameval.runs.sources import RawRow
 
 _OF_WINDOWS = ("pane", "keep", "rollups", "unit")
 
@@ -52,7 +52,7 @@ def check_windows(options: Options) -> None:
         )
 
 
-def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
+def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     """Turn a plan into one that counts each pane, and in each pane each value of --by.
 
     Raises
