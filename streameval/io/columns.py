@@ -41,6 +41,9 @@ _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.
 _COMMA_HINT = " with a decimal point (--decimal , reads commas)"
 
 
+_BOOLEANS = {"true": 1.0, "false": 0.0}
+
+
 class _OddCell(str):
     """A cell that is no number as it is written, which an option may read."""
 
@@ -103,13 +106,21 @@ class Numbers:
     ----------
     gaps : bool
         Whether the number may be missing; it is NaN then.
+    booleans : bool
+        Whether true and false are the numbers 1 and 0.
     """
 
     gaps: bool = False
+    booleans: bool = False
 
     @property
     def _types(self) -> set[type]:
-        return {int, float, Decimal, type(None)} if self.gaps else {int, float, Decimal}
+        others = {type(None): self.gaps, bool: self.booleans}
+        return {int, float, Decimal, *(one for one, is_read in others.items() if is_read)}
+
+    def _read_text(self, cell: str) -> float | str | None:
+        found = _BOOLEANS.get(cell.lower()) if self.booleans else None
+        return number_or_text(cell) if found is None else found
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Turn the cells into floats where they are numbers."""
@@ -118,7 +129,7 @@ class Numbers:
                 return list(map(float, cells))
             except ValueError:
                 pass
-        numbers = map(number_or_text, cells)
+        numbers = map(self._read_text, cells)
         return [_OddCell(one) if type(one) is str else one for one in numbers]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
@@ -126,10 +137,10 @@ class Numbers:
         array = _array_of(values, self._types, np.float64)
         if array is not None:
             return array
-        return _array_of(_read(values, number_or_text), self._types, np.float64)
+        return _array_of(_read(values, self._read_text), self._types, np.float64)
 
     def fault(self, value: Any) -> str | None:
-        """Accept integers, floats, decimals and numbers as text; true and false are not numbers."""
+        """Accept integers, floats, decimals and numbers as text; true and false if they count."""
         if self.whole([value]) is not None:
             return None
         return f"a number{value.hint if isinstance(value, _OddCell) else ''}"

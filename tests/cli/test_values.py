@@ -93,6 +93,19 @@ def test_slices_panes_and_clusters_of_columns(call, log):
     assert clusters["members"]["loss"]["clusters"]["groups"] == 4
 
 
+def test_true_and_false_are_one_and_zero_in_every_format(call, write):
+    right = [True, False, None, True]
+    rows = [{"n": n, "right": one} for n, one in enumerate(right)]
+    cells = [{"n": n, "right": one} for n, one in enumerate(["True", "false", "", "TRUE"])]
+    expected = se.MeanAccumulator(nan="skip").update(right)
+    for name, held in (("a.jsonl", rows), ("a.parquet", rows), ("a.csv", cells)):
+        given = ("--task", "values", "--value", "right", "--nan", "skip", "-o", "a.state")
+        assert call("eval", write(name, held), *given).code == 0
+        assert se.load("a.state") == expected
+    refused = call("eval", "a.csv", "--task", "values", "--value", "right")
+    assert "line 4: `right` is missing" in refused.err
+
+
 def test_watch_reads_values(call, log):
     found = call(
         *("watch", log, "--task", "values", "--value", "loss,w", "--time", "ts", "--unit", "s"),

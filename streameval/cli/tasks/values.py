@@ -35,7 +35,7 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     make()  # report mistakes in the options before any row is read
     weights = weight_columns(options)
     check_columns([*names, *(name for column in weights for name in column.names)], rows)
-    numbers = Numbers(gaps=options.nan == "skip")
+    numbers = Numbers(gaps=options.nan == "skip", booleans=True)
     columns = [Argument(array, (name,), numbers) for array, name in zip(arrays, names, strict=True)]
     is_bounded = options.budget != "none" or not options.quantiles
     return Plan(make, (*columns, *weights), options.max_bad, is_bounded=is_bounded)
