@@ -60,8 +60,9 @@ class Inner(Cached):
     @cached_property
     def truths(self) -> tuple[str, ...]:
         """The columns of true labels or numbers; none if something is counted without."""
-        truths = [member.read.get("y_true") for member in self.members]
-        return tuple(dict.fromkeys(truth for truth in truths if truth)) if all(truths) else ()
+        own = [member for member in self.members if "y_true" in member.cls._arrays]
+        truths = [member.read["y_true"] for member in own] if len(own) == len(self.members) else []
+        return tuple(dict.fromkeys(truths))
 
     @cached_property
     def weights(self) -> tuple[str | None, ...]:

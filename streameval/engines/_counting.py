@@ -106,8 +106,8 @@ class SourceCounter:
             array
             for member in members
             for argument, array in member.read.items()
-            if (argument in _GAPS and argument in member.cls._arrays)  # not a column of that name
-            or (argument == "y_true" and isinstance(made, Windowed))
+            if argument in member.cls._arrays  # not a column of values that has this name
+            and (argument in _GAPS or (argument == "y_true" and isinstance(made, Windowed)))
         }
         needed = {name for member in members for name in member.required.values()} | {*keys}
         return cls(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.accumulators.windowed import Windowed
+from streameval.configs.mean import MeanConfig
 from streameval.configs.regression import RegressionConfig
 from streameval.io import (
     Argument,
@@ -61,7 +62,7 @@ def columns_of(
             if array in names:
                 values = _Values(names[array], rows)
                 field_type = _field_type(argument, member.options, values)
-                if array == "score" and "retrieved" in names:
+                if array == "score" and "retrieved" in member.read and "retrieved" in names:
                     field_type = Numbers(gaps=True)  # a document that was not retrieved has none
                 types.setdefault(array, []).append(field_type)
     return tuple(Argument(array, (names[array],), _common(found)) for array, found in types.items())
@@ -96,13 +97,18 @@ def with_gaps(column: Argument) -> Argument:
     if column.argument != "y_true" or len(column.names) > 1:
         return column
     own = column.field_type
-    made: FieldType = Numbers(gaps=True) if isinstance(own, Numbers) else Gaps(own)
+    made: FieldType = attrs.evolve(own, gaps=True) if isinstance(own, Numbers) else Gaps(own)
     return attrs.evolve(column, field_type=made)
 
 
 def time_type(unit: str | None, *, is_step: bool) -> FieldType:
     """Read times: moments, or steps of any meaning."""
     return Steps() if is_step else Times(unit)
+
+
+def value_type(nan: str | None) -> FieldType:
+    """Read values that are averaged: true and false are 1 and 0, and gaps may be skipped."""
+    return Numbers(gaps=nan == "skip", booleans=True)
 
 
 def class_label_type(classes: Any, first: Any, hint: str = "") -> FieldType:
@@ -165,6 +171,8 @@ class _Values:
 
 def _field_type(argument: str, config: Any, values: Iterable[Any]) -> FieldType:
     """Choose the type of one value of an argument."""
+    if isinstance(config, MeanConfig) and argument != "sample_weight":  # whatever its name
+        return value_type(config.nan)
     first = next(iter(values), None)
     is_number = argument in _NUMBERS or isinstance(config, RegressionConfig)
     classes = getattr(config, "classes", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +22,8 @@ DAY, LATER = datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)
 NOON = datetime.datetime(2026, 1, 1, 12, 30)
 MIDNIGHT = datetime.datetime(2026, 1, 1)
 NANOSECOND = pa.array([1, 2, 2], pa.timestamp("ns"))
+
+VALUES = pa.table({"loss": [0.5, 2.0], "group": [1, 2], "right": [True, None], "w": [1, 3]})
 
 TYPES = {
     "int": pa.array([1, 0, 1]),
@@ -77,6 +80,10 @@ ROLES = {
     "number": (
         ["--task", "regression", "--y-true", "c", "--y-pred", "s"],
         lambda: SourceCounter.of(se.RegressionAccumulator, {"y_true": "c", "y_pred": "s"}),
+    ),
+    "value": (
+        ["--task", "values", "--value", "c"],
+        lambda: SourceCounter.of(se.MeanAccumulator, {"value": "c"}),
     ),
     "weight": (
         ["--y-true", "t", "--y-pred", "t", "--sample-weight", "c"],
@@ -208,3 +215,20 @@ def test_parts_of_one_type_in_other_files_are_one_slice():
         forms = ("parquet", "csv", "jsonl")
         values = [as_text(v) for form in forms for v in counting.count(written(TYPES[name], form))]
         assert set(values) == {"0", "1"}
+
+
+@each("suffix", ["parquet", "csv", "jsonl"])
+def test_values_are_numbers_in_every_format_whatever_their_columns_are_called(suffix, tmp_path):
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "parquet":
+        parquet.write_table(VALUES, path)
+    elif suffix == "csv":
+        csv.write_csv(VALUES, path)
+    else:
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in VALUES.to_pylist()))
+    make = partial(se.MeanAccumulator, ["loss", "group", "right"], nan="skip")
+    counter = SourceCounter.of(make, columns={"sample_weight": "w"})
+    names = ["loss", "group", "right"]
+    batch = {name: VALUES[name].to_pylist() for name in names}
+    expected = make().update(batch, sample_weight=[1, 3])
+    assert counter.result(counter.count(path)) == expected

@@ -30,9 +30,10 @@ def row(second, truth=1, pred=1, **more):
     return {"ts": START + second, "y_true": truth, "y_pred": pred, **more}
 
 
-def windowed(**options):
+def windowed(accumulator=None, **options):
     return se.Windowed(
-        se.ConfusionAccumulator(), **{"pane": "1m", "unit": "s", "keep": "1h"} | options
+        accumulator or se.ConfusionAccumulator(),
+        **{"pane": "1m", "unit": "s", "keep": "1h"} | options,
     )
 
 
@@ -61,6 +62,19 @@ def test_step_counts_what_is_there(start):
         step = monitor.step()
         assert (step.n_rows, step.is_idle) == (len(rows), True)
         assert monitor.windowed.to_bytes() == counted(rows).to_bytes()
+
+
+def test_values_are_numbers_whatever_their_columns_are_called(start):
+    names = ["loss", "group", "y_pred", "retrieved", "y_true"]
+    rows = [
+        {"ts": START, "loss": 0.5, "group": 2.5, "y_pred": True, "retrieved": 7, "y_true": 1.5},
+        {"ts": START + 1, "loss": 1, "group": 3, "y_pred": None, "retrieved": 0.5, "y_true": None},
+    ]
+    inner = se.MeanAccumulator(names, nan="skip")
+    expected = inner.copy().update({name: [row[name] for row in rows] for name in names})
+    with start(Rows(a=rows), windowed(inner)) as monitor:
+        monitor.step()
+        assert monitor.windowed.total() == expected
 
 
 def test_monitor_goes_on_with_the_last_commit(start):
