@@ -18,6 +18,7 @@ from streameval.states.cells import Cells
 
 Floats = npt.NDArray[np.float64]
 
+_MAX_FLOAT_RANK = 2**53
 _MAX_SUMMED = 2.0**14  # a variance of ranks up to which tails are summed
 _NEGLIGIBLE = 2.0**-60
 
@@ -59,12 +60,13 @@ def quantile(values: Floats, weights: FixedPoint, q: float, *, is_whole: bool) -
         first = int(np.argmax(ends >= target))
         is_met = ends[first] == target and first + 1 < len(ordered)
         return float((ordered[first] + ordered[first + is_met]) / 2)
-    rank = (ends[-1] - 1) * q
+    # as NumPy does, while the product of floats is close enough
+    rank = (ends[-1] - 1) * (q if ends[-1] <= _MAX_FLOAT_RANK else Fraction(q))
     below = min(math.floor(rank), ends[-1] - 1)
     low, high = (
         float(ordered[np.argmax(ends > at)]) for at in (below, min(below + 1, ends[-1] - 1))
     )
-    share: float = rank - below
+    share = float(rank - below)
     # as NumPy does, from the nearer end
     return low + (high - low) * share if share < 0.5 else high - (high - low) * (1.0 - share)
 

@@ -115,6 +115,15 @@ def test_nothing_has_no_mean() -> None:
     assert math.isnan(mean(ExactSum(), FixedPoint.zeros(())))
 
 
+def test_quantiles_of_more_values_than_floats_can_count() -> None:
+    half = counted([1.0, 2.0], [2**62, 2**62 - 1], quantiles=[0.5])
+    assert half.quantile(0.5) == 1.0
+    assert (half.quantile(0.5).low, half.quantile(0.5).high) == (1.0, 1.0)
+    even = counted([1.0, 2.0], [2**61, 2**61], quantiles=[0.5])
+    assert even.quantile(0.5) == 1.5
+    assert (even.quantile(0.25), even.quantile(0.75), even.quantile(1.0)) == (1.0, 2.0, 2.0)
+
+
 def test_a_single_value_and_tensors_of_any_shape() -> None:
     torch = pytest.importorskip("torch")
     acc = se.MeanAccumulator()
