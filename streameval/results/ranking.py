@@ -337,6 +337,34 @@ class Ranking(Result, Mapping[str, Bounded]):
             errors[name] = error if not tally.is_undefined else math.nan
         return StandardErrors(errors)
 
+    def confidence(self, name: str, level: float = 0.95) -> Interval:  # type: ignore[override] # its level may come second
+        """Compute the sampling interval of a mean over queries, for its value in the population.
+
+        It is Wilson's interval for the number of draws of 0 and 1 with this variance. Measures that
+        are not shares, such as "dcg", and geometric means have the normal interval. Both are wider
+        for few queries, by Student's t.
+
+        Parameters
+        ----------
+        name : str
+            A measure.
+        level : float
+            The coverage probability, in [0, 1); 0 gives the value itself, twice.
+
+        Returns
+        -------
+        (low, high)
+            nan with fewer than two queries. If the value has bounds, the interval covers the
+            intervals at both bounds.
+
+        Raises
+        ------
+        InvalidInputError
+            For an unknown measure, a quantile, a level outside [0, 1), or weights with fractions:
+            whole weights are repeats of a query, but a fraction of a query is not a draw.
+        """
+        return super().confidence(name, level=level)
+
     def total(self, name: str) -> float:
         """Compute the sum of a measure over the queries, such as of "num_ret".
 

@@ -421,3 +421,9 @@ def test_asking_for_one_measure_does_not_compute_the_others() -> None:
     assert [*result._tallies] == [2]
     assert result.precision == {1: 0.5, 2: 0.5}
     assert sorted(result._tallies) == [1, 2, 4]
+
+
+def test_level_of_an_interval_may_come_second() -> None:
+    result = se.RankingAccumulator(["mrr"]).update([[1, 0], [0, 1], [1, 1]], [[1, 2]] * 3).compute()
+    assert result.confidence("mrr", 0.5) == result.confidence("mrr", level=0.5)
+    assert result.confidence("mrr", 0.5) != result.confidence("mrr")
