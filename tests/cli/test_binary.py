@@ -405,6 +405,7 @@ def test_binary_leaves_a_perfect_auc_of_three_rows_undecided(call, write):
     assert done.err == "streameval: undecided: roc_auc>=0.5: 1 in [0.206549, 1].\n"
 
 
+@pytest.mark.slow
 @each("kind", ["pr", "roc", "det", "reliability", "score"])
 def test_binary_states_plot_every_kind(kind, call, evaluate, folder):
     evaluate("-o", "a.state")

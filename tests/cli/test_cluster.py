@@ -67,6 +67,7 @@ def test_reports_json_and_gates_have_clustered_intervals(call, log):
     assert CLUSTERS not in call(*command, "--level", 0).out
 
 
+@pytest.mark.slow
 def test_slices_and_panes_have_clustered_intervals(call, log, write):
     part = curve_of([row for row in ROWS if row["country"] == "DE"]).compute()
     low, high = part.confidence("roc_auc")
@@ -147,6 +148,7 @@ def rankings():
     return table, se.Clustered(se.RankingAccumulator(["map"]), by="topic")
 
 
+@pytest.mark.slow
 def test_rankings_have_clusters_of_queries(call, write):
     table, counted = rankings()
     for number, rows in enumerate((QUERIES, AS_ROWS)):

@@ -89,6 +89,7 @@ NUMBERED = [{name.translate(TO_DIGITS): value if name != "y_true" else "abc".ind
              for name, value in row.items()} for row in SCORES]  # fmt: skip
 
 
+@pytest.mark.slow
 @each("name", ["a.csv", "a.jsonl"])
 @each("columns", [*permutations("abc")])
 @each("task", ["classification", "binary", "calibration"])

@@ -207,6 +207,7 @@ def test_plot_refuses_a_member_of_what_is_no_collection(call, state):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", HEADS)
 def test_plot_of_one_state_is_one_picture(form, call, state, folder):
     for name in ("a", "b"):

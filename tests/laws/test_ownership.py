@@ -276,6 +276,7 @@ def results_of(accumulator: Any) -> list[Any]:
     return list(result.leaves().values()) if isinstance(result, se.CollectionResult) else [result]
 
 
+@pytest.mark.slow
 @each("name", sorted(LARGE))
 @pytest.mark.usefixtures("usual_blocks")
 def test_scribbling_over_results_changes_nothing(name: str) -> None:
@@ -291,6 +292,7 @@ def test_scribbling_over_results_changes_nothing(name: str) -> None:
     assert result_numbers(accumulator) == numbers
 
 
+@pytest.mark.slow
 @each("name", sorted(LARGE))
 @pytest.mark.usefixtures("usual_blocks")
 def test_later_updates_change_no_array_of_a_result(name: str) -> None:

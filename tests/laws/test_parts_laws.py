@@ -137,6 +137,7 @@ def test_fold_before_a_union_is_one_after_it(data: st.DataObject) -> None:
     assert (right | left.copy().fold(ids)).to_bytes() == later.to_bytes()
 
 
+@pytest.mark.slow
 @each("name", EVERY)
 def test_parts_of_every_accumulator_are_read_as_they_were_written(name: str) -> None:
     parts = se.Parts().add("a", EVERY[name]()).add("b", EVERY[name]().reset())

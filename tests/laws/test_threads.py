@@ -32,6 +32,7 @@ def test_one_accumulator_per_thread_merges_to_one_answer(name: str) -> None:
 
 
 @pytest.mark.uncovered
+@pytest.mark.slow
 @every
 @pytest.mark.usefixtures("long_blocks")
 def test_a_reader_never_sees_a_torn_state(name: str) -> None:

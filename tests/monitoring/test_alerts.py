@@ -282,6 +282,7 @@ def test_area_of_an_alarm_is_below_the_limit_if_scores_of_panes_differ() -> None
     assert all(event.value is not None and event.value < 0.8 for event in fired)
 
 
+@pytest.mark.slow
 @each("sign", ["<", ">"])
 def test_alarm_reports_the_pane_of_a_known_change(sign: str) -> None:
     random = np.random.default_rng(11)

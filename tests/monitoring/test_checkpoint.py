@@ -235,6 +235,7 @@ def of_slices(saved):
     return [None if one is None else one.of("DE") for one in found]
 
 
+@pytest.mark.slow
 def test_rows_without_a_label_are_committed_by_slice(path):
     held = Checkpoint(path)
     held.begin({}, SLICED)

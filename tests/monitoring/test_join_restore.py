@@ -130,6 +130,7 @@ def _damaged(blob: bytes) -> Iterator[bytes]:
 JUNK = [None, True, -1, 2**70, 1.5, "x", [], {}, [1], [[1]], [[0, "one", 10**6]], {"a": 1}]
 
 
+@pytest.mark.slow
 def test_junk_in_the_state_is_refused_or_harmless() -> None:
     state, runs, dead = written()
     paths, refused = list(_paths(state)), 0

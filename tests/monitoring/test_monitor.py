@@ -347,6 +347,7 @@ def test_share_of_bad_rows_is_that_of_a_thousand_at_first(start):
             monitor.step()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restarts", [False, True])
 def test_share_of_bad_rows_is_that_of_the_newest_rows(start, restarts):
     source, tenth = Rows(a=[row(0)]), [*[row(0)] * 990, *["{"] * 10]
@@ -1006,6 +1007,7 @@ def test_log_ahead_of_the_clock_waits_for_it(start):
         assert monitor.status().counters == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read_bytes", [1, 500, 10**6])
 def test_log_that_comes_up_to_the_clock_waits_there(start, read_bytes):
     source = Rows(a=[row(at, at % 2) for at in range(0, 7200, 10)])

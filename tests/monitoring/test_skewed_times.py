@@ -87,6 +87,7 @@ def test_only_skewed_rows_miss_their_label(n_rows, of_predictions, tmp_path):
     assert total.to_bytes() == expected.to_bytes()
 
 
+@pytest.mark.slow
 def test_late_labels_are_warned_of(tmp_path):
     predictions = [{"id": at, "ts": START + 10 * at, "y_pred": 1} for at in range(2000)]
     labels = [{"id": at, "ts": START + 10 * at + 5000, "y_true": 1} for at in range(2000)]

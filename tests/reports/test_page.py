@@ -106,6 +106,7 @@ def test_page_of_all_states_is_well_formed_and_names_them() -> None:
         assert name in text(next(page.iter("main")))
 
 
+@pytest.mark.slow
 @every_state
 def test_pictures_are_xml_with_a_title_and_finite_places(name: str) -> None:
     for source in svg_sources(page_of(name, 3)):
@@ -150,6 +151,7 @@ def test_page_says_its_language_and_that_it_fits_a_phone() -> None:
     assert metas["color-scheme"] == "light dark"
 
 
+@pytest.mark.slow
 @every_state
 def test_tables_tell_what_their_heads_are_about(name: str) -> None:
     page = tree_of(name, 2)
@@ -197,6 +199,7 @@ def test_every_row_of_a_table_is_as_wide_as_its_head(name: str) -> None:
             assert len(set(widths)) == 1
 
 
+@pytest.mark.slow
 @every_state
 def test_equal_states_give_equal_pages(name: str) -> None:
     state = EVERY[name]()
@@ -393,6 +396,7 @@ def test_level_is_that_of_the_sampling_intervals(level: float, written: str) -> 
     assert f"Sampling intervals at {written}" in page
 
 
+@pytest.mark.slow
 @every_state
 def test_level_of_0_leaves_the_sampling_intervals_out(name: str) -> None:
     page = report(EVERY[name](), EVERY[name](), level=0)

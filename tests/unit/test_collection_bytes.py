@@ -173,6 +173,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @each("claim", HOSTILE)
 def test_bytes_of_no_collection_are_refused_in_little_memory(claim: str) -> None:
     data = HOSTILE[claim]()

@@ -204,6 +204,7 @@ def figures() -> Iterator[None]:
     pyplot.close("all")
 
 
+@pytest.mark.slow
 @each("name", ["binary", "met", "top_k", "empty", "empty_met"])
 @each("normalize", [True, False])
 def test_plot_can_be_drawn(name: str, normalize: bool) -> None:

@@ -604,6 +604,7 @@ def test_interval_of_roc_auc_covers_the_truth_as_often_as_it_says() -> None:
     assert 0.86 <= covered / times <= 0.94
 
 
+@pytest.mark.slow
 @each(
     ("n_pos", "n_neg", "auc", "is_skewed"),
     [

@@ -101,6 +101,7 @@ def test_random_states_are_those_put_in(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.uncovered
+@pytest.mark.slow
 @every_state
 def test_flipped_bits_are_refused_or_other_states(name: str) -> None:
     """Bits all over the payload, one after the other; what is let in has bytes of its own."""

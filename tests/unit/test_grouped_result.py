@@ -83,6 +83,7 @@ def count(rows: Rows, index: Any = slice(None), **options: Any) -> se.GroupedAUC
     return se.GroupedAUC(**options).update(part)
 
 
+@pytest.mark.slow
 @every_weighting
 @each("kind", ["probability", "real"])
 def test_gauc_is_the_mean_of_those_of_scikit_learn(weighting: str, kind: Any) -> None:

@@ -115,6 +115,7 @@ def test_best_has_the_best_value_and_others_are_as_good_unless_a_test_says_no() 
     assert len(compared()["accuracy"].indistinguishable) > 0
 
 
+@pytest.mark.slow
 def test_equal_models_are_rarely_called_worse() -> None:
     random = np.random.default_rng(5)
     false = 0
@@ -163,6 +164,7 @@ def test_slices_of_models_are_compared() -> None:
     assert acc.compute()["de"].comparison() == counted(part).compute().comparison()
 
 
+@pytest.mark.slow
 def test_clusters_have_pvalues_that_agree_with_their_intervals() -> None:
     batch = scores() | {"user": np.arange(N) // 8}
     acc = se.Clustered(se.Paired.of_models(MODELS, measures=["roc_auc"]), by="user")

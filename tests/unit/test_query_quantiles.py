@@ -45,6 +45,7 @@ def test_quantile_is_that_of_the_kept_queries_while_it_fits(empty: str) -> None:
         assert found == result[f"{name}[q={q}]"]
 
 
+@pytest.mark.slow
 @each("budget", [1, 2, 3, 5, 8])
 @each("weights", [None, [1, 2, 5], [0.5, 1, 2.25]])
 def test_quantile_lies_within_its_bounds_past_the_budget(budget: int, weights: Any) -> None:

@@ -75,6 +75,7 @@ def test_reports_and_explanations_of_every_result_are_made_of_its_findings() -> 
         assert [line for line in limits if line.startswith("Every number is")] == [], name
 
 
+@pytest.mark.slow
 @each("per", [None, *AXES])
 def test_long_and_wide_tables_hold_the_same_numbers(per: str | None) -> None:
     for name, result in results():
@@ -191,6 +192,7 @@ def test_markdown_and_latex_have_a_line_for_each_row() -> None:
     assert r"\textbackslash{}\textasciitilde{}\textasciicircum{}" in acc.compute().to_latex("class")
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_or_refused_with_the_reason() -> None:
     from matplotlib import pyplot
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from offenders import each
 
 import streameval as se
@@ -98,6 +99,7 @@ def taken(columns: Columns, rows: np.ndarray) -> Columns:
     }
 
 
+@pytest.mark.slow
 @each("weights", WEIGHTS)
 @each("name", CASES)
 def test_each_group_counts_what_it_would_count_alone(name: str, weights: str) -> None:
