@@ -724,6 +724,7 @@ _OPTIONS = {
     "address": "--serve",
     "kind": "--kind",
     "models": "--versus",
+    "columns": "--value",
     "min_n": "--min-n",
     "at_least": "--evidence",
     "at_most": "--evidence",

@@ -128,7 +128,8 @@ def test_watch_reads_values(call, log):
         (("--value", "loss", "--quantiles", "p99"), "must be a number, got 'p99'"),
         (("--value", "loss", "--nan", "last"), 'must be "raise" or "skip", got \'last\''),
         (("--value", "loss", "--budget", "9"), "is for quantiles, none of which was given"),
-        (("--value", "loss,loss"), "must be distinct"),
+        (("--value", "loss,loss"), "--value must be distinct, got 'loss' twice"),
+        (("--value", "loss,"), "--value must be names, none of them 'sample_weight' or with '/'"),
         (("--value", "loss", "--y-true", "w"), "--y-true cannot be used with --task values"),
     ],
 )
