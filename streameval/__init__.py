@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from streameval.accumulators.evidence import evidence
     from streameval.accumulators.grouped import GroupedAUC
     from streameval.accumulators.mean import MeanAccumulator
-    from streameval.accumulators.merging import merge
     from streameval.accumulators.paired import Paired
-    from streameval.accumulators.parts import Parts
+    from streameval.accumulators.parts import Parts, merge
     from streameval.accumulators.persistence import from_bytes, load, save
     from streameval.accumulators.preferences import PreferencesAccumulator
     from streameval.accumulators.ranking import RankingAccumulator
@@ -166,7 +165,7 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
             case "Accumulator":
                 import streameval.accumulators.base as home
             case "merge":
-                import streameval.accumulators.merging as home
+                import streameval.accumulators.parts as home
             case "Parts":
                 import streameval.accumulators.parts as home
             case "CalibrationAccumulator":

@@ -6,7 +6,7 @@ A metric of existing counts needs nothing in this package: it is a row of a tabl
 
 Every class
     `base` has the verbs, from updates to bytes; `definition` and `registry` hold the definitions
-    of classes. `merging`, `persistence` and `classes` work for all of them.
+    of classes. `persistence` and `classes` work for all of them.
 Classes with pending rows
     `buffered` is their base, and `pending` the block that small batches are copied into.
 Their batches
@@ -18,5 +18,6 @@ Classes that hold others
     and `clustered`: one for each value, pane of time, or group of clusters; `grouped_batches` and
     `grouped_rows` bring rows to them, and `sealed`, `pane_bytes` and `two_stacks` keep and merge
     many at once.
-    `parts`: one for each part of the data. `evidence` tests the panes of a `windowed` one.
+    `parts`: one for each part of the data, and merging many. `evidence` tests the panes of a
+    `windowed` one.
 """

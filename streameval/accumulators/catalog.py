@@ -27,7 +27,7 @@ from streameval.inputs.arrays import (
     read_weights,
     shape_text,
 )
-from streameval.inputs.dictionary import Dictionary
+from streameval.inputs.labels import Dictionary
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.catalog import Exposures
 

@@ -36,8 +36,14 @@ from streameval.inputs.arrays import (
 from streameval.inputs.labels import Classes, Label, in_class_order, is_ignored
 from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
 from streameval.inputs.weighted_rows import WeightedRows
-from streameval.states.paired import PairedCounts
-from streameval.states.paired_sums import LARGEST_NUMBER, LossSums, PairedSums, errors_of, losses_of
+from streameval.states.paired import (
+    LARGEST_NUMBER,
+    LossSums,
+    PairedCounts,
+    PairedSums,
+    errors_of,
+    losses_of,
+)
 from streameval.states.score_pairs import ScorePairs
 
 if TYPE_CHECKING:

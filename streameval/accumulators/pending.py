@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
-from streameval.inputs.dictionary import Dictionary
-from streameval.inputs.labels import distinct
+from streameval.inputs.labels import Dictionary, distinct
 from streameval.states.column import Column
 from streameval.states.stack import Stack
 

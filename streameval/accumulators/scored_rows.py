@@ -28,8 +28,8 @@ from streameval.inputs.arrays import (
     first_index,
     read_weights,
 )
-from streameval.inputs.dictionary import Dictionary
 from streameval.inputs.labels import (
+    Dictionary,
     Label,
     canonical_label,
     encode,

@@ -14,7 +14,6 @@ import attrs
 
 from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import UsageError
-from streameval.cli.json_text import json_line
 from streameval.cli.options import DIALECT, option_text, option_words
 from streameval.cli.outcome import CommandOutput, Findings, evidence_of, laid_out, reported
 from streameval.cli.progress import ProgressLine
@@ -42,7 +41,7 @@ from streameval.io import (
 from streameval.io.errors import RepeatedQueryError, ScatteredQueryError
 from streameval.io.recognition import is_of_run
 from streameval.io.streams import is_read_once, writing_temporary_file
-from streameval.render.text import listed_few, plural
+from streameval.render.text import json_line, listed_few, plural
 from streameval.results.result import owners_of
 from streameval.runs.counter import Gathered
 from streameval.runs.each_column import RowsByColumn, rows_by_column

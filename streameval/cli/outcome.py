@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
-from streameval.cli.json_text import json_line
 from streameval.cli.slice_gates import judged
 from streameval.cli.slice_order import arranged, slice_entries, slice_sheet
 from streameval.cli.terminal import Note, width_of
 from streameval.cli.window_text import window_entries, window_sheet
 from streameval.render.sheets import markdown, reading_grid, sheet_text
+from streameval.render.text import json_line
 from streameval.results.lines import read_or_nan
 
 if TYPE_CHECKING:

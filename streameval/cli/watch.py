@@ -21,7 +21,6 @@ from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.pane_results import pane_result, results_of
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import BAD_DATA, GATE_FAILED, OK, Terminated, UsageError
-from streameval.cli.json_text import json_line
 from streameval.cli.options import (
     JOIN,
     Options,
@@ -48,7 +47,7 @@ from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.rules import LatenessRule, MetricRule, SilenceRule, parse_rule
 from streameval.monitoring.sources import as_source
-from streameval.render.text import printable_lines
+from streameval.render.text import json_line, printable_lines
 from streameval.results.lines import read_or_nan, time_texts
 from streameval.results.result_types import check_metric_of_task
 from streameval.runs.counting import RowShare

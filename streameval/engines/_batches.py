@@ -12,7 +12,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval.accumulators.merging import merge
+from streameval.accumulators.parts import merge
 from streameval.accumulators.persistence import from_bytes, replace_file
 from streameval.engines._counting import States
 from streameval.errors import BadDataError, IncompatibleStateError

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.merging import merge
+from streameval.accumulators.parts import merge
 from streameval.accumulators.pending import Rows
 from streameval.accumulators.persistence import from_bytes
 

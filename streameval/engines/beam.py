@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from streameval.accumulators.merging import merge
+from streameval.accumulators.parts import merge
 from streameval.engines._counting import FieldTypes, Make, SourceCounter, same_layout
 
 try:

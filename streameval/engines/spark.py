@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streameval.accumulators.merging import merge
+from streameval.accumulators.parts import merge
 from streameval.accumulators.persistence import from_bytes
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import positive_integer

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.merging import merge
+from streameval.accumulators.parts import merge
 from streameval.accumulators.persistence import from_bytes
 from streameval.errors import CountOverflowError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint

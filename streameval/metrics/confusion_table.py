@@ -81,7 +81,7 @@ def _is_binary(counts: LabelCounts) -> bool:
     return counts.config.is_binary
 
 
-def _metric(name: str, **row: Any) -> Metric:
+def _metric(name: str, *, sampling: Callable[..., Any], **row: Any) -> Metric:
     """Make the row of a metric, with the defaults of this table."""
     defaults: dict[str, Any] = {
         "better": "higher",
@@ -89,9 +89,7 @@ def _metric(name: str, **row: Any) -> Metric:
         "why_none": "fractional weights and empty classes have none",
         "why_no_evidence": "it is not a proportion of examples",
     }
-    if "sampling" in row:
-        row["sampling"] = _of_draws(row["sampling"])
-    return Metric(name=name, **defaults | row)
+    return Metric(name=name, sampling=_of_draws(sampling), **defaults | row)
 
 
 def _of_draws(function: Callable[..., Any]) -> Callable[..., Any]:

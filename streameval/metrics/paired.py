@@ -45,7 +45,7 @@ from streameval.metrics.mean_losses import MeanLoss, unvarying
 from streameval.metrics.points import CellTable
 from streameval.metrics.regression import mean
 from streameval.states.cells import Cells
-from streameval.states.paired_sums import LossSums
+from streameval.states.paired import LossSums
 from streameval.states.score_pairs import Margin, ScorePairs
 
 Floats = npt.NDArray[np.float64]

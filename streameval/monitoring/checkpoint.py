@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.accumulators.merging import merge
+from streameval.accumulators.parts import merge
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import (
     BadDataError,

@@ -10,10 +10,9 @@ from streameval.errors import InvalidInputError
 from streameval.io.formats import checked_format
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import Mark, PackedContent, RowReader, opened_content
-from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.followed import FollowedFile, OutdatedError, in_order, match
 from streameval.monitoring.listing import listing, would_list
-from streameval.monitoring.source_protocol import Chunk, patterns_of
+from streameval.monitoring.source_protocol import Chunk, FileSource, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence

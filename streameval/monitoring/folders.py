@@ -21,8 +21,7 @@ from streameval.monitoring.contents import (
     opened_content,
     shown_path,
 )
-from streameval.monitoring.file_source import FileSource
-from streameval.monitoring.source_protocol import Chunk, patterns_of
+from streameval.monitoring.source_protocol import Chunk, FileSource, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

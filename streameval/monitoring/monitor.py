@@ -14,11 +14,11 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.paths import Fields
 from streameval.monitoring.checkpoint import Checkpoint, files_of, read_checkpoint
 from streameval.monitoring.delivery import Delivery
-from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.health import Health
 from streameval.monitoring.intake import Intake
 from streameval.monitoring.pipeline import Output, Pipeline, Stopping
 from streameval.monitoring.settings import Settings
+from streameval.monitoring.source_protocol import FileSource
 from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import Snapshot, Status, Step
 from streameval.monitoring.waiting import Waiting

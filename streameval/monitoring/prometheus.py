@@ -16,7 +16,7 @@ from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.curve import PRCurveSketch
 from streameval.accumulators.evidence import slice_of
-from streameval.accumulators.merging import merge
+from streameval.accumulators.parts import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
 from streameval.inputs.durations import duration_text

@@ -16,7 +16,7 @@ import numpy as np
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
-from streameval.accumulators.merging import merge
+from streameval.accumulators.parts import merge
 from streameval.accumulators.two_stacks import TwoStacks
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
@@ -639,7 +639,8 @@ def _read(result: Result | None, rule: MetricRule, start: int, end: int) -> _Val
     metric = rule.claim.metric
     if result is None or not _is_defined(result, metric):
         return _Value(UNDEFINED, lambda: UNDEFINED, 0, start, end)
-    reading, n = result.read(metric, level=0.0), result.size_of(metric)
+    asked = result.asked(metric)
+    reading, n = asked.read(0.0), asked.size
     return _Value(reading, lambda: result.read(metric, level=LEVEL), n, start, end)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import attrs
 
 from streameval.errors import InvalidInputError
+from streameval.io import FORMATS, Dialect
+from streameval.io.formats import checked_format
 
 if TYPE_CHECKING:
     from streameval.io import Block
@@ -193,3 +195,33 @@ class ResumableSource(abc.ABC):
 
     def _warn(self, text: str) -> None:
         self._warnings.append(f"{text}.")
+
+
+class FileSource(ResumableSource):
+    """A source of files.
+
+    Parameters
+    ----------
+    form : str, optional
+        The format.
+    **dialect
+        The other options of `Tail`.
+
+    Raises
+    ------
+    InvalidInputError
+        If an option is invalid.
+    """
+
+    def __init__(self, form: str | None, **dialect: Any) -> None:
+        super().__init__()
+        if form is not None and form not in FORMATS:
+            names = ", ".join(map(repr, FORMATS))
+            raise InvalidInputError(f"must be one of {names}, got {form!r}", argument="format")
+        self._form, self._dialect = form, Dialect.of(**dialect)
+        if form is not None:
+            checked_format("files", form, self._dialect)
+
+    def would_read(self, path: str) -> bool:  # noqa: ARG002 - those with files in folders do
+        """Return whether a file would be read if it existed."""
+        return False

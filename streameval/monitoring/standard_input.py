@@ -11,8 +11,7 @@ from streameval.errors import BadDataError
 from streameval.io.packed import HEAD_BYTES, packing_of
 from streameval.io.streams import STANDARD_INPUT, name_of, reading
 from streameval.monitoring.contents import FINGERPRINT_BYTES, Content, Mark, RowReader
-from streameval.monitoring.file_source import FileSource
-from streameval.monitoring.source_protocol import Chunk
+from streameval.monitoring.source_protocol import Chunk, FileSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, takewhile
+from typing import Any
 
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Interval, Threshold
@@ -195,3 +197,16 @@ def columns_of(text: str) -> int:
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     marks = sum(unicodedata.combining(character) > 0 for character in text)
     return len(text) + wide - marks
+
+
+def json_line(entries: dict[str, Any]) -> str:
+    """Write strict JSON; nan and infinities, which JSON lacks, become null."""
+    return json.dumps(_strict(entries), allow_nan=False) + "\n"
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

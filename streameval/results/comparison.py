@@ -24,7 +24,6 @@ from streameval.metrics.pvalues import holm, student_pvalue
 from streameval.render import notebook
 from streameval.render.sheets import Grid, SheetColumn, sheet_text
 from streameval.render.text import numbers, plural
-from streameval.results.equality import Comparable
 from streameval.results.models import (
     MeasureComparison,
     ModelComparison,
@@ -32,7 +31,7 @@ from streameval.results.models import (
     check_level,
 )
 from streameval.results.ranking import Ranking, mean_interval
-from streameval.results.result import Result
+from streameval.results.result import Comparable, Result
 
 Floats = npt.NDArray[np.float64]
 

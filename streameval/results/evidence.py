@@ -15,9 +15,8 @@ from streameval.metrics.evidence import Limit, Share, Statistic, accumulated
 from streameval.render import notebook
 from streameval.render.sheets import Grid, Sheet, SheetColumn, sheet_text
 from streameval.render.text import plural
-from streameval.results.equality import Comparable
 from streameval.results.names import MetricName, parse_metric
-from streameval.results.result import Result
+from streameval.results.result import Comparable, Result
 
 TimedResult = tuple[Any, Any, Result | None]
 

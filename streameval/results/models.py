@@ -15,7 +15,7 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.render import notebook
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, sheet_text
 from streameval.render.text import chance_title, intervals, numbers, plural
-from streameval.results.equality import Comparable
+from streameval.results.result import Comparable
 
 _SMALLEST_SHOWN = 0.0001  # of p-values
 

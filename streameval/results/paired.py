@@ -36,8 +36,7 @@ from streameval.render.blocks import PageContent, Row
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
 from streameval.results.result import Number, Result
-from streameval.states.paired import PairedCounts
-from streameval.states.paired_sums import LARGEST_LOSS, PairedSums
+from streameval.states.paired import LARGEST_LOSS, PairedCounts, PairedSums
 
 _WHY_NONE = "fractional weights have none"
 _IS_TEST = "it is a test itself"

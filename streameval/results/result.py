@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import attrs
+import numpy as np
 
 from streameval.configs.cached import Cached
 from streameval.configs.names import closest, listed, nearest
@@ -30,7 +31,6 @@ from streameval.render.sheets import (
 )
 from streameval.render.text import WIDTH, check_count
 from streameval.results.clusters import WHY_NONE, Clusters
-from streameval.results.equality import Comparable
 from streameval.results.metric_values import MetricValue
 from streameval.results.names import MetricName, metric_name
 from streameval.results.tables import (
@@ -50,6 +50,55 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from streameval.render.blocks import PageContent
+
+
+class Comparable:
+    """The base of results: equal if class and fields are, whatever has been computed so far.
+
+    A nan equals a nan. Results cannot be hashed, because accumulators cannot.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Compare class and fields."""
+        if type(self) is not type(other):
+            return NotImplemented
+        return _have_same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _have_same_fields(one: Any, other: Any) -> bool:
+    names = (field.name for field in attrs.fields(type(one)))
+    return all(_are_same(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def _are_same(one: Any, other: Any) -> bool:  # noqa: PLR0911 - one for each type of part
+    """Compare parts of results; those without an equality of their own by their fields."""
+    if one is other:
+        return True
+    if _is_mapping(one) and _is_mapping(other):  # results of slices may be computed on demand
+        items = ((one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_are_same(*pair) for pair in items)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(_are_same, one, other))
+    if attrs.has(type(one)) and not _defines_equality(type(one)):
+        return _have_same_fields(one, other)
+    return bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - nan
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping) and not isinstance(value, Comparable)
+
+
+def _defines_equality(cls: type[Any]) -> bool:
+    return any("__eq__" in vars(base) for base in cls.__mro__[:-1])
+
 
 Number = int | float
 
@@ -171,10 +220,6 @@ class Result(Cached, Comparable):
                 argument=str(metric),
                 remedy="Its interval, for one look, is that of clusters.",
             )
-
-    def size_of(self, metric: MetricName) -> Number:
-        """Return how many examples, or queries, the owner of the metric has counted."""
-        return self.asked(metric).size
 
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
@@ -728,13 +773,11 @@ class Result(Cached, Comparable):
         rows = (row for row in self._rows.values() if row.needs_argument)
         return [*self._applicable(), *(row.typed for row in rows if not self._why_absent(row.name))]
 
-    def _unknown(self, name: Any) -> UnknownMetricError:
+    def _unknown(self, name: str) -> UnknownMetricError:
         """Make the error about an unknown metric: suggest its name, or the result that has it.
 
         A known one that was not requested is explained.
         """
-        if not isinstance(name, str):
-            return UnknownMetricError(f"must be a text, got {name!r}", argument="name")
         why = self._why_absent(name)
         if why:
             return UnknownMetricError(*why)

@@ -20,10 +20,9 @@ from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import numbers, plural
 from streameval.render.time_plots import TimeLine, draw_lines, over_time
 from streameval.results.collection import CollectionResult, flattened
-from streameval.results.equality import Comparable
 from streameval.results.lines import DECIMALS, line_sheet, read_or_nan, time_texts, value_name
 from streameval.results.names import MetricName, parse_metric
-from streameval.results.result import Result
+from streameval.results.result import Comparable, Result
 from streameval.results.sliced import SlicedResult
 from streameval.results.tables import Form, TablePart
 

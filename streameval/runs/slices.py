@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.merging import merge
+from streameval.accumulators.parts import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
 from streameval.inputs.coded import CodedTexts

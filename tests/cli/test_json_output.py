@@ -8,7 +8,7 @@ import pytest
 from offenders import each
 from sklearn import metrics as sk
 
-from streameval.cli.json_text import json_line
+from streameval.render.text import json_line
 
 rng = np.random.default_rng(3)
 WORDS = np.array(["cat", "dog", "owl"])

@@ -232,6 +232,8 @@ def test_measure_that_was_not_asked_for_says_how_to_ask(name: str) -> None:
         measured("huber").compute().read(name)
     with pytest.raises(se.InvalidInputError, match="with measures="):
         measured("huber").compute().value("mape")
+    with pytest.raises(se.InvalidInputError, match=r"count with measures=\['huber\(delta=3\)'\]"):
+        measured("huber").compute().huber(3.0)
 
 
 def test_unknown_metric_is_answered_with_what_there_is() -> None:

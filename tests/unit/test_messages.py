@@ -49,7 +49,6 @@ MODULES = [
         "accumulators.curve",
         "accumulators.grouped",
         "accumulators.scored_rows",
-        "inputs.dictionary",
         "configs.curve",
         "configs.grouped",
     ),

@@ -244,6 +244,15 @@ def test_a_class_is_read_as_the_counts_of_it_and_the_rest() -> None:
     assert result.value("recall[1]") == result[1].recall
 
 
+def test_the_best_k_of_a_class_have_the_evidence_of_their_draws() -> None:
+    acc = se.ConfusionAccumulator(3, top_k=2, measures=["top_k"])
+    scores = [[0.5, 0.4, 0.1], [0.5, 0.4, 0.1], [0.2, 0.3, 0.5]]
+    result = acc.update([1, 2, 2], scores).compute()
+    assert result.statistic("top_k_recall[2]").low == (1.0, 1.0)  # type: ignore[attr-defined]
+    with pytest.raises(se.InvalidInputError, match=r"a mean over classes.*top_k_recall\[0\]"):
+        result.statistic("top_k_recall")
+
+
 def test_positions_and_names_of_arguments_are_those_of_the_metric() -> None:
     curve = se.PRCurveSketch().update([0, 1], [0.2, 0.7]).compute()
     assert curve.confidence("recall_at", threshold=0.5) == curve.confidence("recall_at(0.5)")

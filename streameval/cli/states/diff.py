@@ -13,7 +13,6 @@ import numpy as np
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
-from streameval.cli.json_text import json_line
 from streameval.cli.outcome import CommandOutput, laid_out
 from streameval.cli.state_files import computed, load_state
 from streameval.cli.states.conditions import Worsening, decide
@@ -28,7 +27,7 @@ from streameval.io import integer_or_text
 from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Grid, SheetColumn
-from streameval.render.text import chance_title, listed_few, numbers, printable
+from streameval.render.text import chance_title, json_line, listed_few, numbers, printable
 from streameval.results.collection import CollectionResult
 from streameval.results.confusion import Confusion
 from streameval.results.lines import time_texts

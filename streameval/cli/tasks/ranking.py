@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
-from streameval.cli.json_text import json_line
 from streameval.cli.tasks.columns import (
     check_columns,
     check_one_column,
@@ -28,7 +27,7 @@ from streameval.io import Argument, FieldType, Flags, Labels, Lists, Numbers
 from streameval.io.errors import BadRow, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.streams import opened
-from streameval.render.text import printable
+from streameval.render.text import json_line, printable
 from streameval.runs.columns import id_type
 from streameval.runs.counter import Gathered
 from streameval.runs.counting import Plan
