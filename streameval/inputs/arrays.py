@@ -521,8 +521,9 @@ def _refuse_first(
     if bad.any():
         item = array.ravel()[int(bad.argmax())]
         shown = item.item() if isinstance(item, np.generic) else item
+        position = first_index(bad) if bad.ndim else None
         raise InvalidInputError(
-            f"{rule}, got {shown!r}", argument=name, position=first_index(bad), remedy=remedy
+            f"{rule}, got {shown!r}", argument=name, position=position, remedy=remedy
         )
 
 

@@ -238,6 +238,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda: se.MeanAccumulator(["a", "b"]).update({"a": None, "b": [1.0]}),
         "`a` must be an array, got NoneType",
     ),
+    "a label that is too large": (
+        lambda: se.ConfusionAccumulator().update(2**70, 1),
+        "must hold labels within 64 bits, got 1180591620717411303424.",
+    ),
     "a single word": (
         lambda: se.MeanAccumulator().update(object()),
         "`value` must be an array, got object",
