@@ -209,4 +209,5 @@ def test_decimal_comma_is_no_number_without_the_option_and_the_error_names_it(co
 def test_thousands_are_no_decimals(folder, call):
     (folder / "a.csv").write_text("y_true;y_pred\n1.234,5;1\n")
     done = call("eval", "a.csv", "--task", "regression", "--delimiter", ";", "--decimal", ",")
-    assert done.err.endswith("`y_true` must be a number, got '1.234,5'.\n")
+    hint = "--thousands . reads such numbers"
+    assert done.err.endswith(f"`y_true` must be a number ({hint}), got '1.234,5'.\n")
