@@ -60,6 +60,19 @@ class Calibration(CalibrationMembers, SumsResult):
     probability and its label tells whether that class (the first, of several) is the true one;
     `pcopc`, `mean_prediction` and `mean_label` are then arrays of shape ``(K,)``.
 
+    Notes
+    -----
+    The intervals of `confidence`, of "log_loss" and "brier", need an accumulator made with
+    ``intervals=True``. They are those of a mean on the log scale, with the variance of the loss
+    over the rows, and more where few rows make up much of it. If the loss does not vary, rows that
+    have not been seen may differ. They are nan with fewer than two examples:
+
+    >>> import streameval as se
+    >>> acc = se.CalibrationAccumulator(intervals=True)
+    >>> result = acc.update([1, 0, 1, 0], [0.75, 0.25, 0.5, 0.5]).compute()
+    >>> [round(end, 3) for end in result.confidence("brier")]
+    [0.045, 0.54]
+
     References
     ----------
     Brier, "Verification of forecasts expressed in terms of probability", 1950.

@@ -56,6 +56,15 @@ class PairedResult(PairedResultMembers, Result):
     where weights had fractions. If the models are equally good on each row, given all rows before
     it, each model is equally likely to be the one that is right.
 
+    Notes
+    -----
+    Accuracies have Wilson's interval, and their difference has Tango's, which contains 0 exactly
+    where `mcnemar_pvalue` is at least ``1 - level``. Differences of other metrics of decisions and
+    of areas contain 0 exactly where their p-value is. Areas have the interval of a curve, and their
+    difference DeLong's with more for few examples of a class. Losses have the interval of a mean on
+    the log scale, and their difference that of a normal mean, both wider where few rows make up
+    much of the losses.
+
     Examples
     --------
     Every metric of two models on five examples, and of two models of numbers:
