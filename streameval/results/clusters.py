@@ -117,7 +117,7 @@ class Clusters(Cached):
         return max(math.sqrt(jackknife_variance(*side)) for side in sides)
 
     def _without(self, read: Callable[[Any], Any]) -> list[Any]:
-        return [math.nan if one is None else _read(one, read) for one in self.left_out]
+        return [math.nan if one is None else read(one) for one in self.left_out]
 
 
 class StandardErrors(dict[str, float]):
@@ -135,14 +135,6 @@ def _part(result: Any, method: str, args: tuple[Any, ...]) -> Any:
         return found(*args) if callable(found) else found
     except (KeyError, InvalidInputError):
         return None
-
-
-def _read(result: Any, read: Callable[[Any], Any]) -> Any:
-    """Read a number; nan if the result has not observed its class."""
-    try:
-        return read(result)
-    except InvalidInputError:
-        return math.nan
 
 
 def _item(numbers: Any, at: int) -> Any:
