@@ -24,6 +24,7 @@ from streameval.cli.options import (
     tasks_text,
 )
 from streameval.cli.states.conditions import parse_condition
+from streameval.cli.terminal import put
 from streameval.configs.names import closest, nearest
 from streameval.configs.other_names import our_name
 from streameval.render.text import printable
@@ -261,6 +262,10 @@ class _Parser(argparse.ArgumentParser):
             formatter.end_section()
         formatter.add_text(self.epilog)
         return formatter.format_help()
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help and errors, quietly where nobody reads them, as newer Pythons do."""
+        put(file or sys.stderr, [message])
 
     def parse_known_args(  # type: ignore[override] # of the overloads, the one that runs
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
