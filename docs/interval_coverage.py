@@ -23,6 +23,7 @@ DOCS = Path(__file__).parent
 PAGE = DOCS / "explanation" / "intervals.md"
 PAGES = {
     "clusters": DOCS / "how-to" / "dependent-rows.md",
+    "clusters of values": DOCS / "how-to" / "dependent-rows.md",
     "equal models": DOCS / "how-to" / "compare-many-models.md",
 }
 """The pages of tables that are elsewhere."""
@@ -447,12 +448,17 @@ def clusters_cover(draw: tuple[int, int]) -> str:
 
 def of_clusters() -> str:
     """Lay out the coverage of plain intervals and of clustered ones."""
+    return laid_out_by_clusters(clusters_cover, [*OF_CLUSTERS])
+
+
+def laid_out_by_clusters(simulate: Callable[[Any], str], names: list[str]) -> str:
+    """Simulate each number and size of clusters, and lay out the coverage."""
     draws = list(itertools.product(N_CLUSTERS, ROWS))
-    cells = simulated(clusters_cover, draws)
+    cells = simulated(simulate, draws)
     rows = [
         [f"{n}", f"{rows}", *cell.split("|")] for (n, rows), cell in zip(draws, cells, strict=True)
     ]
-    return laid_out(["clusters", "rows of each", *OF_CLUSTERS], rows)
+    return laid_out(["clusters", "rows of each", *names], rows)
 
 
 def equal_models(n: int, random: np.random.Generator) -> dict[str, np.ndarray]:
@@ -486,6 +492,69 @@ def of_equal_models() -> str:
     return laid_out(["models", "accuracy", "ROC AUC", "log loss"], rows)
 
 
+OF_VALUES = {
+    "mean": "values/mean",
+    "0.9 quantile": "values/quantile(0.9)",
+    "accuracy, A - B": "models/difference",
+    "NDCG": "ndcg@5",
+}
+
+
+def values_of_clusters(n: int, rows: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw clusters of rows: skewed values, labels, and the predictions of two models."""
+    cluster = np.repeat(np.arange(n), rows)
+    shared, own = random.normal(size=(3, n)), random.normal(size=(3, n * rows))
+    noise = math.sqrt(ALIKE) * shared[:, cluster] + math.sqrt(1 - ALIKE) * own
+    labels = random.random(n * rows) < 0.3
+    return {
+        "cluster": cluster,
+        "value": np.exp(noise[0] / 2),
+        "y_true": labels.astype(int),
+        "y_pred_a": (noise[1] + 1.5 * labels >= LIMIT).astype(int),
+        "y_pred_b": ((noise[1] + noise[2]) / 1.2 + 1.5 * labels >= LIMIT).astype(int),
+    }
+
+
+def lists_of_clusters(
+    n: int, rows: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw clusters of queries: relevance and scores of their documents, and the cluster."""
+    cluster = np.repeat(np.arange(n), rows)
+    skill = random.normal(size=n)[cluster] + 1.5 * random.normal(size=n * rows)
+    relevance = random.random((n * rows, 8)) < 0.4
+    relevance[:, 0] = True
+    scores = relevance * skill[:, None] + random.normal(size=(n * rows, 8))
+    return relevance.astype(int), scores, cluster
+
+
+def value_clusters_cover(draw: tuple[int, int]) -> str:
+    """Simulate plain and clustered intervals of values, of two models and of lists."""
+    counted = se.Collection({"values": se.MeanAccumulator(quantiles=[0.9]), "models": se.Paired()})
+    lists, random = se.RankingAccumulator(["ndcg@5"]), np.random.default_rng(1)
+    population = counted.copy().update(values_of_clusters(2_000_000, 1, random)).compute()
+    of_lists = lists.copy().update(*lists_of_clusters(1_000_000, 1, random)[:2]).compute()
+    truths = {
+        name: (of_lists if name == "ndcg@5" else population).read(name).value
+        for name in OF_VALUES.values()
+    }
+    random, covered = np.random.default_rng(0), np.zeros((len(OF_VALUES), 2))
+    for _ in range(TRIALS):
+        acc = se.Clustered(counted, by="cluster").update(values_of_clusters(*draw, random))
+        relevance, scores, cluster = lists_of_clusters(*draw, random)
+        ranked = se.Clustered(lists, by="cluster").update(relevance, scores, by=cluster)
+        plain = acc.total().compute(), ranked.total().compute()
+        for kind, results in enumerate((plain, (acc.compute(), ranked.compute()))):
+            for at, (name, truth) in enumerate(truths.items()):
+                low, high = results[name == "ndcg@5"].confidence(name)
+                covered[at, kind] += low <= truth <= high
+    return "|".join(f"{plain:.3f}, {clustered:.3f}" for plain, clustered in covered / TRIALS)
+
+
+def of_value_clusters() -> str:
+    """Lay out the same of values, of the difference of two models, and of rankings."""
+    return laid_out_by_clusters(value_clusters_cover, [*OF_VALUES])
+
+
 def simulated(simulate: Callable[[Any], str], draws: Iterable[Any]) -> list[str]:
     """Simulate on all cores, in order."""
     with ProcessPoolExecutor() as pool:
@@ -507,6 +576,7 @@ TABLES = {
     "partial areas": of_partial_areas,
     "queries": of_queries,
     "clusters": of_clusters,
+    "clusters of values": of_value_clusters,
     "equal models": of_equal_models,
 }
 
