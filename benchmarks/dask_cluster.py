@@ -1,11 +1,11 @@
 """Print how long Dask takes on many files, beside one process and beside gathered scores.
 
 Run ``python benchmarks/dask_cluster.py --rows 1e8 --write``, which puts the table into the page on
-scaling, and its seconds into the README; it needs the extras dask and fast, scikit-learn, and 18
-bytes of disk per row. Each way has its own process, which starts, counts some of the files, and
-then takes its turn in every round: times are those of the best round, without the start. Memory is
-the most that a process held in any round. The last two ways take their turns after the others have
-ended, because an idle cluster takes a twelfth of a core; gathering takes only one.
+scaling; it needs the extras dask and fast, scikit-learn, and 18 bytes of disk per row. Each way has
+its own process, which starts, counts some of the files, and then takes its turn in every round:
+times are those of the best round, without the start. Memory is the most that a process held in any
+round. The last two ways take their turns after the others have ended, because an idle cluster takes
+a twelfth of a core; gathering takes only one.
 
 - One process reads the files as the adapter does, into one accumulator, or one for each value.
 - Dask counts them with `streameval.engines.dask`, and must come to the same bytes.
@@ -36,7 +36,7 @@ import pyarrow as pa
 from distributed import Client, LocalCluster
 from pyarrow import json, parquet
 from sklearn import metrics
-from speed import clusters, results, tables
+from speed import far, results, tables
 
 import streameval as se
 from streameval.engines import dask
@@ -363,7 +363,7 @@ def main() -> None:
                 print(line, flush=True)
                 lines.append(line)
     if chosen.write:
-        clusters.put("\n".join(lines))
+        tables.put("clusters", "\n".join(lines), far.PAGE)
 
 
 def setting(chosen: argparse.Namespace) -> str:

@@ -21,8 +21,8 @@ import scaling
 import watch_memory
 import watching
 from offenders import each
-from speed import clusters, far, merge_tree, results, tables
 from speed import contest as contest_module
+from speed import far, merge_tree, results, tables
 from speed.contest import Contest, Peer, Ready, Side
 from speed.results import Row
 from speed.timing import Effort, Spread, race
@@ -80,41 +80,6 @@ def test_page_shows_the_saved_results() -> None:
 def test_page_shows_the_saved_scaling() -> None:
     found = json.loads(scaling.SCALING.read_text(encoding="utf-8"))
     assert between_marks("scaling") == scaling.block(found)
-
-
-def test_readme_shows_the_seconds_of_the_table_of_clusters() -> None:
-    page, readme = (path.read_text(encoding="utf-8") for path in (clusters.PAGE, clusters.README))
-    full, short = (
-        text.partition("<!-- clusters -->\n")[2].partition("\n<!-- end of clusters -->")[0]
-        for text in (page, readme)
-    )
-    assert short == clusters.seconds(full)
-    assert "| curve | " in full
-
-
-def test_table_of_clusters_is_put_into_page_and_readme_at_once(tmp_path: Path) -> None:
-    page, readme = tmp_path / "page.md", tmp_path / "readme.md"
-    for path in (page, readme):
-        path.write_text("# A\n<!-- clusters -->\nold\n<!-- end of clusters -->\nB\n")
-    head = "| work | rows | way | seconds | times | start s |\n|---|---|---|---|---|---|\n"
-    clusters.put(
-        f"On a day.\n\n{head}"
-        "| by | 2,000 | one process | 4.00 | 1.00 | 0.1 |\n"
-        "| by | 2,000 | Dask | 2.50 | 1.60 | 3.0 |\n"
-        "| tiny | 10 | gathered | 1.00 | 4.00 | 3.5 |",
-        page,
-        readme,
-    )
-    assert "| by | 2,000 | Dask | 2.50 | 1.60 | 3.0 |\n" in page.read_text()
-    assert readme.read_text() == (
-        "# A\n<!-- clusters -->\nOn a day.\n\n"
-        "| work | rows | one process | Dask | gathered, scikit-learn | start of Dask |\n"
-        "|---|---|---|---|---|---|\n"
-        "| a curve for each of 200 values | 2,000 | 4.00 s | 2.50 s | not measured | 3.0 s |\n"
-        "| a curve, from 5,000 small files | 10 | not measured | not measured | 1.00 s "
-        "| not measured |\n"
-        "<!-- end of clusters -->\nB\n"
-    )
 
 
 def test_saved_results_are_of_the_contests_as_they_are() -> None:
