@@ -35,7 +35,8 @@ _DATES = (date, time)
 # Equal values of one of these types are identical; 0.0 and -0.0 are equal but not identical.
 _DISTINCT = ({int}, {bool}, {date})
 _LISTED = 5
-_TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+_YES, _NO = ("true", "1", "1.0", "yes", "y", "t"), ("false", "0", "0.0", "no", "n", "f")
+_TRUTHS = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
 
 
 _COMMA_HINT = " with a decimal point (--decimal , reads commas)"
@@ -289,15 +290,15 @@ class Texts(Values):
 
 @attrs.frozen
 class Flags:
-    """True or false in every row, or 1 or 0; in a table of text, also the words."""
+    """True or false in every row, or 1 or 0, or one of the words and letters of these."""
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Read the cells as true or false."""
-        return [_TRUTHS.get(cell.lower(), cell or None) for cell in cells]
+        return [_truth(cell) for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a bool array if every value is true or false."""
-        numbers = _array_of(_read(values, number_or_text), {bool, int, float}, np.float64)
+        numbers = _array_of(_read(values, _truth), {bool, int, float}, np.float64)
         if numbers is None or not np.isin(numbers, (0.0, 1.0)).all():
             return None
         return numbers.astype(bool)
@@ -478,6 +479,11 @@ def _read(values: Sequence[Any], read: Callable[[str], Any]) -> Sequence[Any]:
         return values
     known = {text: read(text) for text in {value for value in values if type(value) is str}}
     return [known[value] if type(value) is str else value for value in values]
+
+
+def _truth(cell: str) -> Any:
+    """Read true, yes, y, t, 1 and their opposites in any case; other text stays as it is."""
+    return _TRUTHS.get(cell.strip().lower(), cell or None)
 
 
 def _text(cell: str) -> str | None:

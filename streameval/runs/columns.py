@@ -144,6 +144,12 @@ def says_truth(label: Any) -> bool:
     return isinstance(label, str) and label.lower() in ("true", "false")
 
 
+def says_yes(label: Any) -> bool:
+    """Return whether a label says true or false in a word or letter, where 0 and 1 are needed."""
+    words = ("yes", "no", "y", "n", "t", "f")
+    return says_truth(label) or (isinstance(label, str) and label.strip().lower() in words)
+
+
 def id_type(
     values: Iterable[Any], hint: str = " as the first ones are", longest: int = 4096
 ) -> FieldType:

@@ -611,3 +611,25 @@ def test_one_vs_one_is_asked_for_by_name(call, write):
     usual = call("eval", "a.jsonl", "--task", "binary", "--metrics", "roc_auc_ovo")
     assert usual.code == 2
     assert "count with --measures roc_auc_ovo" in usual.err
+
+
+@pytest.mark.parametrize("words", [("yes", "no"), ("Y", "N"), (" T ", "f"), ("TRUE", "False")])
+@pytest.mark.parametrize("name", ["yes.csv", "yes.jsonl"])
+def test_words_say_whether_a_row_is_positive(words, name, call, write, folder):
+    rows = [(words[0], 0.9), (words[1], 0.2), (words[0], 0.6), (words[1], 0.7)]
+    if name.endswith(".jsonl"):
+        write(name, [{"y_true": label, "y_score": score} for label, score in rows])
+    else:
+        lines = [f"{label},{score}\n" for label, score in rows]
+        (folder / name).write_text("".join(["y_true,y_score\n", *lines]), encoding="utf-8")
+    found = call("eval", name, "--task", "binary", "--json", "--level", "0").json
+    assert (found["n"], found["metrics"]["n_pos"], found["metrics"]["roc_auc"]) == (4, 2, 0.75)
+    assert call("eval", name, "--task", "calibration", "--json").json["n"] == 4
+
+
+def test_other_words_need_the_name_of_the_positive_one(call, folder):
+    (folder / "a.csv").write_text("y_true,y_score\ngood,0.9\nbad,0.2\n", encoding="utf-8")
+    assert (
+        "name the positive one of two labels with --pos-label"
+        in call("eval", "a.csv", "--task", "binary").err
+    )

@@ -35,7 +35,7 @@ MISNAMED = [
         ["--task", "ranking"],
         "no column 'relevance' in the first rows: choose from y_true, y",
     ),
-    (SCORES.replace("1,", "yes,"), BINARY, "`y_true` holds text, 'yes'; name the positive one"),
+    (SCORES.replace("1,", "good,"), BINARY, "`y_true` holds text, 'good'; name the positive one"),
     ("y_true,y_pred\n1,0.75\n", [], "`y_pred` holds fractions, 0.75, which are not labels; --task"),
     (
         "y_true,y_pred\n0.5,0.75\n",

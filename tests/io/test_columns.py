@@ -104,8 +104,8 @@ def test_whole_makes_an_array_of_one_type(kind, items, expected):
         (Labels(integers=False, listed=False), ["LABEL_3"], ["LABEL_3"]),
         (
             Flags(),
-            ["true", "False", "1", "0.0", "", "yes"],
-            [True, False, True, False, None, "yes"],
+            ["true", "False", "1", "0.0", "", "yes", " N ", "good"],
+            [True, False, True, False, None, True, False, "good"],
         ),
     ],
 )

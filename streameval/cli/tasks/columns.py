@@ -25,7 +25,7 @@ from streameval.io import (
     integer_or_text,
     scores_by_class,
 )
-from streameval.runs.columns import class_label_type, has_integer_labels, says_truth
+from streameval.runs.columns import class_label_type, has_integer_labels, says_yes
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
@@ -474,7 +474,7 @@ def presence_type(layout: TaskColumns, advice: str) -> FieldType:
     label = layout.row[name]
     if isinstance(label, list):
         raise UsageError(f"`{name}` holds lists, but there is one score per row.")
-    if says_truth(label):
+    if says_yes(label):
         return Flags()
     if not (has_integer_labels("auto", label) or is_integer_text(label)):
         raise UsageError(f"`{name}` holds text, {as_text(label)!r}; {advice}.")
