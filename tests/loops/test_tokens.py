@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from torch.nn.functional import cross_entropy, log_softmax  # noqa: E402
 
-from streameval.loops import tokens  # noqa: E402
-from streameval.loops.tokens import token_values  # noqa: E402
+from streameval.loops import torch as adapter  # noqa: E402
+from streameval.loops.torch import token_values  # noqa: E402
 
 pytestmark = pytest.mark.engine(name="torch")
 
@@ -51,7 +51,7 @@ def test_shift_is_that_of_causal_models():
 
 @each("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_precision_is_that_of_the_logits_and_no_less_than_float32(dtype, monkeypatch):
-    monkeypatch.setattr(tokens, "_ENTRIES", 3 * V)  # several pieces
+    monkeypatch.setattr(adapter, "_ENTRIES", 3 * V)  # several pieces
     logits, labels = drawn(20)
     logits = logits.to(dtype)
     found = token_values(logits, labels)["nll"]
