@@ -16,7 +16,7 @@ except ImportError as error:
 
 __all__ = ["token_values"]
 
-_ENTRIES = 2**24  # logits of half precision that are widened at a time
+_ENTRIES = 2**24  # logits that are read at a time, which half precision widens
 
 
 def token_values(
@@ -37,9 +37,9 @@ def token_values(
     ignore_label : int, optional
         The label of padding and other tokens that do not count; None counts all.
     shift : bool
-        Whether the logits at a place are about the token after it, as the causal models of Hugging
+        Whether the logits at a position are about the next token, as the causal models of Hugging
         Face return them beside unshifted labels. Then the first label and the last logits are left
-        out; the last two dimensions of the logits must be places and tokens.
+        out; the last two dimensions of the logits must be positions and tokens.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def token_values(
         raise InvalidInputError(f"must hold integers, got {labels.dtype}", argument="labels")
     if shift:
         if labels.ndim < 1:
-            raise InvalidInputError("needs logits of several places", argument="shift")
+            raise InvalidInputError("needs logits of several positions", argument="shift")
         logits, labels = logits[..., :-1, :], labels[..., 1:]
     n_tokens = logits.shape[-1]
     rows, truth = logits.detach().reshape(-1, n_tokens), labels.reshape(-1).long()

@@ -89,7 +89,7 @@ def test_padding_may_have_any_label_or_none():
         ((3, V), torch.zeros(3), {}, "must hold integers, got torch.float32"),
         ((3, V), torch.tensor([1, -100, V]), {}, "must lie in 0..10, got 11 at position 2"),
         ((3, V), torch.tensor([1, -1, 2]), {}, "must lie in 0..10, got -1 at position 1"),
-        ((V,), torch.tensor(1), {"shift": True}, "needs logits of several places"),
+        ((V,), torch.tensor(1), {"shift": True}, "needs logits of several positions"),
     ],
 )
 def test_mistakes_are_named(logits, labels, options, message):
