@@ -160,11 +160,7 @@ class LabelCounts(Cached):
 
     def of_class(self, position: int) -> LabelCounts:
         """Return the counts of one class against the rest: two classes, of which it is positive."""
-        name = str(self.class_names[position])
-        config = ConfusionConfig.of(
-            classes={0: f"not {name}", 1: name},
-            include_unseen=self.config.include_unseen,
-        )
+        config = _against_rest(str(self.class_names[position]), self.config.include_unseen)
         one = self.outcomes.of(position)
         state = MatrixCounts.of_outcomes(one.tp, one.fp, one.fn, one.tn)
         if isinstance(self.state, TopKCounts):
@@ -180,6 +176,12 @@ class LabelCounts(Cached):
         if isinstance(self.state, MultilabelCounts):
             raise InvalidInputError("is not defined for multilabel counts", argument=name)
         return self.state
+
+
+@functools.lru_cache(maxsize=1024)
+def _against_rest(name: str, include_unseen: bool) -> ConfusionConfig:
+    """Make the configuration of one class against the rest; its checks take most of the time."""
+    return ConfusionConfig.of(classes={0: f"not {name}", 1: name}, include_unseen=include_unseen)
 
 
 def at_top_k(counts: LabelCounts, name: str) -> LabelCounts:

@@ -126,8 +126,11 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         position = class_position(of, self.class_names, self.labels)
         if position is None:
             raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, self.class_names))}")
+        return self._class(position)
+
+    def _class(self, position: int) -> Confusion:
         made = Confusion(self._counts.of_class(position))
-        return self._derived(made, "__getitem__", of)
+        return self._derived(made, "__getitem__", self.class_names[position])
 
     def __iter__(self) -> Iterator[Label]:
         """List the labels in the order of rows and columns."""
@@ -427,7 +430,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         asked = super()._asked(MetricName(metric.name), args, options)
         position = class_position(of, self.class_names, self.labels)
         if position is not None:
-            return attrs.evolve(asked, result=self[self.labels[position]])
+            return Asked(self._class(position), asked.row)
         averages, (average, colon, names) = asked.row.averages, of.partition(":")
         if average in averages and not colon:
             self._counts.resolve(cast("Average", average))  # refuses an average that is not kept

@@ -295,3 +295,10 @@ def test_columns_of_labels_and_of_two_models_are_put_in_the_order_of_the_classes
     best = pd.DataFrame({2: [0.75, 0.25], 0: [0.25, 0.0], 1: [0.0, 0.75]})
     pair = se.Paired(3).update([2, 1], best, best[[0, 1, 2]].to_numpy()).compute()
     assert (pair.accuracy_a, pair.accuracy_b) == (1.0, 1.0)
+
+
+def test_a_class_is_read_as_it_is_looked_up_when_names_are_labels_of_other_classes() -> None:
+    swapped = se.ConfusionAccumulator({"a": "b", "b": "a"})
+    result = swapped.update(["a", "a", "b"], ["a", "b", "b"]).compute()
+    assert (result["a"].recall, result["b"].recall) == (1.0, 0.5)
+    assert (result.value("recall[a]"), result.value("recall[b]")) == (1.0, 0.5)
