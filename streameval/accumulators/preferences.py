@@ -13,6 +13,7 @@ from streameval.configs.preferences import PreferencesConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import (
     are_empty,
+    as_array,
     as_labels,
     as_numbers,
     as_vector,
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from streameval.results.preferences import Preferences
 
 _CAPACITY = 2**14
+_OUTCOMES = {
+    **dict.fromkeys(("model_a", "left"), 1.0),
+    **dict.fromkeys(("model_b", "right"), 0.0),
+    **dict.fromkeys(("tie", "tie (bothbad)", "tie (inconsistent)", "both_bad", "bothbad"), 0.5),
+}
+"""What logs of arenas say of the winner."""
 
 
 @final
@@ -66,6 +73,8 @@ class PreferencesAccumulator(
     array([[0, 1, 1],
            [1, 0, 1],
            [1, 0, 0]])
+    >>> acc.update(["old", "old"], ["large", "small"], ["tie (bothbad)", "model_b"]).n
+    9
     """
 
     __slots__ = ()
@@ -85,8 +94,10 @@ class PreferencesAccumulator(
         a, b : arrays of shape (n,), or a name each
             The two models of each comparison. Alone, `a` is a batch: a tuple or list of the arrays
             in this order, or a mapping, data frame or Arrow table with columns of these names.
-        outcome : array of shape (n,), or a number
-            1 if `a` was preferred, 0 if `b` was, and 0.5 for a tie.
+        outcome : array of shape (n,), or one outcome
+            1 if `a` was preferred, 0 if `b` was, and 0.5 for a tie. Or text, as in logs of arenas:
+            ``model_a`` or ``left``, ``model_b`` or ``right``, ``tie``, ``tie (bothbad)``,
+            ``tie (inconsistent)`` or ``both_bad``; or the name of the winner.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a comparison twice, 0 leaves it out, whatever it holds.
 
@@ -103,14 +114,14 @@ class PreferencesAccumulator(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        if isinstance(outcome, (int, float, np.number)):
+        if isinstance(outcome, (int, float, np.number, str)):
             a, b, outcome = [a], [b], [outcome]
         given = self._named(a, b, outcome, optional=(sample_weight,))
         weighted = WeightedRows.among(given)
         if weighted is not None:
             return weighted.count_by(self.update)
         sides = [as_vector(as_labels(given[name], name=name)) for name in ("a", "b")]
-        outcomes = as_vector(as_numbers(given["outcome"], name="outcome"))
+        outcomes = as_vector(as_array(given["outcome"], name="outcome"))
         if are_empty(*sides, outcomes):
             read_weights(given["sample_weight"], rows=0)
             return self
@@ -133,7 +144,7 @@ class PreferencesAccumulator(
         return Preferences(self._state, self._config)
 
     def _cells(
-        self, a: npt.NDArray[Any], b: npt.NDArray[Any], outcome: npt.NDArray[np.float64]
+        self, a: npt.NDArray[Any], b: npt.NDArray[Any], outcomes: npt.NDArray[Any]
     ) -> npt.NDArray[np.int64]:
         """Find the cell of each comparison, or refuse one that cannot be."""
         try:
@@ -151,15 +162,37 @@ class PreferencesAccumulator(
                 argument="b",
                 position=index,
             )
+        if outcomes.dtype == object:
+            outcome = self._read(outcomes, a, b)
+        else:
+            outcome = as_numbers(outcomes, name="outcome")
         wrong = (outcome != 0.0) & (outcome != 0.5) & (outcome != 1.0)
         if wrong.any():
+            words = "; or model_a, model_b, tie or the name of the winner"
             raise InvalidInputError(
-                "must be 1 if a was preferred, 0 if b was, or 0.5 for a tie, got "
-                f"{float(outcome[wrong][0])!r}",
+                "must be 1 if a was preferred, 0 if b was, or 0.5 for a tie"
+                f"{words if outcomes.dtype == object else ''}, got {outcomes[wrong].tolist()[0]!r}",
                 argument="outcome",
                 position=first_index(wrong),
             )
         return cells_of(first, second, outcome, self._config.n_models)
+
+    def _read(
+        self, texts: npt.NDArray[Any], a: npt.NDArray[Any], b: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        """Read who was preferred; nan for text that is neither a usual word nor a model's name."""
+        known = {text: _OUTCOMES.get(text.strip().lower(), np.nan) for text in set(texts.tolist())}
+        read = np.array([known[text] for text in texts.tolist()])
+        clashing = [text for text in self._config.labels if known.get(text, np.nan) in (0, 0.5, 1)]
+        if clashing:
+            raise InvalidInputError(
+                f"holds {clashing[0]!r}, a usual word and the name of a model; pass 1, 0 and 0.5",
+                argument="outcome",
+                position=first_index(texts == clashing[0]),
+            )
+        read[texts == a] = 1.0
+        read[texts == b] = 0.0
+        return read
 
     def _count(self, rows: Rows) -> PreferenceCounts:
         return PreferenceCounts.of(rows.columns[0], rows.unequal_weights, self._config)

@@ -140,6 +140,8 @@ def _planned_ahead(
 
 
 def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> CommandOutput:
+    if task == "preferences" and options.models is None:
+        options = _with_models(source, options, team)
     rows, blocks, plan = _planned_ahead(task, source, options)
     warned, blocks = dependence(options, rows, blocks)
     plan = attrs.evolve(plan, notes=(*plan.notes, *warned))
@@ -481,7 +483,11 @@ def _of_most_frequent(plan: Plan, options: Options, source: BlockSource, team: T
             f"the states of all values take more than {_MAX_BYTES // 10**6:,} MB; name fewer "
             "columns with --by and --each."
         )
-    _check_can_be_read_twice(options.files)
+    _check_can_be_read_twice(
+        options.files,
+        f"the states of all values take more than {_MAX_BYTES // 10**6:,} MB; name those to count, "
+        "as in --by COLUMN=A,B,C",
+    )
     counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=_PARTIAL)
     tally = _tallied(source.blocks(), counting, options, team)
     values, is_sure = tally.total().top(options.top or _TOP)
@@ -496,14 +502,26 @@ def _must_be_chosen_now(options: Options) -> bool:
     return counts_rows and any(map(is_read_once, options.files))
 
 
-def _check_can_be_read_twice(files: Iterable[str]) -> None:
+def _check_can_be_read_twice(files: Iterable[str], why: str) -> None:
     """Raise UsageError if a file, such as a pipe, can be read only once."""
     for file in files:
         if is_read_once(file):
-            raise UsageError(
-                f"{name_of(file)} can be read only once, and the states of all values take more "
-                f"than {_MAX_BYTES // 10**6:,} MB; name those to count, as in --by COLUMN=A,B,C."
-            )
+            raise UsageError(f"{name_of(file)} can be read only once, and {why}.")
+
+
+def _with_models(source: BlockSource, options: Options, team: Team) -> Options:
+    """Find the models that are compared in a separate pass, unless they are given."""
+    from streameval.cli.tasks import preferences  # noqa: PLC0415 (of that task)
+
+    _check_can_be_read_twice(
+        options.files, "a first pass finds the models; name them, as in --models A,B,C"
+    )
+    rows, blocks = look_ahead(source.blocks(), options.max_bad, where=options.row_filter)
+    if not rows:
+        return options
+    finding = preferences.plan_of_models(options, rows)
+    finding = attrs.evolve(finding, words=option_words, advice=_PARTIAL)
+    return preferences.with_models(options, _tallied(blocks, finding, options, team).total())
 
 
 def _unsure(columns: tuple[str, ...]) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TASKS = (
     *("classification", "paired", "regression", "binary", "grouped", "calibration", "catalog"),
-    *("values", "ranking"),
+    *("values", "preferences", "ranking"),
 )
 """What can be evaluated; the first is the default."""
 
@@ -317,6 +317,19 @@ class Options:
     )
     value: tuple[str, ...] | None = _column(
         "the values, such as loss,latency, default value", values.columns, tasks="values"
+    )
+    model_a: str | None = _column("the first of two models, default model_a", tasks="preferences")
+    model_b: str | None = _column("the second one, default model_b", tasks="preferences")
+    winner: str | None = _column(
+        "who was preferred, default winner: model_a, model_b, tie or tie (bothbad); left or right; "
+        "the name of the winner; or 1, 0 and 0.5",
+        tasks="preferences",
+    )
+    models: tuple[str, ...] | None = _column(
+        "the models that are compared; default: from the rows, which are read twice",
+        values.texts,
+        "A,B,C",
+        tasks="preferences",
     )
     versus: tuple[str, ...] | None = _column(
         "the column of another model, B, or several: B,C,D; --y-pred or --y-score is that of A; "
@@ -723,7 +736,6 @@ _OPTIONS = {
     **{field.name: option_text(field.name) for field in (*_FIELDS, *attrs.fields(Watching))},
     "address": "--serve",
     "kind": "--kind",
-    "models": "--versus",
     "columns": "--value",
     "min_n": "--min-n",
     "at_least": "--evidence",

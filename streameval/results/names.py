@@ -143,6 +143,7 @@ PICTURES_BY_TASK = {
     "binary": ("pr", "roc", "det", "reliability", "score"),
     "grouped": ("groups",),
     "calibration": ("reliability",),
+    "preferences": ("ratings",),
     "ranking": ("measures",),
 }
 """The names of the pictures of each task that has any; the first is the default.

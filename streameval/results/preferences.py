@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.names import nearest
+from streameval.configs.options import one_of
 from streameval.configs.preferences import PreferencesConfig
-from streameval.errors import UnknownMetricError
+from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import refuse_fractions
@@ -28,15 +29,19 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
+from streameval.render import plots
 from streameval.render.blocks import ByClass, PageContent, Row
 from streameval.render.sheets import Grid, Sheet, SheetColumn
-from streameval.render.text import chance_title, intervals, numbers
+from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results import findings
 from streameval.results.members import PreferencesMembers, add_members
-from streameval.results.names import MetricName
+from streameval.results.names import PICTURES_BY_TASK, MetricName
 from streameval.results.result import Asked, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings, by_metric
 from streameval.states.preferences import PreferenceCounts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PairCounts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
@@ -69,7 +74,7 @@ class Preferences(PreferencesMembers, SumsResult):
     """
 
     TASK = "preferences"
-    IS_TASK = False
+    PICTURES = PICTURES_BY_TASK["preferences"]
     MADE_BY = "PreferencesAccumulator"
     _FINDINGS = staticmethod(findings.of_preferences)
 
@@ -114,6 +119,49 @@ class Preferences(PreferencesMembers, SumsResult):
         follows.
         """
         return dict(zip(self.models, self._strengths.values.tolist(), strict=True))
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: Literal["ratings"] = "ratings",
+        level: float = 0.95,
+        label: str | None = None,
+    ) -> Axes:
+        """Draw the strengths on the scale of Elo; needs ``pip install streameval[plot]``.
+
+        A strength s is the rating ``400 log10(s) + 1000``. Models without a finite strength are
+        left out, and those with an unlimited interval have no whiskers.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        kind : {"ratings"}
+            The picture.
+        level : float
+            The level of the sampling intervals, in [0, 1).
+        label : str, optional
+            The name in a legend, if several results share the axes.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        one_of(kind, self.PICTURES, name="kind")
+        readings = self._each(level)
+        ratings = {str(one): _rating(readings[one]["bradley_terry"]) for one in self._ranked}
+        shown = {name: one for name, one in ratings.items() if math.isfinite(one.value)}
+        if not shown:
+            raise InvalidInputError("needs models with finite strengths", argument="plot")
+        return plots.dots(
+            shown,
+            ax,
+            across="rating on the scale of Elo",
+            title=f"{plural(self.n, 'comparison')}, {100.0 * level:.6g}% intervals",
+            label=label,
+            is_share=lambda _: False,
+        )
 
     def described(self, level: float) -> PageContent:
         """Describe the result for a page: the size, and the numbers of each model."""
@@ -246,6 +294,15 @@ class Preferences(PreferencesMembers, SumsResult):
             "ties": self.ties.tolist(),
             "per_model": self._models(0.0).by_name(),
         }
+
+
+def _rating(strength: Reading) -> Reading:
+    """Change a strength and its interval to the scale of Elo."""
+    ends = (strength.value, *(strength.sampling or (0.0, math.inf)))
+    value, low, high = (
+        400.0 * math.log10(end) + 1000.0 if end > 0.0 else -math.inf for end in ends
+    )
+    return Reading(value, (low, high) if math.isfinite(high - low) else None)
 
 
 _OF_MODELS = ("win_rate", "bradley_terry")

@@ -25,7 +25,7 @@ from streameval.io import (
 from streameval.io.times import Gaps, Steps, Times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from streameval.configs.collection import Member
     from streameval.runs.sources import RawRow
@@ -39,7 +39,6 @@ _NUMBERS = {
     "score",
     "relevance",
 }
-_IDS = {"group", "query", "doc", "item"}
 
 
 def columns_of(
@@ -111,6 +110,12 @@ def value_type(nan: str | None) -> FieldType:
     return Numbers(gaps=nan == "skip", booleans=True)
 
 
+def outcome_type(values: Iterable[Any]) -> FieldType:
+    """Read who was preferred: numbers if the first ones are, else text."""
+    numbers = Numbers(booleans=True)
+    return Labels(False) if any(map(numbers.fault, values)) else numbers
+
+
 def class_label_type(classes: Any, first: Any, hint: str = "") -> FieldType:
     """Read labels of some classes: their number, the labels, or "auto" for observed ones.
 
@@ -163,6 +168,14 @@ def id_type(
     return Labels(integers, hint=hint, longest=longest)
 
 
+_READ_AS: dict[str, Callable[[Iterable[Any]], FieldType]] = {
+    **dict.fromkeys(("group", "query", "doc", "item"), id_type),
+    "outcome": outcome_type,
+    "retrieved": lambda _: Flags(),
+}
+"""How columns are read that are neither truth, prediction nor numbers."""
+
+
 @attrs.frozen
 class _Values:
     """The values of a column in the first rows; usually only the first one is examined."""
@@ -192,9 +205,9 @@ def _field_type(argument: str, config: Any, values: Iterable[Any]) -> FieldType:
         return Vectors(len(first), of_integers)
     if is_number or (argument == "y_pred" and _are_scores(config, values)):
         return Numbers(gaps=argument == "relevance")
-    if argument in _IDS:
-        return id_type(values)
-    return Flags() if argument == "retrieved" else _label_type(config, first)
+    if argument in _READ_AS:
+        return _READ_AS[argument](values)
+    return _label_type(config, first)
 
 
 def _label_type(config: Any, first: Any) -> FieldType:

@@ -488,6 +488,10 @@ class ValueCounts:
             kept = {v: count - too_many for v, count in self._counts.items() if count > too_many}
             self._counts = Counter(kept)
 
+    def values(self) -> Iterable[str | None]:
+        """List the values that are counted."""
+        return self._counts.keys()
+
     def top(self, number: int) -> tuple[tuple[str | None, ...], bool]:
         """Return the most frequent values in order, and whether the choice is certain.
 

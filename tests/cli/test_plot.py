@@ -30,6 +30,9 @@ STATES = {
     "score": curve,
     "reliability": lambda: se.CalibrationAccumulator().update([0, 1], [0.1, 0.8]),
     "measures": lambda: se.RankingAccumulator().update([[1, 0], [0, 1]], [[2, 1], [2, 1]]),
+    "ratings": lambda: se.PreferencesAccumulator(["x", "y"]).update(
+        ["x"] * 4, ["y"] * 4, ["model_a", "model_a", "tie", "model_b"]
+    ),
     "groups": lambda: se.GroupedAUC().update([0, 1], [0.1, 0.8], ["u", "u"]),
 }
 

@@ -11,7 +11,10 @@ from offenders import each
 from sklearn.linear_model import LogisticRegression
 
 import streameval as se
+from streameval.configs.collection import Member
+from streameval.io import Labels, Numbers
 from streameval.metrics import preferences
+from streameval.runs.columns import columns_of
 
 NAMES = ["a", "b", "c", "d", "e"]
 
@@ -301,3 +304,51 @@ def test_groups_of_preferences_are_those_of_their_rows() -> None:
         assert timed.window(1, day + 1) == part
     assert several["p"] == sliced.total() == timed.total() == counted(a, b, outcome)
     assert "p/tie_rate" in several.compute().as_dict()
+
+
+def test_outcomes_are_read_from_the_words_of_arenas_and_from_names() -> None:
+    a, b = ["x", "y", "x", "x", "y", "z", "z"], ["y", "z", "z", "y", "x", "x", "y"]
+    words = ["model_a", "right", " Tie", "tie (bothbad)", "both_bad", "z", "y"]
+    said = se.PreferencesAccumulator(["x", "y", "z"]).update(a, b, words)
+    assert said == se.PreferencesAccumulator(["x", "y", "z"]).update(
+        a, b, [1, 0, 0.5, 0.5, 0.5, 1, 0]
+    )
+    one = se.PreferencesAccumulator(["x", "y"]).update("x", "y", "model_b").update("x", "y", "y")
+    assert one.compute().matrix.tolist() == [[0, 0], [2, 0]]
+
+
+def test_a_word_that_is_the_name_of_a_model_is_refused() -> None:
+    acc = se.PreferencesAccumulator(["tie", "y"])
+    with pytest.raises(se.InvalidInputError, match="'tie', a usual word and the name of a model"):
+        acc.update(["tie", "y"], ["y", "tie"], ["y", "tie"])
+    assert acc.update("tie", "y", "y").n == 1
+
+
+def test_plot_draws_finite_strengths_on_the_scale_of_elo() -> None:
+    acc = se.PreferencesAccumulator(["x", "y", "z", "never"])
+    acc.update(["x"] * 10, ["y"] * 10, [1] * 7 + [0] * 2 + [0.5]).update("z", "x", 0)
+    axes = acc.compute().plot()
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["x", "y"]
+    ratings = axes.containers[0].lines[0].get_xdata()
+    assert ratings == pytest.approx([1000 + 200 * math.log10(3), 1000 - 200 * math.log10(3)])
+    whiskers = axes.containers[0].lines[2][0].get_segments()[0]
+    low, high = acc.compute().confidence("bradley_terry", "x")
+    assert whiskers[:, 0] == pytest.approx([400 * math.log10(end) + 1000 for end in (low, high)])
+
+
+def test_plot_has_no_whiskers_without_limits_and_needs_strengths() -> None:
+    acc = se.PreferencesAccumulator(["x", "y"])
+    with pytest.raises(se.InvalidInputError, match="needs models with finite strengths"):
+        acc.compute().plot()
+    axes = acc.update("x", "y", "tie").compute().plot(label="a tie")
+    assert axes.containers[0].lines[0].get_xdata() == pytest.approx([1000.0, 1000.0])
+    assert axes.containers[0].lines[2][0].get_segments()[0].size == 0
+
+
+def test_columns_of_outcomes_are_read_as_numbers_or_as_text() -> None:
+    config = se.PreferencesAccumulator(["x", "y"])._config
+    for outcome, wanted in ((1, Numbers(booleans=True)), ("tie", Labels(integers=False))):
+        rows = [{"a": "x", "b": "y", "outcome": outcome}]
+        names = {name: name for name in ("a", "b", "outcome")}
+        columns = columns_of([Member(se.PreferencesAccumulator, config)], names, rows)
+        assert columns[2].field_type == wanted

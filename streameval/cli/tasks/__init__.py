@@ -52,6 +52,10 @@ def plan_of(task: str) -> Callable[[Options, Sequence[RawRow]], Plan]:
             from streameval.cli.tasks import values
 
             plan = values.plan
+        case "preferences":
+            from streameval.cli.tasks import preferences
+
+            plan = preferences.plan
         case "ranking":
             from streameval.cli.tasks import ranking
 

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 _OFF = 1e-3  # the probabilities of two classes may be rounded
 
-_NAMED_BY = {name: option_text(name) for name in ("y_true", "y_pred", "y_score")}
+_USUAL_NAMES = ("y_true", "y_pred", "y_score", "model_a", "model_b", "winner")
+_NAMED_BY = {name: option_text(name) for name in _USUAL_NAMES}
 """The options that name columns, by the default name of each column."""
 
 _AS_THE_FIRST = " as the first label is (--y-score reads scores, --classes lists mixed labels)"

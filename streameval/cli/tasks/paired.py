@@ -23,6 +23,7 @@ from streameval.cli.tasks.columns import (
     weight_columns,
 )
 from streameval.configs.paired import PairedConfig
+from streameval.errors import InvalidInputError
 from streameval.io import Argument, Numbers
 from streameval.runs.counting import Plan
 
@@ -46,11 +47,18 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     """
     if options.versus is None:
         raise UsageError("--task paired needs --versus, the predictions of the other model.")
-    if options.task == "regression":
-        return _plan_of_numbers(options, rows, options.versus)
+    of_models = _plan_of_numbers if options.task == "regression" else _plan_of_classes
+    try:
+        return of_models(options, rows, options.versus)
+    except InvalidInputError as error:
+        raise error.renamed("models", "versus") from None
+
+
+def _plan_of_classes(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
+    """Choose the columns of models of classes."""
     names, of_scores = predictions(options, rows)
     others = _others(options, names, "y_score" if of_scores else "y_pred")
-    a = lay_out(options, rows, names, of_scores=of_scores, also=options.versus)
+    a = lay_out(options, rows, names, of_scores=of_scores, also=versus)
     if a.prediction != names:
         refuse_order(names, a.prediction, "--versus")
     layouts = [a]
