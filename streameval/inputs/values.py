@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -141,46 +140,39 @@ class ValueCodes:
             The names of the columns.
         """
         if len(columns) == 1:
-            known = self._known(columns[0])
-            if known is not None:
-                return known
+            return self._encoded(columns[0], names[0])
         parts = [_local(column, name) for column, name in zip(columns, names, strict=True)]
         rows = {len(codes) for codes, _ in parts}
         if len(rows) > 1:
             raise InvalidInputError(
                 f"must have {min(rows)} rows like other columns", argument=names[0]
             )
-        if len(parts) == 1:
-            codes, values = parts[0]
-        else:
-            codes, values = _combined(parts)
-        return self._add(values)[codes]
+        codes, values = _combined(parts)
+        self._add(values)
+        return self._codes_of(values)[codes]
 
-    def _known(self, column: Any) -> Codes | None:
-        """Look objects up directly: most batches hold little new text."""
-        if not isinstance(column, np.ndarray) or column.dtype != object or column.ndim != 1:
-            return None
-        known = self._identities.find(column, self._codes)
-        if known is not None:
-            return known
-        items = column.tolist()
-        with contextlib.suppress(KeyError, TypeError):
-            return self._codes_of(items)
-        with contextlib.suppress(InvalidInputError, TypeError):  # refused with the position later
-            new = [item for item in dict.fromkeys(items) if item not in self._codes]
-            if all(type(item) in (str, int) for item in new):
-                self._add([canonical_value(item, name="values") for item in new])
-                return self._codes_of(items)
-        return None
+    def _encoded(self, column: Any, name: str) -> Codes:
+        """Return the codes of one column; most batches hold little new text."""
+        if isinstance(column, np.ndarray) and column.dtype == object and column.ndim == 1:
+            found = self._identities.find(column, self._codes)
+            if found is not None:
+                return found
+        indices, items = _listed(column, name)
+        try:
+            codes = self._codes_of(items)
+        except (KeyError, TypeError):  # of a new item, or one that cannot be a value
+            new = _canonical(items, name, self._codes)
+            self._add(new.values())
+            codes = self._codes_of([new.get(item, item) for item in items])
+        return codes if indices is None else codes[indices]
 
-    def _add(self, values: Sequence[Value]) -> Codes:
-        """Return the codes of distinct values, and add new ones."""
+    def _add(self, values: Iterable[Value]) -> None:
+        """Give new values a code."""
         codes = self._codes
         for value in values:
             if value not in codes:
                 self.values.append(value)
                 codes[value] = len(self.values) - 1
-        return self._codes_of(values)
 
     def _codes_of(self, items: Sequence[Any]) -> Codes:
         return np.fromiter(map(self._codes.__getitem__, items), np.uint32, len(items))
@@ -188,32 +180,41 @@ class ValueCodes:
 
 def _local(column: Any, name: str) -> tuple[Indices, list[Value]]:
     """Return the code of each row, and the distinct values of one column, in any order."""
+    indices, items = _listed(column, name)
+    known = _canonical(items, name)
+    values = dict.fromkeys(known.values())
+    code_of = {value: code for code, value in enumerate(values)}
+    codes = np.fromiter((code_of[known[item]] for item in items), np.int64, len(items))
+    return codes if indices is None else codes[indices], list(values)
+
+
+def _listed(column: Any, name: str) -> tuple[npt.NDArray[Any] | None, list[Any]]:
+    """List the items of a column as they are: of all rows, or different ones and indices of them.
+
+    An index of -1 is that of a missing item, the last one.
+    """
     if hasattr(column, "dictionary_encode"):  # Arrow
-        return _of_arrow(column, name)
+        return _listed_of_arrow(column)
     if hasattr(column, "factorize"):  # pandas, and codes of texts
         codes, values = column.factorize()
-        return _of_dictionary(codes, values.tolist(), name)
+        return codes, [*values.tolist(), None]
     array = column if isinstance(column, np.ndarray) else _to_array(column)
     if array.ndim != 1:
         raise InvalidInputError(f"must have shape (n,), got {array.shape}", argument=name)
-    if not array.size:
-        return np.zeros(0, dtype=np.int64), []
-    if array.dtype.kind in "UTO":
-        return _of_objects(array.tolist(), name)
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        return _of_objects(array.tolist(), name)
+    has_gaps = array.dtype.kind == "f" and np.isnan(array).any()
+    if array.dtype.kind in "UTO" or has_gaps or not array.size:
+        return None, array.tolist()
     numbers, codes = distinct(as_labels(array, name=name), name=name)
     return codes, numbers.tolist()
 
 
-def _of_arrow(column: Any, name: str) -> tuple[Indices, list[Value]]:
+def _listed_of_arrow(column: Any) -> tuple[npt.NDArray[Any] | None, list[Any]]:
     try:
         column = column.dictionary_encode()
     except NotImplementedError:  # of a nested type
-        return _of_objects(column.to_pylist(), name)
+        return None, column.to_pylist()
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    indices = np.asarray(column.indices.fill_null(-1))
-    return _of_dictionary(indices, column.dictionary.to_pylist(), name)
+    return np.asarray(column.indices.fill_null(-1)), [*column.dictionary.to_pylist(), None]
 
 
 def _to_array(column: Any) -> npt.NDArray[Any]:
@@ -227,24 +228,16 @@ def _to_array(column: Any) -> npt.NDArray[Any]:
     return np.asarray(column)
 
 
-def _of_dictionary(
-    indices: npt.NDArray[Any], values: list[Any], name: str
-) -> tuple[Indices, list[Value]]:
-    """Merge values that are equal in canonical form; code -1 is a missing value."""
-    codes, merged = _of_objects([*values, None], name)
-    return codes[indices], merged
-
-
-def _of_objects(items: list[Any], name: str) -> tuple[Indices, list[Value]]:
-    known: dict[Any, int] = {}
-    values: dict[Value, int] = {}
+def _canonical(items: list[Any], name: str, besides: Container[Any] = ()) -> dict[Any, Value]:
+    """Return the value of each different item, besides those that are known."""
     try:
-        for item in dict.fromkeys(items):
-            value = canonical_value(item, name=name)
-            known[item] = values.setdefault(value, len(values))
+        return {
+            item: canonical_value(item, name=name)
+            for item in dict.fromkeys(items)
+            if item not in besides
+        }
     except (InvalidInputError, TypeError) as error:
         raise _placed(items, name, error) from None
-    return np.fromiter(map(known.__getitem__, items), np.int64, len(items)), list(values)
 
 
 def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:

@@ -25,6 +25,8 @@ def order_in_groups(groups: Indices, n_groups: int) -> npt.NDArray[np.intp]:
 
 def paired_codes(first: Indices, second: Indices, n_first: int, n_second: int) -> Indices:
     """Combine two codes of each item into one: ``first * n_second + second``."""
+    if n_first == 1:
+        return second
     codes = np.empty(len(first), dtype=narrow_codes(n_first * n_second))
     for start in range(0, len(first), _CHUNK):
         chunk = slice(start, start + _CHUNK)
@@ -63,6 +65,8 @@ def mapped(codes: Indices, found: npt.NDArray[np.int64], new: Indices | None = N
     n_codes = int(found[-1]) + 1
     if new is None:
         new = np.arange(len(found), dtype=narrow_codes(len(found)))
+    if np.array_equal(found, new):
+        return codes.astype(new.dtype, copy=False)
     if n_codes > max(_SMALL, 2 * len(codes)):
         return new[np.searchsorted(found, codes)]
     table = np.zeros(n_codes, dtype=new.dtype)
