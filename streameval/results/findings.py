@@ -228,7 +228,7 @@ def of_paired(result: Any) -> Iterator[str]:
         yield _NOTHING
         return
     yield from _few(result.n_only_a + result.n_only_b, "examples that only one model gets right")
-    if math.isnan(result.mcnemar_pvalue):
+    if result._clusters is None and not result._state.outcomes.is_whole:
         yield "Weights had fractions, and a fraction of an example is not a draw: no tests."
     if result.exact:
         yield _EXACT

@@ -30,7 +30,7 @@ def rows_of_members(cls: type[Any]) -> list[Metric]:
 def add_members(cls: type[Any]) -> None:
     """Make an attribute of each of these rows."""
     for row in rows_of_members(cls):
-        may_lack = row.measured or row.absent or "_attribute" in vars(cls)
+        may_lack = row.measured or row.absent or {"_attribute", "_why_absent"} & {*vars(cls)}
         is_plain = not (row.arguments or row.averages or may_lack)
         setattr(cls, row.name, RowMember(row, is_plain=is_plain))
 

@@ -232,6 +232,18 @@ class CurveMembers(RowMembers):
 
 class PairedResultMembers(RowMembers):
     @property
+    def mcnemar_pvalue(self) -> float:
+        """The two-sided p-value of McNemar's exact test, for one look at a fixed n. Twice the
+        chance of a split at least this uneven of the rows that only one model gets right, at most
+        1."""
+    @property
+    def log_evidence(self) -> float:
+        """The logarithm of the evidence that the models differ, which may be looked at any time. If
+        they are equally good it ever reaches log(1 / a) with a probability of at most a."""
+    @property
+    def anytime_pvalue(self) -> float:
+        """The p-value that holds however often you look, 1 over the evidence and at most 1."""
+    @property
     def precision_a(self) -> float:
         """The precision of A, with the average of a confusion matrix: of the positive class of two,
         else the macro mean."""

@@ -195,38 +195,22 @@ class PairedResult(PairedResultMembers, Result):
         return self._share(self.n_only_a - self.n_only_b)
 
     @property
-    def mcnemar_pvalue(self) -> float:
-        """The two-sided p-value of McNemar's exact test, for one look at a fixed n.
-
-        Twice the chance of a split at least this uneven of the rows that only one model gets
-        right, at most 1.
-        """
-        if not self._state.outcomes.is_whole:
-            return math.nan
-        return mcnemar_pvalue(int(self.n_only_a), int(self.n_only_b))
-
-    @property
-    def log_evidence(self) -> float:
-        """The logarithm of the evidence that the models differ, which may be looked at any time.
-
-        If they are equally good it ever reaches log(1 / a) with a probability of at most a.
-        """
-        if not self._state.outcomes.is_whole:
-            return math.nan
-        return paired_evidence(self.n_only_a, self.n_only_b)
-
-    @property
-    def anytime_pvalue(self) -> float:
-        """The p-value that holds however often you look, 1 over the evidence and at most 1."""
-        return math.exp(-max(self.log_evidence, 0.0))
-
-    @property
     def _rows(self) -> Table:
         """The rows of this result: tests are of independent rows, and clusters have none."""
         if self._clusters is None:
             return self.TABLE
-        rows = self.TABLE.values()
-        return Table(*(row for row in rows if row.is_count or row.limits is not None))
+        return Table(*(row for row in self.TABLE.values() if not _is_test(row)))
+
+    def _why_absent(self, name: str) -> tuple[object, ...]:
+        """Explain why a test was not made, in pieces of a message."""
+        if self._clusters is None or not _is_test(self.TABLE[name]):
+            return super()._why_absent(name)
+        measure = name.removesuffix("_pvalue")
+        difference = f"{measure}_difference" if measure in self._config.measures else "difference"
+        return (
+            f"{name} is a test of rows that are independent, and these have clusters. ",
+            f"The models differ if the interval of {difference} is on one side of 0.",
+        )
 
     @property
     def exact(self) -> bool:
@@ -243,11 +227,11 @@ class PairedResult(PairedResultMembers, Result):
         return PageContent(heading="Two models on the same rows", title="Accuracy", rows=rows)
 
     def __repr__(self) -> str:
-        """Show size, difference and p-value on one line."""
-        return (
-            f"PairedResult(n={self.n}, difference={self.difference:+.6g}, "
-            f"mcnemar_pvalue={self.mcnemar_pvalue:.3g}, anytime_pvalue={self.anytime_pvalue:.3g})"
-        )
+        """Show size, difference and p-values on one line."""
+        tests = [name for name in ("mcnemar_pvalue", "anytime_pvalue") if name in self._rows]
+        numbers = [f"{name}={self.value(name):.3g}" for name in tests]
+        shown = [f"n={self.n}", f"difference={self.difference:+.6g}", *numbers]
+        return f"PairedResult({', '.join(shown)})"
 
     def measured(self) -> tuple[str, ...]:
         """List the difference and both values of each requested measure."""
@@ -324,6 +308,23 @@ def _number(measure: str, attribute: str) -> Callable[[PairedResult], float]:
         return found
 
     return value
+
+
+def _is_test(row: Metric) -> bool:
+    """Return whether a row is a test: it is about rows that are independent."""
+    return row.limits is None and not row.is_count
+
+
+def _mcnemar_pvalue(result: PairedResult) -> float:
+    if not result._state.outcomes.is_whole:
+        return math.nan
+    return mcnemar_pvalue(int(result.n_only_a), int(result.n_only_b))
+
+
+def _log_evidence(result: PairedResult) -> float:
+    if not result._state.outcomes.is_whole:
+        return math.nan
+    return paired_evidence(result.n_only_a, result.n_only_b)
 
 
 def _pvalue(measure: str) -> Callable[[PairedResult], float]:
@@ -461,6 +462,7 @@ PairedResult.TABLE = Table(
     ),
     Metric(
         name="mcnemar_pvalue",
+        value=_mcnemar_pvalue,
         limits=None,
         heading="p-value, one look",
         help="The two-sided p-value of McNemar's exact test, for one look at a fixed n.",
@@ -472,6 +474,7 @@ PairedResult.TABLE = Table(
     ),
     Metric(
         name="log_evidence",
+        value=_log_evidence,
         limits=None,
         heading="Log evidence",
         help="The logarithm of the evidence that the models differ, which may be looked at any "
@@ -484,6 +487,7 @@ PairedResult.TABLE = Table(
     ),
     Metric(
         name="anytime_pvalue",
+        value=lambda result: math.exp(-max(_log_evidence(result), 0.0)),
         limits=None,
         heading="p-value, any time",
         help="The p-value that holds however often you look, 1 over the evidence and at most 1.",

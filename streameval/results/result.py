@@ -207,19 +207,14 @@ class Result(Cached, Comparable):
             If the metric, class or average does not exist or has no such test; the message says
             why.
         """
-        name = metric_name(metric)
-        self._refuse_clusters(name)
-        asked = self.asked(name)
-        return asked.row.statistic(asked.result._source, *asked.args, **asked.options)
-
-    def _refuse_clusters(self, metric: MetricName) -> None:
-        """Refuse to test rows that depend on each other as if they did not."""
-        if self._clusters is not None:
+        asked = self.asked(metric)
+        if asked.result._clusters is not None:
             raise InvalidInputError(
                 "has no evidence for clusters: it is about rows that are independent",
                 argument=str(metric),
                 remedy="Its interval, for one look, is that of clusters.",
             )
+        return asked.row.statistic(asked.result._source, *asked.args, **asked.options)
 
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any

@@ -441,8 +441,21 @@ def test_tests_of_independent_rows_are_left_out() -> None:
     result = counted("paired").compute()
     assert "mcnemar_pvalue" not in result.readings()
     assert "roc_auc_difference" in result.readings()
-    with pytest.raises(se.InvalidInputError, match="mcnemar_pvalue"):
-        result.read("mcnemar_pvalue")
+    for name, difference in (
+        ("mcnemar_pvalue", "difference"),
+        ("log_evidence", "difference"),
+        ("anytime_pvalue", "difference"),
+        ("roc_auc_pvalue", "roc_auc_difference"),
+    ):
+        assert name not in dir(result)
+        assert name not in repr(result)
+        said = f"{name} is a test of rows that are independent.* interval of {difference} is"
+        for read in (result.read, result.value):
+            with pytest.raises(se.InvalidInputError, match=said):
+                read(name)
+        with pytest.raises(AttributeError, match=said):
+            getattr(result, name)
+        assert getattr(counted("paired").total().compute(), name) is not None
     with pytest.raises(se.InvalidInputError, match="no evidence for clusters"):
         counted("counts").compute().statistic("accuracy")
 
