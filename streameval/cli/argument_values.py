@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import re
 from argparse import ArgumentTypeError
@@ -28,6 +29,17 @@ _CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,30})?)%")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+")
 _COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # not inside brackets
+
+
+def table(text: str) -> str | dict[str, Any]:
+    """Read text, or a table that is written as a JSON object."""
+    if not text.startswith("{"):
+        return text
+    try:
+        found: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ArgumentTypeError(f"must be text or a JSON object: {error}") from None
+    return found
 
 
 class NamedTexts(tuple[str, ...]):
@@ -181,7 +193,10 @@ def count_or_share(text: str) -> int | RowShare:
     (10, '0.5%')
     """
     if not text.endswith("%"):
-        return count(text)
+        try:
+            return count(text)
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"{error}; a share is written as '0.5%'") from None
     match = _PERCENT.fullmatch(text)
     percent = Decimal(match[1] if match else -1)
     if not 0 <= percent <= 100:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streameval.cli.argument_values import table
 from streameval.cli.errors import UsageError
 from streameval.configs.names import nearest
 
@@ -25,8 +27,8 @@ def typed_options(
     ----------
     path : str
         A TOML file: a key for each option, with its long name without the dashes, ``-`` or ``_``
-        between words, and ``files`` for what is read. A list gives several values, and true an
-        option that takes none.
+        between words, and ``files`` for what is read. A list gives several values, true an
+        option that takes none, and a table a value that has keys.
     actions : iterable of Action
         The options of the command.
     given : collection of str
@@ -94,7 +96,8 @@ def _typed(action: argparse.Action, value: Any) -> list[str]:
         return [option] * value
     if action.nargs == 0:
         raise TypeError(f"must be true or false, got {value!r}")
-    texts = [_text(one) for one in (value if isinstance(value, list) else [value])]
+    write = _table_text if action.type is table else _text
+    texts = [write(one) for one in (value if isinstance(value, list) else [value])]
     if action.nargs in ("*", "+"):
         for text in texts:
             if text.startswith("-") and text != "-":  # it would be taken for an option
@@ -105,6 +108,11 @@ def _typed(action: argparse.Action, value: Any) -> list[str]:
     if isinstance(value, list) and any("," in text for text in texts):
         raise TypeError(f"cannot be a list of texts with commas, got {value!r}")
     return [f"{option}={','.join(texts)}"]
+
+
+def _table_text(value: Any) -> str:
+    """Write a table as JSON, and anything else as `_text` does."""
+    return json.dumps(value, default=str) if isinstance(value, dict) else _text(value)
 
 
 def _text(value: Any) -> str:

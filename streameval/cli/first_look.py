@@ -91,7 +91,7 @@ def first_config(source: Source, files: Sequence[str]) -> str:
         unit="" if unit is None else f"unit = {_quoted(unit)}\n",
         key=_quoted(_named(columns, _IDS) or "id"),
         by=_toml([group]),
-        alerts=_toml([f"{_HEADLINES.get(task, 'accuracy')} < 0.8", "no rows for 1h"]),
+        alerts=_toml([f"{_HEADLINES.get(task, 'accuracy')} < 0.8", "no data for 1h"]),
     )
 
 

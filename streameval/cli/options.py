@@ -659,9 +659,10 @@ class Watching:
     )
     once: bool | None = _state("read what exists, and exit", bool)
     commit_bytes: int | None = _state("read at most this many bytes per commit", values.positive)
-    alerts: tuple[str, ...] = _alert(
-        "alert on a rule such as 'recall[1] < 0.8'; repeatable",
-        None,
+    alerts: tuple[Any, ...] = _alert(
+        "alert on a rule such as 'recall[1] < 0.8', or a table of rule, name, severity, labels and "
+        "links; repeatable",
+        values.table,
         "RULE",
         is_repeated=True,
         aliases=("--alert",),
@@ -669,8 +670,12 @@ class Watching:
     false_alarms: str | None = _alert(
         "the false alarms of all alerts together, default '1 per 30d'", None, "RATE"
     )
-    on_alert: tuple[str, ...] = _alert(
-        "run a command, or post to a URL; repeatable", None, "CMD|URL", is_repeated=True
+    on_alert: tuple[Any, ...] = _alert(
+        "run a command, post to a URL, or a table of to, format, key, severity, rules, slices and "
+        "resolved; repeatable",
+        values.table,
+        "CMD|URL",
+        is_repeated=True,
     )
     serve: str | None = _page(
         f"serve a live page, and /metrics for Prometheus; default {ADDRESS}",

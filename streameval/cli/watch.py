@@ -45,9 +45,10 @@ from streameval.monitoring.files import Tail
 from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
-from streameval.monitoring.rules import LatenessRule, MetricRule, SilenceRule, parse_rule
+from streameval.monitoring.routes import Unsent, read_routes
+from streameval.monitoring.rules import LatenessRule, MetricRule, SilenceRule, read_rules
 from streameval.monitoring.sources import as_source
-from streameval.render.text import json_line, printable_lines
+from streameval.render.text import json_line, plural, printable_lines
 from streameval.results.lines import read_or_nan, time_texts
 from streameval.results.result_types import check_metric_of_task
 from streameval.runs.counting import RowShare
@@ -99,8 +100,13 @@ def watch(*, quiet: bool, **arguments: Any) -> CommandOutput:
         return _watch(options, watching, reporting)
     with _rehearsed(watching) as silent:
         outcome = _watch(options, silent, reporting)
-    note = Note("note", "a rehearsal: nothing was written or sent.")
-    return outcome if quiet else attrs.evolve(outcome, notes=(*outcome.notes, note))
+    told = [
+        f"{unsent.name} would get {plural(unsent.n_events, 'event')}."
+        for unsent in (route.receiver for route in silent.on_alert)
+    ]
+    texts = [*told, "a rehearsal: nothing was written or sent."]
+    notes = (*outcome.notes, *(Note("note", text) for text in texts))
+    return outcome if quiet else attrs.evolve(outcome, notes=notes)
 
 
 @contextmanager
@@ -116,7 +122,9 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
         held, copy = Path(str(watching.checkpoint)), Path(folder, "checkpoint.db")
         if held.exists() and held.stat().st_size:
             copy_checkpoint(held, copy)
-        silent: dict[str, Any] = {"on_alert": (), "serve": None, "allow_host": (), "output": None}
+        silent: dict[str, Any] = {"serve": None, "allow_host": (), "output": None}
+        routes = read_routes(watching.on_alert, read_rules(watching.alerts))
+        silent["on_alert"] = tuple(route.sent_to(Unsent(str(route))) for route in routes)
         try:
             yield attrs.evolve(watching, checkpoint=str(copy), once=True, **silent)
         except IncompatibleStateError as error:  # it names the copy
@@ -268,21 +276,21 @@ def _check_labels(watching: Watching) -> None:
             if getattr(watching, name) is None:
                 raise UsageError(f"--labels needs {option_text(name)}.")
         return
-    for text in watching.alerts:
-        rule = parse_rule(text)
+    for alert in read_rules(watching.alerts):
+        rule = alert.rule
         is_of_labels = isinstance(rule, SilenceRule) and rule.of_labels
         if is_of_labels or isinstance(rule, LatenessRule):
-            raise UsageError(f"--alerts {text!r} needs --labels.")
+            raise UsageError(f"--alerts {rule.text!r} needs --labels.")
     for name in _OF_JOIN:
         if getattr(watching, name) is not None:
             raise UsageError(f"{option_text(name)} needs --labels.")
 
 
-def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[str]) -> None:
+def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[Any]) -> None:
     """Before rows are read, raise UnknownMetricError for metrics that the task does not have."""
     for metric in metrics:
         check_metric_of_task(metric, task)
-    for rule in map(parse_rule, alerts):
+    for rule in (alert.rule for alert in read_rules(alerts)):
         if isinstance(rule, MetricRule) and not rule.is_coverage:
             try:
                 check_metric_of_task(rule.claim.metric, task)

@@ -87,7 +87,8 @@ def event_text(event: Event) -> str:
     about = "" if event.slice is None else f" {_slice_text(event.slice)}"
     value = "" if event.value is None else f", at {event.value:.{DECIMALS}f}"
     until = "" if event.end is None else f", {event.end}"
-    return f"{event.rule}{about} is {event.state}{value}{until}"
+    name = f"{event.about['name']}: " if "name" in event.about else ""
+    return f"{name}{event.rule}{about} is {event.state}{value}{until}"
 
 
 def _end(held: Windowed, status: Status) -> Any:

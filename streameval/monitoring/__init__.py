@@ -14,7 +14,8 @@ Labels that come later
     both sides into one order, and `pending_runs` holds what is pending.
 Panes and alerts
     `closing` knows which panes are mature; `rules` are read from text, `alerts` and `series`
-    evaluate them, and `delivery` and `outbox` hand events over.
+    evaluate them, `routes` say who gets which events, in the forms of `templates`, and `delivery`
+    and `outbox` hand them over.
 The commit
     `checkpoint` writes all of it in one transaction, and `status` says what it was.
 Those who look at it

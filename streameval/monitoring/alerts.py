@@ -20,7 +20,7 @@ from streameval.accumulators.windowed import Windowed
 from streameval.configs.names import nearest
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
-from streameval.monitoring.rules import LatenessRule, Rule, SilenceRule, parse_rule
+from streameval.monitoring.rules import AlertRule, LatenessRule, Rule, SilenceRule, read_rules
 from streameval.monitoring.series import (
     AlertState,
     ComparedSeries,
@@ -46,9 +46,9 @@ class Alerts:
 
     Parameters
     ----------
-    rules : sequence of str
-        In the syntax of `parse_rule`. A rule about a metric applies to all rows together and to
-        each named slice, unless it names one of them.
+    rules : sequence of str or mapping
+        In the syntax of `parse_rule`, or tables with the keys of `AlertRule`. A rule about a metric
+        applies to all rows together and to each named slice, unless it names one of them.
     windowed : Windowed
         The accumulator of the panes; rules are checked against its options.
     false_alarms : str or float
@@ -62,19 +62,20 @@ class Alerts:
     """
 
     def __init__(
-        self, rules: Iterable[str], windowed: Windowed, *, false_alarms: str | float = "1 per 30d"
+        self, rules: Iterable[Any], windowed: Windowed, *, false_alarms: str | float = "1 per 30d"
     ) -> None:
         config = windowed._config
-        parsed = {rule.text: rule for rule in map(parse_rule, rules)}
-        pairs = [(rule, value) for rule in parsed.values() for value in _slices(rule, config)]
+        pairs = [
+            (alert, value) for alert in read_rules(rules) for value in _slices(alert.rule, config)
+        ]
         inner = config.accumulator.leaf.empty().compute()
-        tested = [pair for pair in pairs if _check(pair[0], inner)]
+        tested = [pair for pair in pairs if _check(pair[0].rule, inner)]
         log_threshold = (
             math.log(mean_panes(false_alarms, config) * len(tested)) if tested else math.inf
         )
         self._config = config
         self._series: list[Series] = [
-            _series(rule, value, config, log_threshold) for rule, value in pairs
+            _series(alert, value, config, log_threshold) for alert, value in pairs
         ]
         self._removed: dict[str, StoredSeries] = {}
 
@@ -132,7 +133,7 @@ class Alerts:
     @classmethod
     def restore(
         cls,
-        rules: Iterable[str],
+        rules: Iterable[Any],
         windowed: Windowed,
         stored: Mapping[str, Any],
         *,
@@ -173,14 +174,19 @@ def _look(series: Sequence[Series], panes: ReadPanes, mature_until: int, now: in
     return events
 
 
-def _series(rule: Rule, value: Any, config: WindowedConfig, log_threshold: float) -> Series:
+def _series(alert: AlertRule, value: Any, config: WindowedConfig, log_threshold: float) -> Series:
+    rule = alert.rule
+    made: Series
     if isinstance(rule, SilenceRule):
-        return Silence(rule, value, config)
-    if isinstance(rule, LatenessRule):
-        return Lateness(rule, value, config)
-    if rule.is_evidence:
-        return Detection(rule, value, config, log_threshold)
-    return ComparedSeries(rule, value, config)
+        made = Silence(rule, value, config)
+    elif isinstance(rule, LatenessRule):
+        made = Lateness(rule, value, config)
+    elif rule.is_evidence:
+        made = Detection(rule, value, config, log_threshold)
+    else:
+        made = ComparedSeries(rule, value, config)
+    made.about = alert.about
+    return made
 
 
 def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from streameval.errors import InvalidInputError
 from streameval.monitoring.outbox import Outbox
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from streameval.monitoring.alerts import Event
     from streameval.monitoring.checkpoint import Checkpoint
+    from streameval.monitoring.routes import AlertRoute
 
 _TO = "@"  # between the id of an event and its receiver
 
@@ -22,22 +23,18 @@ class Delivery:
     """The events that have not arrived.
 
     They are *untold* until a commit puts them into the outbox of the checkpoint, once for each
-    receiver, which happens only if the monitor has one; from then on they are *undelivered* until
-    they arrive.
+    receiver that takes it, which happens only if the monitor has one; from then on they are
+    *undelivered* until they arrive.
 
     Parameters
     ----------
-    on_alert : str, callable, or a sequence of them
-        The receivers; see `Outbox`.
-
-    Raises
-    ------
-    InvalidInputError
-        If a receiver is malformed, or given twice.
+    routes : iterable of AlertRoute
+        The receivers.
     """
 
-    def __init__(self, on_alert: Any) -> None:
-        self._outboxes = {key: Outbox(one) for key, one in _by_key(on_alert).items()}
+    def __init__(self, routes: Iterable[AlertRoute]) -> None:
+        self._routes = _by_key(routes)
+        self._outboxes = {key: Outbox(route.receiver) for key, route in self._routes.items()}
         self._known: list[str] = []
         self._undelivered: dict[str, dict[str, Any]] = {key: {} for key in self._outboxes}
         self.untold: list[Any] = []
@@ -57,22 +54,29 @@ class Delivery:
     ) -> None:
         """Continue from the last commit.
 
-        The undelivered events of receivers that are gone go to those that are new. If none is new,
-        they are dropped, since each of the others has been sent the events itself; without any
-        receiver, they wait. An event of an older release has no receiver: it goes to all.
+        The undelivered events of receivers that are gone go to those that are new, and take them.
+        If none does, they are dropped, since each of the others has been sent what it takes;
+        without any receiver, they wait. An event of an older release has no receiver: it goes to
+        all.
         """
         self.untold, self._known = [*untold], [*known]
         new = [key for key in self._outboxes if key not in known]
         moved = {}
         for name, event in undelivered:
             _, _, key = name.partition(_TO)
-            heirs = [key] if key in self._outboxes else new if key else [*self._outboxes]
+            others = [heir for heir in new if self._routes[heir].takes(event)]
+            heirs = [key] if key in self._outboxes else others if key else [*self._outboxes]
             for heir in heirs:
                 self._undelivered[heir][_name(event["id"], heir)] = event
             if self._outboxes and key not in heirs:
                 moved[name] = [_name(event["id"], heir) for heir in heirs]
         if moved:
             checkpoint.readdress(moved)
+
+    def check_slices(self, slices: Sequence[Mapping[str, Any] | None]) -> None:
+        """Refuse routes of slices about which there is no alert."""
+        for route in self._routes.values():
+            route.check_slices(slices)
 
     @property
     def has_more_to_commit(self) -> bool:
@@ -94,7 +98,12 @@ class Delivery:
         if not self._outboxes:
             return []
         told, self.untold = self.untold, []
-        return [(_name(event["id"], key), event) for event in told for key in self._outboxes]
+        return [
+            (_name(event["id"], key), event)
+            for event in told
+            for key, route in self._routes.items()
+            if route.takes(event)
+        ]
 
     def note_committed(self, events: Iterable[tuple[str, Any]]) -> None:
         """Record what the outbox of the checkpoint holds."""
@@ -137,22 +146,16 @@ def _name(number: str, key: str) -> str:
     return f"{number}{_TO}{key}"
 
 
-def _by_key(on_alert: Any) -> dict[str, Any]:
-    """Name receivers so that a restart knows them: text by its digest, which shows no credentials.
+def _by_key(routes: Iterable[AlertRoute]) -> dict[str, AlertRoute]:
+    """Name receivers so that a restart knows them: by a digest, which shows no credentials.
 
-    A function has its name, and a number among those that share it.
+    Receivers that are alike, such as functions of one name, have a number too.
     """
-    is_many = isinstance(on_alert, Iterable) and not isinstance(on_alert, (str, bytes, Mapping))
-    given = [*on_alert] if is_many else [] if on_alert is None else [on_alert]
-    texts = [one for one in given if isinstance(one, str)]
-    if len({*texts}) < len(texts):
-        raise InvalidInputError("names the same receiver twice", argument="on_alert")
-    names = Counter[str]()
+    numbers = Counter[tuple[str, str]]()
     keys = {}
-    for one in given:
-        text = one if isinstance(one, str) else getattr(one, "__qualname__", type(one).__qualname__)
-        kind = "text" if isinstance(one, str) else "function"
-        names[text] += 1
-        identity = f"{kind} {text} {names[text]}".encode()
-        keys[hashlib.blake2b(identity, digest_size=8).hexdigest()] = one
+    for route in routes:
+        category, text = route.identity
+        numbers[route.identity] += 1
+        identity = f"{category} {text} {numbers[route.identity]}".encode()
+        keys[hashlib.blake2b(identity, digest_size=8).hexdigest()] = route
     return keys

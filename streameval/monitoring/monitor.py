@@ -17,6 +17,7 @@ from streameval.monitoring.delivery import Delivery
 from streameval.monitoring.health import Health
 from streameval.monitoring.intake import Intake
 from streameval.monitoring.pipeline import Output, Pipeline, Stopping
+from streameval.monitoring.routes import read_routes
 from streameval.monitoring.settings import Settings
 from streameval.monitoring.source_protocol import FileSource
 from streameval.monitoring.sources import as_source
@@ -86,14 +87,17 @@ class Monitor:
         of the newest rows, at least 10,000; of the first 1,000, as many as of 1,000.
     idle_after, label_idle_after : duration, optional
         How long a partition without new rows delays the others; None for no limit.
-    alerts : sequence of str or rule
-        When to raise an alarm.
+    alerts : sequence of str or mapping
+        When to raise an alarm: rules, or tables with a ``rule`` and its ``name``, ``severity``,
+        ``labels`` and ``links``, which events repeat.
     false_alarms : str
         How often all alerts without a clause may raise a false alarm together.
-    on_alert : str or callable, or a sequence of them
+    on_alert : str, callable or mapping, or a sequence of them
         A command line, started without a shell, that gets each event as JSON on standard input;
-        the URL of a webhook; or a function. Each of several receivers gets every event at least
-        once, after its commit, and none waits for another.
+        the URL of a webhook; or a function. Each of several receivers gets its events at least
+        once, after their commit, and none waits for another. A table has a receiver as ``to``, a
+        ``format`` ("slack", "teams", "pagerduty" with its ``key``, "alertmanager"), and the events
+        that it gets: ``severity``, ``rules``, ``slices``, ``resolved``.
     columns : mapping from argument to column, optional
         The columns of arguments, if their names differ.
     read_bytes, commit_bytes : int
@@ -159,7 +163,7 @@ class Monitor:
         max_bad: int | RowShare = 0,
         idle_after: Any = "5m",
         label_idle_after: Any = None,
-        alerts: Sequence[Any] = (),
+        alerts: Sequence[str | Mapping[str, Any]] = (),
         false_alarms: str = "1 per 30d",
         on_alert: Any = (),
         columns: Mapping[str, str] | None = None,
@@ -193,7 +197,7 @@ class Monitor:
             false_alarms=false_alarms,
         )
         self._clock = clock
-        self._delivery = Delivery(on_alert)
+        self._delivery = Delivery(read_routes(on_alert, self._settings.rules))
         self._stopping = Stopping()
         self._busy = threading.RLock()  # what is shown is what was committed
         self._listeners: list[Callable[[Snapshot], None]] = []

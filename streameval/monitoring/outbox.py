@@ -209,9 +209,12 @@ class Webhook:
     ----------
     url : str
         Of http or https. A user and a password before the host are sent as basic authentication.
+    template : callable, optional
+        Makes what is posted from an event; by default, it is the event.
     """
 
     url: str
+    template: Callable[[JsonEvent], Any] = dict
 
     @classmethod
     def of(cls, url: str) -> Self:
@@ -238,11 +241,11 @@ class Webhook:
     def send(self, event: JsonEvent, timeout: float) -> str:
         """Post an event; only a redirect to the same host is followed."""
         deadline = time.monotonic() + timeout
-        url = self.url
+        url, body = self.url, _encoded(self.template(event))
         for _ in range(MAX_REDIRECTS + 1):
             parts = urlsplit(url)
             try:
-                status, location = _post(parts, _encoded(event), str(event["id"]), deadline)
+                status, location = _post(parts, body, str(event["id"]), deadline)
                 if 200 <= status < 300:
                     return ""
                 if status not in (307, 308):
@@ -299,18 +302,21 @@ def _origin(parts: SplitResult) -> tuple[str, str, int]:
     return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
 
 
-def _encoded(event: JsonEvent) -> bytes:
-    return json.dumps(event, allow_nan=False).encode("ascii") + b"\n"
+def _encoded(body: Any) -> bytes:
+    return json.dumps(body, allow_nan=False).encode("ascii") + b"\n"
 
 
 def receiver_of(on_alert: Any) -> Receiver:
-    """Choose how events are delivered: a URL, a command line, or a function.
+    """Choose how events are delivered: to a URL, a command line, a function, or as it is given.
 
     Raises
     ------
     InvalidInputError
         When it is something else; the message shows no credentials.
     """
+    if hasattr(on_alert, "send"):
+        receiver: Receiver = on_alert
+        return receiver
     if callable(on_alert):
         return Function(on_alert)
     if not isinstance(on_alert, str):
@@ -341,7 +347,7 @@ class Outbox:
 
     Parameters
     ----------
-    on_alert : str or callable
+    on_alert : str, callable or receiver
         A URL of http or https; a command line, which is split as a shell does and started without
         one; or a function, which is called with a dict in this thread.
     timeout : float

@@ -144,6 +144,7 @@ class Pipeline:
         self._alerts = Alerts.restore(
             settings.rules, empty, self._stored_alerts, false_alarms=settings.false_alarms
         )
+        delivery.check_slices([state.slice for state in self._alerts.states()])
         if output is not None:
             state = output.restore(saved.state.get("output"))
             checkpoint.note("output", state)  # before a line is written

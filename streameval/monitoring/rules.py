@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import attrs
@@ -12,6 +12,7 @@ from streameval.errors import InvalidInputError, StreamevalError
 from streameval.inputs.durations import duration_text, read_duration
 from streameval.inputs.values import value_text
 from streameval.metrics.evidence import Limit
+from streameval.monitoring.tables import key_of, read_table, text, texts_by_name
 from streameval.render.text import shorten
 from streameval.results.names import (
     METRIC,
@@ -62,8 +63,16 @@ class Selector:
     def chooses(self, columns: tuple[str, ...], value: Any) -> bool:
         """Tell whether this selector names the slice."""
         items = dict(zip(columns, value if len(columns) > 1 else (value,), strict=True))
-        return items.keys() == {column for column, _, _ in self.pairs} and all(
-            (isinstance(items[column], str) or not is_quoted) and value_text(items[column]) == text
+        return len(items) == len(self.pairs) and self.covers(items)
+
+    def covers(self, items: Mapping[str, Any] | None) -> bool:
+        """Tell whether a slice has these values, among others; None is all rows."""
+        if items is None or not self.pairs:
+            return items is None and not self.pairs
+        return all(
+            column in items
+            and (isinstance(items[column], str) or not is_quoted)
+            and value_text(items[column]) == text
             for column, text, is_quoted in self.pairs
         )
 
@@ -228,6 +237,70 @@ def parse_rule(text: str) -> Rule:
     if not isinstance(text, str):
         raise InvalidInputError(f"must be text, got {text!r}", argument="rule")
     return _Reader(text).rule()
+
+
+def parse_selector(text: str) -> Selector:
+    """Read slices as a rule names them, without braces: ``all``, ``country=DE,device=phone``."""
+    reader = _Reader(f"{{{text}}}")
+    reader.take("{")
+    selector = reader.selector()
+    reader.end("the end of the slice")
+    return selector
+
+
+def _key(name: str, read: Any, what: str, default: Any = None) -> Any:
+    return attrs.field(default=default, converter=key_of("alerts", name, read, what))
+
+
+@attrs.frozen(kw_only=True)
+class AlertRule:
+    """A rule, and what its events say besides.
+
+    Parameters
+    ----------
+    rule : str
+        In the syntax of `parse_rule`.
+    name : str, optional
+        What people call it; several rules may share a name.
+    severity : str, optional
+        How much it matters, such as "page" or "ticket".
+    labels : mapping from str to str
+        What else its events carry, such as the team.
+    links : mapping from str to str
+        URLs by what they show, such as a runbook.
+    """
+
+    rule: Rule = attrs.field(converter=parse_rule)
+    name: str | None = _key("name", text, "text")
+    severity: str | None = _key("severity", text, "text")
+    labels: Mapping[str, str] = _key("labels", texts_by_name, "a table of texts", {})
+    links: Mapping[str, str] = _key("links", texts_by_name, "a table of URLs", {})
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What events say besides the rule; nothing of keys that are not given."""
+        found = {name: getattr(self, name) for name in ("name", "severity", "labels", "links")}
+        return {name: value for name, value in found.items() if value}
+
+
+def read_rules(alerts: Any) -> tuple[AlertRule, ...]:
+    """Read rules, each as text or as a table with the keys of `AlertRule`.
+
+    Raises
+    ------
+    InvalidInputError
+        If one is malformed, or comes twice with different keys.
+    """
+    if isinstance(alerts, str | Mapping):
+        raise InvalidInputError(f"must be a list of rules, got {alerts!r}", argument="alerts")
+    found: dict[str, AlertRule] = {}
+    for one in alerts:
+        made = read_table(AlertRule, one, main="rule", argument="alerts")
+        if found.setdefault(made.rule.text, made) != made:
+            raise InvalidInputError(
+                f"has the rule {made.rule.text!r} twice, with different keys", argument="alerts"
+            )
+    return tuple(found.values())
 
 
 class _Reader:

@@ -105,6 +105,8 @@ class Event:
         when something last arrived.
     at : str
         When the monitor decided.
+    about : dict
+        What the table of the rule says when the alert begins: its name, severity, labels and links.
     """
 
     id: str
@@ -121,10 +123,13 @@ class Event:
     start: str | int | None
     end: str | int | None
     at: str
+    about: dict[str, Any] = attrs.field(factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return what a receiver gets; numbers are finite."""
-        return attrs.asdict(self)
+        items = attrs.asdict(self)
+        about: dict[str, Any] = items.pop("about")
+        return {**items, **about}
 
 
 @attrs.frozen
@@ -288,6 +293,11 @@ class Series:
         The id of the event with which it began to fire.
     until : int or None
         The end of the last pane examined.
+    about : dict
+        What events say besides the rule.
+    told : dict
+        What they said when the alert began: its end says the same, so that it is told to the same
+        receivers.
     """
 
     OWN: ClassVar[tuple[str, ...]] = ()
@@ -301,6 +311,8 @@ class Series:
         self.since: int | None = None
         self.alert: str | None = None
         self.until: int | None = None
+        self.about: dict[str, Any] = {}
+        self.told: dict[str, Any] = {}
 
     @property
     def key(self) -> str:
@@ -322,11 +334,13 @@ class Series:
 
     def stored(self) -> StoredSeries:
         """Return the state that `restore` reads."""
-        return {name: getattr(self, name) for name in (*_STORED, *self.OWN)}
+        told = ["told"] if self.told else []
+        return {name: getattr(self, name) for name in (*_STORED, *self.OWN, *told)}
 
     def restore(self, stored: Any) -> None:
         """Continue from a stored state."""
-        require(isinstance(stored, dict) and stored.keys() == self.stored().keys(), "an alert")
+        names = {*_STORED, *self.OWN}
+        require(isinstance(stored, dict) and stored.keys() - {"told"} == names, "an alert")
         for name, item in stored.items():
             setattr(self, name, item)
 
@@ -343,7 +357,7 @@ class Series:
         """Start to fire, or resolve the alert, and return the event."""
         number = _digest([self.rule.text, self.slice, anchor, state])
         if state == "firing":
-            self.alert = number
+            self.alert, self.told = number, self.about
         claim = self.rule.claim if isinstance(self.rule, MetricRule) else None
         limit: dict[str, Any] = {"limit": None if claim is None else claim.number}
         return Event(
@@ -354,6 +368,7 @@ class Series:
             slice=self.slice,
             metric=None if claim is None else str(claim.metric),
             at=_time_text(now),
+            about=self.told,
             **{**dict.fromkeys(_VALUES), **limit, **known},
         )
 
@@ -614,6 +629,7 @@ def end_of_removed(key: str, stored: StoredSeries, now: int) -> Event:
         metric=None,
         limit=None,
         at=_time_text(now),
+        about=stored.get("told", {}),
         **dict.fromkeys(_VALUES),
     )
 

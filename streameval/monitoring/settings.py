@@ -12,10 +12,12 @@ from streameval.inputs.durations import read_offset
 from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.join_options import Shard, check_join
 from streameval.monitoring.planning import Planner, planner_of
+from streameval.monitoring.rules import read_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from streameval.monitoring.rules import AlertRule
     from streameval.runs.counting import RowShare
 
 
@@ -117,7 +119,7 @@ class Settings:
         As they were given.
     max_pending, read_bytes, commit_bytes : int
     max_bad : int or RowShare
-    rules : tuple
+    rules : tuple of AlertRule
         The alerts.
     false_alarms : str
     """
@@ -133,7 +135,7 @@ class Settings:
     max_bad: int | RowShare
     read_bytes: int
     commit_bytes: int
-    rules: tuple[Any, ...]
+    rules: tuple[AlertRule, ...]
     false_alarms: str
 
     @classmethod
@@ -144,7 +146,7 @@ class Settings:
         has_labels: bool,
         time: str,
         columns: Mapping[str, str] | None,
-        alerts: Sequence[Any],
+        alerts: Any,
         spans: Mapping[str, Any],
         **others: Any,
     ) -> Self:
@@ -157,7 +159,7 @@ class Settings:
             Whether labels come from a source of their own.
         time : str
         columns : mapping from argument to column, optional
-        alerts : sequence of str or rule
+        alerts : sequence of str or mapping
         spans : mapping from str to duration
             What `Timing.of` reads.
         **others
@@ -184,11 +186,10 @@ class Settings:
             raise InvalidInputError(f"must be longer than zero, got {wait!r}", argument="wait")
         for name in ("max_pending", "read_bytes", "commit_bytes"):
             others[name] = positive_integer(others[name], name=name)
-        if isinstance(alerts, str):
-            raise InvalidInputError(f"must be a list of rules, got {alerts!r}", argument="alerts")
-        if planner.empty is not None:  # else rules are checked once there is a plan
-            Alerts(alerts, planner.empty, false_alarms=others["false_alarms"])
-        return cls(planner=planner, timing=timing, time=time, rules=tuple(alerts), **others)
+        rules = read_rules(alerts)
+        if planner.empty is not None:  # else their metrics are checked once there is a plan
+            Alerts(rules, planner.empty, false_alarms=others["false_alarms"])
+        return cls(planner=planner, timing=timing, time=time, rules=rules, **others)
 
     def to_json(self) -> dict[str, Any]:
         """Return the options that a checkpoint holds, and which must not change."""

@@ -14,7 +14,7 @@ from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.join_options import Shard
 from streameval.monitoring.planning import ID
 from streameval.monitoring.rows import Ids
-from streameval.monitoring.rules import LatenessRule, SilenceRule, parse_rule
+from streameval.monitoring.rules import LatenessRule, SilenceRule
 from streameval.monitoring.status import Status, Step
 from streameval.runs.counting import bad_rows
 from streameval.runs.totals import BadRows
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.checkpoint import Checkpoint
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake
+    from streameval.monitoring.rules import AlertRule
     from streameval.monitoring.settings import Settings
 
 
@@ -155,5 +156,5 @@ class Waiting:
         return [f"{name}: has no rows yet; predictions wait for the first label"]
 
 
-def _looks_at_no_pane(text: str) -> bool:
-    return isinstance(parse_rule(text), SilenceRule | LatenessRule)
+def _looks_at_no_pane(alert: AlertRule) -> bool:
+    return isinstance(alert.rule, SilenceRule | LatenessRule)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from offenders import each
 
+from streameval.monitoring.rules import read_rules
+
 START = 1_699_999_980
 
 
@@ -136,6 +138,10 @@ def test_labels_of_several_files(config, folder, call):
         ('y_score = ["a,b", "c"]', "monitor.toml: y_score cannot be a list of texts with commas, "),
         ('files = ["--once"]', "monitor.toml: files must not begin with -, got '--once'; write "),
         ("keep =", "monitor.toml: is not TOML: Invalid value (at line 7, column 7)."),
+        (
+            "max_bad = 0.5",
+            "monitor.toml: argument --max-bad: must be an integer of at least 0, got '0.5'; a shar",
+        ),
         ('pane = "1x"', "monitor.toml: argument --pane: must be a duration such as 30s, "),
         ('task = "binry"', "monitor.toml: argument --task: invalid choice: 'binry'; did you "),
         ('y_pred = "a"\ny_score = "b"', "monitor.toml: argument --y-score: not allowed with "),
@@ -207,6 +213,68 @@ def test_rehearsal_shows_what_would_fire_and_writes_nothing(config, folder, call
 def test_rehearsal_refuses_what_the_run_will_refuse(text, missing, config, call):
     done = call("watch", "--config", config(text), "--check")
     assert (done.code, done.err) == (2, f"streameval: error: {missing}\n")
+
+
+TABLES = """
+[[alerts]]
+rule = "roc_auc < 0.99"
+name = "ranking is worse"
+severity = "page"
+labels = {team = "search"}
+
+[[alerts]]
+rule = "no data for 1h"
+
+[[on_alert]]
+to = "cat"
+severity = ["page"]
+
+[[on_alert]]
+to = "https://hooks.example.org/s3cret"
+format = "slack"
+rules = ["no data for 1h"]
+"""
+
+
+def test_rules_and_receivers_can_be_tables(config, folder, call):
+    done = call("watch", "--config", config(TABLES), "--check")
+    assert done.code == 1
+    alert, *notes = done.err.splitlines()
+    assert alert.startswith("streameval: alert: ranking is worse: roc_auc < 0.99 is firing, at ")
+    assert notes == [
+        "streameval: note: cat (severity page) would get 1 event.",
+        "streameval: note: https://hooks.example.org (rules no data for 1h) would get 0 events.",
+        REHEARSED.strip(),
+    ]
+
+
+def test_typed_rules_and_receivers_can_be_tables(config, folder, call):
+    typed = json.dumps(tomllib.loads(TABLES)["alerts"][0])
+    receiver = '{"to": "tee sent.json", "severity": "page"}'
+    done = call("watch", "--config", config(), "--once", "--alerts", typed, "--on-alert", receiver)
+    assert done.code == 1
+    event = json.loads((folder / "sent.json").read_text())
+    assert (event["name"], event["labels"]) == ("ranking is worse", {"team": "search"})
+
+
+@each(
+    ("text", "message"),
+    [
+        ('[[alerts]]\nrle = "roc_auc < 1"', "`--alerts` has no key 'rle': did you mean 'rule'?"),
+        (TABLES.replace('["page"]', '["pge"]'), "`--on-alert` names a severity 'pge', which no "),
+    ],
+)
+@pytest.mark.parametrize("check", [(), ("--check",)])
+def test_mistake_in_a_table_names_the_key(text, message, check, config, call):
+    done = call("watch", "--config", config(text), *check)
+    assert done.code == 2
+    assert message.replace("`", "") in done.err.replace("`", ""), done.err
+
+
+def test_typed_table_must_be_json(config, call):
+    done = call("watch", "--config", config(), "--alerts", "{rule}")
+    assert done.code == 2
+    assert "argument --alerts: must be text or a JSON object: Expecting property" in done.err
 
 
 def test_rehearsal_continues_on_a_copy_of_the_checkpoint(config, folder, log, call):
@@ -304,6 +372,12 @@ def test_first_look_proposes_a_column_of_few_texts(folder, log, call):
     write("other.jsonl", [{**BOTH, "plan": plan, "at": "2026-01-01"} for plan in "aabb"])
     text, _ = begun(call, "other.jsonl")
     assert '# by = ["plan"]' in text
+
+
+def test_proposed_rules_are_rules(folder, log, call):
+    done = call("watch", "--init", str(log))
+    (proposed,) = [one for one in done.out.splitlines() if one.startswith("# alerts = ")]
+    assert len(read_rules(tomllib.loads(proposed.removeprefix("# "))["alerts"])) == 2
 
 
 def test_names_are_written_as_toml(folder, call):

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import sqlite3
 import sys
 import threading
@@ -14,6 +15,7 @@ import pytest
 from monitoring.fake_kafka import Error
 from monitoring.fake_kafka import Kafka as FakeKafka
 from monitoring.memory import Clock, Rows, ServedRows
+from offenders import each
 
 import streameval as se
 from streameval.errors import InvalidInputError
@@ -737,6 +739,112 @@ def test_undelivered_events_of_an_older_release_go_to_every_receiver(start, tmp_
     start(Rows(), on_alert=[one.append, two.append], **rules).close()
     start(Rows(), on_alert=[one.append, two.append], **rules).close()
     assert [[got["id"] for got in each] for each in (one, two)] == [[event.id], [event.id]]
+
+
+LOW = {"rule": "accuracy < 0.5, n >= 1", "name": "low", "severity": "page"}
+
+
+def test_events_go_to_the_receivers_that_take_them(start):
+    paged, told, unresolved = [], [], []
+    receivers = [
+        {"to": paged.append, "severity": "page"},
+        {"to": told.append, "severity": ["ticket"]},
+        {"to": unresolved.append, "resolved": False},
+    ]
+    alerts = [LOW | {"labels": {"team": "a"}}, {"rule": "accuracy < 0.9 over 1m"}]
+    alerts.append({"rule": "no data for 1d", "severity": "ticket"})
+    source = Rows(a=[row(0, 0), row(61), row(122)])
+    with start(source, alerts=alerts, on_alert=receivers) as monitor:
+        monitor.step()
+    assert [(one["name"], one["severity"], one["labels"], one["state"]) for one in paged] == [
+        ("low", "page", {"team": "a"}, "firing"),
+        ("low", "page", {"team": "a"}, "resolved"),
+    ]
+    assert told == []
+    assert [(one.get("name"), one["state"]) for one in unresolved] == [
+        *(("low", "firing"), (None, "firing")),
+    ]
+
+
+@pytest.mark.parametrize("later", [[LOW["rule"]], [LOW | {"severity": "ticket"}], []])
+def test_end_of_an_alert_is_told_to_those_who_got_its_beginning(start, later):
+    got = []
+    page = {"to": got.append, "severity": "page"}
+    ticket = {"rule": "no data for 1d", "severity": "page"}
+    with start(Rows(a=[row(0, 0), row(61)]), alerts=[LOW, ticket], on_alert=[page]) as monitor:
+        monitor.step()
+    source = Rows(a=[row(0, 0), row(61), row(122)])
+    with start(source, alerts=[*later, ticket], on_alert=[page]) as monitor:
+        monitor.step()
+    assert [(one["name"], one["state"]) for one in got] == [("low", "firing"), ("low", "resolved")]
+
+
+def test_undelivered_event_moves_to_a_new_receiver_that_takes_it(start):
+    def refuse(event):
+        raise OSError("down")
+
+    one, two = [], []
+    rules = {"alerts": [LOW, {"rule": "no data for 1d", "severity": "ticket"}]}
+    monitor = start(Rows(a=[row(0, 0), row(61)]), on_alert=refuse, **rules)
+    monitor.step()
+    monitor.close()
+    receivers = [
+        {"to": one.append, "severity": "page"},
+        {"to": two.append, "severity": "ticket"},
+    ]
+    start(Rows(), on_alert=receivers, **rules).close()
+    assert ([event["name"] for event in one], two) == (["low"], [])
+
+
+def test_checkpoint_says_nothing_of_tables_of_rules_that_are_not_used(start, tmp_path):
+    def alerts():
+        with closing(sqlite3.connect(tmp_path / "ck.db")) as base:
+            query = "SELECT value FROM meta WHERE name = 'state.alerts'"
+            (state,) = json.loads(base.execute(query).fetchone()[0]).values()
+        return state.keys()
+
+    source = Rows(a=[row(0, 0), row(61)])
+    with start(source, alerts=[LOW["rule"]]) as monitor:
+        monitor.step()
+    assert alerts() == {"state", "since", "alert", "until", "run"}
+
+
+@each(
+    ("alert", "why"),
+    [
+        ({"rule": "accuracy < 0.5", "sevrity": "page"}, "has no key 'sevrity': did you mean 'seve"),
+        ({"name": "low"}, "is a table without the key 'rule'"),
+        ({"rule": "accuracy < 0.5", "name": 3}, "needs text as 'name'"),
+        ({"rule": "accuracy < 0.5", "links": {"runbook": 3}}, "needs a table of URLs as 'links'"),
+        ({"rule": "accuracy < 0.5", "labels": "a"}, "needs a table of texts as 'labels'"),
+        ({"rule": "accuracy <"}, "'accuracy <' is not a rule: expected a finite number"),
+    ],
+)
+def test_mistake_in_the_table_of_a_rule_is_named(start, alert, why):
+    with pytest.raises(InvalidInputError, match=re.escape(why)):
+        start(Rows(), alerts=[alert])
+
+
+def test_rule_with_two_meanings_is_refused(start):
+    again = LOW | {"severity": "ticket"}
+    start(Rows(), alerts=[LOW, LOW]).close()
+    with pytest.raises(InvalidInputError, match="twice, with different keys"):
+        start(Rows(), alerts=[LOW, again])
+    with pytest.raises(InvalidInputError, match="must be a list of rules"):
+        start(Rows(), alerts=LOW)
+
+
+def test_route_of_a_slice_without_alerts_is_refused(start):
+    def begin(slices):
+        source = Rows(a=[row(0, country="DE"), row(61, country="DE")])
+        sliced = windowed(se.Sliced(se.ConfusionAccumulator(), "country", values=["DE"]))
+        route = {"to": print, "slices": slices}
+        with start(source, sliced, alerts=[LOW], on_alert=[route]) as monitor:
+            monitor.step()
+
+    begin(["all", "country=DE"])
+    with pytest.raises(InvalidInputError, match=r"slice \{country=FR\}, about which there"):
+        begin(["country=FR"])
 
 
 def test_rows_of_any_type_are_kept_as_json(start):
