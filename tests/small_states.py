@@ -467,6 +467,12 @@ def paired_errors() -> se.Paired:
     return acc.update([1.0, 2.5, -3.0], [1.5, 2.5, -1.0], [1.0, 2.0, -4.5], sample_weight=[1, 2, 1])
 
 
+def paired_values() -> se.Paired:
+    """Values of two models without a truth, of either sign."""
+    acc = se.Paired(None, measures=["score"])
+    return acc.update([1.0, -2.5, 3.0], [0.5, 2.0, -4.5], sample_weight=[1, 2, 0.5])
+
+
 def paired_scores() -> se.Paired:
     """Two scores of each row, whose pairs have been merged."""
     accumulator = se.Paired(measures=["recall", "roc_auc", "brier"], budget=2)
@@ -574,6 +580,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "paired": paired,
     "paired_scores": paired_scores,
     "paired_errors": paired_errors,
+    "paired_values": paired_values,
     "empty_paired": lambda: se.Paired("auto"),
     "ranking": ranking,
     "open_queries": open_queries,
@@ -669,6 +676,10 @@ FIELDS = {
     "empty_preferences": ("n", "wins", "ties"),
     "paired": ("n", "outcomes"),
     "paired_scores": (
+        *("n", "outcomes", "joint", "levels", "sizes"),
+        *("lo", "hi", "pair_a", "pair_b", "pos", "neg"),
+    ),
+    "paired_values": (
         *("n", "outcomes", "joint", "levels", "sizes"),
         *("lo", "hi", "pair_a", "pair_b", "pos", "neg"),
     ),

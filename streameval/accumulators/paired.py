@@ -102,7 +102,9 @@ class Paired(
         ``"recall"``, ``"specificity"``, ``"f_score"``, ``"balanced_accuracy"``,
         ``"matthews_corrcoef"`` and ``"cohen_kappa"``; of the scores of two classes:
         ``"roc_auc"``, and of probabilities ``"log_loss"`` and ``"brier"``. Of predicted numbers:
-        ``"mse"`` and ``"mae"``.
+        ``"mse"`` and ``"mae"``. Of values without a truth, such as latencies or marks of a judge,
+        with ``classes=None``: ``"loss"``, where lower ones are better, or ``"score"``, where
+        higher ones are.
     budget : int, optional
         The number of pairs of scores kept for ``"roc_auc"``, and of the cells of each model
         beyond it; None keeps every pair.
@@ -148,11 +150,22 @@ class Paired(
     (0.375, 0.5625, 3, 1)
     >>> [round(end, 2) for end in result.confidence("mse_difference")]
     [-1.36, 0.98]
+
+    The marks of a judge for the answers of two models, without a truth:
+
+    >>> acc = se.Paired(None, measures=["score"]).update([4, 5, 3, 4], [3, 5, 2, 2])
+    >>> result = acc.compute()
+    >>> result.score_a, result.score_difference, round(result.score_pvalue, 3)
+    (4.0, 1.0, 0.092)
     """
 
     __slots__ = ()
 
     _arrays = ("y_true", "y_pred_a", "y_pred_b")
+
+    @classmethod
+    def _arrays_of(cls, config: PairedConfig) -> tuple[str, ...]:
+        return cls._arrays[1:] if config.is_of_values else cls._arrays
 
     def __init__(
         self,
@@ -186,8 +199,9 @@ class Paired(
         -------
         Collection
             A `Paired` for each pair, such as ``"new vs old"``. An update takes a batch with a
-            column of each model beside ``"y_true"``. `CollectionResult.comparison` of its result
-            names the best model, and those that cannot be distinguished from it.
+            column of each model beside ``"y_true"``, if there is a truth.
+            `CollectionResult.comparison` of its result names the best model, and those that cannot
+            be distinguished from it.
 
         Raises
         ------
@@ -221,7 +235,8 @@ class Paired(
         member = cls(classes, **options)
         if member._config.classes is None and not member._config.measures:
             raise InvalidInputError(
-                'must name "mse" or "mae": models of numbers are compared by these',
+                'must name "mse" or "mae", or "loss" or "score" for values without a truth: models '
+                "of numbers are compared by these",
                 argument="measures",
             )
         return Collection(
@@ -238,7 +253,9 @@ class Paired(
         ----------
         y_true : array of shape (n,), or (n, K) of 0 and 1 for multilabel
             The true labels or numbers. Alone, a batch: a tuple or list of the arrays in this
-            order, or a mapping, data frame or Arrow table with columns of these names.
+            order, or a mapping, data frame or Arrow table with columns of these names. With
+            ``measures=["loss"]`` or ``["score"]`` there is no truth: an update takes the values of
+            both models.
         y_pred_a, y_pred_b : array of shape (n,) or (n, K)
             The predictions of each model, labels or scores, as `ConfusionAccumulator` takes them;
             numbers with ``classes=None``, all within 2**200 of 0.
@@ -257,10 +274,17 @@ class Paired(
         CountOverflowError
             When the sum of the weights would pass 2**63 - 1. Then nothing has been counted.
         """
-        given = self._named(y_true, y_pred_a, y_pred_b, optional=(sample_weight,))
+        arrays: tuple[Any, ...] = (y_true, y_pred_a, y_pred_b)
+        if self._config.is_of_values:
+            if y_pred_b is not None:
+                raise InvalidInputError(
+                    "takes the values of two models, and no truth; got 3 arrays", argument="update"
+                )
+            arrays = arrays[:2]
+        given = self._named(*arrays, optional=(sample_weight,))
         weighted = WeightedRows.among(given)
         if weighted is not None:
-            return weighted.count_by(self.update)
+            return weighted.count_by(lambda **rows: self.update(rows))
         weights = given.pop("sample_weight")
         if self._config.classes is None:
             return self._append_numbers(given, weights)
@@ -336,18 +360,25 @@ class Paired(
         return Rows((outcome, *codes, *kept, *losses), rows.weights)
 
     def _append_numbers(self, given: Mapping[str, Any], sample_weight: Any) -> Self:
-        """Count which model is closer to the truth in each row, and the measures of both errors."""
+        """Count which model is closer to the truth in each row, and the measures of both errors.
+
+        Without a truth, count which value is lower, and the values.
+        """
         numbers = {name: as_vector(as_numbers(item, name=name)) for name, item in given.items()}
-        truth, a, b = numbers.values()
-        if are_empty(truth, a, b):
+        arrays = list(numbers.values())
+        if are_empty(*arrays):
             read_weights(sample_weight, rows=0)
             return self
         for name, one in numbers.items():
-            check_vector(one, rows=None if name == "y_true" else len(truth), name=name)
+            check_vector(one, rows=None if one is arrays[0] else len(arrays[0]), name=name)
             _check_range(one, name)
-        weights = read_weights(sample_weight, rows=len(truth))
-        errors = a - truth, b - truth
-        distance_a, distance_b = map(np.abs, errors)
+        weights = read_weights(sample_weight, rows=len(arrays[0]))
+        if self._config.is_of_values:
+            errors = distance_a, distance_b = arrays[0], arrays[1]
+        else:
+            truth, a, b = arrays
+            errors = a - truth, b - truth
+            distance_a, distance_b = np.abs(errors[0]), np.abs(errors[1])
         outcome = 2 * (distance_a <= distance_b).view(np.uint8) + (distance_b <= distance_a)
         measured = [errors_of(name, own) for name in self._config.losses for own in errors]
         return self._append(Rows((outcome, *measured), weights))

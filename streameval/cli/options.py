@@ -316,7 +316,7 @@ class Options:
         aliases=("--score", "--y-prob"),
     )
     value: tuple[str, ...] | None = _column(
-        "the values, such as loss,latency, default value", values.columns, tasks="values"
+        "the values, such as loss,latency, default value", values.columns, tasks="values paired"
     )
     model_a: str | None = _column("the first of two models, default model_a", tasks="preferences")
     model_b: str | None = _column("the second one, default model_b", tasks="preferences")
@@ -332,10 +332,10 @@ class Options:
         tasks="preferences",
     )
     versus: tuple[str, ...] | None = _column(
-        "the column of another model, B, or several: B,C,D; --y-pred or --y-score is that of A; "
-        "differences are A - B",
+        "the column of another model, B, or several: B,C,D; --y-pred, --y-score or --value is that "
+        "of A; differences are A - B",
         values.columns,
-        tasks="classification paired regression",
+        tasks="classification paired regression values",
     )
     sample_weight: str | None = _column(
         "the weight of the row, or of its query; with --qrels, a file of queries and weights",
@@ -538,7 +538,8 @@ class Options:
     measures: tuple[str, ...] | None = _output(
         "metrics that are counted only if they are named, such as map,ndcg@10,rbp(p=0.8,rel=2) for "
         "rankings, mape,huber(delta=2) for regression, recall[samples],top_k_precision or "
-        "roc_auc_ovo for classes, and roc_auc,log_loss with --versus; repeatable",
+        "roc_auc_ovo for classes, and with --versus roc_auc,log_loss, or loss or score of values; "
+        "repeatable",
         values.measures,
         "A,B,C",
         tasks="classification paired regression binary ranking",

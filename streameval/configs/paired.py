@@ -24,6 +24,9 @@ LOSSES = ("log_loss", "brier")
 ERRORS = ("mse", "mae")
 """The measures that are means of an error of predicted numbers."""
 
+VALUES = ("loss", "score")
+"""The measures that are means of values without a truth: lower, or higher ones are better."""
+
 DECISIONS = (
     *("precision", "recall", "specificity", "f_score"),
     *("balanced_accuracy", "matthews_corrcoef", "cohen_kappa"),
@@ -83,8 +86,10 @@ class PairedConfig(Config, Cached):
         "What else to compare. Of decisions between at most 64 listed classes: "
         '"precision", "recall", "specificity", "f_score", "balanced_accuracy", '
         '"matthews_corrcoef" and "cohen_kappa"; of the scores of two classes: "roc_auc", and '
-        'of probabilities "log_loss" and "brier". Of predicted numbers: "mse" and "mae".',
-        partial(chosen_names, known=dict.fromkeys((*PAIRED_MEASURES, *ERRORS), ())),
+        'of probabilities "log_loss" and "brier". Of predicted numbers: "mse" and "mae". Of '
+        'values without a truth, such as latencies or marks of a judge, with classes=None: "loss", '
+        'where lower ones are better, or "score", where higher ones are.',
+        partial(chosen_names, known=dict.fromkeys((*PAIRED_MEASURES, *ERRORS, *VALUES), ())),
         default=(),
         is_omitted=True,
     )
@@ -118,7 +123,12 @@ class PairedConfig(Config, Cached):
     @property
     def needs_scores(self) -> bool:
         """Whether a measure reads scores, so that labels are not enough."""
-        return any(name not in (*DECISIONS, *ERRORS) for name in self.measures)
+        return any(name not in (*DECISIONS, *ERRORS, *VALUES) for name in self.measures)
+
+    @property
+    def is_of_values(self) -> bool:
+        """Whether the models have values, and rows have no truth."""
+        return any(name in VALUES for name in self.measures)
 
     @property
     def decisions(self) -> tuple[str, ...]:
@@ -127,8 +137,8 @@ class PairedConfig(Config, Cached):
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """The measures that are means of a loss or an error."""
-        return tuple(name for name in self.measures if name in (*LOSSES, *ERRORS))
+        """The measures that are means of a loss, an error or a value."""
+        return tuple(name for name in self.measures if name in (*LOSSES, *ERRORS, *VALUES))
 
     @property
     def has_curve(self) -> bool:
@@ -148,12 +158,20 @@ class PairedConfig(Config, Cached):
                 argument="budget",
             )
         has_numbers = self.classes is None
-        unfit = next((name for name in self.measures if (name in ERRORS) != has_numbers), None)
+        numbers = (*ERRORS, *VALUES)
+        unfit = next((name for name in self.measures if (name in numbers) != has_numbers), None)
         if unfit is not None:
-            needed = "predicted numbers" if unfit in ERRORS else "classes"
+            needed = "numbers" if unfit in VALUES else "predicted numbers"
+            needed = needed if unfit in numbers else "classes"
             raise InvalidInputError(
                 f'"{unfit}" needs {needed}, got ',
                 Named("classes", repr(self.classes)),
+                argument="measures",
+            )
+        if self.is_of_values and len(self.measures) > 1:
+            one = next(name for name in self.measures if name in VALUES)
+            raise InvalidInputError(
+                f'"{one}" is of values without a truth, and takes no other measure',
                 argument="measures",
             )
         if self.decisions:

@@ -40,9 +40,10 @@ from streameval.exact.score_keys import Keys, Scale, prefixes
 from streameval.metrics import envelope
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.delong import auc_confidence, variance_by_chance
-from streameval.metrics.intervals import UNDEFINED, score_reach, two_sided_pvalue
+from streameval.metrics.intervals import UNDEFINED, score_reach, student, two_sided_pvalue
 from streameval.metrics.mean_losses import MeanLoss, unvarying
 from streameval.metrics.points import CellTable
+from streameval.metrics.pvalues import student_pvalue
 from streameval.metrics.regression import mean
 from streameval.states.cells import Cells
 from streameval.states.paired import LossSums
@@ -120,6 +121,43 @@ class Means:
 
     def _loss(self, total: ExactSum, squares: ExactSum) -> MeanLoss:
         return MeanLoss(self.n.to_fraction(), total.to_fraction(), squares.to_fraction())
+
+
+@attrs.frozen
+class MeanValues(Means):
+    """The mean values of two models, of either sign, as in Student's paired test."""
+
+    @property
+    def pvalue(self) -> float:
+        """The two-sided p-value of the paired t-test."""
+        found = self._loss(self.sums.difference, self.sums.squared_difference)
+        if found.n < 2 or (not found.variance and found.total):
+            return math.nan
+        if not found.total:
+            return 1.0
+        t = float(found.mean) / math.sqrt(found.variance)
+        return student_pvalue(t, float(found.n) - 1.0)
+
+    def interval_a(self, z: float) -> Interval:
+        """Compute the interval of the mean of A."""
+        return self._interval(self.sums.a, self.sums.aa, z)
+
+    def interval_b(self, z: float) -> Interval:
+        """Compute the interval of the mean of B."""
+        return self._interval(self.sums.b, self.sums.bb, z)
+
+    def interval(self, z: float) -> Interval:
+        """Compute the interval of the difference."""
+        return self._interval(self.sums.difference, self.sums.squared_difference, z)
+
+    def _interval(self, total: ExactSum, squares: ExactSum, z: float) -> Interval:
+        """Compute Student's interval; nan if values do not vary, because those elsewhere may."""
+        found = self._loss(total, squares)
+        if found.n < 2 or not found.variance:
+            return UNDEFINED
+        middle, n = float(found.mean), float(found.n)
+        reach = z * student(z, n) * math.sqrt(found.variance)
+        return middle - reach, middle + reach
 
 
 @attrs.frozen

@@ -410,6 +410,32 @@ class PairedResultMembers(RowMembers):
         the variance of the difference row by row, and more where few rows make up much of the
         losses."""
     @property
+    def loss_a(self) -> float:
+        """The mean of the values of A; lower ones are better."""
+    @property
+    def loss_b(self) -> float:
+        """The mean of the values of B; lower ones are better."""
+    @property
+    def loss_difference(self) -> float:
+        """loss_a minus loss_b. By Student's paired t-test, from the differences row by row."""
+    @property
+    def loss_pvalue(self) -> float:
+        """The two-sided p-value of loss_difference, for one look at a fixed n. By Student's paired
+        t-test, from the differences row by row."""
+    @property
+    def score_a(self) -> float:
+        """The mean of the values of A; higher ones are better."""
+    @property
+    def score_b(self) -> float:
+        """The mean of the values of B; higher ones are better."""
+    @property
+    def score_difference(self) -> float:
+        """score_a minus score_b. By Student's paired t-test, from the differences row by row."""
+    @property
+    def score_pvalue(self) -> float:
+        """The two-sided p-value of score_difference, for one look at a fixed n. By Student's paired
+        t-test, from the differences row by row."""
+    @property
     def brier_a(self) -> float:
         """The mean squared error of the probabilities of A, in [0, 1]."""
     @property

@@ -20,7 +20,7 @@ from streameval.metrics.evidence import (
     refuse_fractions,
 )
 from streameval.metrics.intervals import wilson
-from streameval.metrics.paired import Areas, Means
+from streameval.metrics.paired import Areas, Means, MeanValues
 from streameval.metrics.paired_decisions import Decisions, share_difference
 from streameval.metrics.table import (
     CORRELATION,
@@ -143,6 +143,21 @@ class PairedResult(PairedResultMembers, Result):
     mae_b                           1.0000
     mae_difference                 -0.6667
     mae_pvalue                      0.2132
+
+    The losses, and the marks of a judge, of two models on the same rows:
+
+    >>> for measure in ("loss", "score"):
+    ...     result = se.Paired(None, measures=[measure]).update([4, 5, 3], [3, 5, 1]).compute()
+    ...     for name in result.readable()[1:]:
+    ...         print(f"{name:30}{result.read(name).value:8.4f}")
+    loss_a                          4.0000
+    loss_b                          3.0000
+    loss_difference                 1.0000
+    loss_pvalue                     0.2254
+    score_a                         4.0000
+    score_b                         3.0000
+    score_difference                1.0000
+    score_pvalue                    0.2254
     """
 
     TASK = "paired"
@@ -196,10 +211,15 @@ class PairedResult(PairedResultMembers, Result):
 
     @property
     def _rows(self) -> Table:
-        """The rows of this result: tests are of independent rows, and clusters have none."""
-        if self._clusters is None:
-            return self.TABLE
-        return Table(*(row for row in self.TABLE.values() if not _is_test(row)))
+        """The rows of this result: tests are of independent rows, and clusters have none.
+
+        Without a truth, no model is right.
+        """
+        rows = [*self.TABLE.values()]
+        if self._config.is_of_values:
+            (measure,) = self._config.measures
+            rows = [row for row in rows if row.name == "n" or row.name.startswith(f"{measure}_")]
+        return Table(*(row for row in rows if self._clusters is None or not _is_test(row)))
 
     def _why_absent(self, name: str) -> tuple[object, ...]:
         """Explain why a test was not made, in pieces of a message."""
@@ -224,13 +244,18 @@ class PairedResult(PairedResultMembers, Result):
             name: Row(self.TABLE[name].heading, reading)
             for name, reading in self.readings(level).items()
         }
-        return PageContent(heading="Two models on the same rows", title="Accuracy", rows=rows)
+        title = "Values" if self._config.is_of_values else "Accuracy"
+        return PageContent(heading="Two models on the same rows", title=title, rows=rows)
 
     def __repr__(self) -> str:
         """Show size, difference and p-values on one line."""
-        tests = [name for name in ("mcnemar_pvalue", "anytime_pvalue") if name in self._rows]
-        numbers = [f"{name}={self.value(name):.3g}" for name in tests]
-        shown = [f"n={self.n}", f"difference={self.difference:+.6g}", *numbers]
+        names = ["mcnemar_pvalue", "anytime_pvalue"]
+        difference = "difference"
+        if self._config.is_of_values:
+            (measure,) = self._config.measures
+            difference, names = f"{measure}_difference", [f"{measure}_pvalue"]
+        numbers = [f"{name}={self.value(name):.3g}" for name in names if name in self._rows]
+        shown = [f"n={self.n}", f"{difference}={self.value(difference):+.6g}", *numbers]
         return f"PairedResult({', '.join(shown)})"
 
     def measured(self) -> tuple[str, ...]:
@@ -250,6 +275,8 @@ class PairedResult(PairedResultMembers, Result):
             return Decisions.of(name, state.n, state.joint, config.labels)
         if name in config.losses:
             sums = dict(zip(config.losses, state.loss_sums(), strict=True))
+            if config.is_of_values:
+                return MeanValues(sums[name], state.n, math.inf)
             largest = math.inf if config.classes is None else LARGEST_LOSS[name]
             return Means(sums[name], state.n, largest)
         assert state.pairs is not None  # noqa: S101 - for areas they are kept
@@ -293,6 +320,22 @@ def _rows_of_decisions() -> Iterator[Metric]:
             oracle=row.oracle,
             of_test="the delta method, with derivatives by finite differences",
         )
+
+
+def _rows_of_values(measure: str, better: Literal["higher", "lower"]) -> list[Metric]:
+    """Make the rows of values without a truth."""
+    return _rows_of(
+        measure,
+        f"Mean {measure}",
+        f"The mean of the values of {{}}; {better} ones are better.",
+        test="By Student's paired t-test, from the differences row by row.",
+        formula=r"\frac1n \sum_i v_i",
+        better=better,
+        limits=UNLIMITED,
+        oracle="NumPy, average",
+        of_test="scipy, ttest_rel",
+        formula_of_test=r"2 T_{n - 1}(-|d| / s)",
+    )
 
 
 def _draws(result: PairedResult, hits: Number) -> Share:
@@ -355,6 +398,7 @@ def _rows_of(
     oracle: str,
     of_test: str,
     limits: Interval = SHARE,
+    formula_of_test: str = r"2 \Phi(-|d| / s)",
 ) -> list[Metric]:
     """Make the rows of a measure: one for each model, the difference, and its test."""
     shared: dict[str, Any] = {
@@ -408,7 +452,7 @@ def _rows_of(
             notes=test,
             value=_pvalue(measure),
             limits=None,
-            formula=r"2 \Phi(-|d| / s)",
+            formula=formula_of_test,
             oracle=of_test,
             **shared,
         ),
@@ -540,6 +584,8 @@ PairedResult.TABLE = Table(
         oracle="scikit-learn, mean_absolute_error",
         of_test="the definition, with the deviation of NumPy",
     ),
+    *_rows_of_values("loss", "lower"),
+    *_rows_of_values("score", "higher"),
     *_rows_of(
         "brier",
         "Brier score",

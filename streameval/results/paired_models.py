@@ -21,6 +21,7 @@ from streameval.results.paired import PairedResult
 
 _STEPS = 60  # of a bisection: to the last bits of a level
 _OF_ROWS = "that of McNemar's test for accuracy, and of the test of the difference for others"
+_OF_VALUES = "that of Student's paired t-test"
 _OF_CLUSTERS = "1 minus the level at which the interval for clusters ends at 0"
 _LEVEL = 0.95  # of an interval that shows whether there is one
 
@@ -49,7 +50,8 @@ def of_pairs(
         )
     first: PairedResult = next(iter(held.values()))
     found = {name: _compared(name, models, held, level) for name in _measures(first)}
-    test = _OF_ROWS if first._clusters is None else _OF_CLUSTERS
+    of_rows = _OF_VALUES if first._config.is_of_values else _OF_ROWS
+    test = of_rows if first._clusters is None else _OF_CLUSTERS
     return ModelComparison(models, level, first.n, 0, "row", test, found)
 
 

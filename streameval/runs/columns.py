@@ -10,6 +10,7 @@ import attrs
 
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.mean import MeanConfig
+from streameval.configs.paired import PairedConfig
 from streameval.configs.regression import RegressionConfig
 from streameval.io import (
     Argument,
@@ -193,7 +194,7 @@ def _field_type(argument: str, config: Any, values: Iterable[Any]) -> FieldType:
     if isinstance(config, MeanConfig) and argument != "sample_weight":  # whatever its name
         return value_type(config.nan)
     first = next(iter(values), None)
-    is_number = argument in _NUMBERS or isinstance(config, RegressionConfig)
+    is_number = argument in _NUMBERS or _is_of_numbers(config)
     classes = getattr(config, "classes", None)
     may_be_list = argument.startswith("y_") and classes is not None
     has_names = scores_by_class(first) is not None
@@ -208,6 +209,12 @@ def _field_type(argument: str, config: Any, values: Iterable[Any]) -> FieldType:
     if argument in _READ_AS:
         return _READ_AS[argument](values)
     return _label_type(config, first)
+
+
+def _is_of_numbers(config: Any) -> bool:
+    """Tell whether truth and predictions are numbers."""
+    is_paired = isinstance(config, PairedConfig) and config.classes is None
+    return is_paired or isinstance(config, RegressionConfig)
 
 
 def _label_type(config: Any, first: Any) -> FieldType:

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.paired import PairedConfig
+from streameval.configs.paired import VALUES, PairedConfig
 from streameval.errors import require
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
@@ -78,6 +78,8 @@ LARGEST_LOSS = {
     "brier": 1.0,
     "mse": (2.0 * LARGEST_NUMBER) ** 2,
     "mae": 2.0 * LARGEST_NUMBER,
+    "loss": LARGEST_NUMBER,
+    "score": LARGEST_NUMBER,
 }
 """The end of the range of each loss: 52 log 2 for log loss."""
 
@@ -93,7 +95,9 @@ def losses_of(name: str, positive: Mask, probability: Floats) -> Floats:
 
 
 def errors_of(name: str, error: Floats) -> Floats:
-    """Compute an error measure for each row, rounded once."""
+    """Compute an error measure for each row, rounded once; a value is its own."""
+    if name in VALUES:
+        return error
     return error * error if name == "mse" else np.abs(error)
 
 
@@ -141,12 +145,21 @@ class LossSums:
         """Check ranges, and that squares are at least what their means imply."""
         spare = (n + 1) / 2**1000  # products below 2**-968 are rounded
         sums = (("a", self.a, self.aa), ("b", self.b, self.bb))
+        of_both = [("both", self.both, self.squared_both)] if name in VALUES else []
         for model, total, squares in (
             *sums,
             ("difference", self.difference, self.squared_difference),
+            *of_both,
         ):
             mean, square = total.to_fraction(), squares.to_fraction()
             require(mean**2 <= n * (square + spare), f"{name} of {model} passes its squares")
+        if name in VALUES:
+            for model, total, squares in sums:
+                is_within = abs(total.to_fraction()) <= largest * n
+                require(is_within, f"{name} of {model} is outside its range")
+                is_within = squares.to_fraction() <= largest**2 * n
+                require(is_within, f"squared {name} of {model} is too large")
+            return
         for model, total, squares in sums:
             mean, square = total.to_fraction(), squares.to_fraction()
             require(0 <= mean <= largest * n, f"{name} of {model} is outside its range")

@@ -267,6 +267,10 @@ def test_options_of_classes_do_not_go_with_numbers(call, write, options, says):
             ("--task", "regression", "--y-pred", "p", "--versus", "q,w", "--measures", "mse"),
             se.Paired.of_models(["p", "q", "w"], None, measures=["mse"]).update(COLUMNS),
         ),
+        (
+            ("--task", "values", "--value", "p", "--versus", "q,w", "--measures", "loss"),
+            se.Paired.of_models(["p", "q", "w"], None, measures=["loss"]).update(COLUMNS),
+        ),
     ],
 )
 def test_versus_counts_several_models_as_a_program_does(options, expected, call, log, tmp_path):
@@ -330,3 +334,43 @@ def test_watch_names_the_metrics_of_pairs_of_models(call, tmp_path):
     assert "new vs old/difference" in call("watch", *given, "new vs old/difference").out
     done = call("watch", *given, "new vs old/differences")
     assert (done.code, "did you mean" in done.err) == (2, True)
+
+
+def test_values_of_two_models_have_gates_slices_and_clusters(call, log, tmp_path):
+    given = ("eval", log, "--task", "values", "--value", "p", "--versus", "q", "--measures")
+    done = call(*given, "score", "-o", tmp_path / "a.state", "--require", "score_difference>=1")
+    assert done.code == 1
+    acc = se.Paired(None, measures=["score"])
+    acc.update(COLUMNS["p"], COLUMNS["q"])
+    assert (tmp_path / "a.state").read_bytes() == acc.to_bytes()
+    assert "score_pvalue" in done.out
+    assert "accuracy" not in done.out
+    found = call(*given, "loss", "--by", "c", "--json").json
+    assert {"loss_a", "loss_difference"} <= found["slices"][0]["metrics"].keys()
+    assert "clusters" in call(*given, "loss", "--cluster", "c", "--json").json
+
+
+@each(
+    ("options", "says"),
+    [
+        (("--task", "values", "--value", "p"), "needs --measures loss, if lower values are better"),
+        (("--task", "values", "--value", "p", "--measures", "mse"), "needs --measures loss"),
+        (("--task", "values", "--value", "p", "--measures", "loss,score"), "needs --measures loss"),
+        (("--task", "values", "--value", "p,w", "--measures", "loss"), "--value takes one column"),
+        (("--task", "values", "--value", "q", "--measures", "loss"), "is the column of --value"),
+        (("--task", "values", "--measures", "loss"), "no column 'value' in the first rows"),
+        (
+            ("--task", "values", "--value", "p", "--measures", "loss", "--y-true", "c"),
+            "--y-true cannot be used with --task values and --versus.",
+        ),
+        (("--y-score", "p", "--value", "w"), "--value is for --task values."),
+        (
+            ("--task", "values", "--value", "p", "--measures", "loss", "--metrics", "score_a"),
+            "score_a is counted only where it is asked for",
+        ),
+    ],
+)
+def test_mistakes_about_values_of_models_are_named(call, log, options, says):
+    done = call("eval", log, *options, "--versus", "q")
+    assert done.code == 2
+    assert says in done.err

@@ -140,6 +140,9 @@ def accumulators() -> dict[str, Any]:
             *([0, 1, 1, 0, 1], [-1, 2, 3, 2.5, 4], ["日本", "", "日本", "日本", "a"]),
             sample_weight=[0.1, 2, 3, 1, 2**40],
         ),
+        "paired-values": se.Paired(None, measures=["score"]).update(
+            [1.0, -2.5, 2.0**200], [0.5, -(2.0**-200), 3.0], sample_weight=[0.1, 2, 3]
+        ),
         "paired": judges.update([0, 1, 1], [-1.0, 2.0, -0.5], [-0.5, 1.0, 0.5]),
         "parts": shards.add("a", se.ConfusionAccumulator()),
         "ranking": se.RankingAccumulator().update(

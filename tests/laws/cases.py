@@ -279,9 +279,13 @@ def _numbers_pair(draw: st.DrawFn) -> Case:
     size = draw(st.integers(0, 24))
     decades = draw(st.sampled_from([1, 12, 60]))
     numbers = random.normal(size=(3, size)) * 10.0 ** random.uniform(-decades, decades, (3, size))
-    measures = draw(st.sets(st.sampled_from(["mse", "mae"])))
+    measures = draw(
+        st.sampled_from([(), ("mse",), ("mae",), ("mse", "mae"), ("loss",), ("score",)])
+    )
     rows = dict(zip(("y_true", "y_pred_a", "y_pred_b"), numbers.round(1), strict=True))
-    options = {"classes": None, "measures": sorted(measures)}
+    if {*measures} & {"loss", "score"}:
+        del rows["y_true"]
+    options = {"classes": None, "measures": measures}
     return Case(se.Paired, options, rows | _weights(draw, size, random))
 
 

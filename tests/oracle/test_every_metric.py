@@ -55,6 +55,7 @@ COMPARED = {
     "PairedResult": test_paired_parity.ORACLES.keys()
     | test_paired_parity.SCORED.keys()
     | test_paired_parity.OF_ERRORS
+    | test_paired_parity.VALUES
     | {
         f"{name}_{which}"
         for name in test_paired_parity.DECIDED

@@ -12,7 +12,7 @@ import pytest
 from offenders import each
 from profiles import quick_cases
 from scipy.optimize import brentq
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest, norm, t, ttest_rel
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
@@ -242,6 +242,29 @@ def test_errors_of_two_models_equal_their_oracle(measure: str) -> None:
         assert ends == pytest.approx(expected, **scale), f"seed {seed}"
         pvalue = two_sided(middle, deviation)
         assert result.value(f"{measure}_pvalue") == pytest.approx(pvalue, rel=1e-8, abs=1e-12)
+
+
+VALUES = {
+    f"{name}_{which}" for name in ("loss", "score") for which in ("a", "b", "difference", "pvalue")
+}
+
+
+def test_values_of_two_models_equal_the_paired_t_test() -> None:
+    for seed in CASES:
+        _, a, b = predicted(seed)
+        for measure in ("loss", "score"):
+            result = se.Paired(None, measures=[measure]).update(a, b).compute()
+            scale = np.abs([a, b]).max()
+            for name, values in (("a", a), ("b", b), ("difference", a - b)):
+                found = result.value(f"{measure}_{name}")
+                assert found == pytest.approx(np.average(values), rel=1e-12, abs=1e-12 * scale)
+            expected = ttest_rel(a, b)
+            assert result.value(f"{measure}_pvalue") == pytest.approx(expected.pvalue, rel=1e-6)
+            if len(a) < 4:
+                continue
+            low, high = result.confidence(f"{measure}_difference")
+            reach = t.ppf(0.975, len(a) - 1) * np.std(a - b, ddof=1) / math.sqrt(len(a))
+            assert (high - low) / 2 == pytest.approx(reach, rel=1e-2), f"seed {seed}"
 
 
 def test_closer_model_of_numbers_is_the_one_that_is_right() -> None:

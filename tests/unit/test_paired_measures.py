@@ -337,6 +337,59 @@ def test_errors_of_numbers_are_worked_by_hand() -> None:
     assert "mse_difference" in str(result)
 
 
+def test_values_without_a_truth_are_worked_by_hand() -> None:
+    acc = se.Paired(None, measures=["score"])
+    assert acc.update({"y_pred_a": [], "y_pred_b": []}).n == 0
+    result: Any = acc.update([1.0, 2.0, 6.0], [0.0, -2.0, 5.0], sample_weight=[1, 2, 1]).compute()
+    assert (result.score_a, result.score_b, result.score_difference) == (2.75, 0.25, 2.5)
+    assert (result.n_only_a, result.n_only_b) == (0, 4)  # B is lower
+    # differences of 1, 4, 4, 1: their variance is 3, that of their mean 3 / 4
+    assert result.score_pvalue == pytest.approx(0.063, abs=1e-3)
+    low, high = result.confidence("score_difference")
+    assert (high - low) / 2 == pytest.approx(3.182446 * math.sqrt(0.75), rel=1e-2)
+    assert "score_pvalue" in dir(result)
+    assert "accuracy_a" not in result.readable()
+    assert repr(result) == "PairedResult(n=4, score_difference=+2.5, score_pvalue=0.0632)"
+    assert result.described(0.95).title == "Values"
+
+
+def test_values_that_do_not_vary_have_no_interval() -> None:
+    def of_values(*rows: Any) -> Any:
+        return se.Paired(None, measures=["loss"]).update(*rows).compute()
+
+    assert math.isnan(of_values([1.0], [2.0]).loss_pvalue)
+    assert math.isnan(of_values([1.0, 3.0], [2.0, 4.0]).loss_pvalue)
+    assert of_values([1.0, 3.0], [1.0, 3.0]).loss_pvalue == 1.0
+    assert math.isnan(of_values([1.0, 3.0], [2.0, 4.0]).confidence("loss_difference")[0])
+    halves = se.Paired(None, measures=["loss"]).update([1, 2], [3, 5], sample_weight=[0.5, 1])
+    assert math.isnan(halves.compute().loss_pvalue)
+
+
+def test_several_models_of_values_have_a_best_one() -> None:
+    random = np.random.default_rng(4)
+    base = random.normal(size=400)
+    rows = {"new": base, "old": base + 0.5 + random.normal(size=400), "same": base + 0.001}
+    for measure, best in (("loss", "new"), ("score", "old")):
+        acc = se.Paired.of_models([*rows], None, measures=[measure]).update(rows)
+        found = acc.compute().comparison()
+        assert found[measure].best == best
+        assert "Student's paired t-test" in found.report()
+    assert {*se.merge([acc, acc]).n.values()} == {800}
+    with pytest.raises(se.InvalidInputError, match='"mse" or "mae", or "loss" or "score"'):
+        se.Paired.of_models([*rows], None)
+
+
+def test_update_of_values_takes_no_truth() -> None:
+    acc = se.Paired(None, measures=["loss"])
+    with pytest.raises(se.InvalidInputError, match="takes the values of two models, and no truth"):
+        acc.update([1.0], [2.0], [3.0])
+    with pytest.raises(se.InvalidInputError, match="`y_pred_b` must have 2 rows"):
+        acc.update([1.0, 2.0], [2.0])
+    assert acc == se.Paired(None, measures=["loss"])
+    acc.update([1.0, 2.0], [2.0, 4.0], sample_weight=[0, 1])
+    assert acc == se.Paired(None, measures=["loss"]).update([2.0], [4.0])
+
+
 def test_errors_of_nothing_are_undefined() -> None:
     result: Any = se.Paired(None, measures=["mse"]).update([], [], []).compute()
     assert math.isnan(result.mse_a)
@@ -432,8 +485,13 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
         (
             {"measures": ["auc"]},
             "`measures` has no 'auc': did you mean 'roc_auc'? Choose from precision, recall, "
-            + ", ".join((*PAIRED_MEASURES[2:], *ERRORS))
+            + ", ".join((*PAIRED_MEASURES[2:], *ERRORS, "loss", "score"))
             + ".",
+        ),
+        ({"measures": ["loss"]}, '`measures` "loss" needs numbers, got classes=2.'),
+        (
+            {"classes": None, "measures": ["mse", "score"]},
+            '`measures` "score" is of values without a truth, and takes no other measure.',
         ),
         ({"measures": ["mse"]}, '`measures` "mse" needs predicted numbers, got classes=2.'),
         (
@@ -545,6 +603,7 @@ def test_groups_hold_what_each_of_them_would_alone() -> None:
 SMALL = of(EIGHT, *PAIRED_MEASURES, budget=100)
 COARSE = of(EIGHT, *PAIRED_MEASURES, budget=3)
 LOSSES = of(EIGHT, "brier")
+VALUES = se.Paired(None, measures=["score"]).update([1.0, -2.0, 4.0], [0.5, 1.0, -3.0])
 
 
 def changed(field: str, position: int, by: int) -> Any:
@@ -596,6 +655,17 @@ BROKEN: Mapping[str, tuple[Any, Any, str]] = {
         "brier of b is outside its range",
     ),
     "products beyond the squares": (LOSSES, loss(4, 100.0), "difference passes its squares"),
+    "values beyond their range": (
+        VALUES,
+        lambda state: loss(2, 2.0**500)(loss(0, 2.0**210)(state)),
+        "score of a is outside its range",
+    ),
+    "squares of values beyond their range": (
+        VALUES,
+        loss(3, 2.0**410),
+        "squared score of b is too large",
+    ),
+    "products below what both have": (VALUES, loss(4, -1e9), "both passes its squares"),
     "negative products": (LOSSES, loss(4, -100.0), "the product of brier is negative"),
     "levels of another type": (SMALL, put(levels=Column(LEVELS.values.astype("u8"))), "levels"),
     "no sizes": (SMALL, put(sizes=Column(LEVELS.values[:0])), "sizes"),

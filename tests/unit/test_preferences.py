@@ -345,6 +345,13 @@ def test_plot_has_no_whiskers_without_limits_and_needs_strengths() -> None:
     assert axes.containers[0].lines[2][0].get_segments()[0].size == 0
 
 
+def test_columns_of_models_of_numbers_are_numbers() -> None:
+    config = se.Paired(None, measures=["mse"])._config
+    names = {name: name for name in ("y_true", "y_pred_a", "y_pred_b")}
+    columns = columns_of([Member(se.Paired, config)], names, [dict.fromkeys(names, 1)])
+    assert [one.field_type for one in columns] == [Numbers()] * 3
+
+
 def test_columns_of_outcomes_are_read_as_numbers_or_as_text() -> None:
     config = se.PreferencesAccumulator(["x", "y"])._config
     for outcome, wanted in ((1, Numbers(booleans=True)), ("tie", Labels(integers=False))):

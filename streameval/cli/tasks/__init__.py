@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 COMPARE_RUNS = " To compare runs query by query, use --task ranking --compare."
 
+_OF_MODELS = ("classification", "regression", "values")
 _ADVICE = {
     ("versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
     ("versus", "ranking"): COMPARE_RUNS,
@@ -76,8 +77,8 @@ def task_asked_for(options: Options) -> str:
         If an option was given that the task would ignore.
     """
     in_groups = options.task == "binary" and options.group is not None
-    of_two = options.task in ("classification", "regression") and options.versus is not None
-    asked = "grouped" if in_groups else "paired" if of_two else options.task
+    of_models = options.versus is not None and options.task in _OF_MODELS
+    asked = "grouped" if in_groups else "paired" if of_models else options.task
     for name, tasks in OPTIONS_OF_TASKS.items():
         if asked not in tasks and getattr(options, name) is not None:
             others = ", ".join(task for task in TASKS if task in tasks)

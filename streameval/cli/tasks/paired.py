@@ -13,6 +13,7 @@ from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
 from streameval.cli.tasks.classification import choose, prediction_column, predictions
 from streameval.cli.tasks.columns import (
+    check_columns,
     check_one_column,
     given,
     label_type,
@@ -22,9 +23,10 @@ from streameval.cli.tasks.columns import (
     refuse_order,
     weight_columns,
 )
-from streameval.configs.paired import PairedConfig
+from streameval.configs.paired import VALUES, PairedConfig
 from streameval.errors import InvalidInputError
 from streameval.io import Argument, Numbers
+from streameval.runs.columns import value_type
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -47,7 +49,9 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     """
     if options.versus is None:
         raise UsageError("--task paired needs --versus, the predictions of the other model.")
-    of_models = _plan_of_numbers if options.task == "regression" else _plan_of_classes
+    if options.task != "values" and options.value is not None:
+        raise UsageError("--value is for --task values.")
+    of_models = _OF_TASKS.get(options.task, _plan_of_classes)
     try:
         return of_models(options, rows, options.versus)
     except InvalidInputError as error:
@@ -146,3 +150,33 @@ def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str
         *weight_columns(options),
     )
     return Plan(make, columns, options.max_bad)
+
+
+def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
+    """Choose the columns of values of models, which have no truth."""
+    of_truth = ("y_true", "y_pred", "y_score", "classes", "multilabel", "threshold", "scores")
+    for name in (*of_truth, "pos_label", "ignore_label", "budget"):
+        if getattr(options, name) is not None:
+            text = option_text(name)
+            raise UsageError(f"{text} cannot be used with --task values and --versus.")
+    if tuple(options.measures or ()) not in {(one,) for one in VALUES}:
+        raise UsageError(
+            "--task values with --versus needs --measures loss, if lower values are better, or "
+            "--measures score, if higher ones are."
+        )
+    check_one_column(options, "value")
+    value = options.value or ("value",)
+    others = _others(options, value, "value")
+    weights = weight_columns(options)
+    check_columns([*value, *versus, *(name for one in weights for name in one.names)], rows)
+    make = partial(_maker(value, others), classes=None, measures=options.measures)
+    make()  # report mistakes in the options before any row is read
+    arrays = _arrays(value, others)
+    columns = (
+        Argument(array, names, value_type(None))
+        for array, names in zip(arrays, (value, *others), strict=True)
+    )
+    return Plan(make, (*columns, *weights), options.max_bad)
+
+
+_OF_TASKS = {"regression": _plan_of_numbers, "values": _plan_of_values}
