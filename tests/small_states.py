@@ -507,6 +507,18 @@ def clustered() -> se.Clustered:
     return se.Clustered(inner, by="user", groups=10).update(batch)
 
 
+def clustered_members() -> se.Collection:
+    """Clusters of one member and of two, beside one without."""
+    inner = se.Collection({"cm": se.ConfusionAccumulator(), "fit": se.RegressionAccumulator()})
+    members = {
+        "users": se.Clustered(se.ConfusionAccumulator(), by="user", groups=10),
+        "questions": se.Clustered(inner, by="id", groups=10),
+        "plain": se.ConfusionAccumulator(),
+    }
+    batch = {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "user": ["a", "b", "a"], "日本": [1, 2, 3]}
+    return se.Collection(members, columns={"questions": {"id": "日本"}}).update(batch)
+
+
 def sliced_clusters() -> se.Sliced:
     """Clusters in slices."""
     inner = se.Clustered(se.ConfusionAccumulator(), by="user", groups=10)
@@ -597,6 +609,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "sliced": sliced,
     "empty_sliced": lambda: se.Sliced(se.RegressionAccumulator(), "city"),
     "clustered": clustered,
+    "clustered_members": clustered_members,
     "sliced_clusters": sliced_clusters,
     "windowed_clusters": windowed_clusters,
     "empty_clustered": lambda: se.Clustered(se.RegressionAccumulator(), by="user"),
@@ -607,7 +620,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
 
 GROUPED = (
     *("sliced", "empty_sliced", "windowed", "windowed_slices", "empty_windowed"),
-    *("clustered", "sliced_clusters", "windowed_clusters", "empty_clustered"),
+    *("clustered", "clustered_members", "sliced_clusters", "windowed_clusters", "empty_clustered"),
 )
 """States of groups, which version 1 does not have."""
 
@@ -703,6 +716,7 @@ FIELDS = {
     "sliced": SLICED_FIELDS,
     "empty_sliced": SLICED_FIELDS,
     "clustered": ("accumulator", *CLUSTERED_FIELDS),
+    "clustered_members": ("members",),
     "sliced_clusters": (*SLICED_FIELDS[:-1], *CLUSTERED_FIELDS),
     "windowed_clusters": (*PANE_FIELDS, *SLICED_FIELDS[1:-1], *CLUSTERED_FIELDS),
     "empty_clustered": ("accumulator", *CLUSTERED_FIELDS),

@@ -125,6 +125,11 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         """Name the arrays that `update` must have, in order."""
         return cls._arrays
 
+    @classmethod
+    def _optional_arrays_of(cls, config: ConfigT) -> tuple[str, ...]:  # noqa: ARG003 - for subclasses
+        """Name the arrays that `update` may have."""
+        return cls._optional_arrays
+
     @property
     def _state(self) -> StateT:
         """The state of everything counted; reading it counts the pending rows."""

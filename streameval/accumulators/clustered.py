@@ -126,6 +126,14 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
         batch = self._columns(arrays, by, given)
         return self._append_batch(batch, weights, partial)
 
+    @classmethod
+    def _arrays_of(cls, config: ClusteredConfig) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*config.accumulator.required, config.by)))
+
+    @classmethod
+    def _optional_arrays_of(cls, config: ClusteredConfig) -> tuple[str, ...]:
+        return tuple(name for name in config.accumulator.optional if name != config.by)
+
     def _columns(
         self, arrays: Sequence[Any], by: Any, optional: Mapping[str, Any]
     ) -> dict[str, Any]:

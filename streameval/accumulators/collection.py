@@ -30,7 +30,8 @@ class Collection(
     members : mapping from name to accumulator
         Accumulators that have counted nothing; they are copied. They may be collections: the
         member ``"b"`` of a member ``"a"`` is ``"a/b"``. The order of the names is kept, and only
-        collections with equal names in the same order can merge.
+        collections with equal names in the same order can merge. Any of them may be `Clustered`;
+        slices and windows are of a whole collection, whose members are not clustered then.
     columns : mapping from name to a mapping from array to column, optional
         For some members, the columns of a batch that they read instead of those named as their
         arrays. An optional array such as the weights is read if there is a column of its name;
@@ -259,10 +260,13 @@ def _described(config: CollectionConfig) -> dict[str, Any]:
 
 
 def _decode_member(data: bytes | memoryview, version: int) -> Accumulator[Any, Any]:
+    from streameval.accumulators.clustered import Clustered  # noqa: PLC0415 (which may hold one)
+
     parts = codec.split(data)
     require(parts.version == version, "a member of another version")
     require(parts.type_id != Collection.type_id, "a collection in a collection")
-    return single_class(parts)._decode(parts)
+    cls = Clustered if parts.type_id == Clustered.type_id else single_class(parts)
+    return cls._decode(parts)
 
 
 def _read_pairs(pairs: Any) -> dict[str, str]:

@@ -22,7 +22,7 @@ from streameval.accumulators.grouped_rows import (
 )
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.clustered import ClusteredConfig
-from streameval.configs.inner import Inner, OuterConfig
+from streameval.configs.inner import Inner, OuterConfig, key_columns
 from streameval.configs.sliced import SlicedConfig
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
@@ -62,13 +62,20 @@ def read_inner(accumulator: Any, *, outer: str, depth: int) -> Inner:
             argument="accumulator",
             remedy="They nest in this order: Windowed, Sliced, Clustered, Collection, any other.",
         )
+    inner = Inner(type(accumulator), accumulator._config)
+    if inner.has_clusters:
+        raise InvalidInputError(
+            f"cannot be a Collection with a Clustered within a {outer}",
+            argument="accumulator",
+            remedy="Make a Clustered of the collection, or count its members separately.",
+        )
     if accumulator != accumulator.copy().reset():
         raise InvalidInputError(
             f"must have counted nothing yet, got one with n={accumulator.n}",
             argument="accumulator",
             remedy="Reset it, or give a new one.",
         )
-    return Inner(type(accumulator), accumulator._config)
+    return inner
 
 
 class Held:
@@ -204,7 +211,7 @@ class Grouping(Accumulator[ConfigT, Any]):
     @property
     def _key_columns(self) -> tuple[str, ...]:
         """Name the columns that define groups."""
-        return tuple(name for level in self._config.levels for name in level.key_columns)
+        return key_columns(self._config)
 
     def _merge_states(self, states: Sequence[Any]) -> Any:
         """Merge states."""

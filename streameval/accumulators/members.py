@@ -9,10 +9,11 @@ import attrs
 
 from streameval.accumulators.base import Accumulator, merged_alike
 from streameval.configs.collection import SEPARATOR, CollectionConfig, Member, canonical_name
-from streameval.configs.inner import OuterConfig
 from streameval.errors import InvalidInputError, StreamevalError
 from streameval.inputs.arrays import to_host
 from streameval.inputs.batches import TableBatch, arguments
+
+_MAX_DEPTH = 2  # of `Clustered`: slices and panes are of whole collections
 
 
 @attrs.frozen
@@ -72,17 +73,17 @@ def _read_member(name: str, accumulator: Any) -> dict[str, Member]:
             remedy="Reset it, or give a new one.",
         )
     config = accumulator._config
-    if isinstance(config, OuterConfig):
+    if isinstance(config, CollectionConfig):
+        paths = (SEPARATOR.join((name, inner)) for inner in config.names)
+        return dict(zip(paths, config.members, strict=True))
+    if accumulator._depth > _MAX_DEPTH:
         given = type(accumulator).__name__
         raise InvalidInputError(
             f"cannot be a {given}, got one for {name!r}",
             argument="members",
             remedy=f"Make a {given} of the collection.",
         )
-    if not isinstance(config, CollectionConfig):
-        return {name: Member(type(accumulator), config)}
-    paths = (SEPARATOR.join((name, inner)) for inner in config.names)
-    return dict(zip(paths, config.members, strict=True))
+    return {name: Member(type(accumulator), config)}
 
 
 def _read_columns(columns: Any, members: Mapping[Any, Any]) -> dict[str, dict[str, str]]:

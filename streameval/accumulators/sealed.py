@@ -57,6 +57,7 @@ def decode_inner(nested: Any, version: int, outer: Mapping[int, type[Any]]) -> I
     cls = outer.get(parts.type_id) or single_class(parts)
     empty = cls._decode(parts)
     inner = Inner(cls, empty._config)
+    require(not inner.has_clusters, "a collection with clusters in groups")
     require(empty == inner.empty(), "an accumulator of groups that has counted something")
     return inner
 

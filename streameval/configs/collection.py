@@ -64,7 +64,7 @@ class Member:
     @cached_property
     def arrays(self) -> tuple[str, ...]:
         """The arrays that an update takes, the optional ones last."""
-        optional: tuple[str, ...] = self.cls._optional_arrays
+        optional: tuple[str, ...] = self.cls._optional_arrays_of(self.options)
         return self.positional + optional
 
     @cached_property
@@ -91,10 +91,10 @@ class Member:
     @property
     def model_pair(self) -> ModelPair | None:
         """The models that it compares; None if it counts anything else."""
-        columns = dict(self.read)
-        a, b = (columns.pop(name, None) for name in ("y_pred_a", "y_pred_b"))
-        if a is None or b is None:
+        if "y_pred_a" not in self.cls._arrays:
             return None
+        columns = dict(self.read)
+        a, b = (columns.pop(name) for name in ("y_pred_a", "y_pred_b"))
         return ModelPair(a, b, (self.options, tuple(columns.items())))
 
     def renamed(self, columns: Mapping[str, str]) -> Self:

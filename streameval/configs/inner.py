@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +45,11 @@ class Inner(Cached):
         if isinstance(leaf.options, CollectionConfig):
             return leaf.options.parts
         return (Member(leaf.cls, leaf.options),)
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether members of a collection split their rows by themselves, so nothing else can."""
+        return any(member.cls._depth for member in self.members)
 
     @cached_property
     def required(self) -> tuple[str, ...]:
@@ -97,3 +103,22 @@ class OuterConfig(Cached, Config):
         """These options, and those of the accumulators within that split rows, too."""
         inner = self.accumulator.options
         return (self, *(inner.levels if isinstance(inner, OuterConfig) else ()))
+
+
+def counted(members: Iterable[Member]) -> list[Member]:
+    """List what is counted of each row: members, or what is within those that split rows."""
+    found = []
+    for member in members:
+        options = member.options
+        inner = options.accumulator.members if isinstance(options, OuterConfig) else ()
+        found += [one.renamed(dict(member.columns)) for one in inner] or [member]
+    return found
+
+
+def key_columns(config: Any) -> tuple[str, ...]:
+    """Name the columns by which an accumulator, or members of a collection, split rows."""
+    if isinstance(config, OuterConfig):
+        return tuple(name for level in config.levels for name in level.key_columns)
+    members = config.members if isinstance(config, CollectionConfig) else ()
+    keys = (member.required[name] for member in members for name in key_columns(member.options))
+    return tuple(dict.fromkeys(keys))

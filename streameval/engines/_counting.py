@@ -16,7 +16,7 @@ from streameval.accumulators.base import Accumulator
 from streameval.accumulators.persistence import from_bytes
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import CollectionConfig, Member
-from streameval.configs.inner import OuterConfig
+from streameval.configs.inner import OuterConfig, counted, key_columns
 from streameval.engines._shipping import Shipment, shipped
 from streameval.engines._sources import PolarsFrame, Stream, is_path
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
@@ -87,7 +87,7 @@ class SourceCounter:
     ) -> Self:
         """Check the arguments that every engine takes."""
         made = _checked(make)
-        members, keys = _members(made), _keys(made)
+        members, keys = _members(made), key_columns(made._config)
         chosen = _read_columns(columns)
         read = dict.fromkeys(name for member in members for name in member.read.values())
         read |= dict.fromkeys(keys)
@@ -318,8 +318,7 @@ class RunningCount:
         counter = self._counter
         found = {argument: name for argument, name in counter.columns.items() if name in known}
         columns = columns_of(_members(self._empty), found, rows)
-        if _keys(self._empty):
-            columns = group_columns(self._empty, found, columns)
+        columns = group_columns(self._empty, found, columns)
         conditions = [Condition(name, "!=", ("",)) for name in counter.complete if name in known]
         plan = Plan(
             counter.make,
@@ -491,16 +490,8 @@ def _members(accumulator: Accumulator[Any, Any]) -> Sequence[Member]:
     if isinstance(config, OuterConfig):
         return config.accumulator.members
     if isinstance(config, CollectionConfig):
-        return config.members
+        return counted(config.members)
     return [Member(type(accumulator), config)]
-
-
-def _keys(accumulator: Accumulator[Any, Any]) -> tuple[str, ...]:
-    """List the columns by which an accumulator splits its rows."""
-    config = accumulator._config
-    if not isinstance(config, OuterConfig):
-        return ()
-    return tuple(name for level in config.levels for name in level.key_columns)
 
 
 def _read_columns(columns: Any) -> dict[str, str]:

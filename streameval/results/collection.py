@@ -177,8 +177,16 @@ class CollectionResult(Result, Mapping[str, Any]):
             comparison = self.comparison(level=level or _DEFAULT_LEVEL)
             return comparison.sheet(has_intervals=level > 0)
         return [
-            Section(title, _sheet(result, level, max_classes)) for title, result in self.titled()
+            Section(title, self._member_sheet(result, level, max_classes))
+            for title, result in self.titled()
         ]
+
+    def _member_sheet(self, result: Any, level: float, max_classes: int) -> Sheet:
+        """Return the content of a member's report; a user-defined class may make any result."""
+        if not isinstance(result, Result):
+            return [printable(str(result))]
+        own = result._noted if self._clusters is None else result._sheet
+        return own(level, max_classes)
 
     @property
     def has_models(self) -> bool:
@@ -279,13 +287,6 @@ def flattened(name: str, result: Any) -> list[tuple[str, Any]]:
     if not isinstance(result, CollectionResult):
         return [(name, result)]
     return [(f"{name}{SEPARATOR}{path}", inner) for path, inner in result.leaves().items()]
-
-
-def _sheet(result: Any, level: float, max_classes: int) -> Sheet:
-    """Return the content of a report; the result of a user-defined class may be any object."""
-    if isinstance(result, Result):
-        return result._sheet(level, max_classes)
-    return [printable(str(result))]
 
 
 def _html(result: Any) -> str:

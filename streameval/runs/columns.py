@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.accumulators.windowed import Windowed
+from streameval.configs.inner import counted, key_columns
 from streameval.configs.mean import MeanConfig
 from streameval.configs.paired import PairedConfig
 from streameval.configs.regression import RegressionConfig
@@ -57,7 +58,7 @@ def columns_of(
         The first rows.
     """
     types: dict[str, list[FieldType]] = {}
-    for member in members:
+    for member in counted(members):
         for argument, array in member.read.items():
             if array in names:
                 values = _Values(names[array], rows)
@@ -75,14 +76,14 @@ def group_columns(
 
     Parameters
     ----------
-    accumulator : Clustered, Sliced or Windowed
+    accumulator : accumulator
         What the rows are counted with.
     names : mapping from argument to column
         The columns of the arrays of a batch.
     columns : iterable of Argument
         Those of the accumulator within.
     """
-    keys = [*accumulator._key_columns]
+    keys = [*key_columns(accumulator._config)]
     found = list(columns)
     if isinstance(accumulator, Windowed):
         config = accumulator._config

@@ -321,6 +321,13 @@ def test_scores_by_class_of_files_are_counted(tmp_path):
 GROUPS = {
     "sliced": se.Sliced(se.ConfusionAccumulator(), "country", values=["DE"], max_values=2),
     "clustered": se.Clustered(se.ConfusionAccumulator(), by="at"),
+    "clustered member": se.Collection(
+        {
+            "users": se.Clustered(se.ConfusionAccumulator(), by="user"),
+            "plain": se.ConfusionAccumulator(),
+        },
+        columns={"users": {"user": "at"}},
+    ),
     "windowed": se.Windowed(se.ConfusionAccumulator(), pane="1h", time="at", unit="s"),
     "steps of slices of members": se.Windowed(
         se.Sliced(
@@ -334,6 +341,7 @@ GROUPS = {
 
 
 UNREAD = {"sliced": ["at"], "clustered": ["country"], "windowed": ["country"]}
+UNREAD |= {"clustered member": ["country"]}
 
 
 def rows_of_groups(accumulator):

@@ -99,6 +99,20 @@ def accumulators() -> dict[str, Any]:
         "collection": se.Collection(members, columns={"curve": {"y_score": "p"}}).update(
             {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "p": [0.1, 0.9, 0.4]}
         ),
+        "collection-clustered": se.Collection(
+            {
+                "users": se.Clustered(se.RegressionAccumulator(), by="user", groups=10),
+                "questions": se.Clustered(
+                    se.Collection(members, columns={"curve": {"y_score": "p"}}),
+                    by="日本",
+                    groups=11,
+                ),
+                "plain": se.RegressionAccumulator(),
+            },
+            columns={"users": {"user": "日本", "y_pred": "p"}},
+        ).update(
+            {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "p": [0.1, 0.9, 0.4], "日本": [7, 9, 7]}
+        ),
         "collection-nested": se.Collection(
             {"out": se.Collection(members), "日本": se.ConfusionAccumulator("auto")},
             columns={"out": {"y_score": "p", "sample_weight": "w"}},

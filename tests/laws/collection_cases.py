@@ -28,6 +28,8 @@ MEMBERS: dict[str, Any] = {
     "fit": se.RegressionAccumulator(),
     "inner": inner(),
     "same": se.ConfusionAccumulator(),
+    "users": se.Clustered(se.ConfusionAccumulator(), by="user", groups=10),
+    "many users": se.Clustered(inner(), by="g", groups=10),
 }
 
 
@@ -47,6 +49,7 @@ def collection_rows(
     scores = draw(st.sampled_from([_eighths, np.random.Generator.random]))(random, size)
     truth, prediction = random.integers(0, 2, (2, size))
     rows = {"y_true": truth, "y_pred": prediction, "p": scores, "g": random.integers(0, 4, size)}
+    rows["user"] = np.array(["a", "日本", ""], dtype=object)[random.integers(0, 3, size)]
     return options_of(names), rows
 
 
@@ -63,12 +66,19 @@ def large_rows() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "y_pred": random.integers(0, 2, size),
         "p": random.random(size).round(3),
         "g": random.integers(0, 4, size),
+        "user": random.integers(0, 300, size),
         "sample_weight": random.random(size),
     }
     return options_of(list(MEMBERS)), rows
 
 
-GOOD: dict[str, Any] = {"y_true": [0, 1], "y_pred": [1, 1], "p": [0.25, 0.75], "g": [1, 1]}
+GOOD: dict[str, Any] = {
+    "y_true": [0, 1],
+    "y_pred": [1, 1],
+    "p": [0.25, 0.75],
+    "g": [1, 1],
+    "user": ["a", "b"],
+}
 FULL = [2**63 - 3, 1]
 
 ALL = options_of([name for name in MEMBERS if name != "met"])
@@ -83,6 +93,7 @@ BAD_BATCHES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         options_of(["fit", "cm", "curve"]),
         {name: GOOD[name] for name in ("y_true", "y_pred")},
     ),
+    "a missing cluster": (options_of(["cm", "users"]), GOOD | {"user": ["a", None]}),
     "strings after numbers": (
         options_of(["curve", "gauc"]),
         GOOD | {"g": ["a", "b"]},

@@ -17,7 +17,11 @@ from streameval.accumulators.base import Accumulator
 every_state = each("name", EVERY)
 COUNTED = [name for name in EVERY if "empty" not in name]
 counted = each("name", COUNTED)
-NOTHING = ({"cm": 0, "fit": 0, "inner": {"cm": 0, "curve": 0}}, {"cm": 0, "curve": 0})
+NOTHING = (
+    {"cm": 0, "fit": 0, "inner": {"cm": 0, "curve": 0}},
+    {"cm": 0, "curve": 0},
+    {"users": 0, "questions": {"cm": 0, "fit": 0}, "plain": 0},
+)
 """What a collection says of members that have counted nothing."""
 doubled = each("name", [name for name in COUNTED if name not in ONCE])
 

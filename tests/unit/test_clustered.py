@@ -437,6 +437,101 @@ def test_members_of_a_collection_are_clustered_and_stay_shared() -> None:
     assert pickle.loads(pickle.dumps(result)) == result
 
 
+def some_clustered(**more: Any) -> se.Collection:
+    clustered = se.Clustered(se.ConfusionAccumulator(), by="user", groups=GROUPS)
+    members = {"users": clustered, "plain": se.ConfusionAccumulator(), "same": clustered, **more}
+    columns = {"users": {"user": "id"}, "same": {"user": "id"}}
+    return se.Collection(members, columns=columns)
+
+
+ROWS = {"y_true": TRUTH, "y_pred": LABEL, "id": USER}
+
+
+def test_one_member_of_a_collection_is_clustered_and_another_is_not() -> None:
+    collection = some_clustered().update(ROWS)
+    result, expected = collection.compute(), counted("counts").compute()
+    assert collection.shared == (("users", "same"),)
+    assert collection.n == {"users": N, "plain": N, "same": N}
+    assert collection["users"].n_groups == counted("counts").n_groups
+    assert result.confidence("users/accuracy") == expected.confidence("accuracy")
+    assert result.read("users/accuracy").sampling == expected.confidence("accuracy")
+    assert result.stderr("users/accuracy") == expected.stderr("accuracy")
+    plain = counted("counts").total().compute()
+    assert result.confidence("plain/accuracy") == plain.confidence("accuracy")
+    with pytest.raises(se.InvalidInputError, match=r"Count with se\.Clustered"):
+        result.stderr("plain/accuracy")
+    assert result.statistic("plain/accuracy") == plain.statistic("accuracy")
+    with pytest.raises(se.InvalidInputError, match="no evidence for clusters"):
+        result.statistic("users/accuracy")
+
+
+def test_reports_tables_and_json_say_which_member_is_clustered() -> None:
+    result = some_clustered(wins=WinRate()).update(ROWS | {"preference": ["a"] * N}).compute()
+    lines = [line.strip() for line in result.report().splitlines()]
+    note = "Intervals are for clusters (user), in 16 groups."
+    assert lines.count(note) == 1
+    assert lines.index("users, same") < lines.index(note) < lines.index("plain")
+    assert note not in result.report(level=0)
+    members = se.Collection({"cm": se.ConfusionAccumulator()})
+    members = some_clustered(both=se.Clustered(members, by="id", groups=GROUPS)).update(ROWS)
+    entries = members.compute().entries(0.95)
+    assert entries["members"]["users"]["clusters"] == {"column": "user", "groups": 16}
+    assert "clusters" not in entries["members"]["plain"]
+    assert entries["members"]["both/cm"]["clusters"] == {"column": "id", "groups": 16}
+    table = members.compute().as_dict(level=0.95)
+    low, high = counted("counts").compute().confidence("accuracy")
+    assert (table["both/cm/accuracy_interval_low"], table["users/accuracy_interval_high"]) == (
+        low,
+        high,
+    )
+
+
+def test_collections_of_clustered_members_merge_and_are_read_from_bytes() -> None:
+    halves = [
+        some_clustered().update({name: column[part] for name, column in ROWS.items()})
+        for part in (slice(0, 100), slice(100, N))
+    ]
+    whole = some_clustered().update(ROWS)
+    assert se.merge(halves).to_bytes() == whole.to_bytes()
+    read = se.from_bytes(whole.to_bytes())
+    assert read == whole
+    assert read.compute() == whole.compute()
+    nested = se.Collection({"outer": some_clustered()}).update(ROWS)
+    assert nested["outer"] == whole
+
+
+def test_collections_of_clustered_members_count_weights_and_refuse_batches_as_a_whole() -> None:
+    collection = some_clustered().update(ROWS, sample_weight=WEIGHT)
+    weighted = counted("weighted counts").compute()
+    read = collection.compute().confidence("users/accuracy")
+    assert read == weighted.confidence("accuracy")
+    before = collection.to_bytes()
+    for bad, message in (
+        (ROWS | {"id": None}, "member 'users': `user` must have shape"),
+        ({"y_true": TRUTH, "y_pred": LABEL}, "member 'users': `id` is missing"),
+        (ROWS | {"id": [*USER[1:], None]}, "member 'users': `user` must hold a cluster"),
+    ):
+        with pytest.raises(se.InvalidInputError, match=message):
+            collection.update(bad)
+    with pytest.raises(se.InvalidInputError, match="member 'users': `batch` must be a mapping"):
+        collection.update(TRUTH, LABEL)
+    assert collection.to_bytes() == before
+
+
+@each("outer", ["Clustered", "Sliced", "Windowed"])
+def test_collections_of_clustered_members_are_not_split_again(outer: str) -> None:
+    every = {"Clustered": {"by": "c"}, "Sliced": {"column": "c"}, "Windowed": {"pane": 10}}
+    options: dict[str, Any] = every[outer]
+    with pytest.raises(se.InvalidInputError, match=f"a Clustered within a {outer}.*separately"):
+        getattr(se, outer)(some_clustered(), **options)
+
+
+def test_clustered_pairs_in_a_collection_are_no_comparison_of_models() -> None:
+    pairs = {name: se.Clustered(se.Paired(), by="id") for name in "abc"}
+    result = se.Collection(pairs).compute()
+    assert not result.has_models
+
+
 def test_tests_of_independent_rows_are_left_out() -> None:
     result = counted("paired").compute()
     assert "mcnemar_pvalue" not in result.readings()

@@ -172,6 +172,13 @@ def test_groups_of_clusters_that_cannot_be_are_refused(name: str) -> None:
         se.from_bytes(clustered(MATRIX, [one] * n_parts, groups, lengths).to_bytes())
 
 
+def test_groups_of_collections_with_clusters_are_refused() -> None:
+    held = se.Collection({"a": se.Clustered(MATRIX, by="u", groups=10), "b": MATRIX})
+    outer = se.Sliced(se.Collection({"b": MATRIX}), "c")
+    with pytest.raises(se.CorruptStateError, match="a collection with clusters in groups"):
+        se.from_bytes(with_inner(parse(outer.to_bytes()), nested(held)))
+
+
 def test_slices_without_clusters_are_refused() -> None:
     inner = se.Clustered(MATRIX, by="u", groups=10)
     batch = {"y_true": [1, 0], "y_pred": [1, 1], "u": [1, 2], "c": ["x", "y"]}

@@ -48,9 +48,11 @@ LAYERS = [
 LATE = [
     ("streameval.results.result", "streameval.results.result_types"),
     ("streameval.accumulators.paired", "streameval.accumulators.collection"),
+    ("streameval.accumulators.collection", "streameval.accumulators.clustered"),
 ]
 """Imports that close a circle when they are used: a message names the metrics of all results, and
-`Paired.of_models` makes a collection, which reads the bytes of every class."""
+`Paired.of_models` makes a collection, which reads the bytes of every class, and of clusters, which
+may be of a collection."""
 
 MAPS = {f"{package}/__init__.py" for package in ("accumulators", "metrics", "monitoring")}
 """The packages whose docstring is a map of their modules."""
