@@ -672,8 +672,8 @@ class Watching:
         "the false alarms of all alerts together, default '1 per 30d'", None, "RATE"
     )
     on_alert: tuple[Any, ...] = _alert(
-        "run a command, post to a URL, or a table of to, format, key, severity, rules, slices and "
-        "resolved; repeatable",
+        "run a command, post to a URL, or a table of to, format, key, severity, rules, slices, "
+        "resolved and heartbeat; repeatable",
         values.table,
         "CMD|URL",
         is_repeated=True,

@@ -94,7 +94,8 @@ def watch(*, quiet: bool, **arguments: Any) -> CommandOutput:
     if watching.check and "-" in (*options.files, *(watching.labels or ())):
         raise UsageError("--check reads what exists, which standard input would lose.")
     _check_page(watching)
-    if watching.on_alert and not watching.alerts:
+    routes = read_routes(watching.on_alert, read_rules(watching.alerts))
+    if not watching.alerts and not all(route.heartbeat for route in routes):
         raise UsageError("--on-alert needs --alerts, which says when there is an alert.")
     if not watching.check:
         return _watch(options, watching, reporting)
@@ -124,7 +125,9 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
             copy_checkpoint(held, copy)
         silent: dict[str, Any] = {"serve": None, "allow_host": (), "output": None}
         routes = read_routes(watching.on_alert, read_rules(watching.alerts))
-        silent["on_alert"] = tuple(route.sent_to(Unsent(str(route))) for route in routes)
+        silent["on_alert"] = tuple(
+            route.sent_to(Unsent(str(route))) for route in routes if route.heartbeat is None
+        )
         try:
             yield attrs.evolve(watching, checkpoint=str(copy), once=True, **silent)
         except IncompatibleStateError as error:  # it names the copy

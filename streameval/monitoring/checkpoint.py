@@ -134,6 +134,8 @@ _COUNTED, _UNLABELLED = "piece", "unlabelled"
 _STATE = "state."
 _WAITING = f"{_STATE}waiting"  # there is no commit of rows yet
 
+_OWN = f"{_STATE}own"  # the last event of the monitor itself
+
 _ADDED_BY_2 = """
 CREATE TABLE unlabelled (id INTEGER PRIMARY KEY, level INTEGER NOT NULL, data BLOB NOT NULL);
 """
@@ -400,6 +402,20 @@ class Checkpoint:
             self._execute(
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"{_STATE}{name}", _json(state))
             )
+
+    def tell(self, number: int, events: Iterable[tuple[str, Any]], state: Any) -> None:
+        """Add an event of the monitor itself, which is kept as the part "own" of the state."""
+        with self._transaction():
+            rows = [(name, number, _json(event)) for name, event in events]
+            self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", rows)
+            self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_OWN, _json(state)))
+
+    @property
+    def own_event(self) -> Any:
+        """The last event of the monitor itself; None without one."""
+        with _told(self.name):
+            found = self._execute("SELECT value FROM meta WHERE name = ?", (_OWN,)).fetchone()
+            return None if found is None else json.loads(found[0])
 
     def delivered(self, names: Iterable[str]) -> None:
         """Remove events that have been delivered."""

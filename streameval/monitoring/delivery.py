@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from streameval.errors import StreamevalError
+from streameval.monitoring.heartbeat import Heartbeat
 from streameval.monitoring.outbox import Outbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streameval.monitoring.alerts import Event
     from streameval.monitoring.checkpoint import Checkpoint
@@ -33,7 +36,10 @@ class Delivery:
     """
 
     def __init__(self, routes: Iterable[AlertRoute]) -> None:
-        self._routes = _by_key(routes)
+        given = [*routes]
+        self._hearts = [route for route in given if route.heartbeat is not None]
+        self._beating: list[Heartbeat] = []
+        self._routes = _by_key(route for route in given if route.heartbeat is None)
         self._outboxes = {key: Outbox(route.receiver) for key, route in self._routes.items()}
         self._known: list[str] = []
         self._undelivered: dict[str, dict[str, Any]] = {key: {} for key in self._outboxes}
@@ -44,6 +50,30 @@ class Delivery:
     def receivers(self) -> list[str]:
         """The receivers that have been told of events; without any now, the last ones."""
         return [*self._outboxes] or self._known
+
+    def begin(self, is_alive: Callable[[], bool]) -> None:
+        """Send heartbeats from now on, while there is life."""
+        self._beating = [
+            Heartbeat(route.receiver, route.heartbeat, is_alive)
+            for route in self._hearts
+            if route.heartbeat is not None
+        ]
+
+    def tell(self, event: Mapping[str, Any], number: int, checkpoint: Checkpoint) -> None:
+        """Commit an event of the monitor itself, which goes to every receiver, and deliver it.
+
+        Where it cannot be committed, it is delivered all the same, as far as it can be told now.
+        """
+        told = [(_name(event["id"], key), {**event}) for key in self._routes]
+        with suppress(StreamevalError):
+            checkpoint.tell(number, told, event)
+        self.note_committed(told)
+        self.deliver(checkpoint)
+
+    @property
+    def has_receivers(self) -> bool:
+        """Whether there is a receiver of events."""
+        return bool(self._outboxes)
 
     def restore(
         self,
@@ -136,7 +166,9 @@ class Delivery:
             checkpoint.delivered(arrived)
 
     def close(self) -> None:
-        """Stop deliveries in progress; the next monitor repeats them."""
+        """Stop heartbeats, and deliveries in progress; the next monitor repeats them."""
+        for heartbeat in self._beating:
+            heartbeat.close()
         for outbox in self._outboxes.values():
             outbox.close()
 

@@ -62,9 +62,18 @@ class Health:
         """The handlers of the paths of probes."""
         return {"/healthz": self._alive, "/livez": self._alive, "/readyz": self._ready}
 
-    def _alive(self, _: Request) -> Response:
+    @property
+    def is_alive(self) -> bool:
+        """Whether steps go on."""
+        return self._seconds() <= _MAX_STEP
+
+    def _seconds(self) -> float:
+        """Return how long the step that is running has taken."""
         began = self._step_began
-        seconds = 0.0 if began is None else self._clock() - began
+        return 0.0 if began is None else self._clock() - began
+
+    def _alive(self, _: Request) -> Response:
+        seconds = self._seconds()
         return _answer([f"a step has been running for {seconds:.0f} s"] * (seconds > _MAX_STEP))
 
     def _ready(self, _: Request) -> Response:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time as clocks
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast, final
 
 from streameval.accumulators.windowed import Windowed
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, StreamevalError
 from streameval.inputs.paths import Fields
 from streameval.monitoring.checkpoint import Checkpoint, files_of, read_checkpoint
 from streameval.monitoring.delivery import Delivery
@@ -18,6 +19,7 @@ from streameval.monitoring.health import Health
 from streameval.monitoring.intake import Intake
 from streameval.monitoring.pipeline import Output, Pipeline, Stopping
 from streameval.monitoring.routes import read_routes
+from streameval.monitoring.series import end_of_end, event_of_end
 from streameval.monitoring.settings import Settings
 from streameval.monitoring.source_protocol import FileSource
 from streameval.monitoring.sources import as_source
@@ -97,7 +99,8 @@ class Monitor:
         the URL of a webhook; or a function. Each of several receivers gets its events at least
         once, after their commit, and none waits for another. A table has a receiver as ``to``, a
         ``format`` ("slack", "teams", "pagerduty" with its ``key``, "alertmanager"), and the events
-        that it gets: ``severity``, ``rules``, ``slices``, ``resolved``.
+        that it gets: ``severity``, ``rules``, ``slices``, ``resolved``; or ``heartbeat`` if it
+        only gets a sign of life, after each such time. Receivers are also told if a step fails.
     columns : mapping from argument to column, optional
         The columns of arguments, if their names differ.
     read_bytes, commit_bytes : int
@@ -242,7 +245,9 @@ class Monitor:
             try:
                 with self._health.during_step():
                     return self._stepped()
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, Exception) and self._delivery.has_receivers:
+                    self._tell_end(error)
                 self._release()
                 raise
 
@@ -367,13 +372,14 @@ class Monitor:
         Untried alert events get ten seconds, or half a second after `stop`; the next monitor
         delivers the others. Any thread can call it; a running step ends first.
         """
-        patience = _PATIENCE_ONCE_STOPPED if self._stopping.is_set() else _PATIENCE
         try:
             with self._busy:  # SQLite crashes if it is closed while a step writes
                 if not self._is_open:
                     return
                 self._delivery.deliver(self._checkpoint)
-            arrived = self._delivery.wait(patience)  # receivers may look at the monitor meanwhile
+            arrived = self._delivery.wait(
+                self._patience
+            )  # receivers may look at the monitor meanwhile
             with self._busy:
                 if self._is_open:
                     self._delivery.forget(arrived, self._checkpoint)
@@ -424,7 +430,9 @@ class Monitor:
             rows = config["rows"].items()
             self._stage = self._pipeline({role: list(map(Fields, some)) for role, some in rows})
         self._intake.seek()
+        self._own_event = self._checkpoint.own_event
         self._show_commit(self._stage)
+        self._delivery.begin(lambda: self._health.is_alive)
 
     def _pipeline(self, samples: Mapping[str, Sequence[Fields]]) -> Pipeline:
         """Create the pipeline, once the first rows have shown how to read the sources."""
@@ -443,10 +451,29 @@ class Monitor:
         now, stage = self._clock(), self._current_stage()
         step = stage.step(now)
         self._health.note(step)
+        if self._own_event is not None and self._own_event["state"] == "firing":
+            self._own_event = end_of_end(self._own_event, round(now * 1e6))
+            self._delivery.tell(self._own_event, stage.number, self._checkpoint)
         if stage.number != self._status.number:
             self._show_commit(stage)
         self._delivery.deliver(self._checkpoint)
         return step
+
+    def _tell_end(self, error: Exception) -> None:
+        """Tell every receiver that the monitor ends, unless the same end was told before."""
+        number, now = self._status.number, round(self._clock() * 1e6)
+        said = str(error) or type(error).__name__
+        event = event_of_end(os.path.realpath(self._name), number, said, now)
+        if self._own_event is not None and self._own_event["id"] == event["id"]:
+            return
+        self._delivery.tell(event, number, self._checkpoint)
+        arrived = self._delivery.wait(self._patience)
+        with suppress(StreamevalError):  # the checkpoint may be gone; then it is told again
+            self._delivery.forget(arrived, self._checkpoint)
+
+    @property
+    def _patience(self) -> float:
+        return _PATIENCE_ONCE_STOPPED if self._stopping.is_set() else _PATIENCE
 
     def _current_stage(self) -> Waiting | Pipeline:
         """Return what makes the next step: the pipeline, once each source has a row."""

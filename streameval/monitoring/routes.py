@@ -13,6 +13,7 @@ import attrs
 
 from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
+from streameval.inputs.durations import read_duration
 from streameval.monitoring.outbox import Receiver, Webhook, receiver_of
 from streameval.monitoring.rules import Selector, parse_rule, parse_selector
 from streameval.monitoring.tables import key_of, read_table, text, texts
@@ -45,6 +46,10 @@ def _secret(value: Any) -> Any:
     return found
 
 
+def _period(value: Any) -> float | None:
+    return None if value is None else read_duration(value, name=_ARGUMENT) / 1e6
+
+
 def _format(value: Any) -> str:
     known = [JSON, *TEMPLATES]
     if value not in known:
@@ -70,6 +75,8 @@ class AlertRoute:
         ``"country=DE"`` or ``"all"``; without any, of every one.
     resolved : bool
         Whether the end of an alert is an event too.
+    heartbeat : duration, optional
+        Instead of events, the receiver gets a sign of life after each such time.
     """
 
     to: Any = attrs.field(converter=_secret)
@@ -81,12 +88,25 @@ class AlertRoute:
     resolved: bool = _key(
         "resolved", lambda value: value if isinstance(value, bool) else None, "true or false", True
     )
+    heartbeat: float | None = attrs.field(default=None, converter=_period)
     receiver: Receiver = attrs.field(init=False, eq=False)
     _selectors: tuple[Selector, ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Find out how events are delivered."""
         receiver: Receiver = receiver_of(self.to)
+        fields = attrs.fields(type(self))
+        others = [
+            one.name
+            for one in (fields.format, fields.key, fields.severity, fields.rules, fields.slices)
+            if getattr(self, one.name) != one.default
+        ]
+        if self.heartbeat is not None and (others or not self.resolved):
+            name = [*others, "resolved"][0]
+            raise InvalidInputError(
+                f"cannot have {name!r} beside 'heartbeat', which takes no events",
+                argument=_ARGUMENT,
+            )
         if (self.key is None) is (self.format == "pagerduty"):
             raise InvalidInputError(
                 "needs `key` if the format is pagerduty, and only then", argument=_ARGUMENT

@@ -617,6 +617,37 @@ class Lateness(Series):
         return None if time is None else _time_text(time)
 
 
+ENDED = "monitor ended"
+"""The rule of the event that a monitor ends with an error."""
+
+
+def event_of_end(checkpoint: str, number: int, error: str, now: int) -> dict[str, Any]:
+    """Return the event, as JSON, that a monitor ends with an error.
+
+    It is the same event when a restart fails again, with the same error after the same commit.
+    """
+    alert = _digest([ENDED, checkpoint, number])
+    event = Event(
+        id=_digest([ENDED, checkpoint, number, error]),
+        alert=alert,
+        rule=ENDED,
+        state="firing",
+        slice=None,
+        metric=None,
+        limit=None,
+        at=_time_text(now),
+        about={"error": error},
+        **dict.fromkeys(_VALUES),
+    )
+    return event.to_json()
+
+
+def end_of_end(event: Mapping[str, Any], now: int) -> dict[str, Any]:
+    """Return the event, as JSON, that a monitor which had ended makes steps again."""
+    number = _digest([event["id"], "resolved"])
+    return {**event, "id": number, "state": "resolved", "at": _time_text(now)}
+
+
 def end_of_removed(key: str, stored: StoredSeries, now: int) -> Event:
     """Resolve an alert whose rule was removed."""
     rule, of_slice = json.loads(key)

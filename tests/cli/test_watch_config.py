@@ -271,6 +271,14 @@ def test_mistake_in_a_table_names_the_key(text, message, check, config, call):
     assert message.replace("`", "") in done.err.replace("`", ""), done.err
 
 
+def test_heartbeat_needs_no_alerts(config, folder, call):
+    text = '[[on_alert]]\nto = "tee beat.json"\nheartbeat = "1h"'
+    done = call("watch", "--config", config(text), "--check")
+    assert (done.code, done.err) == (0, REHEARSED)
+    assert not (folder / "beat.json").exists()
+    assert call("watch", "--config", config(text), "--once").code == 0
+
+
 def test_typed_table_must_be_json(config, call):
     done = call("watch", "--config", config(), "--alerts", "{rule}")
     assert done.code == 2
