@@ -95,6 +95,10 @@ def _always(source: Any) -> bool:  # noqa: ARG001 - of any source
     return True
 
 
+def _nothing(result: Any) -> str:  # noqa: ARG001 - of any result
+    return ""
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Metric:
     """The definition of one metric, and how it is shown.
@@ -116,6 +120,8 @@ class Metric:
         As TeX.
     heading : str
         The title on pages, which leave out metrics without one.
+    qualifier : callable
+        From a result: text after the heading, which may differ between results.
     subtracts : str
         What is subtracted from what, which tables say behind the name of a difference.
     better : {"higher", "lower", ""}
@@ -169,6 +175,7 @@ class Metric:
     )
     formula: str = ""
     heading: str = ""
+    qualifier: Callable[[Any], str] = _nothing
     subtracts: str = ""
     better: Literal["higher", "lower", ""] = ""
     certified: bool = False

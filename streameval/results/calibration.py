@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
 import numpy as np
@@ -33,13 +33,13 @@ from streameval.metrics.table import (
     count_row,
 )
 from streameval.render import plots
-from streameval.render.blocks import ByClass, PageContent, Reliability, ReliabilityDiagram, Row
-from streameval.render.sheets import Grid, Sheet, SheetColumn
+from streameval.render.blocks import ByClass, PageContent, Reliability, ReliabilityDiagram
+from streameval.render.sheets import Grid, ItemLines, Sheet
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
 from streameval.results.members import CalibrationMembers, add_members
 from streameval.results.names import PICTURES_BY_TASK
-from streameval.results.result import SumsResult, labels_beside, of_moments, without_interval
+from streameval.results.result import CLASS_DETAILS, SumsResult, of_moments, without_interval
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
@@ -111,6 +111,12 @@ class Calibration(CalibrationMembers, SumsResult):
 
     TASK = "calibration"
     _FINDINGS = staticmethod(findings.of_calibration)
+    _PAGE: ClassVar = {"common_heading": "Calibration"}
+    _DETAILS: ClassVar = {
+        "reliability": lambda result: result._columns_of_bins(),
+        "classes": lambda result: list(result.class_names) or None,
+        "labels": CLASS_DETAILS["labels"],
+    }
     MADE_BY = "CalibrationAccumulator"
     PICTURES = PICTURES_BY_TASK["calibration"]
 
@@ -212,13 +218,12 @@ class Calibration(CalibrationMembers, SumsResult):
         parts = [*super()._sheet(level, max_classes)]
         if not self.labels:
             return parts
-        shown, hidden = self.class_names[:max_classes], len(self.labels) - max_classes
-        columns = [SheetColumn.of_names("class", [shorten(label, None) for label in shown])]
+        lines = ItemLines([shorten(label, None) for label in self.class_names], max_classes)
+        columns = [lines.heading("class")]
         for row in self.TABLE.by_class:
             values = numbers(getattr(self, row.name)[:max_classes].tolist())
-            columns.append(SheetColumn([row.name, *values]))
-        more = f"... and {hidden:,} more" if hidden > 0 else ""
-        return [*parts, Grid(columns, caption=more)]
+            columns.append(lines.column(row.name, values))
+        return [*parts, Grid(columns)]
 
     def plot(
         self,
@@ -262,18 +267,13 @@ class Calibration(CalibrationMembers, SumsResult):
 
     def described(self, level: float) -> PageContent:
         """Describe the result to a page: metrics, reliability, and the metrics of each class."""
-        readings, rows = self.readings(level), self.TABLE.by_class
+        rows = self.TABLE.by_class
         diagram = ReliabilityDiagram(self._reliability(), *self._titles) if self.n else None
         columns = [getattr(self, row.name).tolist() for row in rows] if self.labels else []
-        return PageContent(
-            heading=f"Calibration of {len(self.labels):,} classes"
-            if self.labels
-            else "Calibration",
-            common_heading="Calibration",
-            rows={
-                name: Row(self.TABLE[name].heading, reading)
-                for name, reading in sorted(readings.items(), key=lambda item: not item[1].is_count)
-            },
+        of = f" of {len(self.labels):,} classes" if self.labels else ""
+        return self._page(
+            level,
+            heading=f"Calibration{of}",
             by_class=ByClass(
                 columns=[row.heading for row in rows],
                 rows={
@@ -310,22 +310,18 @@ class Calibration(CalibrationMembers, SumsResult):
         every = self._state.weight.to_floats()
         return Reliability(*self.reliability_curve(), every / max(every.sum(), 1e-300))
 
-    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
+    def _columns_of_bins(self) -> dict[str, list[float]]:
+        """List the reliability curve as columns."""
         curve = zip(_CURVE, self.reliability_curve(), strict=True)
         columns = {name: array.tolist() for name, array in curve}
-        details: dict[str, Any] = {"reliability": columns | {"pcopc": self.pcopc_by_bin().tolist()}}
-        if not self.labels:
-            return details
-        per_class = self._classes(0.0).by_name()
-        labels = labels_beside(self.class_names, self.labels)
-        return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
+        return columns | {"pcopc": self.pcopc_by_bin().tolist()}
 
     def _classes(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         names = [row.name for row in self.TABLE.by_class]
         readings = {name: Readings(getattr(self, name).tolist()) for name in names}
         return ItemAxis(named_classes(self.class_names, self.labels), readings)
 
-    _PER_ITEM = PerItem("class", _classes, exists=lambda result: bool(result.labels))
+    _PER_ITEM = PerItem("class", _classes, lambda result: bool(result.labels), in_json=True)
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
         """List the sums of predictions and of labels, for the positive class or for each class."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -21,7 +21,7 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
-from streameval.render.blocks import ByClass, PageContent, Row
+from streameval.render.blocks import ByClass, PageContent
 from streameval.results import findings
 from streameval.results.members import CatalogMembers, add_members
 from streameval.results.result import SumsResult
@@ -60,6 +60,7 @@ class Catalog(CatalogMembers, SumsResult):
 
     TASK = "catalog"
     _FINDINGS = staticmethod(findings.of_catalog)
+    _PAGE: ClassVar = {"heading": "Exposure of the catalog"}
     MADE_BY = "CatalogAccumulator"
 
     _state: Exposures
@@ -88,12 +89,8 @@ class Catalog(CatalogMembers, SumsResult):
 
     def described(self, level: float) -> PageContent:
         """Describe the result for a page: the metrics, and the items recommended most."""
-        return PageContent(
-            heading="Exposure of the catalog",
-            rows={
-                name: Row(self.TABLE[name].heading, reading)
-                for name, reading in self.readings(level).items()
-            },
+        return self._page(
+            level,
             by_class=ByClass(
                 columns=("Exposure", "Share"),
                 rows=self._most_exposed(),

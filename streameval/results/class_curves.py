@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
@@ -18,8 +18,8 @@ from streameval.inputs.labels import Label, class_position
 from streameval.metrics.bounded import Bounded, Interval, mean_of
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
-from streameval.render.blocks import BandedLine, ByClass, Curves, Lines, PageContent, Row
-from streameval.render.sheets import Grid, Sheet, SheetColumn, reading_grid
+from streameval.render.blocks import BandedLine, ByClass, Curves, Lines, PageContent
+from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
 from streameval.results.clusters import Clusters
@@ -27,7 +27,7 @@ from streameval.results.curve import PR, ROC, Curve
 from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
-from streameval.results.result import Asked, Result, labels_beside, not_measured, unknown_class
+from streameval.results.result import CLASS_DETAILS, Asked, Result, not_measured, unknown_class
 from streameval.results.tables import ItemAxis, PerItem, by_metric, named_classes
 from streameval.states.cells import Cells
 
@@ -77,6 +77,11 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
 
     TASK = "binary"
     _FINDINGS = staticmethod(findings.of_classes)
+    _PAGE: ClassVar = {
+        "common_heading": "Precision, recall and ROC of classes",
+        "title": "Averages",
+    }
+    _DETAILS: ClassVar = CLASS_DETAILS
     MADE_BY = "PRCurveSketch"
     PICTURES = Curve.PICTURES
     ALONE = "curves of classes show one state"
@@ -280,20 +285,16 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         state = "exact" if self.exact else "cells of several scores"
         readings, rows = self.readings(level), [row for row in self.TABLE.values() if row.averages]
-        shown = dict(list(self._by_class_name().items())[:max_classes])
-        hidden = len(self) - len(shown)
-        more, means_of = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
-        means = [f"{average} mean" for average in means_of]
-        names = [*(shorten(label, None) for label in shown), *more, *means]
-        columns = [SheetColumn.of_names("class", names)]
+        names, curves = self.class_names, [*self.values()][:max_classes]
+        means = [f"{average} mean" for average in _HOW]
+        lines = ItemLines([shorten(name, None) for name in names], max_classes, means)
+        columns = [lines.heading("class")]
         for row, width in zip(rows, (10, 17), strict=True):
-            every = [getattr(curve, row.name) for curve in shown.values()]
-            every += [readings[f"{row.name}_{average}"].value for average in means_of]
-            cells = numbers(every)
-            cells[len(shown) : len(shown)] = [""] * len(more)
-            columns.append(SheetColumn([row.name, *cells], width=width))
-        counts = [f"{curve.n_pos:,}" for curve in shown.values()]
-        columns.append(SheetColumn(["positives", *counts, *[""] * (len(more) + len(means_of))]))
+            every = [getattr(curve, row.name) for curve in curves]
+            every += [readings[f"{row.name}_{average}"].value for average in _HOW]
+            columns.append(lines.column(row.name, numbers(every), width))
+        counts = [f"{curve.n_pos:,}" for curve in curves]
+        columns.append(lines.column("positives", [*counts, *[""] * len(means)]))
         paired = [row.name for row in self._of_pairs()]
         shown_again = {
             name: reading
@@ -351,21 +352,11 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
 
     def described(self, level: float) -> PageContent:
         """Describe the result for a page: averages, classes, and curves of the largest classes."""
-        readings, rows, named = self.readings(level), {}, self._by_class_name()
-        for row in self.TABLE.values():
-            if row.is_count:
-                rows[row.name] = Row(row.heading, readings[row.name])
-            for average, how in _HOW.items() if row.averages else ():
-                name = f"{row.name}_{average}"
-                rows[name] = Row(f"{row.heading}, {how}", readings[name])
-        for row in self._of_pairs():
-            rows[row.name] = Row(row.heading, readings[row.name])
+        named = self._by_class_name()
         averaged = [row for row in self.TABLE.values() if row.averages]
-        return PageContent(
+        return self._page(
+            level,
             heading=f"Precision, recall and ROC of {len(self):,} classes",
-            common_heading="Precision, recall and ROC of classes",
-            title="Averages",
-            rows=rows,
             by_class=ByClass(
                 columns=("Positives", *(row.heading for row in averaged)),
                 rows={
@@ -433,21 +424,12 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         """Map the display names of classes to their curves."""
         return dict(zip(self.class_names, self.values(), strict=True))
 
-    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
-        per_class = {}
-        for name, curve in self._by_class_name().items():
-            entries = curve.entries(level, bounds=bounds)
-            del entries["n"], entries["level"]  # equal for all classes
-            per_class[str(name)] = entries
-        labels = labels_beside(self.class_names, self.labels)
-        return {"classes": list(self.class_names), **labels, "per_class": per_class}
-
     def _classes(self, level: float) -> ItemAxis:
         """Read the metrics of each curve."""
         every = [curve.readings(level) for curve in self.values()]
         return ItemAxis(named_classes(self.class_names, self.labels), by_metric(every))
 
-    _PER_ITEM = PerItem("class", _classes)
+    _PER_ITEM = PerItem("class", _classes, in_json=True, results=_by_class_name)
 
     def _average(self, name: str, average: Any = "macro") -> Any:
         if average is not None:
@@ -603,6 +585,7 @@ def _rows_of_averages() -> Iterator[Metric]:
                 yield attrs.evolve(
                     row,
                     name=f"{row.name}_{average}",
+                    heading=f"{row.heading}, {_HOW[average]}",
                     notes=f"{average.capitalize()}: {row.averages[average]}.",
                     value=partial(_average_of, name=row.name, average=average),
                     averages={},

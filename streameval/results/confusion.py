@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import attrs
 import numpy as np
@@ -21,14 +21,14 @@ from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Metric, Reading
 from streameval.render import notebook, plots
-from streameval.render.blocks import ByClass, Matrix, PageContent, Row
-from streameval.render.sheets import Grid, Sheet, SheetColumn, reading_grid
+from streameval.render.blocks import ByClass, Matrix, PageContent
+from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import shorten
 from streameval.results import findings
 from streameval.results.members import ConfusionMembers, add_members
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
 from streameval.results.names import PICTURES_BY_TASK, MetricName
-from streameval.results.result import Asked, Result, labels_beside, unknown_class
+from streameval.results.result import CLASS_DETAILS, Asked, Result, unknown_class
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 
 if TYPE_CHECKING:
@@ -109,6 +109,11 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
 
     TABLE = functions.TABLE
     _FINDINGS = staticmethod(findings.of_confusion)
+    _PAGE: ClassVar = {
+        "common_heading": "Classification",
+        "common_caption": "Per-class metrics are for the positive class of each state.",
+    }
+    _DETAILS: ClassVar = {**CLASS_DETAILS, "matrix": lambda result: result.matrix.tolist()}
     TASK = "classification"
     MADE_BY = "ConfusionAccumulator"
     PICTURES = PICTURES_BY_TASK["classification"]
@@ -364,14 +369,11 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             [Reading(weight, is_count=True) for weight in weights],
             *(self._class_readings(row, level) for row in self.TABLE.by_class),
         ]
-        rows = {row.name: row for row in self.TABLE.listed(self._counts) if row.heading}
         has_matrix = self.matrix.ndim == 2 and len(labels) > 0
-        return PageContent(
+        return self._page(
+            level,
             heading=self._heading,
-            common_heading="Classification",
-            rows={name: Row(row.heading, self._shown(row, level)) for name, row in rows.items()},
             caption=self._caption,
-            common_caption="Per-class metrics are for the positive class of each state.",
             beside=[Matrix(labels, self.matrix) if has_matrix else None],
             form=(self.matrix.ndim, self._is_binary),
             classes=labels,
@@ -457,23 +459,15 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         why_none = row.why_none if level else ""
         return [Reading(*pair, why_none) for pair in zip(values.tolist(), ends, strict=True)]
 
-    def _shown(self, row: Metric, level: float) -> Reading:
-        """Read a metric for a page, which shows undefined instead of `zero_division`."""
+    def _on_page(self, row: Metric, reading: Reading) -> Reading:
+        """Return what a page shows, which is undefined instead of `zero_division`."""
         if row.averages and math.isnan(row.value(self._counts, zero_division=math.nan)):
             return Reading(math.nan)
-        return self._reading(row, row.value(self._counts), level)
+        return reading
 
     def subject(self) -> dict[str, Any]:
         """Say how much was counted, and what per-class metrics refer to."""
         return super().subject() | {"scope": self.scope}
-
-    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
-        return {
-            "classes": list(self.class_names),
-            **labels_beside(self.class_names, self.labels),
-            "matrix": self.matrix.tolist(),
-            "per_class": self._classes(0.0).by_name(),
-        }
 
     def _classes(self, level: float) -> ItemAxis:
         """Read the metrics of each class, against the rest."""
@@ -485,7 +479,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         readings["support"] = Readings(self._class_weights())
         return ItemAxis(named_classes(self.class_names, self.labels), readings)
 
-    _PER_ITEM = PerItem("class", _classes)
+    _PER_ITEM = PerItem("class", _classes, in_json=True)
 
     def _class_weights(self) -> list[float]:
         """List the weight of each class in the truth, even for two classes."""
@@ -519,18 +513,17 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         total_text = f"{int(total) if support.is_whole else float(total):,}"
         weights = [f"{weight:,}" for weight in support.to_numbers()]
         occur = np.flatnonzero(counts.averaged)
-        shown, hidden = occur[:max_classes], len(occur) - max_classes
-        more = [f"... and {hidden:,} more"] * (hidden > 0)
-        names = [*(shorten(counts.class_names[k], None) for k in shown), *more]
-        columns = [SheetColumn.of_names("class", [*names, "macro mean", "weighted mean"])]
+        shown, names = occur[:max_classes], [shorten(counts.class_names[k], None) for k in occur]
+        lines = ItemLines(names, max_classes, ("macro mean", "weighted mean"))
+        columns = [lines.heading("class")]
         for row in rows:
             values = row.value(counts, average=None)[shown].tolist()
             means = [row.value(counts, average=how) for how in ("macro", "weighted")]
-            cells = [*map(_decimals, values), *[""] * len(more), *map(_decimals, means)]
+            cells = [*map(_decimals, [*values, *means])]
             # two more characters before the first column of numbers
-            columns.append(SheetColumn([row.name, *cells], width=9 if len(columns) > 1 else 11))
-        totals = [*[""] * len(more), total_text, total_text]
-        columns.append(SheetColumn(["support", *(weights[k] for k in shown), *totals]))
+            columns.append(lines.column(row.name, cells, 9 if len(columns) > 1 else 11))
+        supports = [*(weights[k] for k in shown), total_text, total_text]
+        columns.append(lines.column("support", supports))
         return Grid(columns)
 
     def _metric_grid(self, level: float) -> Grid:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import attrs
 import numpy as np
@@ -29,7 +29,6 @@ from streameval.render.blocks import (
     Lines,
     PageContent,
     ReliabilityDiagram,
-    Row,
 )
 from streameval.render.text import plural
 from streameval.results import curve_confusion, curve_findings, curve_lines
@@ -150,6 +149,7 @@ class Curve(CurveMembers, Result):
     TABLE = CURVE_METRICS
     TASK = "binary"
     MADE_BY = "PRCurveSketch"
+    _PAGE: ClassVar = {"heading": "Precision, recall and ROC"}
     PICTURES = PICTURES_BY_TASK["binary"]
 
     _table: CellTable
@@ -728,20 +728,10 @@ class Curve(CurveMembers, Result):
 
     def described(self, level: float) -> PageContent:
         """Describe the result for a page: curves, metrics, distributions, and their limits."""
-        numbers = self._numbers()
         has_both = bool(self.n_pos and self.n_neg)
         is_probability = self._table.scale == "probability" and bool(self.n)
-        rows = (row for row in self.TABLE.listed(self) if row.heading)
-        return PageContent(
-            heading="Precision, recall and ROC",
-            rows={
-                row.name: Row(
-                    row.heading,
-                    self._reading(row, numbers[row.name], level),
-                    is_rare=row.is_rare,
-                )
-                for row in rows
-            },
+        return self._page(
+            level,
             above=[
                 Lines(PR, {"": (self.pr_line() if has_both else None, self.average_precision)}),
                 Lines(ROC, {"": (self.roc_line() if has_both else None, self.roc_auc)}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
 import numpy as np
@@ -16,7 +16,7 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confidence
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
 from streameval.render import plots
-from streameval.render.blocks import ByClass, PageContent, Row, Spread
+from streameval.render.blocks import ByClass, PageContent, Spread
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.names import PICTURES_BY_TASK
@@ -77,6 +77,7 @@ class GroupedCurves(SumsResult):
 
     TASK = "grouped"
     _FINDINGS = staticmethod(findings.of_groups)
+    _PAGE: ClassVar = {"heading": "AUC within groups"}
     MADE_BY = "GroupedAUC"
     PICTURES = PICTURES_BY_TASK["grouped"]
 
@@ -178,14 +179,9 @@ class GroupedCurves(SumsResult):
     def described(self, level: float) -> PageContent:
         """Describe the result for a page: the mean, how the AUCs are spread, the largest groups."""
         areas = self._areas
-        qualifiers = {"gauc": self._config.group_weight}
         defined = areas.auc[areas.is_defined]
-        return PageContent(
-            heading="AUC within groups",
-            rows={
-                name: Row(self.TABLE[name].heading, reading, qualifiers.get(name, ""))
-                for name, reading in self.readings(level).items()
-            },
+        return self._page(
+            level,
             by_class=ByClass(
                 columns=("Positives", "Negatives", "AUC"),
                 rows=self._largest(),
@@ -258,6 +254,7 @@ GroupedCurves.TABLE = Table(
         limits=SHARE,
         aliases=("auc", "roc_auc", "grouped_auc", "group_auc"),
         heading="Mean AUC (GAUC), by",
+        qualifier=lambda result: result._config.group_weight,
         help="The mean AUC of the groups with both classes, in [0, 1]; nan if there is none.",
         notes="Weighted by their examples, or as group_weight says.",
         formula=r"\frac{\sum_g w_g AUC_g}{\sum_g w_g}",

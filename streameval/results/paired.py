@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import attrs
 
@@ -32,7 +32,7 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
-from streameval.render.blocks import PageContent, Row
+from streameval.render.blocks import PageContent
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
 from streameval.results.result import Number, Result
@@ -162,6 +162,7 @@ class PairedResult(PairedResultMembers, Result):
 
     TASK = "paired"
     _FINDINGS = staticmethod(findings.of_paired)
+    _PAGE: ClassVar = {"heading": "Two models on the same rows"}
     IS_TASK = False
     MADE_BY = "Paired"
 
@@ -240,12 +241,8 @@ class PairedResult(PairedResultMembers, Result):
 
     def described(self, level: float) -> PageContent:
         """Describe the accuracies and the tests, for a page."""
-        rows = {
-            name: Row(self.TABLE[name].heading, reading)
-            for name, reading in self.readings(level).items()
-        }
         title = "Values" if self._config.is_of_values else "Accuracy"
-        return PageContent(heading="Two models on the same rows", title=title, rows=rows)
+        return self._page(level, title=title)
 
     def __repr__(self) -> str:
         """Show size, difference and p-values on one line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
 import numpy as np
@@ -30,8 +30,8 @@ from streameval.metrics.table import (
     count_row,
 )
 from streameval.render import plots
-from streameval.render.blocks import ByClass, PageContent, Row
-from streameval.render.sheets import Grid, Sheet, SheetColumn
+from streameval.render.blocks import ByClass, PageContent
+from streameval.render.sheets import Grid, ItemLines, Sheet
 from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results import findings
 from streameval.results.members import PreferencesMembers, add_members
@@ -77,6 +77,12 @@ class Preferences(PreferencesMembers, SumsResult):
     PICTURES = PICTURES_BY_TASK["preferences"]
     MADE_BY = "PreferencesAccumulator"
     _FINDINGS = staticmethod(findings.of_preferences)
+    _PAGE: ClassVar = {"heading": "Preferences"}
+    _DETAILS: ClassVar = {
+        "models": lambda result: list(result.models),
+        "matrix": lambda result: result.matrix.tolist(),
+        "ties": lambda result: result.ties.tolist(),
+    }
 
     _state: PreferenceCounts
     _config: PreferencesConfig
@@ -166,12 +172,8 @@ class Preferences(PreferencesMembers, SumsResult):
     def described(self, level: float) -> PageContent:
         """Describe the result for a page: the size, and the numbers of each model."""
         each = self._each(level)
-        return PageContent(
-            heading="Preferences",
-            rows={
-                name: Row(self.TABLE[name].heading, reading)
-                for name, reading in self.readings(level).items()
-            },
+        return self._page(
+            level,
             by_class=ByClass(
                 columns=[self.TABLE[name].heading for name in _OF_MODELS],
                 rows={model: [each[model][name] for name in _OF_MODELS] for model in self._ranked},
@@ -269,31 +271,19 @@ class Preferences(PreferencesMembers, SumsResult):
             readings[name] = Readings([int(one) if whole else one for one in column])
         return ItemAxis({"model": self.models}, readings)
 
-    _PER_ITEM = PerItem("model", _models)
+    _PER_ITEM = PerItem("model", _models, in_json=True)
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the size, and a line for each model."""
         each, ranked = self._each(level), self._ranked
-        shown, hidden = ranked[:max_classes], len(ranked) - max_classes
-        more = [f"... and {hidden:,} more"] * (hidden > 0)
-        columns = []
+        lines, columns = ItemLines(ranked, max_classes), []
         for name in _OF_MODELS:
-            readings = [each[model][name] for model in shown]
-            cells = [*numbers([one.value for one in readings]), *[""] * len(more)]
-            ends = [*intervals([one.sampling for one in readings]), *[""] * len(more)]
-            group = [[name, *cells], [chance_title(level), *ends]]
-            columns.append([*map(SheetColumn, group)])
-        names = SheetColumn.of_names("model", [*map(str, shown), *more])
+            readings = [each[model][name] for model in ranked[:max_classes]]
+            values = lines.column(name, numbers([one.value for one in readings]))
+            ends = intervals([one.sampling for one in readings])
+            columns.append([values, lines.column(chance_title(level), ends)])
         sizes = f"{self._sizes}, tie_rate = {self.tie_rate:.6g}"
-        return [sizes, Grid([names], columns)]
-
-    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
-        return {
-            "models": list(self.models),
-            "matrix": self.matrix.tolist(),
-            "ties": self.ties.tolist(),
-            "per_model": self._models(0.0).by_name(),
-        }
+        return [sizes, Grid([lines.heading("model")], columns)]
 
 
 def _rating(strength: Reading) -> Reading:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import attrs
 import numpy as np
@@ -29,7 +29,7 @@ from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
-from streameval.render.blocks import Dots, PageContent, Row
+from streameval.render.blocks import Dots, PageContent
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.clusters import StandardErrors
@@ -207,6 +207,11 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     TASK = "ranking"
     _FINDINGS = staticmethod(findings.of_ranking)
+    _PAGE: ClassVar = {
+        "heading": "Retrieval and recommendation",
+        "title": "Measures",
+        "caption": "Means over the queries.",
+    }
     MADE_BY = "RankingAccumulator"
     SIZE = "n_queries"
     PICTURES = PICTURES_BY_TASK["ranking"]
@@ -575,17 +580,9 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def described(self, level: float) -> PageContent:
         """Describe the result for a page: all measures, and a picture of those that are shares."""
-        readings, measured = self.readings(level), self._measured(level)
-        counts = {
-            row.name: Row(row.heading, readings[row.name], is_rare=row.is_rare)
-            for row in self.TABLE.values()
-            if row.is_count
-        }
-        return PageContent(
-            heading="Retrieval and recommendation",
-            title="Measures",
-            rows=counts | {name: Row(name, reading) for name, reading in measured.items()},
-            caption="Means over the queries.",
+        measured = self._measured(level)
+        return self._page(
+            level,
             beside=[
                 Dots(
                     "Means",
@@ -620,6 +617,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Make the row of a measure or quantile, under its own name."""
         own: dict[str, Any] = {
             "name": name,
+            "heading": name,
             "value": lambda ranking: ranking[name],
             "arguments": (),
             "measured": True,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import attrs
 
@@ -32,7 +32,6 @@ from streameval.metrics.table import (
     Metric,
     Table,
 )
-from streameval.render.blocks import PageContent, Row
 from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
 from streameval.results.names import MetricName
@@ -115,6 +114,7 @@ class Regression(RegressionMembers, SumsResult):
 
     TASK = "regression"
     _FINDINGS = staticmethod(findings.of_regression)
+    _PAGE: ClassVar = {"heading": "Regression", "title": "Errors"}
     MADE_BY = "RegressionAccumulator"
 
     _state: ErrorSums
@@ -193,14 +193,6 @@ class Regression(RegressionMembers, SumsResult):
             by_truth=by_truth,
             by_squared_truth=by_squared_truth,
         )
-
-    def described(self, level: float) -> PageContent:
-        """Describe the result for a page: the errors."""
-        rows = {
-            name: Row(self._row(name).heading, reading)
-            for name, reading in self.readings(level).items()
-        }
-        return PageContent(heading="Regression", title="Errors", rows=rows)
 
     @property
     def _rows(self) -> Table:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -18,8 +18,8 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.regression import spread
 from streameval.metrics.table import Metric, Reading, Table
-from streameval.render.blocks import ByClass, PageContent, Row
-from streameval.render.sheets import Grid, Sheet, SheetColumn
+from streameval.render.blocks import ByClass, PageContent
+from streameval.render.sheets import Grid, ItemLines, Sheet
 from streameval.render.text import intervals, numbers, plural
 from streameval.results import findings
 from streameval.results.members import RegressionOutputsMembers, add_members
@@ -48,6 +48,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
     TASK = "regression"
     _FINDINGS = staticmethod(findings.of_outputs)
+    _PAGE: ClassVar = {"common_heading": "Regression of several outputs", "title": "Averages"}
     MADE_BY = "RegressionAccumulator"
     TABLE = Regression.TABLE
 
@@ -143,35 +144,23 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:  # noqa: ARG002 - averages have none
         """Return the content of the report: the metrics of each output, and their averages."""
-        hidden = len(self) - max_classes
-        names = [*map(str, self)][:max_classes]
-        more = [f"... and {hidden:,} more"] * (hidden > 0)
-        columns = []
+        lines, columns = ItemLines([*self], max_classes, AVERAGES), []
         for name in self._metric_names():
             values = self._raw(name)
             means = (self._mean(values, how) for how in AVERAGES)
             readings = [Reading(value) for value in (*values[:max_classes], *means)]
-            cells = numbers([one.value for one in readings])
+            cells = lines.column(name, numbers([one.value for one in readings]))
             ends = intervals([one.certified if one.is_open else None for one in readings])
-            for column in (cells, ends):
-                column[len(names) : len(names)] = [""] * len(more)
-            every = ([name, *cells], ["certified interval", *ends])
-            columns.append([*map(SheetColumn, every)])
-        outputs = SheetColumn.of_names("output", [*names, *more, *AVERAGES])
-        return [f"n = {self.n:,}, {plural(len(self), 'output')}", Grid([outputs], columns)]
+            columns.append([cells, lines.column("certified interval", ends)])
+        sizes = f"n = {self.n:,}, {plural(len(self), 'output')}"
+        return [sizes, Grid([lines.heading("output")], columns)]
 
     def described(self, level: float) -> PageContent:
         """Describe the result for a page: averages, and the metrics of each output."""
-        rows = {
-            name: Row(self._row(name).heading, reading)
-            for name, reading in self.readings(level).items()
-        }
         names = self._metric_names()
-        return PageContent(
+        return self._page(
+            level,
             heading=f"Regression of {plural(len(self), 'output')}",
-            common_heading="Regression of several outputs",
-            title="Averages",
-            rows=rows,
             by_class=ByClass(
                 columns=[self._row(name).heading for name in names],
                 rows={
@@ -249,14 +238,6 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         mean = mean_of([*map(_bounded, values)], weights, max_value=math.inf)
         return mean if isinstance(values[0], Bounded) else float(mean)
 
-    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
-        per_output = {}
-        for index, one in self.items():
-            entries = one.entries(level, bounds=bounds)
-            del entries["n"], entries["level"]  # equal for all outputs
-            per_output[str(index)] = entries
-        return {"per_output": per_output}
-
     def _each(self, level: float) -> ItemAxis:
         """Read the metrics of each output."""
         names, every = self._metric_names(), [one.readings(level) for one in self._outputs]
@@ -264,7 +245,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             {"output": [*self]}, by_metric([{n: one[n] for n in names} for one in every])
         )
 
-    _PER_ITEM = PerItem("output", _each)
+    _PER_ITEM = PerItem("output", _each, in_json=True, results=dict)
 
 
 _AVERAGES = dict(

@@ -15,12 +15,12 @@ from streameval.configs.cached import Cached
 from streameval.configs.names import closest, listed, nearest
 from streameval.configs.other_names import our_name
 from streameval.errors import InvalidInputError, Named, UnknownMetricError
-from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import Statistic, refuse_fractions
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.table import UNLIMITED, Metric, Reading, Table, average_in
 from streameval.render import notebook
+from streameval.render.blocks import PageContent, Row
 from streameval.render.sheets import (
     Sheet,
     columns_grid,
@@ -48,8 +48,6 @@ from streameval.results.tables import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from streameval.render.blocks import PageContent
 
 
 class Comparable:
@@ -149,6 +147,10 @@ class Result(Cached, Comparable):
     """Yields the sentences on what limits the numbers of a result."""
     _PER_ITEM: ClassVar[PerItem | None] = None
     """The items that a result of this class consists of, if there are any."""
+    _PAGE: ClassVar[Mapping[str, Any]] = {}
+    """What a page says of every result of this class: its heading, and the title of its table."""
+    _DETAILS: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+    """The entries of the JSON object besides metrics and items; one that is None is left out."""
     TERMS: ClassVar[str] = ""
     """Definitions of the words in the meanings of the metrics."""
 
@@ -648,13 +650,26 @@ class Result(Cached, Comparable):
     def _repr_html_(self) -> str:
         return notebook.sheet(self.sheet(0.95))
 
-    if TYPE_CHECKING:
+    def described(self, level: float) -> PageContent:
+        """Describe the result for a page; the members describe a collection."""
+        return self._page(level)
 
-        def described(self, level: float) -> PageContent:
-            """Describe the result for a page; the members describe a collection."""
-            raise NotImplementedError
+    def _page(self, level: float, **more: Any) -> PageContent:
+        """Describe the metrics for a page, the counts first, and more."""
+        rows = {
+            name: Row(row.heading, self._on_page(row, reading), row.qualifier(self), row.is_rare)
+            for name, reading in self.readings(level).items()
+            for row in [self._row(name)]
+            if row.heading
+        }
+        in_order = sorted(rows.items(), key=lambda item: not item[1].reading.is_count)
+        return PageContent(rows=dict(in_order), **{**self._PAGE, **more})
 
-    else:  # hidden from type checkers
+    def _on_page(self, row: Metric, reading: Reading) -> Reading:  # noqa: ARG002 - of classes
+        """Return what a page shows of a reading."""
+        return reading
+
+    if not TYPE_CHECKING:  # type checkers read `members.pyi`
 
         def __getattr__(self, name: str) -> Any:
             """Compute a metric that has a row but no attribute."""
@@ -756,9 +771,11 @@ class Result(Cached, Comparable):
         is_exact = getattr(self, "exact", True)
         return {**({"bounds": certified} if bounds else {}), "exact": is_exact}
 
-    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - of classes
-        """Build the other entries of the JSON object."""
-        return {}
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
+        """Build the other entries of the JSON object, the last of them about the items."""
+        found = {name: read(self) for name, read in self._DETAILS.items()}
+        items = {} if self._PER_ITEM is None else self._PER_ITEM.entries(self, level, bounds=bounds)
+        return {name: entry for name, entry in found.items() if entry is not None} | items
 
     def readable(self) -> list[str]:
         """List the names that `read` accepts: metrics shown, on request, and with arguments.
@@ -961,9 +978,11 @@ def _unasked(*_: Any) -> Interval:
     raise InvalidInputError("must be True when the accumulator is made", argument="intervals")
 
 
-def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[str, list[Label]]:
-    """List the labels in JSON if the classes have display names."""
-    return {} if names == labels else {"labels": list(labels)}
+CLASS_DETAILS: dict[str, Callable[[Any], Any]] = {
+    "classes": lambda result: list(result.class_names),
+    "labels": lambda result: None if result.class_names == result.labels else list(result.labels),
+}
+"""The names of classes in JSON, and their labels if these differ."""
 
 
 def not_measured(name: str) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -25,7 +25,6 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
-from streameval.render.blocks import PageContent, Row
 from streameval.results import findings
 from streameval.results.collection import CollectionResult
 from streameval.results.members import SummaryMembers, add_members
@@ -69,6 +68,7 @@ class Summary(SummaryMembers, Result):
     TASK = "values"
     MADE_BY = "MeanAccumulator"
     _FINDINGS = staticmethod(findings.of_values)
+    _PAGE: ClassVar = {"heading": "Values"}
 
     _state: ValueSums
     _config: MeanConfig
@@ -92,14 +92,6 @@ class Summary(SummaryMembers, Result):
     def exact(self) -> bool:
         """Whether no quantile has bounds, because each distinct value has its own cell."""
         return not self._config.has_sketch or bool((self._cells.lo == self._cells.hi).all())
-
-    def described(self, level: float) -> PageContent:
-        """Describe the result for a page: the numbers."""
-        rows = {
-            name: Row(self._row(name).heading, reading)
-            for name, reading in self.readings(level).items()
-        }
-        return PageContent(heading="Values", rows=rows)
 
     def __repr__(self) -> str:
         """Show the numbers on one line."""

@@ -134,15 +134,33 @@ class PerItem:
         Reads the items, with sampling intervals at that level if there are any.
     exists : function of result
         Returns whether this result has the items; by default, all results of the class do.
+    in_json : bool
+        Whether the JSON object has an entry for each item.
+    results : function of result, optional
+        Maps the items to their results, if each has one.
     """
 
     per: str
     read: Callable[[Any, float], ItemAxis]
     exists: Callable[[Any], bool] = lambda _: True
+    in_json: bool = False
+    results: Callable[[Any], Mapping[Any, Result]] | None = None
 
     def of(self, result: Any) -> dict[str, Callable[[float], ItemAxis]]:
         """Map the name of the items to the function that reads them of a result, if it has any."""
         return {self.per: partial(self.read, result)} if self.exists(result) else {}
+
+    def entries(self, result: Any, level: float, *, bounds: bool) -> dict[str, Any]:
+        """Build the entry of the JSON object about the items, if there is one."""
+        if not (self.in_json and self.exists(result)):
+            return {}
+        if self.results is None:
+            return {f"per_{self.per}": self.read(result, 0.0).by_name()}
+        items = self.results(result).items()
+        every = {str(name): one.entries(level, bounds=bounds) for name, one in items}
+        for entries in every.values():
+            del entries["n"], entries["level"]  # equal for all items
+        return {f"per_{self.per}": every}
 
 
 @attrs.frozen

@@ -256,7 +256,7 @@ def test_html_of_classes_shows_markup_of_a_label_as_text() -> None:
 
 def test_html_of_many_classes_is_cut_and_says_so() -> None:
     page = many(60)._repr_html_()
-    assert len(list(ElementTree.fromstring(page).iter("tr"))) == 1 + 3 + 1 + 50
+    assert len(list(ElementTree.fromstring(page).iter("tr"))) == 1 + 3 + 1 + 50 + 1
     assert "... and 10 more" in page
 
 
