@@ -46,7 +46,7 @@ from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.routes import Unsent, read_routes
-from streameval.monitoring.rules import LatenessRule, MetricRule, SilenceRule, read_rules
+from streameval.monitoring.rules import MetricRule, ShareRule, SilenceRule, read_rules
 from streameval.monitoring.sources import as_source
 from streameval.render.text import json_line, plural, printable_lines
 from streameval.results.lines import read_or_nan, time_texts
@@ -281,8 +281,7 @@ def _check_labels(watching: Watching) -> None:
         return
     for alert in read_rules(watching.alerts):
         rule = alert.rule
-        is_of_labels = isinstance(rule, SilenceRule) and rule.of_labels
-        if is_of_labels or isinstance(rule, LatenessRule):
+        if isinstance(rule, SilenceRule | ShareRule) and rule.of_labels:
             raise UsageError(f"--alerts {rule.text!r} needs --labels.")
     for name in _OF_JOIN:
         if getattr(watching, name) is not None:

@@ -1,7 +1,7 @@
 """Alerts: the state of each rule for each slice, pane by pane.
 
 A state depends on the mature panes in order of time, on the previous states and, for rules about
-silence and late labels, on the status of the monitor and the clock. Each pane is examined once, so
+silence and shares, on the status of the monitor and the clock. Each pane is examined once, so
 later rows change no decision.
 """
 
@@ -20,17 +20,17 @@ from streameval.accumulators.windowed import Windowed
 from streameval.configs.names import nearest
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
-from streameval.monitoring.rules import AlertRule, LatenessRule, Rule, SilenceRule, read_rules
+from streameval.monitoring.rules import AlertRule, Rule, ShareRule, SilenceRule, read_rules
 from streameval.monitoring.series import (
     AlertState,
     ComparedSeries,
     Detection,
     Event,
-    Lateness,
     PaneSeries,
     Progress,
     ReadPanes,
     Series,
+    Share,
     Silence,
     StoredSeries,
     end_of_removed,
@@ -97,7 +97,7 @@ class Alerts:
         mature_until : datetime64[us], int or None
             The end of the newest mature pane.
         progress : Progress, optional
-            The status of the monitor; without it, rules about silence and late labels are not
+            The status of the monitor; without it, rules about silence and shares are not
             evaluated.
         now : float
             The time by the clock, in seconds since 1970.
@@ -116,7 +116,7 @@ class Alerts:
         if until is not None:
             events += _look(series, ReadPanes(windowed, beside), until, clock)
         for one in series:
-            if isinstance(one, Silence | Lateness) and progress is not None:
+            if isinstance(one, Silence | Share) and progress is not None:
                 event = one.listen(progress, clock)
                 events += [] if event is None else [event]
         self._series, self._removed = series, {}
@@ -179,8 +179,8 @@ def _series(alert: AlertRule, value: Any, config: WindowedConfig, log_threshold:
     made: Series
     if isinstance(rule, SilenceRule):
         made = Silence(rule, value, config)
-    elif isinstance(rule, LatenessRule):
-        made = Lateness(rule, value, config)
+    elif isinstance(rule, ShareRule):
+        made = Share(rule, value, config)
     elif rule.is_evidence:
         made = Detection(rule, value, config, log_threshold)
     else:
@@ -191,7 +191,7 @@ def _series(alert: AlertRule, value: Any, config: WindowedConfig, log_threshold:
 
 def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:
     """List the slices that a rule applies to; `...` stands for all rows."""
-    if isinstance(rule, SilenceRule | LatenessRule):
+    if isinstance(rule, SilenceRule | ShareRule):
         return [...]
     inner, selector = config.accumulator, rule.selector
     if selector is not None and not selector.pairs:
@@ -220,7 +220,7 @@ def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:
 
 def _check(rule: Rule, result: Any) -> bool:
     """Refuse a rule about an unknown metric; return whether the e-detector decides it."""
-    if isinstance(rule, SilenceRule | LatenessRule) or rule.is_coverage:
+    if isinstance(rule, SilenceRule | ShareRule) or rule.is_coverage:
         return False
     if not isinstance(result, Result):
         got = type(result).__name__

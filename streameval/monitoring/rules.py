@@ -33,7 +33,10 @@ Length = int | str
 _SPACE = re.compile(r"\s*")
 _NO_DATA = re.compile(r"no\s+data\s+for\b")
 _STALLED = re.compile(r"labels\s+stalled\s+for\b")
-_LATE = re.compile(r"late\s+labels\s*>")
+_SHARES = {
+    what: re.compile(rf"{what.replace(' ', chr(92) + 's+')}\s*>")
+    for what in ("bad rows", "late labels", "unmatched labels")
+}
 _OWN_METRIC = re.compile(rf"{OWN_METRIC}(?=\s*(?:\{{|{SIGN}))")
 _METRIC = re.compile(rf"{METRIC}(?=\s*(?:\{{|{SIGN}))")
 _SIGN = re.compile(SIGN)
@@ -190,24 +193,31 @@ class SilenceRule:
 
 
 @attrs.frozen
-class LatenessRule:
-    """An alarm while more than a share of the newest labels come too late to count.
+class ShareRule:
+    """An alarm while more than a share of the newest rows, or labels, cannot be used.
 
     Parameters
     ----------
+    of : {"bad rows", "late labels", "unmatched labels"}
     share : float
         In [0, 1).
     """
 
+    of: str
     share: float
+
+    @property
+    def of_labels(self) -> bool:
+        """Whether it is about labels that come later."""
+        return self.of != "bad rows"
 
     @property
     def text(self) -> str:
         """The rule in its canonical form."""
-        return f"late labels > {100 * self.share:.12g}%"
+        return f"{self.of} > {100 * self.share:.12g}%"
 
 
-Rule = MetricRule | SilenceRule | LatenessRule
+Rule = MetricRule | SilenceRule | ShareRule
 
 
 def _length_text(length: Length) -> str:
@@ -224,7 +234,8 @@ def parse_rule(text: str) -> Rule:
     number. ``{country=DE}`` behind the metric restricts a rule to a slice, ``{all}`` to all rows.
     ``coverage`` is the share of rows with a label. ``no data for 10m`` and
     ``labels stalled for 30m`` are about the clock. ``late labels > 1%`` is about labels that came
-    after the wait of their prediction.
+    after the wait of their prediction, ``unmatched labels > 5%`` about those without a prediction,
+    and ``bad rows > 1%`` about rows that cannot be counted.
 
     >>> parse_rule("recall[1]<.8 for 3 panes,n>=500").text
     'recall[1] < 0.8 for 3 panes, n >= 500'
@@ -317,10 +328,11 @@ class _Reader:
                 duration = self.duration()
                 self.end("the end of the rule")
                 return SilenceRule(of_labels, duration)
-        if self.take(_LATE):
-            share = self.share()
-            self.end("the end of the rule")
-            return LatenessRule(share)
+        for of, words in _SHARES.items():
+            if self.take(words):
+                share = self.share()
+                self.end("the end of the rule")
+                return ShareRule(of, share)
         metric = self.metric()
         selector = self.selector() if self.take("{") else None
         sign = self.expect(_SIGN, "one of <, <=, > and >=")

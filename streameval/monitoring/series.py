@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -24,7 +24,8 @@ from streameval.errors import InvalidInputError, UnknownMetricError, require
 from streameval.inputs.durations import read_duration
 from streameval.metrics.evidence import TILTS, Detector
 from streameval.metrics.table import Reading
-from streameval.monitoring.rules import LatenessRule, MetricRule, Rule, SilenceRule
+from streameval.monitoring.rules import MetricRule, Rule, ShareRule, SilenceRule
+from streameval.monitoring.status import BAD
 from streameval.monitoring.unlabelled import SliceRows, Weights
 from streameval.results.evidence import read_pane
 from streameval.results.names import MetricName
@@ -41,14 +42,17 @@ StoredSeries = dict[str, Any]
 _STORED = ("state", "since", "alert", "until")
 _VALUES = ("value", "certified", "interval", "n", "start", "end")
 
+_LOST_LABELS = {"late labels": "late_label", "unmatched labels": "orphan_expired"}
+"""The counters of labels that cannot be used."""
+
 UNDEFINED = Reading(math.nan)
 """The reading of a metric that has no value."""
 
 _NEAR = math.log(10.0)
 _MIN_PANES = 3
 
-_MIN_LABELS, _LABELS = 100, 1000
-"""The fewest labels whose share is looked at, and how many of the last ones make a share."""
+_MIN_ROWS, _ROWS = 100, 1000
+"""The fewest rows or labels whose share is looked at, and how many of the last make a share."""
 
 
 class Progress(Protocol):
@@ -71,7 +75,7 @@ class Progress(Protocol):
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """The numbers of labels and of late ones, among others."""
+        """The numbers of labels, of late ones, and of bad rows, among others."""
         ...
 
 
@@ -583,34 +587,44 @@ class Silence(Series):
         return None if time is None else _time_text(time)
 
 
-class Lateness(Series):
-    """The share of labels that come too late, among the newest."""
+class Share(Series):
+    """The share of rows, or labels, that cannot be used, among the newest."""
 
-    rule: LatenessRule
+    rule: ShareRule
     OWN = ("marks",)
 
-    def __init__(self, rule: LatenessRule, value: Any, config: WindowedConfig) -> None:
+    def __init__(self, rule: ShareRule, value: Any, config: WindowedConfig) -> None:
         super().__init__(rule, value, config)
         self.marks = [[0, 0]]
 
     def is_due(self, mature_until: int | None) -> bool:  # noqa: ARG002 - panes are not looked at
-        """Return True: labels may have come."""
+        """Return True: rows may have come."""
         return True
 
     def listen(self, progress: Progress, now: int) -> Event | None:
-        """Compare the share among the last labels, once there are enough of them."""
-        labels, late = (progress.counters.get(name, 0) for name in ("labels", "late_label"))
+        """Compare the share among the last rows, once there are enough of them."""
+        rows, lost = self._numbers(progress)
+        if rows < self.marks[-1][0]:  # rows that were only held are read for good
+            self.marks = [[0, 0]]
         first = self.marks[0]
-        n, n_late = labels - first[0], late - first[1]
-        if n < _MIN_LABELS:
+        n, n_lost = rows - first[0], lost - first[1]
+        if n < _MIN_ROWS:
             return None
-        if labels - self.marks[-1][0] >= _LABELS:
-            self.marks = [self.marks[-1], [labels, late]]
-        state: Phase = "firing" if n_late > self.rule.share * n else "resolved"
+        if rows - self.marks[-1][0] >= _ROWS:
+            self.marks = [self.marks[-1], [rows, lost]]
+        state: Phase = "firing" if n_lost > self.rule.share * n else "resolved"
         if (self.state == "firing") is (state == "firing"):
             return None
         self.turn(state, now)
-        return self.event(state, now, now, value=n_late / n, limit=self.rule.share, n=n)
+        return self.event(state, now, now, value=n_lost / n, limit=self.rule.share, n=n)
+
+    def _numbers(self, progress: Progress) -> tuple[int, int]:
+        """Return how many there have been, and how many of them could not be used."""
+        count = Counter(progress.counters)
+        if self.rule.of_labels:
+            return count["labels"], count[_LOST_LABELS[self.rule.of]]
+        n_bad = sum(count[reason] for reason in BAD)
+        return progress.n_rows + count["labels"] + n_bad, n_bad
 
     def time(self, time: int | None) -> str | int | None:
         """Write a time of the clock."""

@@ -14,7 +14,7 @@ from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.join_options import Shard
 from streameval.monitoring.planning import ID
 from streameval.monitoring.rows import Ids
-from streameval.monitoring.rules import LatenessRule, SilenceRule
+from streameval.monitoring.rules import ShareRule, SilenceRule
 from streameval.monitoring.status import Status, Step
 from streameval.runs.counting import bad_rows
 from streameval.runs.totals import BadRows
@@ -157,4 +157,4 @@ class Waiting:
 
 
 def _looks_at_no_pane(alert: AlertRule) -> bool:
-    return isinstance(alert.rule, SilenceRule | LatenessRule)
+    return isinstance(alert.rule, SilenceRule | ShareRule)

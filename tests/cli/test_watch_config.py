@@ -271,6 +271,16 @@ def test_mistake_in_a_table_names_the_key(text, message, check, config, call):
     assert message.replace("`", "") in done.err.replace("`", ""), done.err
 
 
+def test_bad_rows_raise_an_alert_before_they_end_the_monitor(config, folder, log, call):
+    with log.open("a") as file:
+        file.write("broken\n" * 3)
+    done = call("watch", "--config", config('alerts = ["bad rows > 1%"]'), "--check")
+    assert "streameval: alert: bad rows > 1% is firing, at 0.0196" in done.err
+    assert done.code == 1
+    done = call("watch", "--config", config(), "--check", "--alerts", "unmatched labels > 5%")
+    assert "--alerts 'unmatched labels > 5%' needs --labels." in done.err
+
+
 def test_heartbeat_needs_no_alerts(config, folder, call):
     text = '[[on_alert]]\nto = "tee beat.json"\nheartbeat = "1h"'
     done = call("watch", "--config", config(text), "--check")

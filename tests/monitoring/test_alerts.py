@@ -720,6 +720,34 @@ def test_late_labels_are_a_share_of_the_newest() -> None:
 
 
 @each(
+    ("rule", "counter"),
+    [
+        ("bad rows > 5%", "refused"),
+        ("bad rows > 5%", "future"),
+        ("unmatched labels > 5%", "orphan"),
+    ],
+)
+def test_share_of_rows_that_cannot_be_used(rule: str, counter: str) -> None:
+    run = Run(rule)
+    counter = {"orphan": "orphan_expired"}.get(counter, counter)
+    told = []
+    for minute, (rows, lost) in enumerate([(95, 5), (188, 12), (2000, 12), (3000, 12)]):
+        counts = {"labels": rows} if "labels" in rule else {"labels": 10}
+        n_rows = 0 if "labels" in rule else rows - 10
+        seen = Seen(n_rows, counters=counts | {counter: lost})
+        told += [(minute, one.state, one.value) for one in run.step(None, seen, 60.0 * minute)]
+    n = 188 if "labels" in rule else 200
+    assert told[0] == (1, "firing", 12 / n)
+    assert [event[:2] for event in told[1:]] == [(2, "resolved")]
+
+
+def test_share_begins_again_with_rows_that_were_only_held() -> None:
+    run = Run("bad rows > 5%")
+    for n_rows, bad, n_events in ((5000, 0, 0), (10, 0, 0), (95, 90, 1)):
+        assert len(run.step(None, Seen(n_rows, counters={"refused": bad}), 0.0)) == n_events
+
+
+@each(
     ("rule", "message"),
     [
         ("recal < 1", "'recal < 1': no metric 'recal': did you mean 'recall'?"),

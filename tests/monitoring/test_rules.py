@@ -12,7 +12,7 @@ from offenders import each
 
 from streameval.errors import InvalidInputError
 from streameval.metrics.evidence import Limit
-from streameval.monitoring.rules import LatenessRule, MetricRule, Selector, SilenceRule, parse_rule
+from streameval.monitoring.rules import MetricRule, Selector, ShareRule, SilenceRule, parse_rule
 from streameval.results.names import Inequality, MetricName
 
 
@@ -56,8 +56,10 @@ def claim(metric: str, sign: str, number: float, of: str | None = None) -> Inequ
         ("coverage < 0.5 for 3 panes", MetricRule(claim("coverage", "<", 0.5), lasting=3)),
         ("no data for 10m", SilenceRule(of_labels=False, duration=600_000_000)),
         (" labels  stalled for 1h ", SilenceRule(of_labels=True, duration=3_600_000_000)),
-        ("late  labels>1%", LatenessRule(0.01)),
-        ("late labels > 0.005", LatenessRule(0.005)),
+        ("late  labels>1%", ShareRule("late labels", 0.01)),
+        ("late labels > 0.005", ShareRule("late labels", 0.005)),
+        ("bad rows > 0.5%", ShareRule("bad rows", 0.005)),
+        ("unmatched labels>5%", ShareRule("unmatched labels", 0.05)),
     ],
 )
 def test_rule_is_read(text: str, rule: Any) -> None:
