@@ -26,11 +26,11 @@ from streameval.monitoring.series import (
     ComparedSeries,
     Detection,
     Event,
+    LostShare,
     PaneSeries,
     Progress,
     ReadPanes,
     Series,
-    Share,
     Silence,
     StoredSeries,
     end_of_removed,
@@ -116,7 +116,7 @@ class Alerts:
         if until is not None:
             events += _look(series, ReadPanes(windowed, beside), until, clock)
         for one in series:
-            if isinstance(one, Silence | Share) and progress is not None:
+            if isinstance(one, Silence | LostShare) and progress is not None:
                 event = one.listen(progress, clock)
                 events += [] if event is None else [event]
         self._series, self._removed = series, {}
@@ -180,7 +180,7 @@ def _series(alert: AlertRule, value: Any, config: WindowedConfig, log_threshold:
     if isinstance(rule, SilenceRule):
         made = Silence(rule, value, config)
     elif isinstance(rule, ShareRule):
-        made = Share(rule, value, config)
+        made = LostShare(rule, value, config)
     elif rule.is_evidence:
         made = Detection(rule, value, config, log_threshold)
     else:

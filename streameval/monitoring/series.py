@@ -587,7 +587,7 @@ class Silence(Series):
         return None if time is None else _time_text(time)
 
 
-class Share(Series):
+class LostShare(Series):
     """The share of rows, or labels, that cannot be used, among the newest."""
 
     rule: ShareRule
