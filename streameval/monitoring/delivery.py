@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from streameval.errors import StreamevalError
 from streameval.monitoring.heartbeat import Heartbeat
 from streameval.monitoring.outbox import Outbox
+from streameval.monitoring.vitals import summed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,6 +70,14 @@ class Delivery:
             checkpoint.tell(number, told, event)
         self.note_committed(told)
         self.deliver(checkpoint)
+
+    def numbers(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the undelivered events, and the refused attempts, by the name of the receiver."""
+        boxes = [
+            (route.receiver.name, len(self._undelivered[key]), self._outboxes[key].n_refused)
+            for key, route in self._routes.items()
+        ]
+        return summed((name, n) for name, n, _ in boxes), summed((name, n) for name, _, n in boxes)
 
     @property
     def has_receivers(self) -> bool:

@@ -10,8 +10,11 @@ from streameval.monitoring.server import Request, Response
 from streameval.monitoring.status import check_exported
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from streameval.monitoring.prometheus import MonitorCollector
     from streameval.monitoring.status import Snapshot, Status
+    from streameval.monitoring.vitals import Vitals
 
 
 @final
@@ -24,12 +27,17 @@ class Exporter:
     ----------
     snapshot : Snapshot
         The first commit to export.
+    vitals : callable
+        Returns the `Vitals` of the last step.
     **options
         Those of `MonitorCollector`.
     """
 
-    def __init__(self, snapshot: Snapshot, **options: Any) -> None:
+    def __init__(
+        self, snapshot: Snapshot, vitals: Callable[[], Vitals | None], **options: Any
+    ) -> None:
         check_exported(snapshot, options["windows"], options["metrics"])
+        self.vitals = vitals
         self._snapshot = snapshot
         self._options = options
 

@@ -150,6 +150,16 @@ class Tail(FileSource):
         """List the patterns that match no file now."""
         return [pattern for pattern in self._patterns if not listing((pattern,))]
 
+    @property
+    def lag_bytes(self) -> int:
+        """How many bytes were unread at the last look; compressed ones as they are stored."""
+        unread = 0
+        for file in (file for files in self._logs.values() for file in files):
+            if file.entry is not None and file.is_unread:
+                is_packed = file.path.endswith(PACKED_SUFFIXES)
+                unread += file.entry.size - (0 if is_packed else file.mark.offset)
+        return unread
+
     def would_read(self, path: str) -> bool:
         """Return whether a file would be followed if it existed."""
         return would_list(self._patterns, path)

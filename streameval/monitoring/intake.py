@@ -101,6 +101,14 @@ class Intake:
         return self.readers["predictions"].partitions
 
     @property
+    def lag_bytes(self) -> dict[str, int]:
+        """How many bytes of each source have not been read, where it knows."""
+        found = {
+            role: getattr(reader.source, "lag_bytes", None) for role, reader in self.readers.items()
+        }
+        return {role: size for role, size in found.items() if size is not None}
+
+    @property
     def positions(self) -> dict[str, Any]:
         """How far each source has been read."""
         return {role: reader.position for role, reader in self.readers.items()}

@@ -324,6 +324,11 @@ class Join:
         return self._rows.n_untaken + self._predictions.n_pending
 
     @property
+    def n_bytes(self) -> int:
+        """The bytes of the rows and labels that are held in runs."""
+        return sum(store.n_bytes for store in self._stores())
+
+    @property
     def is_full(self) -> bool:
         """Whether too many predictions are held to read more for now.
 

@@ -95,6 +95,11 @@ class Joining:
         return self._join.n_pending
 
     @property
+    def n_bytes(self) -> int:
+        """The bytes of what is held."""
+        return self._join.n_bytes
+
+    @property
     def is_full(self) -> bool:
         """Whether to read no predictions for now."""
         return self._join.is_full

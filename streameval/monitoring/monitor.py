@@ -24,6 +24,7 @@ from streameval.monitoring.settings import Settings
 from streameval.monitoring.source_protocol import FileSource
 from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import Snapshot, Status, Step
+from streameval.monitoring.vitals import Vitals, memory_of_process, size_of_files
 from streameval.monitoring.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -208,6 +209,7 @@ class Monitor:
         self._output = output
         self._name = checkpoint
         self._is_open = True
+        self._vitals: Vitals | None = None
         sources = {"predictions": as_source(predictions, argument="predictions")}
         if labels is not None:
             sources["labels"] = as_source(labels, argument="labels")
@@ -290,6 +292,10 @@ class Monitor:
         """Return the numbers of the last commit."""
         return self._status
 
+    def vitals(self) -> Vitals | None:
+        """Return what the monitor costs, and how far it is behind; None before the first step."""
+        return self._vitals
+
     def snapshot(self) -> Snapshot:
         """Return the last commit."""
         with self._busy:
@@ -354,7 +360,7 @@ class Monitor:
         with self._busy:
             title, last = Path(self._name).name, self._shared()
             page = LivePage(title, last, metrics=metrics, level=level)
-            exporter = Exporter(last, metrics=metrics, windows=windows, level=level)
+            exporter = Exporter(last, self.vitals, metrics=metrics, windows=windows, level=level)
             server = Server(
                 page.routes | self._health.routes | {"/metrics": exporter.answer},
                 address,
@@ -448,15 +454,19 @@ class Monitor:
 
     def _stepped(self) -> Step:
         self._checkpoint.check_is_there()
+        began = clocks.monotonic()
         now, stage = self._clock(), self._current_stage()
         step = stage.step(now)
         self._health.note(step)
         if self._own_event is not None and self._own_event["state"] == "firing":
             self._own_event = end_of_end(self._own_event, round(now * 1e6))
             self._delivery.tell(self._own_event, stage.number, self._checkpoint)
+        duration = None
         if stage.number != self._status.number:
+            duration = clocks.monotonic() - began
             self._show_commit(stage)
         self._delivery.deliver(self._checkpoint)
+        self._vitals = self._measured(stage, now, duration)
         return step
 
     def _tell_end(self, error: Exception) -> None:
@@ -474,6 +484,21 @@ class Monitor:
     @property
     def _patience(self) -> float:
         return _PATIENCE_ONCE_STOPPED if self._stopping.is_set() else _PATIENCE
+
+    def _measured(self, stage: Waiting | Pipeline, now: float, duration: float | None) -> Vitals:
+        """Return the numbers of the monitor itself."""
+        before = self._vitals
+        undelivered, refused = self._delivery.numbers()
+        return Vitals(
+            commit_seconds=before.commit_seconds if before and duration is None else duration,
+            lag_bytes=self._intake.lag_bytes,
+            lag_seconds=stage.lag_seconds(now) if isinstance(stage, Pipeline) else {},
+            checkpoint_bytes=size_of_files(files_of(self._name)[1:]),
+            pending_bytes=stage.pending_bytes if isinstance(stage, Pipeline) else 0,
+            memory_bytes=memory_of_process(),
+            undelivered=undelivered,
+            refused=refused,
+        )
 
     def _current_stage(self) -> Waiting | Pipeline:
         """Return what makes the next step: the pipeline, once each source has a row."""

@@ -247,6 +247,11 @@ class PendingRuns:
         """The number of rows, taken or not, that no call of `take_past` has passed."""
         return sum(len(run) - run.n_past for run in self._runs)
 
+    @property
+    def n_bytes(self) -> int:
+        """The bytes of the columns."""
+        return sum(column.nbytes for run in self._runs for column in run.columns.values())
+
     def add(self, rows: ArrayColumns) -> None:
         """Add rows that are sorted by `key_order`."""
         size = self._max_run

@@ -218,6 +218,18 @@ class Pipeline:
         )
 
     @property
+    def pending_bytes(self) -> int:
+        """The memory of pending rows."""
+        return 0 if self._joining is None else self._joining.n_bytes
+
+    def lag_seconds(self, now: float) -> dict[str, float]:
+        """Return by how much the newest row of each source is older than the clock."""
+        if self._windows.is_step:
+            return {}
+        newest = {role: one.partitions.newest for role, one in self._intake.readers.items()}
+        return {role: now - time / 1e6 for role, time in newest.items() if time is not None}
+
+    @property
     def total(self) -> Windowed:
         """All rows that have been counted; nobody else may change it."""
         return self._tally.total

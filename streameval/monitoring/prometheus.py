@@ -48,6 +48,7 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from streameval.monitoring.status import Snapshot, Status
+    from streameval.monitoring.vitals import Vitals
     from streameval.results.confusion import Confusion
     from streameval.results.names import MetricName
 
@@ -80,6 +81,7 @@ _COUNTERS = {
     "streameval_disconnections": ("How often a server has gone away.",),
     "streameval_join": ("Rows by what the join made of them.", "outcome"),
     "streameval_commits": ("Commits.",),
+    "streameval_refused": ("Attempts that a receiver refused, since the start.", "receiver"),
     "streameval_examples": ("Weight of the labelled rows.", "slice"),
     "streameval_confusion": (
         "Weight of the labelled rows by true and predicted class.",
@@ -111,6 +113,16 @@ _GAUGES = {
     ),
     "streameval_left_out": ("Series that are not exported.", "family"),
 }
+_VITALS = {
+    "streameval_commit_duration_seconds": ("How long the last step took that committed.",),
+    "streameval_lag_bytes": ("Bytes of files that have not been read.", "source"),
+    "streameval_lag_seconds": ("Clock minus the event time of the newest row.", "source"),
+    "streameval_checkpoint_bytes": ("Size of the checkpoint, with its write-ahead log.",),
+    "streameval_pending_bytes": ("Memory of pending rows.",),
+    "streameval_memory_bytes": ("Resident memory of the process.",),
+    "streameval_undelivered": ("Events that have not arrived.", "receiver"),
+}
+"""The gauges of the last step, whether it committed or not."""
 _TIMES = {
     "streameval_value_time": ("End of the windows of streameval_value.", "window"),
     "streameval_watermark": ("Event time before which no row is expected.", "source"),
@@ -129,7 +141,7 @@ class MonitorCollector:
     Parameters
     ----------
     monitor : Monitor
-        A monitor, or an object with its `status` and `snapshot`.
+        A monitor, or an object with its `status` and `snapshot`, and perhaps its `vitals`.
     windows : sequence of duration or int
         The widths of the windows whose metrics are exported, besides a pane.
     metrics : sequence of str, optional
@@ -203,7 +215,13 @@ class MonitorCollector:
                 snapshot = self._monitor.snapshot()
                 self._families = self._exported(snapshot).every(with_series=True)
                 self._number = snapshot.status.number
-            return iter(self._families)
+            families = [*self._families]
+        vitals = getattr(self._monitor, "vitals", lambda: None)()
+        if vitals is not None:
+            own = _Families()
+            own.add_vitals(vitals)
+            families += [one for one in own.every() if one.samples]
+        return iter(families)
 
     def response(self, accept: str = "") -> tuple[str, bytes]:
         """Render the metrics in the format that a request accepts: OpenMetrics, or text.
@@ -299,7 +317,7 @@ class _Families:
             for make, described in (
                 (CounterMetricFamily, _COUNTERS),
                 (HistogramMetricFamily, _HISTOGRAMS),
-                (GaugeMetricFamily, _GAUGES | times),
+                (GaugeMetricFamily, _GAUGES | _VITALS | times),
             )
             for name, (text, *labels) in described.items()
         }
@@ -359,6 +377,27 @@ class _Families:
         self.add_time("streameval_watermark", status.label_watermark, "labels")
         self.add_time("streameval_mature_until", status.mature_until)
         self.add_time("streameval_last_event_time", status.last_event_time)
+
+    def add_vitals(self, vitals: Vitals) -> None:
+        """Add the numbers of the monitor itself."""
+        numbers = {
+            "streameval_commit_duration_seconds": vitals.commit_seconds,
+            "streameval_checkpoint_bytes": vitals.checkpoint_bytes,
+            "streameval_pending_bytes": vitals.pending_bytes,
+            "streameval_memory_bytes": vitals.memory_bytes,
+        }
+        for name, number in numbers.items():
+            if number is not None:
+                self.add(name, (), number)
+        by_label = {
+            "streameval_lag_bytes": vitals.lag_bytes,
+            "streameval_lag_seconds": vitals.lag_seconds,
+            "streameval_undelivered": vitals.undelivered,
+            "streameval_refused": vitals.refused,
+        }
+        for name, found in by_label.items():
+            for label, number in found.items():
+                self.add(name, [label], number)
 
     def add_counts(self, slice_name: str, part: Any) -> None:
         """Add the counts of a slice."""

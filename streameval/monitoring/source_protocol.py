@@ -59,6 +59,7 @@ class Source(Protocol):
     * ``is_caught_up``, False while None from `read` does not mean that all has been read, since
       a server has not answered;
     * ``counts()``, counters by name that the status of a monitor adds up;
+    * ``lag_bytes``, how many bytes have not been read;
     * ``interrupt()``, which `Monitor.stop` calls from any thread or a handler of signals: from
       then on `read` waits for no server.
     """

@@ -1,5 +1,6 @@
 """The path that Prometheus scrapes, beside the live page."""
 
+import json
 import sys
 import urllib.error
 import urllib.request
@@ -8,6 +9,7 @@ import pytest
 from monitoring.memory import Clock, Rows
 
 import streameval as se
+from streameval.monitoring.vitals import memory_of_process
 
 START = 1_699_999_980
 
@@ -40,6 +42,79 @@ def test_scrape_gets_the_last_commit(monitor):
     assert f'{value}"1m"}} 0.5' in lines
     assert f'{value}"2m"}} 0.5' in lines
     assert "streameval_commits_total 1.0" in lines
+
+
+def test_scrape_gets_the_numbers_of_the_monitor_itself(tmp_path):
+    def refuse(event):
+        raise OSError("down")
+
+    log = tmp_path / "log.jsonl"
+    rows = [{"ts": START + 10 * i, "y_true": 1, "y_pred": 0, "id": i} for i in range(20)]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "labels.jsonl").write_text(json.dumps(rows[0]) + "\n")
+    windowed = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
+    join = {"labels": str(tmp_path / "labels.jsonl"), "key": "id", "wait": "1h"}
+    options = {"clock": lambda: START + 200.0, "on_alert": [refuse, print]}
+    with (
+        se.Monitor(
+            tmp_path / "ck.db", windowed, predictions=str(log), time="ts", **join, **options
+        ) as monitor,
+        monitor.serve("127.0.0.1:0") as server,
+    ):
+        assert monitor.vitals() is None
+        assert "streameval_lag" not in scraped(server)[1]
+        monitor.step()
+        first = monitor.vitals()
+        with log.open("a") as file:
+            file.write(json.dumps(rows[0]))  # half a line
+        monitor.step()
+        text = scraped(server)[1]
+    assert monitor.vitals().commit_seconds == first.commit_seconds > 0, "this step did not commit"
+    lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if line[:1] != "#")
+    numbers = {name: float(number) for name, number in lines.items()}
+    assert numbers['streameval_lag_seconds{source="predictions"}'] == 10
+    assert numbers['streameval_lag_seconds{source="labels"}'] == 200
+    assert numbers['streameval_lag_bytes{source="predictions"}'] == len(json.dumps(rows[0]))
+    assert numbers['streameval_lag_bytes{source="labels"}'] == 0
+    assert numbers["streameval_checkpoint_bytes"] >= (tmp_path / "ck.db").stat().st_size
+    assert numbers["streameval_pending_bytes"] > 20 * 24
+    assert 1e6 < numbers["streameval_memory_bytes"] < 1e11
+    assert numbers['streameval_undelivered{receiver="refuse"}'] == 0
+    assert numbers['streameval_refused_total{receiver="print"}'] == 0
+
+
+def test_undelivered_events_and_refusals_are_exported(tmp_path, monkeypatch):
+    monkeypatch.setattr("streameval.monitoring.outbox.FIRST_PAUSE", 3600.0)
+
+    def refuse(event):
+        raise OSError("down")
+
+    rows = [{"ts": START + 61 * i, "y_true": 1, "y_pred": 0} for i in range(2)]
+    windowed = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
+    rules = {"alerts": ["accuracy < 0.5, n >= 1"], "on_alert": [refuse, refuse]}
+    source = Rows(a=rows)
+    with se.Monitor(
+        tmp_path / "ck.db", windowed, predictions=source, time="ts", clock=Clock(), **rules
+    ) as monitor:
+        monitor.step()
+        monitor._delivery.wait(60.0)
+        monitor.step()
+        vitals = monitor.vitals()
+    assert (vitals.undelivered, vitals.refused) == ({"refuse": 2}, {"refuse": 2})
+    assert vitals.lag_bytes == {}, "rows in memory have no bytes"
+
+
+def test_memory_is_unknown_without_the_file_of_linux(monkeypatch, tmp_path):
+    monkeypatch.setattr("streameval.monitoring.vitals._STATM", tmp_path / "statm")
+    assert memory_of_process() is None
+
+
+def test_steps_have_no_lag_in_seconds(tmp_path):
+    windowed = se.Windowed(se.ConfusionAccumulator(), pane=10)
+    rows = [{"ts": at, "y_true": 1, "y_pred": 0} for at in range(20)]
+    with se.Monitor(tmp_path / "ck.db", windowed, predictions=Rows(a=rows), time="ts") as monitor:
+        monitor.step()
+    assert monitor.vitals().lag_seconds == {}
 
 
 def test_scrape_gets_openmetrics_if_it_accepts_them(monitor):
