@@ -16,11 +16,6 @@ _CELL = "text-align:right;padding:2px 8px;"
 _WIDE = "<div style='overflow-x:auto'>{}</div>"  # a wide table scrolls, and the notebook does not
 
 
-def preformatted(text: str) -> str:
-    """Show a preformatted text."""
-    return f"<pre>{html.escape(text)}</pre>"
-
-
 def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), caption: str = "") -> str:
     """Lay out rows, each with a name and cells."""
     top = f"<caption>{html.escape(caption)}</caption>" if caption else ""

@@ -21,8 +21,7 @@ from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import UNDEFINED, normal_quantile, student
 from streameval.metrics.pvalues import holm, student_pvalue
-from streameval.render import notebook
-from streameval.render.sheets import Grid, SheetColumn, sheet_text
+from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import numbers, plural
 from streameval.results.models import (
     MeasureComparison,
@@ -31,7 +30,7 @@ from streameval.results.models import (
     check_level,
 )
 from streameval.results.ranking import Ranking, mean_interval
-from streameval.results.result import Comparable, Result
+from streameval.results.result import Comparable, Reported, Result
 
 Floats = npt.NDArray[np.float64]
 
@@ -183,7 +182,7 @@ class Difference(Cached, Comparable):
 
 
 @attrs.frozen(repr=False, eq=False)
-class Comparison(Comparable, Mapping[str, Difference]):
+class Comparison(Reported, Mapping[str, Difference]):
     """A `Difference` for each measure, by any of its names.
 
     Made by `compare`.
@@ -219,8 +218,8 @@ class Comparison(Comparable, Mapping[str, Difference]):
             flat |= {f"{name}/{key}": value for key, value in difference.as_dict().items()}
         return flat
 
-    def report(self) -> str:
-        """Lay the numbers out as a text table."""
+    def sheet(self) -> Sheet:
+        """Return the content of the report."""
         items = self.values()
         columns = [
             SheetColumn.of_names("measure", self),
@@ -239,19 +238,12 @@ class Comparison(Comparable, Mapping[str, Difference]):
             f"{plural(n, 'query', 'queries')} only in {name}, left out" for n, name in only if n
         ]
         said.append("p of the randomization test, two-sided")
-        return sheet_text([Grid(columns, caption="\n".join(said))])
+        return [Grid(columns, caption="\n".join(said))]
 
     def __repr__(self) -> str:
         """Show the differences on one line."""
         parts = ", ".join(f"{name}={item.difference:+.6g}" for name, item in self.items())
         return f"Comparison({parts})"
-
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.report()
-
-    def _repr_html_(self) -> str:
-        return notebook.preformatted(self.report())
 
 
 @overload

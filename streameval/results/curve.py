@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import attrs
@@ -31,7 +31,7 @@ from streameval.render.blocks import (
     ReliabilityDiagram,
 )
 from streameval.render.text import plural
-from streameval.results import curve_confusion, curve_findings, curve_lines
+from streameval.results import curve_confusion, curve_lines, findings
 from streameval.results.confusion import Confusion
 from streameval.results.curve_metrics import (
     CURVE_METRICS,
@@ -147,6 +147,7 @@ class Curve(CurveMembers, Result):
     """
 
     TABLE = CURVE_METRICS
+    _FINDINGS = staticmethod(findings.of_cells)
     TASK = "binary"
     MADE_BY = "PRCurveSketch"
     _PAGE: ClassVar = {"heading": "Precision, recall and ROC"}
@@ -667,16 +668,6 @@ class Curve(CurveMembers, Result):
         """Compute every metric that needs no argument, by name."""
         rows = (row for row in self.TABLE.listed(self) if not row.is_count)
         return {row.name: row.value(self) for row in rows}
-
-    def findings(self, *, limits_only: bool = False) -> Iterator[str]:
-        """Yield sentences on what limits these numbers: classes, ties, saturation, the budget.
-
-        Parameters
-        ----------
-        limits_only : bool
-            Whether to leave out the sentence that every number is exact.
-        """
-        return curve_findings.findings(self._table, limits_only=limits_only)
 
     def plot(
         self,

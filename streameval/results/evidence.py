@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from streameval.errors import UnknownMetricError
 from streameval.metrics.evidence import Limit, Share, Statistic, accumulated
-from streameval.render import notebook
-from streameval.render.sheets import Grid, Sheet, SheetColumn, sheet_text
+from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import plural
 from streameval.results.names import MetricName, parse_metric
-from streameval.results.result import Comparable, Result
+from streameval.results.result import Reported, Result
 
 TimedResult = tuple[Any, Any, Result | None]
 
@@ -25,7 +24,7 @@ _SHOWN = 10
 
 
 @attrs.frozen(repr=False, eq=False)
-class Evidence(Comparable):
+class Evidence(Reported):
     """Whether a metric has passed a limit, checked after every pane.
 
     Made by `evidence`. The evidence is the mean of 32 Shiryaev-Roberts e-detectors. The alarm
@@ -146,10 +145,6 @@ class Evidence(Comparable):
         names = ("firing", "log_evidence", "log_threshold", "n_panes", "n_empty")
         return {name: getattr(self, name) for name in names}
 
-    def report(self) -> str:
-        """Report whether the alarm has fired, with a table of the newest panes."""
-        return sheet_text(self.sheet())
-
     def line(self) -> str:
         """Report whether the alarm has fired, in one line."""
         return (
@@ -158,7 +153,7 @@ class Evidence(Comparable):
         )
 
     def sheet(self) -> Sheet:
-        """Lay out the report."""
+        """Return the content of the report: whether the alarm has fired, and the newest panes."""
         columns = self.per_pane()
         shown = slice(max(self.n_panes - _SHOWN, 0), None)
         grid = [
@@ -196,13 +191,6 @@ class Evidence(Comparable):
             f"log_evidence={self.log_evidence:.4g} of {self.log_threshold:.4g}, "
             f"n_panes={self.n_panes}{'' if self.exact else ', normal approximation'})"
         )
-
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.report()
-
-    def _repr_html_(self) -> str:
-        return notebook.preformatted(self.report())
 
 
 def _moment(time: Any) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from streameval.metrics import envelope
+from streameval.metrics.points import CellTable
 from streameval.render.text import listed_few
 
 _FEW = 30
@@ -17,6 +19,13 @@ _NO_DRAWS = (
     "Weights had fractions, and a fraction of an example is not a draw: no sampling intervals."
 )
 _NOTHING = "Nothing has been counted yet."
+_TIES_WORTH_SAYING = 0.001
+_SATURATION_WORTH_SAYING = 0.01
+
+
+def is_limit(sentence: str) -> bool:
+    """Tell whether a sentence is about a limit, and not that every number is exact."""
+    return not sentence.startswith("Every number is")
 
 
 def of_confusion(result: Any) -> Iterator[str]:
@@ -50,6 +59,82 @@ def of_curve(result: Any) -> Iterator[str]:
         yield from _few(count, noun)
 
 
+def of_cells(curve: Any) -> Iterator[str]:
+    """Say what limits the numbers of a curve: classes, ties, saturation, the budget."""
+    table = curve._table
+    if not table.n:
+        yield _NOTHING
+        return
+    yield from _about_classes(table)
+    yield from _about_scores(table)
+    yield from _about_cells(table)
+
+
+def _about_classes(table: CellTable) -> Iterator[str]:
+    for count, absent, lost in (
+        (table.n_pos, "positive", "Every metric but the losses"),
+        (table.n_neg, "negative", "ROC AUC and KS"),
+    ):
+        if not count:
+            yield f"No {absent} has been seen: one class only. {lost} cannot be computed."
+
+
+def _about_scores(table: CellTable) -> Iterator[str]:
+    low, high = float(table.lo[-1]), float(table.hi[0])
+    if low == high:
+        yield f"All scores are {low:.6g}: a constant ranks nothing."
+    pos, neg = table.pos.near_floats(), table.neg.near_floats()
+    if table.scale == "probability":
+        ends = ~table.is_wide & ((table.lo == 0.0) | (table.lo == 1.0))
+        share = math.fsum((pos + neg)[ends]) / table.n
+        if share >= _SATURATION_WORTH_SAYING:
+            yield (
+                f"{share:.1%} of the scores are exactly 0 or 1: the model is saturated, or its "
+                "scores were rounded, and their order is lost. Scores before the sigmoid keep it."
+            )
+    elif low < 0.0 or high > 1.0:
+        yield (
+            f"Scores reach from {low:.6g} to {high:.6g}: they look like logits or margins. "
+            "Ranking metrics do not mind; log loss, Brier and ECE need probabilities."
+        )
+    else:
+        yield (
+            'All scores lie in [0, 1]: scores="probability" would give log loss, Brier and ECE '
+            "too, and finer cells near 1."
+        )
+    pairs = _pairs(table)
+    tied = math.fsum((pos * neg)[~table.is_wide]) / pairs if pairs else 0.0
+    if tied >= _TIES_WORTH_SAYING and low < high:
+        yield f"{tied:.1%} of the pairs of a positive and a negative tie: each counts half."
+
+
+def _about_cells(table: CellTable) -> Iterator[str]:
+    if table.is_exact:
+        yield f"Every number is exact: each of {len(table.lo):,} distinct scores has its own cell."
+        return
+    wide = int(np.count_nonzero(table.is_wide))
+    yield (
+        f"{wide:,} of {len(table.lo):,} cells hold several scores; the widest spans "
+        f"{table.resolution:.3g}."
+    )
+    if _pairs(table):
+        auc = envelope.roc_auc(table)
+        yield (
+            f"The interval of ROC AUC is {auc.high - auc.low:.2g} wide: in that share of the "
+            "pairs, a positive and a negative are in one cell of several scores."
+        )
+    if table.level:
+        finer = table.cells.n_cells_at(table.level - 1)
+        yield (
+            f"budget={finer:,} would have kept these data one bit finer, which halves the "
+            "intervals if scores are spread evenly."
+        )
+
+
+def _pairs(table: CellTable) -> float:
+    return float(table.n_pos) * float(table.n_neg)
+
+
 def of_classes(result: Any) -> Iterator[str]:
     """Say which classes are absent or rare, and what limits the curves of the widest intervals."""
     if not result.n:
@@ -68,7 +153,7 @@ def of_classes(result: Any) -> Iterator[str]:
     worst = sorted(seen, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
     shown = dict(zip(result.labels, result.class_names, strict=True))
     for label in worst:
-        for finding in result[label].findings(limits_only=True):
+        for finding in filter(is_limit, of_cells(result[label])):
             yield f"Class {listed_few([str(shown[label])])}: {finding}"
 
 

@@ -120,9 +120,7 @@ if TYPE_CHECKING:
         """Make a method whose arguments have defaults a number that you can call."""
 
         def __init__(self, method: Callable[Concatenate[Any, P], Bounded]) -> None: ...
-        def __get__(self, result: Any, owner: Any = None) -> MetricValue[Callable[P, Bounded]]:
-            """Return the number."""
-            raise NotImplementedError
+        def __get__(self, result: Any, owner: Any = None) -> MetricValue[Callable[P, Bounded]]: ...
 
 else:  # type checkers know no arguments of properties
     with_options = _WithOptions

@@ -12,10 +12,9 @@ from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import normal_quantile
-from streameval.render import notebook
-from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, sheet_text
+from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import chance_title, intervals, numbers, plural
-from streameval.results.result import Comparable
+from streameval.results.result import Comparable, Reported
 
 _SMALLEST_SHOWN = 0.0001  # of p-values
 
@@ -185,7 +184,7 @@ class MeasureComparison(Comparable):
 
 
 @attrs.frozen(repr=False, eq=False)
-class ModelComparison(Comparable, Mapping[str, MeasureComparison]):
+class ModelComparison(Reported, Mapping[str, MeasureComparison]):
     """Several models on the same rows or queries: a `MeasureComparison` for each metric, by name.
 
     Made by `CollectionResult.comparison`, for what `Paired.of_models` counts, and by `compare`, for
@@ -250,10 +249,6 @@ class ModelComparison(Comparable, Mapping[str, MeasureComparison]):
         rows = [row for one in self.values() for row in one._rows(per)]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
-    def report(self) -> str:
-        """Lay the comparison out as text tables."""
-        return sheet_text(self.sheet())
-
     def sheet(self, *, has_intervals: bool = True) -> Sheet:
         """Return the content of the report."""
         grids = (
@@ -289,13 +284,6 @@ class ModelComparison(Comparable, Mapping[str, MeasureComparison]):
             for name, one in self.items()
         )
         return f"ModelComparison({', '.join(parts)})"
-
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.report()
-
-    def _repr_html_(self) -> str:
-        return notebook.sheet(self.sheet())
 
 
 def check_level(level: float) -> None:

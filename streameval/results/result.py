@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ from streameval.render.sheets import (
 )
 from streameval.render.text import WIDTH, check_count
 from streameval.results.clusters import WHY_NONE, Clusters
+from streameval.results.findings import is_limit
 from streameval.results.metric_values import MetricValue
 from streameval.results.names import MetricName, metric_name
 from streameval.results.tables import (
@@ -96,6 +98,27 @@ def _is_mapping(value: Any) -> bool:
 
 def _defines_equality(cls: type[Any]) -> bool:
     return any("__eq__" in vars(base) for base in cls.__mro__[:-1])
+
+
+class Reported(Comparable):
+    """The base of comparisons and tests, which text and notebooks show by one sheet."""
+
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def sheet(self) -> Sheet:
+        """Return the content of the report."""
+
+    def report(self) -> str:
+        """Lay the numbers out as text."""
+        return sheet_text(self.sheet())
+
+    def __str__(self) -> str:
+        """Show the report."""
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        return notebook.sheet(self.sheet())
 
 
 Number = int | float
@@ -563,7 +586,7 @@ class Result(Cached, Comparable):
         said: Iterator[str] = self._FINDINGS(self)
         if self.note:
             yield self.note
-        yield from (one for one in said if not (limits_only and one.startswith("Every number is")))
+        yield from filter(is_limit, said) if limits_only else said
 
     def titled(self) -> Iterator[tuple[str, Any]]:
         """Yield the results of the parts after their names, or the result itself."""

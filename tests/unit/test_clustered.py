@@ -732,3 +732,11 @@ def test_jackknife_of_rare_cases(name: str) -> None:
 
 def test_jackknife_needs_two_groups() -> None:
     assert math.isnan(jackknife_variance(1.0, [1.0]))
+
+
+def test_findings_of_a_curve_say_that_its_intervals_are_for_clusters() -> None:
+    acc = se.Clustered(se.PRCurveSketch(), by="user")
+    batch = {"y_true": [0, 1, 0, 1], "y_score": [0.1, 0.9, 0.4, 0.6], "user": [1, 1, 2, 3]}
+    first, *_, last = acc.update(batch).compute().findings()
+    assert first == "Intervals are for clusters (user), in 3 groups."
+    assert last.startswith("Every number is exact")

@@ -174,7 +174,7 @@ def test_comparison_prints_and_flattens() -> None:
     assert repr(compared).startswith("Comparison(map=")
     assert str(compared) == compared.report()
     assert compared.report().splitlines()[0].split()[0] == "measure"
-    assert compared._repr_html_().startswith("<pre>measure")
+    assert compared._repr_html_().startswith("<div><div style='overflow-x:auto'><table>")
     flat = compared.as_dict()
     assert flat["map/difference"] == compared["map"].difference
     assert all(isinstance(value, (int, float)) for value in flat.values())
