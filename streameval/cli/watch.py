@@ -23,6 +23,7 @@ from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import BAD_DATA, GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.options import (
     JOIN,
+    OPTIONS_OF_TASKS,
     Options,
     Reporting,
     Watching,
@@ -39,8 +40,13 @@ from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import window_entry
-from streameval.errors import BadDataError, IncompatibleStateError, UnknownMetricError
-from streameval.monitoring.checkpoint import copy_checkpoint
+from streameval.errors import (
+    BadDataError,
+    IncompatibleStateError,
+    InvalidInputError,
+    UnknownMetricError,
+)
+from streameval.monitoring.checkpoint import Checkpoint, copy_checkpoint, files_of
 from streameval.monitoring.files import Tail
 from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
@@ -136,6 +142,21 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
 
 
 def _watch(options: Options, watching: Watching, reporting: Reporting) -> CommandOutput:
+    """Follow the files; without a commit, options that are refused leave no checkpoint."""
+    path = Path(str(watching.checkpoint))
+    is_new = not path.exists()
+    try:
+        return _followed(options, watching, reporting)
+    except (UsageError, InvalidInputError, UnknownMetricError):
+        if is_new and path.exists():
+            with closing(Checkpoint(path)) as checkpoint:
+                is_empty = not checkpoint.early().number
+            for name in files_of(path) if is_empty else ():
+                Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _followed(options: Options, watching: Watching, reporting: Reporting) -> CommandOutput:
     screen = _Screen(options, watching)
     sources = _sources(options, watching)
     try:
@@ -218,6 +239,8 @@ def _sources(options: Options, watching: Watching) -> dict[str, Source]:
     check_windows(options)
     check_clusters(options)
     _check_labels(watching)
+    if watching.labels is not None and options.task not in OPTIONS_OF_TASKS["y_true"]:
+        raise UsageError(f"--labels cannot be used with --task {options.task}: it has no truth.")
     _check_widths(options, watching.windows)
     _check_metrics(task, options.reporting.metrics, watching.alerts)
     named = {"labels": watching.labels, "predictions": options.files}

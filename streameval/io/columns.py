@@ -109,10 +109,13 @@ class Numbers:
         Whether the number may be missing; it is NaN then.
     booleans : bool
         Whether true and false are the numbers 1 and 0.
+    gap_hint : str
+        What the user can do about a missing number.
     """
 
     gaps: bool = False
     booleans: bool = False
+    gap_hint: str = ""
 
     @property
     def _types(self) -> set[type]:
@@ -565,7 +568,7 @@ def what_is_wrong(name: str, field_type: FieldType, value: object) -> str | None
     if wanted is None:
         return None
     return (
-        f"`{name}` is missing"
+        f"`{name}` is missing{getattr(field_type, 'gap_hint', '')}"
         if value is None
         else f"`{name}` must be {wanted}, got {shown(value)}"
     )

@@ -107,9 +107,9 @@ def time_type(unit: str | None, *, is_step: bool) -> FieldType:
     return Steps() if is_step else Times(unit)
 
 
-def value_type(nan: str | None) -> FieldType:
+def value_type(nan: str | None, gap_hint: str = "") -> FieldType:
     """Read values that are averaged: true and false are 1 and 0, and gaps may be skipped."""
-    return Numbers(gaps=nan == "skip", booleans=True)
+    return Numbers(nan == "skip", booleans=True, gap_hint=gap_hint)
 
 
 def outcome_type(values: Iterable[Any]) -> FieldType:

@@ -77,7 +77,7 @@ def test_a_quantile_that_is_not_kept_is_explained(call, log):
 def test_a_missing_value_is_a_bad_row(call, log):
     found = call("eval", log, "--task", "values", "--value", "ms")
     assert found.code == 3
-    assert "line 1: `ms` is missing" in found.err
+    assert "line 1: `ms` is missing (--nan skip leaves it out)" in found.err
 
 
 def test_slices_panes_and_clusters_of_columns(call, log):
@@ -118,6 +118,21 @@ def test_watch_reads_values(call, log):
         *("--pane", "10s", "--checkpoint", "d.db", "--once", "--metrics", "accuracy"),
     )
     assert "no metric 'accuracy'" in refused.err
+
+
+def test_watch_leaves_nothing_behind_where_it_is_refused(call, log, folder):
+    given = ("--time", "ts", "--unit", "s", "--pane", "10s", "--checkpoint", "c.db", "--once")
+    for task in (("values", "--value", "loss"), ("values", "--value", "w", "--versus", "loss")):
+        join = ("--labels", log, "--key", "user", "--wait", "1h")
+        refused = call("watch", log, "--task", *task, *given, *join)
+        assert "--labels cannot be used with --task values: it has no truth." in refused.err
+    wrong = call("watch", log, "--task", "values", "--value", "gain", *given)
+    assert "no column 'gain' in the first rows" in wrong.err
+    assert [path.name for path in folder.iterdir()] == ["values.jsonl"]
+    assert call("watch", log, "--task", "values", "--value", "loss", *given).code == 0
+    again = call("watch", log, "--task", "values", "--value", "gain", *given)
+    assert again.code == 2
+    assert call("show", "c.db").code == 0
 
 
 @pytest.mark.parametrize(

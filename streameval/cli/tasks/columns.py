@@ -41,6 +41,7 @@ _USUAL_NAMES = ("y_true", "y_pred", "y_score", "model_a", "model_b", "winner")
 _NAMED_BY = {name: option_text(name) for name in _USUAL_NAMES}
 """The options that name columns, by the default name of each column."""
 
+GAP_HINT = " (--nan skip leaves it out)"
 _AS_THE_FIRST = " as the first label is (--y-score reads scores, --classes lists mixed labels)"
 
 

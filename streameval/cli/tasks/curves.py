@@ -13,6 +13,7 @@ from streameval.accumulators.grouped import GroupedAUC
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
+    GAP_HINT,
     TaskColumns,
     check_one_column,
     check_positive,
@@ -70,7 +71,7 @@ def _plan_of_curve(options: Options, rows: Sequence[RawRow]) -> Plan:
     of_one = classes is None
     truth = _truth_type(options, layout) if of_one else label_type(layout, layout.label, classes)
     score = (
-        Numbers(gaps=options.nan == "skip")
+        Numbers(options.nan == "skip", gap_hint=GAP_HINT)
         if of_one
         else vector_type(layout, names, classes, integers=False)
     )

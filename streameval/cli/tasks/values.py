@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from streameval.accumulators.mean import MeanAccumulator
-from streameval.cli.tasks.columns import check_columns, configured, weight_columns
+from streameval.cli.tasks.columns import GAP_HINT, check_columns, configured, weight_columns
 from streameval.configs.mean import MeanConfig
 from streameval.io import Argument
 from streameval.runs.columns import value_type
@@ -36,7 +36,7 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     make()  # report mistakes in the options before any row is read
     weights = weight_columns(options)
     check_columns([*names, *(name for column in weights for name in column.names)], rows)
-    numbers = value_type(options.nan)
+    numbers = value_type(options.nan, GAP_HINT)
     columns = [Argument(array, (name,), numbers) for array, name in zip(arrays, names, strict=True)]
     is_bounded = options.budget != "none" or not options.quantiles
     return Plan(make, (*columns, *weights), options.max_bad, is_bounded=is_bounded)
