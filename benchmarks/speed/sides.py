@@ -91,8 +91,8 @@ def tensors(batch: Data) -> list[Any]:
     import torch  # noqa: PLC0415 - only peers need it
 
     torch.set_num_threads(1)
-    truth, prediction, *others = (torch.from_numpy(np.ascontiguousarray(part)) for part in batch)
-    return [prediction, truth, *others]
+    shared = [torch.from_numpy(np.ascontiguousarray(part)) for part in batch]
+    return [*shared[1::-1], *shared[2:]]
 
 
 def tensor_batches(parts: Any) -> Iterable[list[Any]]:

@@ -175,7 +175,7 @@ class MeanAccumulator(
         for name, array in arrays.items():
             check_vector(array, rows=len(values[0]), name=name)
         weights = read_weights(sample_weight, rows=len(values[0]))
-        rows = values[0][:, np.newaxis] if len(values) == 1 else np.column_stack(values)
+        rows = values[0][:, np.newaxis] if len(values) == 1 else np.stack(values).T
         held = self._held
         is_gap = _gaps(rows) if allow_nan else None
         if is_gap is not None and is_gap.any():

@@ -411,6 +411,24 @@ def regression(size: int) -> Contest:
     )
 
 
+def values(size: int) -> Contest:
+    """Sum values exactly; peers in float32."""
+    mean = value("mean")
+    why = "The peer keeps one rounded float32 sum; we keep three exact sums and the extremes."
+    return Contest(
+        verb="update",
+        accumulator="MeanAccumulator",
+        work="values",
+        size=size,
+        data=lambda rows: data.numbers(rows)[:1],
+        ours=our_updates(se.MeanAccumulator, attributes("mean")),
+        peers=[
+            torchmetrics(torch_updates, "MeanMetric", mean, why=why),
+            torcheval(torch_updates, "Mean", mean, why=why),
+        ],
+    )
+
+
 def inexact_sums() -> Peer:
     """Sum what we sum in float64, each sum rounded."""
 
@@ -616,6 +634,7 @@ CONTESTS = [
     *(class_sketches(size) for size in (32, 1024)),
     *(calibration(size) for size in (1, *SIZES)),
     *(regression(size) for size in (1, *SIZES)),
+    *(values(size) for size in (32, 1_000_000)),
     *(collection(size) for size in SIZES),
     texts(),
     large_texts("objects", np.copy, 5),
