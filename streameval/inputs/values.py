@@ -74,8 +74,9 @@ def mixed(words: Words) -> Words:
     """Mix 64 bits by the bijection of splitmix64."""
     with np.errstate(over="ignore"):
         found = words + _INCREMENT
-        found = (found ^ (found >> np.uint64(30))) * _MULTIPLIERS[0]
-        found = (found ^ (found >> np.uint64(27))) * _MULTIPLIERS[1]
+        for shift, multiplier in zip((30, 27), _MULTIPLIERS, strict=True):
+            found ^= found >> np.uint64(shift)
+            found *= multiplier
         return found ^ (found >> np.uint64(31))
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 Indices = npt.NDArray[Any]
 
 _SMALL = 2**16  # numbers below it are sorted 4 times faster, as uint16
+_FEW = 2**12  # codes that are counted in a third of the time of marking them
 _CHUNK = 2**15  # its temporaries stay in the cache
 
 
@@ -54,6 +55,8 @@ def observed_codes(codes: Indices, n_codes: int) -> npt.NDArray[np.int64]:
     """List the codes that occur, in order; all are below a number."""
     if n_codes > max(_SMALL, 2 * len(codes)):
         return np.unique(codes).astype(np.int64)
+    if n_codes <= _FEW:
+        return np.flatnonzero(np.bincount(codes, minlength=n_codes))
     occurs = np.zeros(n_codes, dtype=bool)
     for start in range(0, len(codes), _CHUNK):
         occurs[codes[start : start + _CHUNK]] = True

@@ -18,10 +18,11 @@ def test_observed_codes_are_those_that_occur(limit: int, size: int) -> None:
     expected, local = np.unique(codes, return_inverse=True)
     assert found.tolist() == expected.tolist()
     assert mapped(codes, found).tolist() == local.tolist()
+    assert mapped(local, np.arange(len(found)), np.arange(len(found))).tolist() == local.tolist()
     assert mapped(codes, found, 3 * np.arange(len(found))).tolist() == (3 * local).tolist()
 
 
-@each("sizes", [(2, 100), (300, 300), (70_000, 70_000)])
+@each("sizes", [(1, 100), (2, 100), (300, 300), (70_000, 70_000)])
 def test_paired_codes_tell_pairs_apart(sizes: tuple[int, int]) -> None:
     random = np.random.default_rng(0)
     first, second = (random.integers(0, size, 100_000) for size in sizes)

@@ -275,6 +275,61 @@ def scored(rows: int) -> Data:
     return ({**batch, "y_score": batch["y_pred"]},)
 
 
+def of_users(ids: str) -> Any:
+    """Make the function that draws rows of 20,000 users, as integers or texts."""
+
+    def drawn(rows: int) -> Data:
+        (batch,) = decided(rows, 1)
+        users = np.random.default_rng(data.SEED).integers(0, 20_000, rows)
+        if ids == "texts":
+            users = np.array([f"user{number:05}" for number in range(20_000)])[users]
+        return ({**batch, "y_score": logs(rows, slices=1)[0]["y_pred"], "user": users},)
+
+    return drawn
+
+
+def in_16_batches(empty: Any, metric: str) -> Any:
+    """Count rows in batches, and write them; the numbers are a metric without its interval."""
+    names = ["y_true", "y_score" if metric == "roc_auc" else "y_pred"]
+    names += ["user"] if isinstance(empty, se.Clustered) else []
+
+    def ours(held: Data) -> Side:
+        rows = {name: held[0][name] for name in names}
+        parts = in_batches(rows, 16)
+
+        def run() -> Any:
+            counted = empty.copy()
+            for part in parts:
+                counted.update(part)
+            counted.to_bytes()
+            return counted
+
+        return Side(run, lambda: {metric: getattr(run().compute(), metric)})
+
+    return ours
+
+
+def clusters_of(empty: Any, what: str, metric: str, ids: str, goal: float) -> Contest:
+    """Count clustered rows beside the accumulator alone, which takes no notice of clusters."""
+    alone = in_16_batches(empty, metric)
+    peer = Peer(
+        library="streameval",
+        name="without clusters",
+        ready=lambda _, held: alone(held),
+        goal=goal,
+        why="The accumulator alone has no ids to read, and one state instead of 64.",
+    )
+    return Contest(
+        verb="groups",
+        accumulator="Clustered",
+        work=f"{what}, 20,000 users as {ids}, 16 batches",
+        size=1_000_000,
+        data=of_users(ids),
+        ours=in_16_batches(se.Clustered(empty, by="user"), metric),
+        peers=[peer],
+    )
+
+
 def counts_of_values(values: int) -> Contest:
     """Count the matrix of every value in 20 batches."""
     return Contest(
@@ -342,5 +397,13 @@ CONTESTS = [
         data=scored,
         ours=every_value(se.PRCurveSketch(1024), "roc_auc", 20),
         peers=[polars_ds_areas(), in_one_batch(se.PRCurveSketch(1024), "roc_auc", None)],
+    ),
+    *(
+        clusters_of(*counted, ids, goal)
+        for ids in ("integers", "texts")
+        for *counted, goal in (
+            (se.ConfusionAccumulator(2), "counts", "accuracy", 0.6667),
+            (se.PRCurveSketch(), "curve", "roc_auc", 0.5),
+        )
     ),
 ]
