@@ -21,7 +21,7 @@ from streameval.render.blocks import PageContent, Row
 from streameval.render.markup import Html, element, joined
 from streameval.render.page import heading, legend, section
 from streameval.render.tables import Confusions, scrolled, sheet_tables
-from streameval.render.time_pictures import PanePoint, over_time
+from streameval.render.time_pictures import over_time
 from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
 from streameval.results.names import MetricName, parse_metrics
@@ -334,15 +334,7 @@ def _over_time(held: Sequence[_State], level: float, first: int) -> list[_States
 def _pictures_over_time(held: Windowed, level: float) -> list[Html]:
     windows = held.over_time()
     return [
-        over_time(
-            [
-                PanePoint(one.start, one.end, one.n_rows, one.n_labelled, one.read(metric, level))
-                for one in windows.panes
-            ],
-            metric,
-            level,
-        )
-        for metric in windows.headline()
+        over_time(windows.line(metric, level).panes, metric, level) for metric in windows.headline()
     ]
 
 

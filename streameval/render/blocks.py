@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
 
 Floats = npt.NDArray[np.float64]
@@ -224,6 +225,79 @@ class Dots:
     title: str
     summary: str
     readings: Mapping[str, Reading]
+
+
+@attrs.frozen(eq=False)
+class PanePoint:
+    """A metric in one span of time.
+
+    Parameters
+    ----------
+    start, end : datetime64[us] or int
+        The rows with ``start <= t < end``.
+    rows, labelled : float
+        The weight of all rows, and of the labelled rows.
+    reading : Reading
+        NaN where the metric is undefined.
+    is_open : bool
+        Whether more rows or labels may come.
+    """
+
+    start: Any
+    end: Any
+    rows: float
+    labelled: float
+    reading: Reading
+    is_open: bool = False
+
+
+@attrs.frozen(eq=False)
+class TimeLine:
+    """A metric over time, of all rows or of a slice.
+
+    Parameters
+    ----------
+    name : str
+        The name of the line in a legend.
+    panes : sequence of PanePoint
+        The panes, or windows, in order of time.
+    """
+
+    name: str
+    panes: Sequence[PanePoint]
+
+    @property
+    def edges(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The start and the end of each pane."""
+        starts, ends = ([getattr(one, at) for one in self.panes] for at in ("start", "end"))
+        return np.array(starts), np.array(ends)
+
+    @property
+    def middles(self) -> npt.NDArray[Any]:
+        """The middle of each pane."""
+        starts, ends = self.edges
+        middles: npt.NDArray[Any] = starts + (ends - starts) // 2
+        return middles
+
+    @property
+    def values(self) -> Floats:
+        """The value in each pane."""
+        return np.array([float(one.reading.value) for one in self.panes])
+
+    @property
+    def certified(self) -> tuple[Floats, Floats]:
+        """The ends of the certified intervals; for an exact number, both are the number."""
+        return _ends([one.reading.certified for one in self.panes])
+
+    @property
+    def sampling(self) -> tuple[Floats, Floats]:
+        """The ends of the sampling intervals; NaN where there is none."""
+        return _ends([one.reading.sampling or (np.nan, np.nan) for one in self.panes])
+
+
+def _ends(pairs: Sequence[Interval]) -> tuple[Floats, Floats]:
+    ends = np.array(pairs, dtype=np.float64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
 
 
 @attrs.frozen

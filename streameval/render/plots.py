@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,16 @@ import numpy.typing as npt
 
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
-from streameval.render.blocks import BandedLine, Matrix, Reliability, ScoreShares
+from streameval.render.blocks import BandedLine, Matrix, Reliability, ScoreShares, TimeLine
 from streameval.render.text import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _APART = 0.12  # the offset between several rankings in one row
 _BAR = "lightsteelblue"
+_MAX_LINES = 8  # over time: more colours are hard to distinguish
 _MAX_WRITTEN = 20
 _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
@@ -228,3 +230,53 @@ def _named(axes: Axes, label: str | None, title: str) -> Axes:
     else:
         axes.legend()
     return axes
+
+
+def over_time(figure: Figure, metric: str, lines: Sequence[TimeLine], level: float) -> None:
+    """Draw lines over time, and below them the share of labelled rows.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        The figure to draw in, without axes.
+    metric : str
+        The metric that the lines show.
+    lines : sequence of TimeLine
+        The first has intervals: certified ones as a band, sampling ones as thin vertical lines.
+    level : float
+        The level of the sampling intervals; 0 draws none.
+    """
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
+    time_lines(above, metric, lines, level)
+    edges = np.repeat(np.column_stack(lines[0].edges), 2)
+    coverage = [pane.labelled / pane.rows for pane in lines[0].panes]
+    bars = np.outer(coverage, [0, 1, 1, 0]).ravel()  # one shape: thousands take seconds to draw
+    below.fill_between(edges, bars, color=_BAR, linewidth=0)
+    below.set(ylim=(0, 1), ylabel="labelled")
+    below.tick_params(axis="x", rotation=30)
+
+
+def time_lines(ax: Axes | None, metric: str, lines: Sequence[TimeLine], level: float) -> Axes:
+    """Draw lines over time on some axes; the first has intervals."""
+    axes = new_axes() if ax is None else ax
+    first, *others = lines
+    (drawn,) = axes.plot(first.middles, first.values, marker="o", markersize=3, label=first.name)
+    _add_intervals(axes, first, drawn.get_color(), level)
+    for line in others[: _MAX_LINES - 1]:
+        axes.plot(line.middles, line.values, marker="o", markersize=2, linewidth=1, label=line.name)
+    axes.set(ylabel=metric)
+    if others or len(axes.get_legend_handles_labels()[0]) > 1:
+        axes.legend()
+    return axes
+
+
+def _add_intervals(ax: Axes, line: TimeLine, colour: Any, level: float) -> None:
+    low, high = line.certified
+    if np.any(low < high):
+        ax.fill_between(
+            line.middles, low, high, alpha=0.3, color=colour, linewidth=0, label="certified"
+        )
+    bottom, top = line.sampling
+    if level and not np.isnan(bottom).all():
+        title = f"{100 * level:.6g}% sampling interval"
+        ax.vlines(line.middles, bottom, top, color=colour, linewidth=1, alpha=0.6, label=title)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.metrics.table import Reading
+from streameval.render.blocks import PanePoint
 from streameval.render.markup import Html, element
 from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
 from streameval.render.tables import dash_note, table_with_notes
@@ -23,30 +23,6 @@ _DECIMALS = 4
 _LOOK = "s0"
 _MAX_LINES = 60
 _UNITS = (("Days", 86_400), ("Hours", 3600), ("Minutes", 60), ("Seconds", 1))
-
-
-@attrs.frozen(eq=False)
-class PanePoint:
-    """A metric in one span of time.
-
-    Parameters
-    ----------
-    start, end : datetime64[us] or int
-        The rows with ``start <= t < end``.
-    rows, labelled : float
-        The weight of all rows, and of the labelled rows.
-    reading : Reading
-        NaN where the metric is undefined.
-    is_open : bool
-        Whether more rows or labels may come.
-    """
-
-    start: Any
-    end: Any
-    rows: float
-    labelled: float
-    reading: Reading
-    is_open: bool = False
 
 
 def over_time(panes: Sequence[PanePoint], metric: str, level: float) -> Html:

@@ -16,18 +16,15 @@ from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
 from streameval.render import notebook, plots
+from streameval.render.blocks import PanePoint, TimeLine
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import numbers, plural
-from streameval.render.time_plots import TimeLine, draw_lines, over_time
 from streameval.results.collection import CollectionResult, flattened
 from streameval.results.lines import DECIMALS, line_sheet, read_or_nan, time_texts, value_name
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Comparable, Result
 from streameval.results.sliced import SlicedResult
 from streameval.results.tables import Form, TablePart
-
-if TYPE_CHECKING:
-    pass
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -253,12 +250,15 @@ class WindowedResult(CollectionResult):
             for pane in (self.every if isinstance(self.whole.result, Result) else ())
         )
 
-    def line(self, metric: MetricName, level: float, value: Any = ...) -> TimeLine:
+    def line(self, metric: str | MetricName, level: float, value: Any = ...) -> TimeLine:
         """Trace a metric over time, of all rows or of a slice; nan where it is undefined."""
-        readings = [pane.read(metric, level, value) for pane in self.panes]
-        starts, ends = ([getattr(pane, at) for pane in self.panes] for at in ("start", "end"))
-        name = "(all)" if value is ... else value_name(value)
-        return TimeLine(name, np.array(starts), np.array(ends), readings)
+        panes = [
+            PanePoint(
+                one.start, one.end, one.n_rows, one.n_labelled, one.read(metric, level, value)
+            )
+            for one in self.panes
+        ]
+        return TimeLine("(all)" if value is ... else value_name(value), panes)
 
     def plot(
         self,
@@ -287,9 +287,7 @@ class WindowedResult(CollectionResult):
         lines = self._every_line(parse_metric(names[0]), level)
         if label is not None:
             lines[0] = attrs.evolve(lines[0], name=label)
-        axes = plots.new_axes() if ax is None else ax
-        draw_lines(axes, names[0], lines, level)
-        return axes
+        return plots.time_lines(ax, names[0], lines, level)
 
     def _every_line(self, metric: MetricName, level: float) -> list[TimeLine]:
         self.whole.result.check(metric)
@@ -299,8 +297,7 @@ class WindowedResult(CollectionResult):
     def draw_over_time(self, figure: Any, metric: MetricName, level: float) -> None:
         """Draw a metric of all rows and of slices, and below them the share of labelled rows."""
         lines = self._every_line(metric, level)
-        coverage = np.array([pane.n_labelled / pane.n_rows for pane in self.panes])
-        over_time(figure, str(metric), lines, coverage, level)
+        plots.over_time(figure, str(metric), lines, level)
 
     def _repr_html_(self) -> str:
         return notebook.sheet(self.sheet(0.95))
