@@ -16,7 +16,6 @@ from streameval.cli.errors import UsageError
 from streameval.errors import BadDataError, CorruptStateError, InvalidInputError, StreamevalError
 from streameval.io import STANDARD_INPUT, size_of
 from streameval.io.recognition import log_type_of
-from streameval.results.collection import CollectionResult
 from streameval.results.result import Result
 from streameval.states.codec import MAGIC
 
@@ -270,7 +269,7 @@ def checked(result: Any) -> Result:
     InvalidInputError
         If it is a result of a user-defined class, alone or as a member.
     """
-    held = result.leaves().values() if isinstance(result, CollectionResult) else [result]
+    held = result.leaves().values() if isinstance(result, Result) else [result]
     for one in held:
         if not isinstance(one, Result):
             raise InvalidInputError(

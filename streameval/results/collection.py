@@ -284,9 +284,10 @@ class CollectionResult(Result, Mapping[str, Any]):
 
 def flattened(name: str, result: Any) -> list[tuple[str, Any]]:
     """List the results within one, by full names; the result itself if it has no members."""
-    if not isinstance(result, CollectionResult):
+    if not isinstance(result, Result):  # of a user-defined class
         return [(name, result)]
-    return [(f"{name}{SEPARATOR}{path}", inner) for path, inner in result.leaves().items()]
+    leaves = result.leaves().items()
+    return [(f"{name}{SEPARATOR}{path}" if path else name, one) for path, one in leaves]
 
 
 def _html(result: Any) -> str:

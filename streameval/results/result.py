@@ -588,6 +588,10 @@ class Result(Cached, Comparable):
             yield self.note
         yield from filter(is_limit, said) if limits_only else said
 
+    def leaves(self) -> dict[str, Any]:
+        """Map full names to the results that have no members; that of the result itself is ""."""
+        return {"": self}
+
     def titled(self) -> Iterator[tuple[str, Any]]:
         """Yield the results of the parts after their names, or the result itself."""
         yield "", self

@@ -28,7 +28,6 @@ from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Grid, SheetColumn
 from streameval.render.text import chance_title, json_line, listed_few, numbers, printable
-from streameval.results.collection import CollectionResult
 from streameval.results.confusion import Confusion
 from streameval.results.lines import time_texts
 from streameval.results.names import MetricName
@@ -64,7 +63,7 @@ class _Side:
 
     path: str
     accumulator: Any
-    result: Any
+    result: Result
     every: dict[str, Reading]
     total: Result | None
 
@@ -80,8 +79,7 @@ class _Side:
     @property
     def leaves(self) -> dict[str, Any]:
         """The results by name of the member; without a collection, the only name is ""."""
-        result = self.result
-        return result.leaves() if isinstance(result, CollectionResult) else {"": result}
+        return self.result.leaves()
 
     def check(self, metric: MetricName) -> None:
         """Raise UnknownMetricError if there is no such metric; the message names the state."""

@@ -12,7 +12,6 @@ from streameval.cli.terminal import Note
 from streameval.errors import InvalidInputError
 from streameval.results.calibration import Calibration
 from streameval.results.class_curves import ClassCurves
-from streameval.results.collection import CollectionResult
 from streameval.results.comparison import Comparison, compare
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
@@ -42,7 +41,7 @@ class SamplePair:
     @classmethod
     def of(cls, before: Any, after: Any) -> Self:
         """Compare the rows of two results of one type."""
-        mine, theirs = _leaves(before), _leaves(after)
+        mine, theirs = before.leaves(), after.leaves()
         compared, alike = {}, set()
         for member, result in mine.items():
             other = theirs.get(member)
@@ -101,10 +100,6 @@ def _compared(before: Any, after: Any) -> Comparison | None:
         return compare(after, before)
     except InvalidInputError:
         return None
-
-
-def _leaves(result: Any) -> dict[str, Any]:
-    return result.leaves() if isinstance(result, CollectionResult) else {"": result}
 
 
 def _split(metric: MetricName) -> tuple[str, str]:
