@@ -170,12 +170,15 @@ class Reliability:
         The mean prediction, the mean label and the examples of each bin that holds any.
     share : float64 array, shape (B,)
         The share of all examples in each bin.
+    are_draws : bool
+        Whether the examples of a bin are independent, so that Wilson's interval is of them.
     """
 
     predicted: Floats
     observed: Floats
     weight: npt.NDArray[np.int64] | Floats
     share: Floats
+    are_draws: bool
 
     @property
     def edges(self) -> Floats:

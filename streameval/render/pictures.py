@@ -83,9 +83,9 @@ def reliability(
 
 
 def _whiskers(frame: Frame, diagram: Reliability, style: str, level: float) -> Html:
-    """Draw Wilson's interval of each bin; fractional weights have none."""
+    """Draw Wilson's interval of each bin; fractional weights and clusters have none."""
     weight = np.asarray(diagram.weight, dtype=np.float64)
-    if not level or np.any(weight != np.rint(weight)):
+    if not (level and diagram.are_draws) or np.any(weight != np.rint(weight)):
         return Html()
     z, whiskers = normal_quantile(level), []
     for across, rate, n in zip(diagram.predicted, diagram.observed, weight, strict=True):

@@ -308,7 +308,8 @@ class Calibration(CalibrationMembers, SumsResult):
 
     def _reliability(self) -> Reliability:
         every = self._state.weight.to_floats()
-        return Reliability(*self.reliability_curve(), every / max(every.sum(), 1e-300))
+        share, are_draws = every / max(every.sum(), 1e-300), self._clusters is None
+        return Reliability(*self.reliability_curve(), share, are_draws)
 
     def _columns_of_bins(self) -> dict[str, list[float]]:
         """List the reliability curve as columns."""

@@ -704,7 +704,7 @@ class Curve(CurveMembers, Result):
                     argument="kind",
                 )
             return plots.reliability(
-                curve_lines.reliability(self._table),
+                self._reliability_diagram().reliability,
                 ax,
                 across="mean score",
                 up="share of positives",
@@ -736,7 +736,7 @@ class Curve(CurveMembers, Result):
         )
 
     def _reliability_diagram(self) -> ReliabilityDiagram:
-        shown = curve_lines.reliability(self._table)
+        shown = curve_lines.reliability(self._table, are_draws=self._clusters is None)
         return ReliabilityDiagram(shown, "Mean score", "Share of positives")
 
     def pr_line(self) -> BandedLine:

@@ -82,7 +82,7 @@ def score_shares(table: CellTable) -> ScoreShares:
     return ScoreShares(edges, positives, negatives)
 
 
-def reliability(table: CellTable) -> Reliability:
+def reliability(table: CellTable, *, are_draws: bool) -> Reliability:
     """Compare probabilities, the middles of their cells, with observed rates."""
     middle = (table.lo + table.hi) / 2
     pos = table.pos.near_floats()
@@ -97,4 +97,5 @@ def reliability(table: CellTable) -> Reliability:
         observed=positive[occupied] / total[occupied],
         weight=total[occupied],
         share=total / (total.sum() or 1.0),
+        are_draws=are_draws,
     )

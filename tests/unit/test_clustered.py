@@ -555,6 +555,13 @@ def test_tests_of_independent_rows_are_left_out() -> None:
         counted("counts").compute().statistic("accuracy")
 
 
+@each("name", ["calibration", "exact curve"])
+def test_bins_of_clusters_have_no_whiskers_of_independent_rows(name: str) -> None:
+    whiskers = "Whiskers: sampling intervals"
+    assert whiskers in se.reports.html_report({"a": counted(name).total()})
+    assert whiskers not in se.reports.html_report({"a": counted(name)})
+
+
 def test_metrics_of_samples_alone_have_no_interval() -> None:
     result = counted("catalog").compute()
     assert result.read("coverage").sampling is None
