@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 import attrs
 
 from streameval.cli.argument_values import EVERY
-from streameval.cli.errors import UsageError
+from streameval.cli.errors import GATE_FAILED, OK, UsageError
+from streameval.cli.gates import judge
 from streameval.cli.options import DIALECT, option_text, option_words
 from streameval.cli.outcome import CommandOutput, Findings, evidence_of, laid_out, reported
 from streameval.cli.progress import ProgressLine
@@ -56,8 +57,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from streameval.cli.argument_values import By
-    from streameval.cli.options import Options
+    from streameval.cli.options import Options, Reporting
     from streameval.io import Block
+    from streameval.results.models import ModelComparison
     from streameval.results.windowed import WindowedResult
     from streameval.runs.counting import Plan
     from streameval.runs.slices import Slices
@@ -72,7 +74,19 @@ _SWAPPED = " Are the run and --qrels swapped?"
 _MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
 _OF_FORMATS = ("format", *DIALECT)
-_NOT_COMPARED = ("by", "time", "cluster", "output", "per_query", "trec", "sample_weight")
+_WHERE = "use --where COLUMN=VALUE to compare the queries of one value"
+_EACH_RUN = "give it to a command for each run"
+_NOT_COMPARED = {
+    "by": _WHERE,
+    "time": _WHERE,
+    "cluster": "its tests take queries as independent",
+    "output": "a comparison has no state: keep its numbers with --json, or save the state of each "
+    "run with a command of its own",
+    "per_query": _EACH_RUN,
+    "trec": _EACH_RUN,
+    "sample_weight": "its tests count each query once",
+}
+"""Why options cannot be used with a comparison of runs, or what to do instead."""
 _OF_COLUMNS = ("query", "relevance", "y_score", "doc", "retrieved", "num_relevant")
 
 
@@ -187,11 +201,14 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
 def _check_compared(options: Options) -> None:
     """Raise UsageError if the files cannot be compared, or an option asks for anything else."""
     reporting = options.reporting
-    given = {option_text(name): getattr(options, name) for name in _NOT_COMPARED}
-    given |= {"--metrics": reporting.metrics, "--require": reporting.gates}
-    for option, value in given.items():
-        if value:
-            raise UsageError(f"{option} cannot be used with --compare.")
+    for name, why in _NOT_COMPARED.items():
+        if getattr(options, name):
+            raise UsageError(f"{option_text(name)} cannot be used with --compare: {why}.")
+    if reporting.metrics:
+        raise UsageError("--metrics cannot be used with --compare: --measures chooses.")
+    for gate in reporting.gates:
+        if gate.over:
+            raise UsageError(f"{gate.text!r} compares slices, and --compare has none.")
     if not 2 <= len(options.files) <= MAX_MODELS:
         raise UsageError(
             f"--compare needs from 2 to {MAX_MODELS} files, each of them the run of a system, got "
@@ -225,6 +242,9 @@ def _compared(options: Options, team: Team) -> CommandOutput:
     if left_out:
         why = "left out, because means over queries are compared"
         notes.append(Note("note", f"{', '.join(left_out)}: {why}."))
+    verdicts = [*_verdicts(comparison, reporting)]
+    code = OK if all(one.category == "passed" for one in verdicts) else GATE_FAILED
+    notes += verdicts
     if reporting.json:
         entries = {
             "task": "ranking",
@@ -235,10 +255,19 @@ def _compared(options: Options, team: Team) -> CommandOutput:
             "level": level,
             "comparison": comparison.as_dict(),
         }
-        return CommandOutput(json_line(entries), tuple(notes), is_data=True)
+        return CommandOutput(json_line(entries), tuple(notes), code, is_data=True)
     sheet = comparison.sheet(has_intervals=reporting.level > 0)
     text = laid_out(sheet, is_markdown=reporting.markdown)
-    return CommandOutput(text, tuple(notes), is_data=reporting.markdown)
+    return CommandOutput(text, tuple(notes), code, is_data=reporting.markdown)
+
+
+def _verdicts(comparison: ModelComparison, reporting: Reporting) -> Iterator[Note]:
+    """Decide the gates on values of systems, and on differences; level 0 has no intervals."""
+    for gate in reporting.gates:
+        reading = comparison.read(gate.metric)
+        if not reporting.level:
+            reading = attrs.evolve(reading, sampling=None, why_none="")
+        yield judge(gate, reading)
 
 
 def _system(options: Options, team: Team) -> tuple[Any, list[Note]]:

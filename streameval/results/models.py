@@ -8,12 +8,15 @@ from typing import Any, Literal
 
 import attrs
 
+from streameval.configs.names import nearest
 from streameval.configs.options import one_of
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.table import Reading
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import chance_title, intervals, numbers, plural
+from streameval.results.names import MetricName, metric_name
 from streameval.results.result import Comparable, Reported
 
 _SMALLEST_SHOWN = 0.0001  # of p-values
@@ -133,6 +136,17 @@ class MeasureComparison(Comparable):
             for one in self.values
         ]
 
+    def _readings(self) -> dict[str | None, Reading]:
+        """Read the value of each model, and each difference in either order."""
+        readings: dict[str | None, Reading] = {
+            model: _reading(value, self.intervals[model]) for model, value in self.values.items()
+        }
+        for one in self.differences:
+            low, high = one.interval
+            readings[f"{one.a} - {one.b}"] = _reading(one.difference, one.interval)
+            readings[f"{one.b} - {one.a}"] = _reading(-one.difference, (-high, -low))
+        return readings
+
     def _rows(self, per: str) -> list[dict[str, Any]]:
         """List the rows of a table."""
         key = {"measure": self.measure}
@@ -228,6 +242,36 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
         """Return the number of metrics."""
         return len(self._measures)
 
+    def read(self, metric: str | MetricName) -> Reading:
+        """Read the value of a model, ``"map[new]"``, or a difference, ``"map[new - old]"``.
+
+        Parameters
+        ----------
+        metric : str
+            A metric, and in brackets a model or a difference of two, in either order.
+
+        Returns
+        -------
+        Reading
+            The value, and its sampling interval if there is one.
+
+        Raises
+        ------
+        UnknownMetricError
+            If there is no such metric, model or difference.
+        """
+        name = metric_name(metric)
+        if name.name not in self._measures:
+            raise UnknownMetricError(f"no metric {name.name!r}: {nearest(name.name, self)}")
+        readings = self[name.name]._readings()
+        if name.of not in readings:
+            a, b, *_ = self.models
+            raise UnknownMetricError(
+                f"{name} is of no model: write {name.name}[{a}] for a value, and "
+                f"{name.name}[{a} - {b}] for a difference."
+            )
+        return readings[name.of]
+
     def as_dict(self) -> dict[str, Any]:
         """Nest everything in plain numbers and texts, by metric, as JSON has it."""
         return {name: one.as_dict() for name, one in self.items()}
@@ -284,6 +328,12 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
             for name, one in self.items()
         )
         return f"ModelComparison({', '.join(parts)})"
+
+
+def _reading(value: float, interval: Interval) -> Reading:
+    if math.isnan(interval[0]):
+        return Reading(value, why_none="there are too few rows, or weights have fractions")
+    return Reading(value, interval)
 
 
 def check_level(level: float) -> None:

@@ -86,6 +86,8 @@ def test_rows_of_other_formats_are_compared(call, folder):
     done = call("eval", *files, *RANKING, "--compare")
     assert done.out == f"{compared(*SYSTEMS, suffix='.jsonl').report()}\n"
     assert "qrels" not in call("eval", *files, *RANKING, "--compare", "--json").json
+    refused = call("eval", *files, *RANKING, "--compare", "--by", "query")
+    assert "use --where COLUMN=VALUE to compare the queries of one value." in refused.err
 
 
 def test_runs_in_folders_have_their_paths_where_names_are_equal(call, runs, folder):
@@ -103,6 +105,23 @@ def test_level_markdown_and_quiet(call, runs):
     assert "interval" not in call(*given, "--level", "0").out
     assert "| model | value | 95% interval | verdict |" in call(*given, "--markdown").out
     assert call(*given, "--quiet").out == ""
+
+
+def test_gates_are_on_values_and_on_differences_in_either_order(call, runs):
+    given = ("eval", *runs, *RANKING, "--qrels", "qrels", "--compare", "--require")
+    passed = call(*given, "map[best.run - poor.run]>=0", "--require", "ndcg@5[best.run]>=0.5")
+    assert passed.code == 0
+    assert "passed: map[best.run - poor.run]>=0: " in passed.err
+    failed = call(*given, "map[poor.run - best.run]>=0")
+    assert failed.code == 1
+    low, high = compared(*SYSTEMS)["map"].differences[1].interval
+    assert "failed: map[poor.run - best.run]>=0: " in failed.err
+    assert f"in [{-high:.6g}, {-low:.6g}]" in failed.err
+    unsure = ("map[best.run - good.run]>=0.0001", "--json")
+    found = call(*given, *unsure)
+    assert found.code == 1
+    assert found.json["n_queries"] == 30
+    assert call(*given, unsure[0], "--level", "0").code == 0
 
 
 def test_queries_that_a_run_lacks_count_unless_they_are_left_out(call, runs, folder):
@@ -131,15 +150,29 @@ def test_scattered_queries_are_gathered_and_notes_name_the_run(call, runs, folde
     [
         (("best.run",), 2, "--compare needs from 2 to 64 files, each of them the run of a system"),
         (("best.run", "./best.run"), 2, "./best.run is named more than once, and --compare needs"),
-        (("best.run", "good.run", "-o", "a.state"), 2, "--output cannot be used with --compare."),
-        (("best.run", "good.run", "--per-query"), 2, "--per-query cannot be used with --compare."),
-        (("best.run", "good.run", "--trec"), 2, "--trec cannot be used with --compare."),
+        (
+            ("best.run", "good.run", "-o", "a.state"),
+            2,
+            "with --compare: a comparison has no state",
+        ),
+        (
+            ("best.run", "good.run", "--per-query"),
+            2,
+            "--per-query cannot be used with --compare",
+        ),
+        (
+            ("best.run", "good.run", "--trec"),
+            2,
+            "give it to a command for each run.",
+        ),
         (
             ("best.run", "good.run", "--metrics", "map"),
             2,
-            "--metrics cannot be used with --compare.",
+            "--metrics cannot be used with --compare: --measures chooses.",
         ),
-        (("best.run", "good.run", "--require", "map>0"), 2, "--require cannot be used with"),
+        (("best.run", "good.run", "--require", "map>0"), 2, "map is of no model: write map[best"),
+        (("best.run", "good.run", "--require", "mpa[best.run]>0"), 2, "no metric 'mpa': did you"),
+        (("best.run", "good.run", "--require", "worst(map)>0"), 2, "compares slices, and --comp"),
         (("best.run", "good.run", "--sample-weight", "w"), 2, "--sample-weight cannot be used"),
         (("best.run", "good.run", "--measures", "mpa"), 2, "--measures has no 'mpa'"),
         (("best.run", "none.run"), 3, "none.run: no such file or directory."),

@@ -17,6 +17,7 @@ from scipy import stats
 from sklearn.metrics import log_loss, roc_auc_score
 
 import streameval as se
+from streameval.errors import UnknownMetricError
 from streameval.results.models import ModelComparison
 
 MODELS = ("new", "old", "oldest", "oddest")
@@ -264,6 +265,30 @@ def test_comparison_shows_itself() -> None:
     assert len(comparison) == 4
     with pytest.raises(KeyError, match="'map' is not among accuracy, f_score, roc_auc"):
         comparison["map"]
+
+
+def test_values_and_differences_are_read_by_name() -> None:
+    comparison = compared()
+    one = comparison["accuracy"]
+    assert comparison.read("accuracy[old]").value == one.values["old"]
+    assert comparison.read("accuracy[old]").sampling == one.intervals["old"]
+    pair = next(pair for pair in one.differences if (pair.a, pair.b) == ("new", "old"))
+    low, high = pair.interval
+    assert comparison.read("accuracy[new - old]").sampling == (low, high)
+    other = comparison.read("accuracy[old - new]")
+    assert (other.value, other.sampling) == (-pair.difference, (-high, -low))
+    with pytest.raises(UnknownMetricError, match="did you mean 'accuracy'"):
+        comparison.read("acuracy[old]")
+    with pytest.raises(UnknownMetricError, match=r"write accuracy\[new\] for a value"):
+        comparison.read("accuracy[older]")
+
+
+def test_numbers_without_an_interval_say_why() -> None:
+    batch = {name: [1.0] for name in MODELS}
+    acc = se.Paired.of_models(MODELS, None, measures=["loss"]).update(batch)
+    reading = acc.compute().comparison().read("loss[new - old]")
+    assert (reading.value, reading.sampling, reading.deciding) == (0.0, None, None)
+    assert reading.why_none == "there are too few rows, or weights have fractions"
 
 
 def test_tables_have_a_row_for_each_model_or_pair() -> None:
