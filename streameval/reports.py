@@ -18,11 +18,10 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.render.blocks import PageContent, Row
-from streameval.render.markup import Html, element, joined
+from streameval.render.markup import Html, count, element, joined, label, percent, short, size
 from streameval.render.page import heading, legend, section
 from streameval.render.tables import Confusions, scrolled, sheet_tables
 from streameval.render.time_pictures import over_time
-from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
 from streameval.results.names import MetricName, parse_metrics
 from streameval.results.result import Result

@@ -14,7 +14,7 @@ from streameval.cli.terminal import Note, width_of
 from streameval.cli.window_text import window_entries, window_sheet
 from streameval.render.sheets import markdown, reading_grid, sheet_text
 from streameval.render.text import json_line
-from streameval.results.lines import read_or_nan
+from streameval.results.collection import read_or_nan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -8,7 +8,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.render.text import listed_few
-from streameval.results.lines import line_sheet, value_name
+from streameval.results.collection import line_sheet, value_name
 from streameval.results.slice_search import Search, better_of
 
 if TYPE_CHECKING:

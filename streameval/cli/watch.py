@@ -55,7 +55,7 @@ from streameval.monitoring.routes import Unsent, read_routes
 from streameval.monitoring.rules import MetricRule, ShareRule, SilenceRule, read_rules
 from streameval.monitoring.sources import as_source
 from streameval.render.text import json_line, plural, printable_lines
-from streameval.results.lines import read_or_nan, time_texts
+from streameval.results.collection import read_or_nan, time_texts
 from streameval.results.result_types import check_metric_of_task
 from streameval.runs.counting import RowShare
 

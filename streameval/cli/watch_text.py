@@ -11,7 +11,7 @@ from streameval.cli.progress import duration
 from streameval.cli.window_text import window_sheet
 from streameval.errors import InvalidInputError
 from streameval.render.text import numbers, plural
-from streameval.results.lines import DECIMALS, read_or_nan, time_texts
+from streameval.results.collection import DECIMALS, read_or_nan, time_texts
 from streameval.results.windowed import PaneResult, WindowedResult
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from streameval.monitoring.series import UNDEFINED, AlertState, read_defined
 from streameval.monitoring.status import BAD, Snapshot, Status
 from streameval.monitoring.unlabelled import SliceRows, Weights
 from streameval.render.live import Alert, Card, MetricSeries, PaneTimes, Point, View
+from streameval.render.markup import share
 from streameval.render.sparklines import Marks
-from streameval.render.wording import share
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS

@@ -14,13 +14,24 @@ import attrs
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
 from streameval.render.blocks import PanePoint
-from streameval.render.markup import Html, element, joined
+from streameval.render.markup import (
+    DASH,
+    Html,
+    count,
+    element,
+    hull,
+    interval,
+    joined,
+    label,
+    number,
+    percent,
+    share,
+)
 from streameval.render.sparklines import Marks, Strip, sparkline
 from streameval.render.svg import hatching
 from streameval.render.tables import scrolled
 from streameval.render.text import plural
 from streameval.render.time_pictures import coverage_picture, time_picture, time_table
-from streameval.render.wording import DASH, count, hull, interval, label, number, percent, share
 
 _RELOAD_SECONDS = 30
 _COVERAGE_HEIGHT = 130

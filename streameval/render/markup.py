@@ -1,12 +1,18 @@
-"""HTML and SVG as text; everything that is not markup is escaped."""
+"""HTML and SVG as text, and numbers, sizes and names as a reader sees them in it.
+
+Everything that is not markup is escaped.
+"""
 
 from __future__ import annotations
 
 import functools
 import html
+import math
 from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from streameval.render.text import clean
+from streameval.metrics.bounded import Threshold
+from streameval.render.text import clean, fixed, is_fixed, shorten
 
 
 class Html(str):
@@ -57,3 +63,111 @@ def _attribute(key: str, value: str) -> str:
 
 def _escaped(text: str) -> str:
     return html.escape(clean(text), quote=False)
+
+
+DASH = element("span", "\N{EN DASH}", class_="undefined", title="undefined")
+
+_TO = " \N{EN DASH} "
+_LONGEST = 200  # the maximum number of characters of a name, in its tooltip
+_MAX_DECIMALS = 12
+
+
+def short(name: object, width: int = 24) -> str:
+    """Write a name in one line of at most `width` columns."""
+    return shorten(str(name)[:_LONGEST], width)
+
+
+def label(name: object, width: int = 24) -> Html:
+    """Show a name: shortened, with a tooltip, and isolated from the direction of other text."""
+    text, shown = str(name), short(name, width)
+    return element("bdi", shown, title=None if shown == text else short(name, _LONGEST))
+
+
+def number(value: float) -> str:
+    """Write a metric with four decimals, and small or large ones with significant digits.
+
+    A threshold has all of its digits.
+
+    >>> number(0.5), number(-2974.1395), number(1.5e-7), number(2e300)
+    ('0.5000', '-2,974.14', '1.5e-07', '2e+300')
+    """
+    magnitude = abs(value)
+    if math.isnan(value):
+        return "\N{EN DASH}"
+    if isinstance(value, Threshold):
+        return str(value)
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if magnitude >= 1e6 or 0 < magnitude < 1e-3:
+        return f"{value:.4g}"
+    return f"{value:,.6g}" if magnitude >= 100 else f"{value:.4f}"
+
+
+def interval(low: float, high: float, decimals: int) -> str:
+    """Write an interval with ends rounded like other numbers."""
+    return _TO.join(fixed(end, decimals) for end in (low, high))
+
+
+def hull(low: float, high: float, decimals: int) -> str:
+    """Write a certified interval with its ends rounded outward.
+
+    >>> hull(0.12345, 0.23451, 4), hull(1e-9, 0.23451, 4)
+    ('0.1234 \N{EN DASH} 0.2346', '1e-09 \N{EN DASH} 0.2346')
+    """
+    return f"{_outward(low, decimals, ROUND_FLOOR)}{_TO}{_outward(high, decimals, ROUND_CEILING)}"
+
+
+def decimals_of(low: float, high: float) -> int:
+    """Count the decimals that distinguish two numbers, at least four.
+
+    >>> decimals_of(0.25, 0.75), decimals_of(0.123456, 0.123467)
+    (4, 6)
+    """
+    width = high - low
+    needed = 1 - math.floor(math.log10(width)) if 0 < width < 1 else 0
+    return min(max(4, needed), _MAX_DECIMALS)
+
+
+def _outward(end: float, decimals: int, rounding: str) -> str:
+    if is_fixed(end) and math.isfinite(end):
+        return f"{Decimal(end).quantize(Decimal(1).scaleb(-decimals), rounding):f}"
+    return f"{float(Context(6, rounding).create_decimal_from_float(end)):g}"
+
+
+def count(value: float) -> str:
+    """Write a weight: whole weights in full, others with six digits.
+
+    >>> count(1797), count(2.5), count(1e300)
+    ('1,797', '2.5', '1e+300')
+    """
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def share(value: float) -> str:
+    """Write a share in percent; only a share of exactly 1 is written as 100%.
+
+    >>> share(0.0312), share(1.0), share(0.0001), share(0.9999)
+    ('3.1%', '100%', '<0.1%', '>99.9%')
+    """
+    if value in (0.0, 1.0):
+        return f"{100 * value:.0f}%"
+    if value < 0.001:
+        return "<0.1%"
+    return ">99.9%" if value > 0.999 else f"{100 * value:.1f}%"
+
+
+def percent(level: float) -> str:
+    """Write a probability as it was given."""
+    return f"{100 * level:.6g}%"
+
+
+def size(n_bytes: int) -> str:
+    """Write a number of bytes.
+
+    >>> size(563), size(20480), size(3_500_000)
+    ('563 B', '20.5 kB', '3.5 MB')
+    """
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.3g} {unit}"
+    return f"{n_bytes} B"

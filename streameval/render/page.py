@@ -22,7 +22,7 @@ from streameval.render.blocks import (
     ScoreShares,
     Spread,
 )
-from streameval.render.markup import Html, element, joined
+from streameval.render.markup import Html, count, element, joined, label, number, percent, short
 from streameval.render.pictures import MAX_DRAWN, MAX_ROWS, style
 from streameval.render.tables import (
     MAX_CELLS,
@@ -33,7 +33,6 @@ from streameval.render.tables import (
     heat_table,
     metric_table,
 )
-from streameval.render.wording import count, label, number, percent, short
 
 Blocks = Sequence[Any]
 RowCells = list[Reading | None]

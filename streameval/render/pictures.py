@@ -12,9 +12,8 @@ import numpy.typing as npt
 from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.table import Reading
 from streameval.render.blocks import BandedLine, Curves, Line, Reliability, ScoreShares, thinned
-from streameval.render.markup import Html, joined
+from streameval.render.markup import Html, joined, short
 from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
-from streameval.render.wording import short
 
 MAX_DRAWN = 8
 """How many lines share a picture: more colours are hard to distinguish."""

@@ -12,19 +12,21 @@ from streameval.metrics.bounded import Interval
 from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
 from streameval.render.blocks import Matrix
-from streameval.render.markup import Html, element, joined
-from streameval.render.sheets import Grid, Section, Sheet
-from streameval.render.text import common_decimals, fixed
-from streameval.render.wording import (
+from streameval.render.markup import (
     DASH,
+    Html,
     count,
     decimals_of,
+    element,
     hull,
     interval,
+    joined,
     label,
     percent,
     share,
 )
+from streameval.render.sheets import Grid, Section, Sheet
+from streameval.render.text import common_decimals, fixed
 
 MAX_CLASSES = 30
 """How many classes have a line in a table."""

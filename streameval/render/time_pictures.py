@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from streameval.metrics.table import Reading
 from streameval.render.blocks import PanePoint
-from streameval.render.markup import Html, element
+from streameval.render.markup import Html, element, percent
 from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
 from streameval.render.tables import dash_note, table_with_notes
 from streameval.render.text import intervals, numbers
-from streameval.render.wording import percent
 
 _DASH = "\N{EN DASH}"
 _DECIMALS = 4

@@ -14,8 +14,7 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
 from streameval.render import plots
 from streameval.render.sheets import Sheet
-from streameval.results.collection import CollectionResult, flattened
-from streameval.results.lines import read_or_nan, value_name
+from streameval.results.collection import CollectionResult, flattened, read_or_nan, value_name
 from streameval.results.names import parse_metric
 from streameval.results.result import Result
 from streameval.results.slice_search import GAPS, Search

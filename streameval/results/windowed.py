@@ -19,8 +19,15 @@ from streameval.render import notebook, plots
 from streameval.render.blocks import PanePoint, TimeLine
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import numbers, plural
-from streameval.results.collection import CollectionResult, flattened
-from streameval.results.lines import DECIMALS, line_sheet, read_or_nan, time_texts, value_name
+from streameval.results.collection import (
+    DECIMALS,
+    CollectionResult,
+    flattened,
+    line_sheet,
+    read_or_nan,
+    time_texts,
+    value_name,
+)
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Comparable, Result
 from streameval.results.sliced import SlicedResult

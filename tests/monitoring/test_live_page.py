@@ -31,8 +31,8 @@ from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status
 from streameval.monitoring.unlabelled import empty_beside, note_rows
 from streameval.render.live import Card, View, document, fragment
+from streameval.render.markup import DASH
 from streameval.render.sparklines import Marks, Strip, sparkline
-from streameval.render.wording import DASH
 from streameval.results.names import parse_metric
 from streameval.states.sealed import live
 

@@ -15,9 +15,20 @@ from hypothesis import strategies as st
 from offenders import each
 
 from streameval.metrics.bounded import Threshold
-from streameval.render.markup import Html, clean, element, joined
+from streameval.render.markup import (
+    Html,
+    clean,
+    count,
+    element,
+    hull,
+    interval,
+    joined,
+    number,
+    share,
+    short,
+    size,
+)
 from streameval.render.svg import Axis, Frame, nice_axis
-from streameval.render.wording import count, hull, interval, number, share, short, size
 
 TO = " \N{EN DASH} "
 CSS = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import streameval as se
 from streameval.accumulators.sealed import _read_text
 from streameval.cli.states.explain import _about
 from streameval.io.streams import is_read_once
-from streameval.results.lines import read_or_nan
+from streameval.results.collection import read_or_nan
 
 
 def sliced() -> se.Sliced:

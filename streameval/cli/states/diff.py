@@ -28,8 +28,8 @@ from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Grid, SheetColumn
 from streameval.render.text import chance_title, json_line, listed_few, numbers, printable
+from streameval.results.collection import time_texts
 from streameval.results.confusion import Confusion
-from streameval.results.lines import time_texts
 from streameval.results.names import MetricName
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from streameval.cli.state_files import checked, load_state, numbers_of_monitor, 
 from streameval.cli.states.report import short_names
 from streameval.cli.window_text import split_up
 from streameval.render.text import plural, printable
-from streameval.results.lines import line_sheet
+from streameval.results.collection import line_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
