@@ -273,6 +273,10 @@ OPTIONS = {
     "--popularity": "p",
     "--n-items": "9",
     "--value": "v",
+    "--model-a": "x",
+    "--model-b": "x",
+    "--winner": "x",
+    "--models": "x,y",
     "--quantiles": "0.5",
 }
 COMPARE = " To compare runs query by query, use --task ranking --compare."
@@ -299,6 +303,7 @@ TAKEN = {
             "--multilabel",
         ),
         *("--threshold", "--scores", "--pos-label", "--ignore-label", "--measures", "--budget"),
+        "--value",
     },
     "regression": {
         *("--y-true", "--sample-weight", "--y-pred", "--measures", "--budget", "--intervals"),
@@ -321,7 +326,8 @@ TAKEN = {
         "--intervals",
     },
     "catalog": {"--item", "--rank", "--popularity", "--n-items", "--top-k", "--sample-weight"},
-    "values": {"--value", "--quantiles", "--budget", "--nan", "--sample-weight"},
+    "values": {"--value", "--quantiles", "--budget", "--nan", "--sample-weight", "--versus"},
+    "preferences": {"--model-a", "--model-b", "--winner", "--models", "--sample-weight"},
     "ranking": {
         *("--qrels", "--no-count-missing", "--like", "--measures", "--relevance-level", "--gain"),
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),
