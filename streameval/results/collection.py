@@ -182,16 +182,16 @@ class CollectionResult(Result, Mapping[str, Any]):
             comparison = self.comparison(level=level or _DEFAULT_LEVEL)
             return comparison.sheet(has_intervals=level > 0)
         return [
-            Section(title, self._member_sheet(result, level, max_classes))
-            for title, result in self.titled()
+            Section(title, _sheet(result, level, max_classes)) for title, result in self.titled()
         ]
 
-    def _member_sheet(self, result: Any, level: float, max_classes: int) -> Sheet:
-        """Return the content of a member's report; a user-defined class may make any result."""
-        if not isinstance(result, Result):
-            return [printable(str(result))]
-        own = result._noted if self._clusters is None else result._sheet
-        return own(level, max_classes)
+    @property
+    def note(self) -> str:
+        """Say what the intervals are of if rows depend on each other, in all members or in some."""
+        if self._clusters is not None:
+            return self._clusters.note
+        held = [(title, one) for title, one in self.titled() if isinstance(one, Result)]
+        return " ".join(f"{title}: {one.note}" for title, one in held if one.note)
 
     @property
     def has_models(self) -> bool:
@@ -293,6 +293,13 @@ def flattened(name: str, result: Any) -> list[tuple[str, Any]]:
         return [(name, result)]
     leaves = result.leaves().items()
     return [(f"{name}{SEPARATOR}{path}" if path else name, one) for path, one in leaves]
+
+
+def _sheet(result: Any, level: float, max_classes: int) -> Sheet:
+    """Return the content of a report; the result of a user-defined class may be any object."""
+    if isinstance(result, Result):
+        return result._sheet(level, max_classes)
+    return [printable(str(result))]
 
 
 def _html(result: Any) -> str:

@@ -238,6 +238,16 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
     assert len(re.findall(r"^  \* budget +(?:32|16)$", text, re.MULTILINE)) == 2
 
 
+def test_explain_counts_the_rows_of_a_collection_in_clusters(explained):
+    members = {"cm": se.ConfusionAccumulator(), "fit": se.RegressionAccumulator()}
+    batch = {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "user": [1, 1, 2]}
+    clustered = se.Clustered(se.Collection(members), by="user")
+    assert "\nn = 3, " in explained(clustered.copy().update(batch))
+    both = se.Collection({"users": clustered, "plain": se.ConfusionAccumulator()}).update(batch)
+    titles = re.findall(r"^  (\S.*): (\w+)\. ", explained(both), re.MULTILINE)
+    assert titles == [("users", "Clustered"), ("plain", "ConfusionAccumulator")]
+
+
 @each(
     ("accumulator", "sentences"),
     [

@@ -468,9 +468,8 @@ def test_one_member_of_a_collection_is_clustered_and_another_is_not() -> None:
 def test_reports_tables_and_json_say_which_member_is_clustered() -> None:
     result = some_clustered(wins=WinRate()).update(ROWS | {"preference": ["a"] * N}).compute()
     lines = [line.strip() for line in result.report().splitlines()]
-    note = "Intervals are for clusters (user), in 16 groups."
-    assert lines.count(note) == 1
-    assert lines.index("users, same") < lines.index(note) < lines.index("plain")
+    note = "users, same: Intervals are for clusters (user), in 16 groups."
+    assert result.note == lines[-1] == note
     assert note not in result.report(level=0)
     members = se.Collection({"cm": se.ConfusionAccumulator()})
     members = some_clustered(both=se.Clustered(members, by="id", groups=GROUPS)).update(ROWS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.accumulators.collection import Collection
+from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.outcome import CommandOutput
@@ -159,7 +159,7 @@ def _contents(accumulator: Any, result: Result, readings: dict[str, Reading]) ->
     """Say how much was counted, and whether any of it may still change."""
     is_open = any(reading.is_open for reading in readings.values())
     counted = f"{result.SIZE} = {getattr(result, result.SIZE):,}" if result.SIZE else ""
-    parts = [counted or f"n = {accumulator.n:,}", _size(accumulator)]
+    parts = [counted or f"n = {heaviest(accumulator.n):,}", _size(accumulator)]
     parts.append("estimates with certified intervals" if is_open else "every number exact")
     held: list[Any] = [*result.values()] if isinstance(result, ClassCurves) else [result]
     cells = [part.cells for part in held if hasattr(part, "cells")]
