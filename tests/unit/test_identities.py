@@ -151,3 +151,18 @@ def test_new_values_that_are_refused_are_located(bad: object) -> None:
     codes.encode([np.array(["a"], dtype=object)], ["name"])
     with pytest.raises(InvalidInputError, match="at position 2"):
         codes.encode([column], ["name"])
+
+
+def test_hashes_of_known_values_are_computed_once() -> None:
+    codes = ValueCodes()
+    for column in (["a", 7, "a"], [7.0, float("nan"), True], ["a", None, 1]):
+        found = codes.encode([np.array(column, dtype=object)], ["c"])
+        hashes = codes.hashes()
+        assert codes.hashes() is hashes
+        values = [codes.values[code] for code in found.tolist()]
+        assert hashes[found].tolist() == [values_hash(value) for value in values]
+    assert codes.values == ["a", 7, None, 1]
+
+
+def values_hash(value: object) -> int:
+    return values.hash_of(value)
