@@ -696,7 +696,7 @@ class Result(Cached, Comparable):
         """Return what a page shows of a reading."""
         return reading
 
-    if not TYPE_CHECKING:  # type checkers read `members.pyi`
+    if not TYPE_CHECKING:  # pragma: no branch (type checkers read `members.pyi`)
 
         def __getattr__(self, name: str) -> Any:
             """Compute a metric that has a row but no attribute."""
