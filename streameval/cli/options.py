@@ -544,7 +544,7 @@ class Options:
         "A,B,C",
         tasks="classification paired regression binary ranking",
         action="extend",
-        commands="eval",
+        commands="eval watch",
     )
     per_query: bool | None = _output(
         "add the values of each query, in the layout of trec_eval, or with --json as lines",

@@ -66,7 +66,12 @@ class Inner(Cached):
     @cached_property
     def truths(self) -> tuple[str, ...]:
         """The columns of true labels or numbers; none if something is counted without."""
-        own = [member for member in self.members if "y_true" in member.cls._arrays]
+        # a column of values may have this name, and two models may have values alone
+        own = [
+            member
+            for member in self.members
+            if "y_true" in member.cls._arrays and "y_true" in member.positional
+        ]
         truths = [member.read["y_true"] for member in own] if len(own) == len(self.members) else []
         return tuple(dict.fromkeys(truths))
 

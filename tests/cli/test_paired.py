@@ -350,6 +350,27 @@ def test_values_of_two_models_have_gates_slices_and_clusters(call, log, tmp_path
     assert "clusters" in call(*given, "loss", "--cluster", "c", "--json").json
 
 
+@each("versus", ["q", "q,w"])
+def test_values_of_models_have_panes_and_alerts(versus, call, write, tmp_path):
+    columns = [np.asarray(column).tolist() for column in COLUMNS.values()]
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
+    timed = write("timed.jsonl", [row | {"ts": at} for at, row in enumerate(rows)])
+    given = (timed, "--task", "values", "--value", "p", "--versus", versus, "--measures", "score")
+    panes = ("--time", "ts", "--unit", "s", "--pane", "2s")
+    assert call("eval", *given, *panes, "-o", tmp_path / "p.state").code == 0
+    acc = se.Paired(None, measures=["score"]).update(COLUMNS["p"], COLUMNS["q"])
+    models = se.Paired.of_models(["p", *versus.split(",")], None, measures=["score"])
+    expected = acc if versus == "q" else models.update(COLUMNS)
+    assert se.load(tmp_path / "p.state").total() == expected
+    name = "score_difference" if versus == "q" else "p vs q/score_difference"
+    done = call(
+        *("watch", *given, *panes, "--checkpoint", tmp_path / f"{len(versus)}.db", "--once"),
+        *("--metrics", name, "--alerts", f"{name} < 100 for 1 pane"),
+    )
+    assert done.code in (0, 1), done.err
+    assert "score_difference" in done.out
+
+
 @each(
     ("options", "says"),
     [
