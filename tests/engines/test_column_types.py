@@ -145,7 +145,9 @@ def subject(told):
     """Leave the advice out, which names options on one side and arguments on the other."""
     if isinstance(told, bytes):
         return told
-    return told.partition(" as the first")[0].partition(", got")[0]
+    for advice in (" as the first", ", got", " (--nan"):
+        told = told.partition(advice)[0]
+    return told.rstrip(".")
 
 
 @every_form
