@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -23,12 +24,15 @@ DOCS = Path(__file__).parent
 PAGE = DOCS / "explanation" / "intervals.md"
 PAGES = {
     "clusters": DOCS / "how-to" / "dependent-rows.md",
+    "clusters of scores": DOCS / "how-to" / "dependent-rows.md",
     "clusters of values": DOCS / "how-to" / "dependent-rows.md",
     "equal models": DOCS / "how-to" / "compare-many-models.md",
 }
 """The pages of tables that are elsewhere."""
 
-SAMPLES = 1000
+TRIALS = 2000
+"""How many samples are drawn for each number of the tables."""
+
 METRICS = {
     "balanced accuracy": ("balanced_accuracy", {}),
     "macro F": ("f_score", {"average": "macro"}),
@@ -75,7 +79,7 @@ def coverage(shares: np.ndarray, n: int) -> list[float]:
     random = np.random.default_rng(0)
     truth = count(np.round(shares * 10**12).astype(np.int64))
     covered, defined = np.zeros(len(METRICS)), np.zeros(len(METRICS))
-    for _ in range(SAMPLES):
+    for _ in range(TRIALS):
         result = count(random.multinomial(n, shares.ravel()).reshape(shares.shape))
         for i, (name, options) in enumerate(METRICS.values()):
             low, high = result.confidence(name, **options)
@@ -91,7 +95,6 @@ def of_decisions() -> str:
     return laid_out(["population", *METRICS], rows)
 
 
-TIMES = 1500
 AREAS = (0.6, 0.86, 0.96, 0.99)
 SAMPLED = [
     (prevalence, rows)
@@ -129,12 +132,10 @@ def true_area(shape: str, area: float) -> float:
     return float((pos * (neg.cumsum() - neg / 2)).sum())
 
 
-def covers(
-    truth: float, sample: Callable[[np.random.Generator], tuple[float, float]], times: int = TIMES
-) -> str:
+def covers(truth: float, sample: Callable[[np.random.Generator], tuple[float, float]]) -> str:
     """Write how often the intervals of samples cover the truth, and how wide they are."""
     random = np.random.default_rng(0)
-    ends = np.array([sample(random) for _ in range(times)])
+    ends = np.array([sample(random) for _ in range(TRIALS)])
     share = np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
     return f"{share:.3f}, {np.nanmean(ends[:, 1] - ends[:, 0]):.3f}"
 
@@ -391,25 +392,36 @@ def of_queries() -> str:
 
 N_CLUSTERS = (20, 100, 400)
 ROWS = (1, 5, 50)
-TRIALS = 500
 ALIKE = 0.3  # the share of the variance that the rows of a cluster have in common
 LIMIT, STEPS = 0.75, 20.0  # the threshold of decisions; scores have 20 values for each unit
-OF_CLUSTERS = {
-    "accuracy": "decisions/accuracy",
-    "F1": "decisions/f_score",
-    "AUC": "scores/roc_auc",
-    "AP": "scores/average_precision",
-    "RMSE": "errors/rmse",
+SHIFTS = {
+    f"AUC {area}, prevalence {prevalence}": (area, prevalence)
+    for area, prevalence in itertools.product((0.6, 0.9, 0.99), (0.3, 0.01))
 }
+POPULATION_ROWS = 1_000_000
+
+Columns = dict[str, np.ndarray]
 
 
-def rows_of_clusters(n: int, rows: int, random: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw clusters of rows: labels, scores, and numbers with predictions."""
+def noise_of_clusters(
+    n: int, rows: int, columns: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the cluster of each row, and columns of normal noise that clusters have in common."""
     cluster = np.repeat(np.arange(n), rows)
-    shared, own = random.normal(size=(2, n)), random.normal(size=(2, n * rows))
-    noise = math.sqrt(ALIKE) * shared[:, cluster] + math.sqrt(1 - ALIKE) * own
+    shared, own = random.normal(size=(columns, n)), random.normal(size=(columns, n * rows))
+    return cluster, math.sqrt(ALIKE) * shared[:, cluster] + math.sqrt(1 - ALIKE) * own
+
+
+def stepped(scores: np.ndarray) -> np.ndarray:
+    """Round scores, for curves that are quickly read."""
+    return np.round(STEPS * scores) / STEPS
+
+
+def rows_of_clusters(n: int, rows: int, random: np.random.Generator) -> Columns:
+    """Draw clusters of rows: labels, scores, and numbers with predictions."""
+    cluster, noise = noise_of_clusters(n, rows, 2, random)
     labels = random.random(n * rows) < 0.3
-    scores = np.round(STEPS * (noise[0] + 1.5 * labels)) / STEPS
+    scores = stepped(noise[0] + 1.5 * labels)
     truth = random.normal(size=n * rows)
     return {
         "cluster": cluster,
@@ -421,44 +433,110 @@ def rows_of_clusters(n: int, rows: int, random: np.random.Generator) -> dict[str
     }
 
 
-def clusters_cover(draw: tuple[int, int]) -> str:
-    """Simulate plain and clustered intervals of metrics of decisions, scores and numbers."""
-    counted = se.Collection(
+def scores_of_clusters(n: int, rows: int, random: np.random.Generator) -> Columns:
+    """Draw clusters of rows: labels of each prevalence, with scores of each area."""
+    cluster, (noise,) = noise_of_clusters(n, rows, 1, random)
+    drawn = random.random(n * rows)
+    batch = {"cluster": cluster}
+    for name, (area, prevalence) in SHIFTS.items():
+        labels = drawn < prevalence
+        batch[f"{name}: y_true"] = labels.astype(int)
+        batch[f"{name}: y_score"] = stepped(noise + distance(area) * labels)
+    return batch
+
+
+def values_of_clusters(n: int, rows: int, random: np.random.Generator) -> Columns:
+    """Draw clusters of rows: skewed values, two models' predictions, and lists of documents."""
+    cluster, noise = noise_of_clusters(n, rows, 3, random)
+    labels = random.random(n * rows) < 0.3
+    skill = random.normal(size=n)[cluster] + 1.5 * random.normal(size=n * rows)
+    relevance = random.random((n * rows, 8)) < 0.4
+    relevance[:, 0] = True
+    return {
+        "cluster": cluster,
+        "value": np.exp(noise[0] / 2),
+        "y_true": labels.astype(int),
+        "y_pred_a": (noise[1] + 1.5 * labels >= LIMIT).astype(int),
+        "y_pred_b": ((noise[1] + noise[2]) / 1.2 + 1.5 * labels >= LIMIT).astype(int),
+        "relevance": relevance.astype(int),
+        "score": relevance * skill[:, None] + random.normal(size=(n * rows, 8)),
+    }
+
+
+CLUSTERED = {
+    "clusters": (
+        rows_of_clusters,
+        se.Collection(
+            {
+                "decisions": se.ConfusionAccumulator(),
+                "scores": se.PRCurveSketch(scores="real"),
+                "errors": se.RegressionAccumulator(intervals=True),
+            },
+            columns={"errors": {"y_true": "truth", "y_pred": "prediction"}},
+        ),
         {
-            "decisions": se.ConfusionAccumulator(),
-            "scores": se.PRCurveSketch(scores="real"),
-            "errors": se.RegressionAccumulator(intervals=True),
+            "accuracy": "decisions/accuracy",
+            "F1": "decisions/f_score",
+            "AUC": "scores/roc_auc",
+            "AP": "scores/average_precision",
+            "RMSE": "errors/rmse",
         },
-        columns={"errors": {"y_true": "truth", "y_pred": "prediction"}},
-    )
-    population = rows_of_clusters(2_000_000, 1, np.random.default_rng(1))
-    truths = counted.copy().update(population).compute()
-    random = np.random.default_rng(0)
-    covered = np.zeros((len(OF_CLUSTERS), 2))
+    ),
+    "clusters of scores": (
+        scores_of_clusters,
+        se.Collection(
+            {name: se.PRCurveSketch(scores="real") for name in SHIFTS},
+            columns={
+                name: {column: f"{name}: {column}" for column in ("y_true", "y_score")}
+                for name in SHIFTS
+            },
+        ),
+        {name: f"{name}/roc_auc" for name in SHIFTS},
+    ),
+    "clusters of values": (
+        values_of_clusters,
+        se.Collection(
+            {
+                "values": se.MeanAccumulator(quantiles=[0.9]),
+                "models": se.Paired(),
+                "lists": se.RankingAccumulator(["ndcg@5"]),
+            }
+        ),
+        {
+            "mean": "values/mean",
+            "0.9 quantile": "values/quantile(0.9)",
+            "accuracy, A - B": "models/difference",
+            "NDCG": "lists/ndcg@5",
+        },
+    ),
+}
+"""How rows are drawn for each table, what counts them, and the metrics of its columns."""
+
+
+def clusters_cover(draw: tuple[str, int, int]) -> list[str]:
+    """Simulate plain intervals and clustered ones of each metric of a table."""
+    table, n, rows = draw
+    drawn, counted, metrics = CLUSTERED[table]
+    population = counted.copy().update(drawn(POPULATION_ROWS, 1, np.random.default_rng(1)))
+    truths = {name: population.compute().read(name).value for name in metrics.values()}
+    random, covered = np.random.default_rng(0), np.zeros((len(metrics), 2))
+    defined = np.zeros((len(metrics), 2))  # no sample without positives has an area
     for _ in range(TRIALS):
-        acc = se.Clustered(counted, by="cluster").update(rows_of_clusters(*draw, random))
-        results = acc.total().compute(), acc.compute()
-        for at, name in enumerate(OF_CLUSTERS.values()):
-            truth = truths.read(name).value
-            for kind, result in enumerate(results):
+        acc = se.Clustered(counted, by="cluster").update(drawn(n, rows, random))
+        for kind, result in enumerate((acc.total().compute(), acc.compute())):
+            for at, (name, truth) in enumerate(truths.items()):
                 low, high = result.confidence(name)
                 covered[at, kind] += low <= truth <= high
-    return "|".join(f"{plain:.3f}, {clustered:.3f}" for plain, clustered in covered / TRIALS)
+                defined[at, kind] += not math.isnan(low)
+    return [f"{plain:.3f}, {clustered:.3f}" for plain, clustered in covered / defined]
 
 
-def of_clusters() -> str:
-    """Lay out the coverage of plain intervals and of clustered ones."""
-    return laid_out_by_clusters(clusters_cover, [*OF_CLUSTERS])
-
-
-def laid_out_by_clusters(simulate: Callable[[Any], str], names: list[str]) -> str:
-    """Simulate each number and size of clusters, and lay out the coverage."""
+def of_clusters(table: str) -> str:
+    """Lay out the coverage for each number and size of clusters."""
     draws = list(itertools.product(N_CLUSTERS, ROWS))
-    cells = simulated(simulate, draws)
-    rows = [
-        [f"{n}", f"{rows}", *cell.split("|")] for (n, rows), cell in zip(draws, cells, strict=True)
-    ]
-    return laid_out(["clusters", "rows of each", *names], rows)
+    cells = simulated(clusters_cover, [(table, *draw) for draw in draws])
+    rows = [[f"{n}", f"{rows}", *cell] for (n, rows), cell in zip(draws, cells, strict=True)]
+    return laid_out(["clusters", "rows of each", *CLUSTERED[table][2]], rows)
 
 
 def equal_models(n: int, random: np.random.Generator) -> dict[str, np.ndarray]:
@@ -473,7 +551,7 @@ def equal_models(n: int, random: np.random.Generator) -> dict[str, np.ndarray]:
 def equal_models_differ(n: int) -> str:
     """Simulate how often any pair of n equal models has a p-value of at most 0.05."""
     random, found = np.random.default_rng(6), np.zeros((3, 2), np.int64)
-    for _ in range(SAMPLES):
+    for _ in range(TRIALS):
         batch = equal_models(n, random)
         acc = se.Paired.of_models(list(batch)[1:], measures=["roc_auc", "log_loss"]).update(batch)
         for at, one in enumerate(acc.compute().comparison().values()):
@@ -481,7 +559,7 @@ def equal_models_differ(n: int) -> str:
                 any(pair.pvalue <= 0.05 for pair in one.differences),
                 any(pair.holm_pvalue <= 0.05 for pair in one.differences),
             ]
-    return "|".join(f"{alone:.3f}, {corrected:.3f}" for alone, corrected in found / SAMPLES)
+    return "|".join(f"{alone:.3f}, {corrected:.3f}" for alone, corrected in found / TRIALS)
 
 
 def of_equal_models() -> str:
@@ -492,70 +570,7 @@ def of_equal_models() -> str:
     return laid_out(["models", "accuracy", "ROC AUC", "log loss"], rows)
 
 
-OF_VALUES = {
-    "mean": "values/mean",
-    "0.9 quantile": "values/quantile(0.9)",
-    "accuracy, A - B": "models/difference",
-    "NDCG": "ndcg@5",
-}
-
-
-def values_of_clusters(n: int, rows: int, random: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw clusters of rows: skewed values, labels, and the predictions of two models."""
-    cluster = np.repeat(np.arange(n), rows)
-    shared, own = random.normal(size=(3, n)), random.normal(size=(3, n * rows))
-    noise = math.sqrt(ALIKE) * shared[:, cluster] + math.sqrt(1 - ALIKE) * own
-    labels = random.random(n * rows) < 0.3
-    return {
-        "cluster": cluster,
-        "value": np.exp(noise[0] / 2),
-        "y_true": labels.astype(int),
-        "y_pred_a": (noise[1] + 1.5 * labels >= LIMIT).astype(int),
-        "y_pred_b": ((noise[1] + noise[2]) / 1.2 + 1.5 * labels >= LIMIT).astype(int),
-    }
-
-
-def lists_of_clusters(
-    n: int, rows: int, random: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw clusters of queries: relevance and scores of their documents, and the cluster."""
-    cluster = np.repeat(np.arange(n), rows)
-    skill = random.normal(size=n)[cluster] + 1.5 * random.normal(size=n * rows)
-    relevance = random.random((n * rows, 8)) < 0.4
-    relevance[:, 0] = True
-    scores = relevance * skill[:, None] + random.normal(size=(n * rows, 8))
-    return relevance.astype(int), scores, cluster
-
-
-def value_clusters_cover(draw: tuple[int, int]) -> str:
-    """Simulate plain and clustered intervals of values, of two models and of lists."""
-    counted = se.Collection({"values": se.MeanAccumulator(quantiles=[0.9]), "models": se.Paired()})
-    lists, random = se.RankingAccumulator(["ndcg@5"]), np.random.default_rng(1)
-    population = counted.copy().update(values_of_clusters(2_000_000, 1, random)).compute()
-    of_lists = lists.copy().update(*lists_of_clusters(1_000_000, 1, random)[:2]).compute()
-    truths = {
-        name: (of_lists if name == "ndcg@5" else population).read(name).value
-        for name in OF_VALUES.values()
-    }
-    random, covered = np.random.default_rng(0), np.zeros((len(OF_VALUES), 2))
-    for _ in range(TRIALS):
-        acc = se.Clustered(counted, by="cluster").update(values_of_clusters(*draw, random))
-        relevance, scores, cluster = lists_of_clusters(*draw, random)
-        ranked = se.Clustered(lists, by="cluster").update(relevance, scores, by=cluster)
-        plain = acc.total().compute(), ranked.total().compute()
-        for kind, results in enumerate((plain, (acc.compute(), ranked.compute()))):
-            for at, (name, truth) in enumerate(truths.items()):
-                low, high = results[name == "ndcg@5"].confidence(name)
-                covered[at, kind] += low <= truth <= high
-    return "|".join(f"{plain:.3f}, {clustered:.3f}" for plain, clustered in covered / TRIALS)
-
-
-def of_value_clusters() -> str:
-    """Lay out the same of values, of the difference of two models, and of rankings."""
-    return laid_out_by_clusters(value_clusters_cover, [*OF_VALUES])
-
-
-def simulated(simulate: Callable[[Any], str], draws: Iterable[Any]) -> list[str]:
+def simulated(simulate: Callable[[Any], Any], draws: Iterable[Any]) -> list[Any]:
     """Simulate on all cores, in order."""
     with ProcessPoolExecutor() as pool:
         return list(pool.map(simulate, draws))
@@ -575,8 +590,7 @@ TABLES = {
     "groups": of_groups,
     "partial areas": of_partial_areas,
     "queries": of_queries,
-    "clusters": of_clusters,
-    "clusters of values": of_value_clusters,
+    **{name: partial(of_clusters, name) for name in CLUSTERED},
     "equal models": of_equal_models,
 }
 
