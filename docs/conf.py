@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import metric_tables
 import name_table
+import speed_rows
 
 from streameval.results.members import RowMember
 from streameval.results.result import HIDDEN
@@ -59,7 +60,7 @@ def setup(app):
     """Fill in the tables of metrics and of names, and leave out what is internal."""
 
     def fill(_app, _name, source):
-        source[0] = name_table.filled(metric_tables.filled(source[0]))
+        source[0] = speed_rows.filled(name_table.filled(metric_tables.filled(source[0])))
 
     def skip(_app, _what, name, _thing, is_skipped, _options):
         """Leave out what results have for the command line and for pages."""

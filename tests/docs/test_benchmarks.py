@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -183,21 +184,30 @@ def missed(*, goal: float = 12.0, why: str = "It rounds.", **found: Any) -> Row:
     return Row.of(contest(), peer(goal=goal, why=why), 10, **found)
 
 
-def test_missed_goal_is_listed_with_its_reason_and_the_yardsticks_of_the_contest() -> None:
-    part = contest_module.yardstick("`np.sort`", lambda _: lambda: None)
-    sorting = Row.of(contest(), part, 10, ratio=Spread(0.5, 0.6, 0.7), rounds=3)
-    of_others = attrs.evolve(sorting, work="other work")
-    (line,) = tables.reasons([missed(), missed(goal=1.0), sorting, of_others])
-    assert line == (
-        "| `Nothing` | work | 10 | numpy peer | 12 | **2** | "
-        "It rounds. Of our time: `np.sort` 0.6. |"
-    )
+def test_goals_missed_for_one_reason_share_a_line() -> None:
+    other = attrs.evolve(missed(), work="two", size=20)
+    slow = missed(why="It sorts.")
+    assert list(tables.reasons([missed(), missed(goal=1.0), slow, other])) == [
+        "| add: work; add: two | numpy 10: **2** of 12; numpy 20: **2** of 12 | It rounds. |",
+        "| add: work | numpy 10: **2** of 12 | It sorts. |",
+    ]
+
+
+def test_headlines_are_rows_of_the_report() -> None:
+    assert tables.headlines(results.load().rows).count("\n") == 1 + len(tables.HEADLINES)
+
+
+def test_fold_has_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    fold = importlib.import_module("speed_rows").filled(PAGE)
+    rows = results.load().rows
+    assert [row for row in rows if tables.line(row) not in fold] == []
 
 
 def test_report_lists_no_reasons_where_every_goal_is_met() -> None:
     about = results.load().about
     titles = [
-        "### Missed goals" in tables.report_block(results.Report(about, [missed(goal=goal)]))
+        "## Missed goals" in tables.report_block(results.Report(about, [missed(goal=goal)]))
         for goal in (12.0, 1.0)
     ]
     assert titles == [True, False]
