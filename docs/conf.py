@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import metric_tables
 import name_table
+import option_tables
 import speed_rows
 
 from streameval.results.members import RowMember
@@ -60,7 +61,8 @@ def setup(app):
     """Fill in the tables of metrics and of names, and leave out what is internal."""
 
     def fill(_app, _name, source):
-        source[0] = speed_rows.filled(name_table.filled(metric_tables.filled(source[0])))
+        for table in (metric_tables, name_table, option_tables, speed_rows):
+            source[0] = table.filled(source[0])
 
     def skip(_app, _what, name, _thing, is_skipped, _options):
         """Leave out what results have for the command line and for pages."""

@@ -212,10 +212,12 @@ def test_anchors_of_headings_are_those_of_github(tmp_path: Path) -> None:
     assert anchors(page) == {"a-b_c-d-e", "two", "two-1"}
 
 
-def test_command_line_reference_names_every_option() -> None:
+def test_command_line_reference_names_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
     from streameval.cli.arguments import argument_parser
 
-    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    tables = importlib.import_module("option_tables")
+    page = tables.filled(TEXTS[ROOT / "docs" / "reference" / "command-line.md"])
     parser = argument_parser()
     commands = next(action for action in parser._actions if isinstance(action.choices, dict))
     options = {
