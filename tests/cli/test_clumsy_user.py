@@ -29,6 +29,18 @@ MISNAMED = [
         "no column 'y_true' in the first rows: choose from clicked, p. --y-true names the column.",
     ),
     (LABELS, BINARY, "no column 'y_score' in the first rows: did you mean"),
+    (
+        "model_a,model_b,winner\nx,y,a\n",
+        [],
+        "no column 'y_true' in the first rows: choose from model_a, model_b, winner. "
+        "The columns are those of --task preferences.",
+    ),
+    (
+        "query,relevance\nq,1\n",
+        [],
+        "no column 'y_true' in the first rows: choose from query, relevance. "
+        "The columns are those of --task ranking.",
+    ),
     (SCORES, ["--task", "regression"], "no column 'y_pred' in the first rows: did you mean"),
     (
         SCORES,

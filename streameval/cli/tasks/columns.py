@@ -41,6 +41,9 @@ _USUAL_NAMES = ("y_true", "y_pred", "y_score", "model_a", "model_b", "winner")
 _NAMED_BY = {name: option_text(name) for name in _USUAL_NAMES}
 """The options that name columns, by the default name of each column."""
 
+_TASK_COLUMNS = {"preferences": ("model_a", "model_b", "winner"), "ranking": ("query", "relevance")}
+"""The columns of logs that have no `y_true`, by their task."""
+
 GAP_HINT = " (--nan skip leaves it out)"
 _AS_THE_FIRST = " as the first label is (--y-score reads scores, --classes lists mixed labels)"
 
@@ -282,6 +285,9 @@ def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
             known = nearest(name, chain.from_iterable(rows))
             option = _NAMED_BY.get(name)
             hint = f" {option} names the column." if option else ""
+            for task, columns in _TASK_COLUMNS.items():
+                if name == "y_true" and all(has_column(column, rows) for column in columns):
+                    hint = f" The columns are those of --task {task}."
             raise UsageError(f"no column {name!r} in the first rows: {known}{hint}")
 
 
