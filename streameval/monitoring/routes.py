@@ -53,7 +53,7 @@ def _period(value: Any) -> float | None:
 def _format(value: Any) -> str:
     known = [JSON, *TEMPLATES]
     if value not in known:
-        hint = nearest(str(value), known)
+        hint = nearest(str(value), known).removesuffix(".")
         raise InvalidInputError(f"has no format {value!r}: {hint}", argument=_ARGUMENT)
     return str(value)
 
@@ -189,7 +189,7 @@ class AlertRoute:
         ):
             for one in given:
                 if one not in known:
-                    hint = nearest(one, known) if known else "`alerts` gives none"
+                    hint = nearest(one, known).removesuffix(".") if known else "`alerts` gives none"
                     raise InvalidInputError(
                         f"names a {what} {one!r}, which no alert has: {hint}", argument=_ARGUMENT
                     )

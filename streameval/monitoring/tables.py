@@ -34,10 +34,10 @@ def read_table(declared: type[T], value: Any, *, main: str, argument: str) -> T:
     if isinstance(value, declared):
         return value
     table = value if isinstance(value, Mapping) else {main: value}
-    known = [field.name for field in attrs.fields(declared)]  # type: ignore[arg-type]
+    known = [field.name for field in attrs.fields(declared) if field.init]  # type: ignore[arg-type]
     for key in table:
         if key not in known:
-            hint = nearest(str(key), known)
+            hint = nearest(str(key), known).removesuffix(".")
             raise InvalidInputError(f"has no key {key!r}: {hint}", argument=argument)
     if main not in table:
         raise InvalidInputError(f"is a table without the key {main!r}", argument=argument)

@@ -75,6 +75,8 @@ def test_route_takes_events_that_meet_every_condition(
     ("given", "why"),
     [
         ({"url": URL}, "`on_alert` has no key 'url': choose from to, format"),
+        ({"url": URL}, "rules, slices, resolved, heartbeat."),
+        ({"to": URL, "receiver": print}, "`on_alert` has no key 'receiver'"),
         ({"severty": "page", "to": URL}, "`on_alert` has no key 'severty': did you mean 'severity"),
         ({"severity": "page"}, "`on_alert` is a table without the key 'to'"),
         ({"to": URL, "severity": 3}, "`on_alert` needs texts as 'severity'"),
