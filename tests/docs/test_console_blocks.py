@@ -21,7 +21,7 @@ ADAPTER = re.compile(
     r"|(?:from|import) (?=(?:keras|river|torcheval|torchmetrics)\b))(\w+)",
     re.MULTILINE,
 )
-HARMLESS = {"python", "console", "text", "math"} | {
+HARMLESS = {"python", "console", "text", "math", "toml"} | {
     f"{{{name}}}"
     for name in (
         "toctree",
