@@ -24,15 +24,12 @@ DOCS = Path(__file__).parent
 PAGE = DOCS / "explanation" / "intervals.md"
 PAGES = {
     "clusters": DOCS / "how-to" / "dependent-rows.md",
-    "clusters of scores": DOCS / "how-to" / "dependent-rows.md",
     "clusters of values": DOCS / "how-to" / "dependent-rows.md",
     "equal models": DOCS / "how-to" / "compare-many-models.md",
 }
 """The pages of tables that are elsewhere."""
 
-TRIALS = 2000
-"""How many samples are drawn for each number of the tables."""
-
+SAMPLES = 1000
 METRICS = {
     "balanced accuracy": ("balanced_accuracy", {}),
     "macro F": ("f_score", {"average": "macro"}),
@@ -79,7 +76,7 @@ def coverage(shares: np.ndarray, n: int) -> list[float]:
     random = np.random.default_rng(0)
     truth = count(np.round(shares * 10**12).astype(np.int64))
     covered, defined = np.zeros(len(METRICS)), np.zeros(len(METRICS))
-    for _ in range(TRIALS):
+    for _ in range(SAMPLES):
         result = count(random.multinomial(n, shares.ravel()).reshape(shares.shape))
         for i, (name, options) in enumerate(METRICS.values()):
             low, high = result.confidence(name, **options)
@@ -95,6 +92,7 @@ def of_decisions() -> str:
     return laid_out(["population", *METRICS], rows)
 
 
+TIMES = 1500
 AREAS = (0.6, 0.86, 0.96, 0.99)
 SAMPLED = [
     (prevalence, rows)
@@ -135,7 +133,7 @@ def true_area(shape: str, area: float) -> float:
 def covers(truth: float, sample: Callable[[np.random.Generator], tuple[float, float]]) -> str:
     """Write how often the intervals of samples cover the truth, and how wide they are."""
     random = np.random.default_rng(0)
-    ends = np.array([sample(random) for _ in range(TRIALS)])
+    ends = np.array([sample(random) for _ in range(TIMES)])
     share = np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
     return f"{share:.3f}, {np.nanmean(ends[:, 1] - ends[:, 0]):.3f}"
 
@@ -394,11 +392,7 @@ N_CLUSTERS = (20, 100, 400)
 ROWS = (1, 5, 50)
 ALIKE = 0.3  # the share of the variance that the rows of a cluster have in common
 LIMIT, STEPS = 0.75, 20.0  # the threshold of decisions; scores have 20 values for each unit
-SHIFTS = {
-    f"AUC {area}, prevalence {prevalence}": (area, prevalence)
-    for area, prevalence in itertools.product((0.6, 0.9, 0.99), (0.3, 0.01))
-}
-POPULATION_ROWS = 1_000_000
+POPULATION_ROWS, TRIALS = 2_000_000, 500
 
 Columns = dict[str, np.ndarray]
 
@@ -431,18 +425,6 @@ def rows_of_clusters(n: int, rows: int, random: np.random.Generator) -> Columns:
         "truth": truth,
         "prediction": truth + noise[1],
     }
-
-
-def scores_of_clusters(n: int, rows: int, random: np.random.Generator) -> Columns:
-    """Draw clusters of rows: labels of each prevalence, with scores of each area."""
-    cluster, (noise,) = noise_of_clusters(n, rows, 1, random)
-    drawn = random.random(n * rows)
-    batch = {"cluster": cluster}
-    for name, (area, prevalence) in SHIFTS.items():
-        labels = drawn < prevalence
-        batch[f"{name}: y_true"] = labels.astype(int)
-        batch[f"{name}: y_score"] = stepped(noise + distance(area) * labels)
-    return batch
 
 
 def values_of_clusters(n: int, rows: int, random: np.random.Generator) -> Columns:
@@ -481,17 +463,6 @@ CLUSTERED = {
             "AP": "scores/average_precision",
             "RMSE": "errors/rmse",
         },
-    ),
-    "clusters of scores": (
-        scores_of_clusters,
-        se.Collection(
-            {name: se.PRCurveSketch(scores="real") for name in SHIFTS},
-            columns={
-                name: {column: f"{name}: {column}" for column in ("y_true", "y_score")}
-                for name in SHIFTS
-            },
-        ),
-        {name: f"{name}/roc_auc" for name in SHIFTS},
     ),
     "clusters of values": (
         values_of_clusters,
@@ -551,7 +522,7 @@ def equal_models(n: int, random: np.random.Generator) -> dict[str, np.ndarray]:
 def equal_models_differ(n: int) -> str:
     """Simulate how often any pair of n equal models has a p-value of at most 0.05."""
     random, found = np.random.default_rng(6), np.zeros((3, 2), np.int64)
-    for _ in range(TRIALS):
+    for _ in range(SAMPLES):
         batch = equal_models(n, random)
         acc = se.Paired.of_models(list(batch)[1:], measures=["roc_auc", "log_loss"]).update(batch)
         for at, one in enumerate(acc.compute().comparison().values()):
@@ -559,7 +530,7 @@ def equal_models_differ(n: int) -> str:
                 any(pair.pvalue <= 0.05 for pair in one.differences),
                 any(pair.holm_pvalue <= 0.05 for pair in one.differences),
             ]
-    return "|".join(f"{alone:.3f}, {corrected:.3f}" for alone, corrected in found / TRIALS)
+    return "|".join(f"{alone:.3f}, {corrected:.3f}" for alone, corrected in found / SAMPLES)
 
 
 def of_equal_models() -> str:

@@ -9,6 +9,7 @@ from offenders import each
 SCORES = "y_true,y_score\n1,0.75\n0,0.25\n"
 LABELS = "y_true,y_pred\n1,1\n0,1\n"
 BINARY = ("--task", "binary")
+NO_TRUTH = "no column 'y_true' in the first rows: choose from "
 
 MISNAMED = [
     (
@@ -32,14 +33,12 @@ MISNAMED = [
     (
         "model_a,model_b,winner\nx,y,a\n",
         [],
-        "no column 'y_true' in the first rows: choose from model_a, model_b, winner. "
-        "The columns are those of --task preferences.",
+        f"{NO_TRUTH}model_a, model_b, winner. The columns are those of --task preferences.",
     ),
     (
         "query,relevance\nq,1\n",
         [],
-        "no column 'y_true' in the first rows: choose from query, relevance. "
-        "The columns are those of --task ranking.",
+        f"{NO_TRUTH}query, relevance. The columns are those of --task ranking.",
     ),
     (SCORES, ["--task", "regression"], "no column 'y_pred' in the first rows: did you mean"),
     (

@@ -47,7 +47,7 @@ TYPED = {
     "diff a": "a.state",
     "diff a.state b": "b.state",
     "diff a.state b.state --fail": "--fail-on",
-    "plot a.state --kind r": "roc reliability",
+    "plot a.state --kind r": "ratings reliability roc",
     "plot a.state -o l": "log.csv",
     "completion ''": "bash zsh fish tcsh",
 }

@@ -104,9 +104,14 @@ def test_undelivered_events_and_refusals_are_exported(tmp_path, monkeypatch):
     assert vitals.lag_bytes == {}, "rows in memory have no bytes"
 
 
-def test_memory_is_unknown_without_the_file_of_linux(monkeypatch, tmp_path):
+def test_memory_is_unknown_without_the_file_of_linux(monitor, monkeypatch, tmp_path):
     monkeypatch.setattr("streameval.monitoring.vitals._STATM", tmp_path / "statm")
     assert memory_of_process() is None
+    with monitor.serve("127.0.0.1:0") as server:
+        monitor.step()
+        text = scraped(server)[1]
+    assert "\nstreameval_checkpoint_bytes " in text
+    assert "\nstreameval_memory_bytes " not in text
 
 
 def test_steps_have_no_lag_in_seconds(tmp_path):
