@@ -37,9 +37,10 @@ every_state = each("name", SINGLE)
 
 
 def singles(accumulator: Any) -> list[Any]:
-    """The accumulator, or the members of a collection."""
+    """The accumulator, or the members of a collection that groups can have: not clusters."""
     if isinstance(accumulator, se.Collection):
-        return list(accumulator._held.accumulators)
+        members = accumulator._held.accumulators
+        return [one for one in members if not isinstance(one, se.Clustered)]
     return [accumulator]
 
 
