@@ -235,8 +235,8 @@ def _compared(options: Options, team: Team) -> CommandOutput:
     try:
         comparison = compare(*results, names=_short(options.files), level=level)
     except InvalidInputError as error:
-        for place, file in enumerate(options.files):
-            error = error.renamed(argument_of(place), name_of(file))
+        for index, file in enumerate(options.files):
+            error = error.renamed(argument_of(index), name_of(file))
         raise error from None
     left_out = [name for name in results[0] if name not in comparison]
     if left_out:

@@ -340,7 +340,7 @@ def compare(
     ModelComparison(mrr=['bm25', 'dense', 'sparse'])
     """
     results = (a, b, *more)
-    arguments = [argument_of(place) for place in range(len(results))]
+    arguments = [argument_of(index) for index in range(len(results))]
     columns = [_queries_of(*pair) for pair in zip(results, arguments, strict=True)]
     permutations = positive_integer(permutations, name="permutations")
     seed = natural_number(seed, name="seed")
@@ -377,13 +377,13 @@ def compare(
     return ModelComparison(tuple(models), level, n, len(every) - n, "query", _RANDOMIZATION, made)
 
 
-def argument_of(place: int) -> str:
-    """Name the argument of `compare` at a place.
+def argument_of(index: int) -> str:
+    """Name the argument of `compare` at an index.
 
     >>> argument_of(0), argument_of(1), argument_of(2)
     ('a', 'b', 'more[0]')
     """
-    return "ab"[place] if place < 2 else f"more[{place - 2}]"
+    return "ab"[index] if index < 2 else f"more[{index - 2}]"
 
 
 def _queries_of(result: Any, argument: str) -> dict[str, npt.NDArray[Any]]:
