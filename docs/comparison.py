@@ -102,6 +102,36 @@ def by_sklearn(batches: list[Data]) -> tuple[float, Any]:
     return float(roc_auc_score(truth, score)), (truth, score)
 
 
+AREA_IN_SQL = """
+    WITH ranks AS (
+        SELECT y, rank() OVER (ORDER BY s) + (count(*) OVER (PARTITION BY s) - 1) / 2 AS r FROM log
+    ), sums AS (SELECT sum(r) FILTER (y) AS r, count(*) FILTER (y) AS p, count(*) AS n FROM ranks)
+    SELECT (r - p * (p + 1) / 2) / (p * (n - p)) FROM sums
+"""
+
+
+def by_duckdb(batches: list[Data]) -> tuple[float, Any]:
+    import duckdb  # noqa: PLC0415
+
+    database = duckdb.connect()
+    database.execute("CREATE TABLE log (y BOOLEAN, s FLOAT)")
+    for truth, score in batches:
+        database.register("batch", {"y": truth, "s": score})
+        database.execute("INSERT INTO log SELECT y, s FROM batch")
+    ((value,),) = database.execute(AREA_IN_SQL).fetchall()
+    return float(value), database.execute("FROM log").fetchnumpy()
+
+
+def by_polars(batches: list[Data]) -> tuple[float, Any]:
+    import polars as pl  # noqa: PLC0415
+
+    log = pl.concat([pl.DataFrame({"y": truth, "s": score}) for truth, score in batches])
+    positives, n = log["y"].sum(), len(log)
+    ranks = log.select(pl.col("s").rank("average").filter("y").sum()).item()
+    area = (ranks - positives * (positives + 1) / 2) / (positives * (n - positives))
+    return area, {name: log[name].to_numpy() for name in log.columns}
+
+
 WAYS = [
     Way("streameval", "`PRCurveSketch()`", by_streameval),
     Way("torchmetrics", "`BinaryAUROC()`", by_torchmetrics(None)),
@@ -110,6 +140,8 @@ WAYS = [
     Way("torcheval", "`BinaryBinnedAUROC()`", by_torcheval("BinaryBinnedAUROC")),
     Way("river", "`ROCAUC()`", by_river),
     Way("scikit-learn", "`roc_auc_score`", by_sklearn),
+    Way("duckdb", "ranks in SQL", by_duckdb),
+    Way("polars", "`rank`", by_polars),
 ]
 
 
