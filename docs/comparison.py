@@ -1,4 +1,4 @@
-"""Evaluate one stream with several libraries; print the table of the README and the docs.
+"""Evaluate one stream with several libraries; print the table of the docs and of README.
 
 Run ``python docs/comparison.py`` after ``pip install . --group benchmarks``; it takes a minute.
 """

@@ -1,6 +1,6 @@
-"""Measure the promises and print the README's table of them.
+"""Measure the promises and print the table of them in docs/explanation/one-answer.md.
 
-Run ``python docs/promises.py``; the tests compare what it prints with the README.
+Run ``python docs/promises.py``; the tests compare what it prints with the page and README.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ def table() -> str:
             bound,
         ),
         (
-            "Certified when it does not",
-            "intervals of 11 metrics, at budgets of 2 to 512 cells, that hold scikit-learn's value",
+            "Bounded when it does not",
+            "bounds of 11 metrics, at budgets of 2 to 512 bins, that hold scikit-learn's value",
             f"{contained:,} of {intervals:,}",
         ),
         (
@@ -181,7 +181,7 @@ def table() -> str:
             "distinct states of 50 cuts into 100 batches on 8 workers, merged in random trees",
             f"{counts}",
         ),
-        ("", "the same of curves with 64 cells each", f"{curves}"),
+        ("", "the same of curves with 64 bins each", f"{curves}"),
         (
             "Nothing lost",
             "single-bit flips and truncations of a state that are refused",

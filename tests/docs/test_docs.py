@@ -62,8 +62,12 @@ def test_doc_examples_of_adapters_run(module: str) -> None:
 @pytest.mark.slow
 def test_readme_promises_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
-    promises = importlib.import_module("promises")
-    assert promises.table() in README
+    table = importlib.import_module("promises").table()
+    assert table in TEXTS[ROOT / "docs" / "explanation" / "one-answer.md"]
+    text = " ".join(README.split())
+    for proof in ("38 values of 12 metrics", "990 of 990", "50 cuts into 100 batches on 8 workers"):
+        assert proof in table
+        assert proof in text
 
 
 @pytest.mark.slow
@@ -110,9 +114,15 @@ def test_comparison_is_what_the_script_measures_of_what_is_installed(
     monkeypatch.syspath_prepend(ROOT / "docs")
     head, line, *rows = importlib.import_module("comparison").table("streameval").splitlines()
     page = (ROOT / "docs" / "explanation" / "comparison.md").read_text(encoding="utf-8")
-    for text in (page, README):
-        table = text.partition("<!-- comparison -->\n")[2]
-        assert table.startswith("\n".join([head, line, *rows]))
+    table = page.partition("<!-- comparison -->\n")[2].partition("<!-- end")[0]
+    assert table.startswith("\n".join([head, line, *rows]))
+    shown = README.partition("| | ROC AUC")[2].partition("\n\n")[0].splitlines()[2:]
+    assert len(shown) > 5
+    assert {*shown} < {*table.splitlines()}
+
+
+def test_readme_has_at_most_600_words() -> None:
+    assert len(README.split()) <= 600
 
 
 def test_ranking_reference_gives_names_that_mean_the_same() -> None:
