@@ -519,6 +519,13 @@ def clustered_members() -> se.Collection:
     return se.Collection(members, columns={"questions": {"id": "日本"}}).update(batch)
 
 
+def sliced_clustered_members() -> se.Sliced:
+    """Slices of clusters of one member and of two, beside one without."""
+    inner = clustered_members().reset()
+    batch = {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "user": ["a", "b", "a"], "日本": [1, 2, 3]}
+    return se.Sliced(inner, "city").update(batch | {"city": ["Bonn", "Rom", "Rom"]})
+
+
 def sliced_clusters() -> se.Sliced:
     """Clusters in slices."""
     inner = se.Clustered(se.ConfusionAccumulator(), by="user", groups=10)
@@ -611,6 +618,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "clustered": clustered,
     "clustered_members": clustered_members,
     "sliced_clusters": sliced_clusters,
+    "sliced_clustered_members": sliced_clustered_members,
     "windowed_clusters": windowed_clusters,
     "empty_clustered": lambda: se.Clustered(se.RegressionAccumulator(), by="user"),
     "windowed": windowed,
@@ -621,6 +629,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
 GROUPED = (
     *("sliced", "empty_sliced", "windowed", "windowed_slices", "empty_windowed"),
     *("clustered", "clustered_members", "sliced_clusters", "windowed_clusters", "empty_clustered"),
+    "sliced_clustered_members",
 )
 """States of groups, which version 1 does not have."""
 
@@ -718,6 +727,7 @@ FIELDS = {
     "clustered": ("accumulator", *CLUSTERED_FIELDS),
     "clustered_members": ("members",),
     "sliced_clusters": (*SLICED_FIELDS[:-1], *CLUSTERED_FIELDS),
+    "sliced_clustered_members": SLICED_FIELDS,
     "windowed_clusters": (*PANE_FIELDS, *SLICED_FIELDS[1:-1], *CLUSTERED_FIELDS),
     "empty_clustered": ("accumulator", *CLUSTERED_FIELDS),
     "windowed": (*PANE_FIELDS, "leaves"),

@@ -31,7 +31,7 @@ class Collection(
         Accumulators that have counted nothing; they are copied. They may be collections: the
         member ``"b"`` of a member ``"a"`` is ``"a/b"``. The order of the names is kept, and only
         collections with equal names in the same order can merge. Any of them may be `Clustered`;
-        slices and windows are of a whole collection, whose members are not clustered then.
+        slices and windows are of a whole collection.
     columns : mapping from name to a mapping from array to column, optional
         For some members, the columns of a batch that they read instead of those named as their
         arrays. An optional array such as the weights is read if there is a column of its name;

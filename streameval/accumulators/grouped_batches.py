@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.grouped_rows import Key
+from streameval.accumulators.grouped_rows import Key, rows_with_weight, weights_of
 from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.inner import Inner
 from streameval.errors import InvalidInputError
@@ -17,12 +17,11 @@ from streameval.inputs.arrays import (
     as_labels,
     first_index,
     is_missing,
-    read_weights,
 )
 from streameval.inputs.batches import TableBatch
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.values import ValueCodes, mixed
-from streameval.inputs.weighted_rows import WeightedRows, rows_of_units, weighted_rows
+from streameval.inputs.weighted_rows import WeightedRows
 
 Array = npt.NDArray[Any]
 
@@ -75,9 +74,11 @@ class Batch:
 
     def arrays(self) -> dict[Key, Array]:
         """Return the columns as arrays or codes; counting the batch has already checked them."""
+        counted = {column for one in self.inner.counted for column in one.read.values()}
         return {
             name: part if are_texts(part) else as_array(part, name=name, allow_missing=True)
             for name, part in self.columns.items()
+            if name in counted
         }
 
     def without_truth(self) -> Array | None:
@@ -110,25 +111,15 @@ class Batch:
 
     def weighted(self, keys: Iterable[str]) -> WeightedRows | None:
         """Take out the rows that have weight, with columns of keys; None if all have."""
-        index = weighted_rows(self.weights())
-        for column, _ in self.inner.queries:
-            if index is not None and column in self.columns:
-                labels = as_labels(self.columns[column], name=column)
-                index = rows_of_units(index, labels) if len(labels) == self.size else None
-        if index is None or len(index) == self.size:
+        index = rows_with_weight(self.inner, self.columns, self.size)
+        if index is None:
             return None
         arrays = self.columns | {key: self.table.column(key) for key in keys}
         return WeightedRows.of(arrays, index, rows=self.size)
 
     def weights(self) -> Array | None:
         """Return the weight of each row, the maximum over members; None if all are 1."""
-        columns = dict.fromkeys(self.inner.weights)
-        given = [column for column in columns if column is not None and column in self.columns]
-        found: Array | None = None
-        for column in given:
-            weights: Any = read_weights(self.columns[column], rows=self.size, name=column)
-            found = weights if found is None else np.maximum(found, weights)
-        return found if found is None or len(given) == len(columns) else np.maximum(found, 1)
+        return weights_of(self.inner, self.columns, self.size)
 
 
 def _missing(value: Any, name: str) -> Array | None:
@@ -177,22 +168,25 @@ def _weight_columns(weights: Any, columns: dict[str, Any], inner: Inner) -> dict
     return {str(column): weights for column in names}
 
 
-def groups_of_clusters(config: ClusteredConfig, column: Any, codes: ValueCodes) -> Array:
+def groups_of_clusters(
+    config: ClusteredConfig, by: str, table: TableBatch, codes: ValueCodes
+) -> Array:
     """Return the group of the cluster of each row; codes remember the clusters that are texts."""
+    column = table.column(by)
     dtype = getattr(column, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "iu" and column.ndim == 1:
-        numbers = as_labels(column, name=config.by)
+        numbers = as_labels(column, name=by)
         groups = np.empty(len(numbers), dtype=np.uint16)
         for start in range(0, len(numbers), _CHUNK):
             chunk = slice(start, start + _CHUNK)
             groups[chunk] = config.group_of(mixed(numbers[chunk].view(np.uint64)))
         return groups
-    found = codes.encode([column], [config.by])
+    found = codes.encode([column], [by])
     missing = codes.missing(found)
     if missing.any():
         raise InvalidInputError(
             "must hold a cluster in every row, got a missing one",
-            argument=config.by,
+            argument=by,
             position=first_index(missing),
             remedy="Give rows that depend on no others ids of their own.",
         )

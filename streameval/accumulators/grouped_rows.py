@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.pending import Rows
-from streameval.accumulators.sealed import FlatLeaves, SliceColumns
+from streameval.accumulators.sealed import FlatGroups, FlatLeaves, SliceColumns
 from streameval.configs.clustered import ClusteredConfig
+from streameval.configs.collection import Member
 from streameval.configs.inner import Inner
+from streameval.inputs.arrays import as_labels, read_weights
 from streameval.inputs.values import Value, ValueCodes
-from streameval.inputs.weighted_rows import weighted_rows
+from streameval.inputs.weighted_rows import rows_of_units, weighted_rows
 from streameval.states.flat import FlatStates
 from streameval.states.runs import mapped, observed_codes, order_in_groups
 
@@ -31,9 +33,9 @@ class GroupedRows:
 
     Parameters
     ----------
-    columns : dict from name to array, shapes (n, ...)
+    columns : dict from key to array, shapes (n, ...)
         The columns of the batch by name; `CODES`, `TIMES`, `WEIGHTS` and `CLUSTERS` where they
-        exist.
+        exist; the clusters of members by (number of groups, column).
     size : int
     codes : ValueCodes
         The value of each code.
@@ -129,7 +131,7 @@ def count_groups(inner: Inner, rows: GroupedRows, groups: Array, n_groups: int) 
     Parameters
     ----------
     inner : Inner
-        A single accumulator, or a collection of these.
+        A single accumulator, or a collection, whose members may have clusters.
     rows : GroupedRows
         Accepted rows.
     groups : int array, shape (n,)
@@ -139,14 +141,56 @@ def count_groups(inner: Inner, rows: GroupedRows, groups: Array, n_groups: int) 
     """
     columns: dict[Key, Array] = {}
     readers = [
-        _MemberReader.of(member, rows.columns, number, columns)
+        None if member.cls._depth else _MemberReader.of(member, rows.columns, number, columns)
         for number, member in enumerate(inner.members)
     ]
     counted = (
-        _count_member(member, reader, columns, groups, n_groups)
+        _count_clusters(member, rows, groups, n_groups)
+        if reader is None
+        else _count_member(member, reader, columns, groups, n_groups)
         for member, reader in zip(inner.members, readers, strict=True)
     )
     return FlatLeaves(inner, tuple(counted))
+
+
+def _count_clusters(member: Member, rows: GroupedRows, groups: Array, n_groups: int) -> FlatGroups:
+    """Count what a member reads into a table of its clusters for each group."""
+    inner, held = Inner(member.cls, member.options), member.options.accumulator
+    columns: dict[Key, Array] = {}
+    for array, column in member.read.items():
+        for key in (column, ("query", column)):
+            if key in rows.columns:
+                columns[array if key == column else ("query", array)] = rows.columns[key]
+    columns[CLUSTERS] = rows.columns[member.options.groups, member.required[member.options.by]]
+    own = GroupedRows(columns, rows.size, rows.codes)
+    index = rows_with_weight(held, columns, rows.size)  # for this member
+    if index is not None:
+        own, groups = own.taken(index), groups[index]
+    if not own.size:
+        return FlatGroups.empty(inner, n_groups)
+    counted: FlatGroups = count_flat(inner, own, groups, n_groups)
+    return counted
+
+
+def weights_of(inner: Inner, columns: Mapping[Any, Any], size: int) -> Array | None:
+    """Return the weight of each row, the maximum over what is counted; None if all are 1."""
+    names = dict.fromkeys(inner.weights)
+    given = [name for name in names if name is not None and name in columns]
+    found: Array | None = None
+    for name in given:
+        weights: Any = read_weights(columns[name], rows=size, name=name)
+        found = weights if found is None else np.maximum(found, weights)
+    return found if found is None or len(given) == len(names) else np.maximum(found, 1)
+
+
+def rows_with_weight(inner: Inner, columns: Mapping[Any, Any], size: int) -> Array | None:
+    """Find the rows that have weight, and those of their queries; None if all have."""
+    index = weighted_rows(weights_of(inner, columns, size))
+    for name, _ in inner.queries:
+        if index is not None and name in columns:
+            labels = as_labels(columns[name], name=name)
+            index = rows_of_units(index, labels) if len(labels) == size else None
+    return None if index is None or len(index) == size else index
 
 
 def _count_member(

@@ -62,20 +62,13 @@ def read_inner(accumulator: Any, *, outer: str, depth: int) -> Inner:
             argument="accumulator",
             remedy="They nest in this order: Windowed, Sliced, Clustered, Collection, any other.",
         )
-    inner = Inner(type(accumulator), accumulator._config)
-    if inner.has_clusters:
-        raise InvalidInputError(
-            f"cannot be a Collection with a Clustered within a {outer}",
-            argument="accumulator",
-            remedy="Make a Clustered of the collection, or count its members separately.",
-        )
     if accumulator != accumulator.copy().reset():
         raise InvalidInputError(
             f"must have counted nothing yet, got one with n={accumulator.n}",
             argument="accumulator",
             remedy="Reset it, or give a new one.",
         )
-    return inner
+    return Inner(type(accumulator), accumulator._config)
 
 
 class Held:
@@ -205,7 +198,11 @@ class Grouping(Accumulator[ConfigT, Any]):
                 columns = [batch.table.column(name) for name in level.column]
                 keys[CODES] = held.codes.encode(columns, level.column)
             elif isinstance(level, ClusteredConfig):
-                keys[CLUSTERS] = groups_of_clusters(level, batch.table.column(level.by), held.codes)
+                keys[CLUSTERS] = groups_of_clusters(level, level.by, batch.table, held.codes)
+        for member in self._config.accumulator.members:
+            if isinstance(member.options, ClusteredConfig):
+                level, by = member.options, member.required[member.options.by]
+                keys[level.groups, by] = groups_of_clusters(level, by, batch.table, held.codes)
         return keys
 
     @property
@@ -328,6 +325,8 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def _name_of(self, key: Key) -> str:
         """Name the column of a key, or the first of several."""
+        if isinstance(key, tuple):
+            return str(key[1])
         levels = (level for level in self._config.levels if isinstance(level, _LEVEL_OF[key]))
         name: str = next(levels).key_columns[0]
         return name
@@ -348,6 +347,8 @@ class Grouping(Accumulator[ConfigT, Any]):
                 continue
             known, numbers = distinct(as_labels(columns[column], name=column), name=column)
             for key, groups in keys.items():
+                if key not in _LEVEL_OF:  # a member's clusters, which has checked its queries
+                    continue
                 name = self._name_of(key)
                 values = groups
                 if key == CLUSTERS:  # several have the same group

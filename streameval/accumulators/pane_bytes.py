@@ -49,6 +49,7 @@ def read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:
 
     inner = config.accumulator
     flat = flat_type(inner).read(inner, sum(labelled), fields)
+    flat.check_filled()
     require(bool(inner.truths) or 0 not in labelled, "rows without labels that need none")
     total = flat.checked_total()
     owners = np.flatnonzero(labelled)

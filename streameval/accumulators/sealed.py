@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from streameval.accumulators.base import merged
 from streameval.accumulators.classes import single_class
-from streameval.accumulators.collection import Collection, heaviest
+from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
 from streameval.configs.clustered import ClusteredConfig
+from streameval.configs.collection import SEPARATOR, CollectionConfig, Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import CorruptStateError, require
@@ -27,7 +28,7 @@ from streameval.states.column import Column
 from streameval.states.flat import Add, FlatStates
 from streameval.states.runs import mapped, observed_codes, paired_codes, run_indices
 from streameval.states.sealed import Sealed
-from streameval.states.state import State, as_corrupt
+from streameval.states.state import as_corrupt
 
 Indices = npt.NDArray[Any]
 
@@ -57,7 +58,6 @@ def decode_inner(nested: Any, version: int, outer: Mapping[int, type[Any]]) -> I
     cls = outer.get(parts.type_id) or single_class(parts)
     empty = cls._decode(parts)
     inner = Inner(cls, empty._config)
-    require(not inner.has_clusters, "a collection with clusters in groups")
     require(empty == inner.empty(), "an accumulator of groups that has counted something")
     return inner
 
@@ -118,12 +118,12 @@ class FlatLeaves:
     ----------
     inner : Inner
         Their class and options.
-    columns : tuple of FlatStates
-        The states of each member.
+    columns : tuple of FlatStates or FlatGroups
+        The states of each member; those of one that is `Clustered` are its groups.
     """
 
     inner: Inner
-    columns: tuple[FlatStates, ...]
+    columns: tuple[FlatStates | FlatGroups, ...]
 
     @classmethod
     def of(cls, inner: Inner, accumulators: Sequence[Any]) -> Self:
@@ -134,11 +134,7 @@ class FlatLeaves:
             columns = [[parts[at]._state for parts in held] for at in range(len(members))]
         else:
             columns = [[one._state for one in accumulators]]
-        flat = (
-            FlatStates.of(member.options, states, member.cls._state_type(member.options))
-            for member, states in zip(members, columns, strict=True)
-        )
-        return cls(inner, tuple(flat))
+        return cls(inner, tuple(map(_flat_of, members, columns)))
 
     @classmethod
     def empty(cls, inner: Inner, size: int) -> Self:  # noqa: ARG003 - one signature for all
@@ -148,8 +144,8 @@ class FlatLeaves:
     @classmethod
     def concatenated(cls, parts: Sequence[Self]) -> Self:
         """List the accumulators of several."""
-        columns = zip(*(part.columns for part in parts), strict=True)
-        return cls(parts[0].inner, tuple(map(FlatStates.concatenated, columns)))
+        columns: Iterable[Any] = zip(*(part.columns for part in parts), strict=True)
+        return cls(parts[0].inner, tuple(type(own[0]).concatenated(own) for own in columns))
 
     def __len__(self) -> int:
         """Return the number of accumulators."""
@@ -196,7 +192,7 @@ class FlatLeaves:
     @property
     def n_at_once(self) -> int:
         """How many accumulators may be made at once: fewer if they are large."""
-        return max(1, min(flat.n_states_of(_ITEMS) for flat in self.columns))
+        return max(1, _ITEMS * len(self) // max(1, self.n_items))
 
     @property
     def n_items(self) -> int:
@@ -210,10 +206,10 @@ class FlatLeaves:
 
     def several(self, indices: Sequence[int]) -> list[Any]:
         """Make the accumulators at some indices, which must not change: they share memory."""
-        states = [flat.states(indices) for flat in self.columns]
+        states: list[list[Any]] = [flat.states(indices) for flat in self.columns]
         return [*map(self._made, zip(*states, strict=True))]
 
-    def _made(self, states: Iterable[State]) -> Any:
+    def _made(self, states: Iterable[Any]) -> Any:
         made = [
             member.cls._make(member.options, state)
             for member, state in zip(self.inner.members, states, strict=True)
@@ -225,7 +221,18 @@ class FlatLeaves:
 
     def weight(self, index: int) -> int | float:
         """Return the weight of an accumulator; of a collection, that of its heaviest member."""
-        return max(flat.total(index).to_numbers().item() for flat in self.columns)
+        return max(flat.weight(index) for flat in self.columns)
+
+    def numbers(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the fields whose numbers have one shape in all of them, as arrays by name."""
+        options = self.inner.options
+        is_collection = isinstance(options, CollectionConfig)
+        starts = [f"{name}{SEPARATOR}" for name in options.part_names] if is_collection else [""]
+        return {
+            f"{start}{name}": numbers
+            for start, flat in zip(starts, self.columns, strict=True)
+            for name, numbers in flat.numbers().items()
+        }
 
     @staticmethod
     def names(inner: Inner) -> list[str]:  # noqa: ARG004 - one signature for all
@@ -241,41 +248,31 @@ class FlatLeaves:
         """Make and check accumulators from their `fields`."""
         nested, members = fields["leaves"], inner.members
         require(isinstance(nested, codec.Nested) and len(nested.items) == len(members), "leaves")
-        columns = []
-        for member, data in zip(members, nested.items, strict=True):
-            options = member.options
-            errors = member.cls._definition.errors
-            flat = FlatStates.decode(member.cls._state_type(options), options, data, errors)
-            require(len(flat) == size, f"{len(flat)} states instead of {size}")
-            columns.append(flat)
-        read = cls(inner, tuple(columns))
-        read._check_traces()
-        return read
+        pairs = zip(members, nested.items, strict=True)
+        return cls(inner, tuple(_flat_read(member, size, data) for member, data in pairs))
 
-    def _check_traces(self) -> None:
+    def check_filled(self) -> None:
         """Check that each has counted something, if no row can be left out."""
-        if not all(map(_leaves_traces, self.inner.members)):
+        if not all(map(_leaves_traces, self.inner.counted)):
             return
         is_empty = np.ones(len(self), dtype=bool)
-        for flat in self.columns:
-            is_empty &= ~flat.totals().is_positive()
+        for weights in self.weights(np.arange(len(self)), len(self)):
+            is_empty &= ~weights.is_positive()
         for index in np.flatnonzero(is_empty).tolist():
-            has_counted = any(
-                flat.state(index) != flat.state_type.zero(flat.config) for flat in self.columns
-            )
-            require(has_counted, "a group without rows")
+            require(self.part(index) != self.inner.empty(), "a group without rows")
 
     def checked_total(self) -> Any:
         """Merge all accumulators that were read, which no rows have made if that is refused."""
-        errors = tuple(error for one in self.inner.members for error in one.cls._definition.errors)
+        errors = tuple(error for one in self.inner.counted for error in one.cls._definition.errors)
         try:
             return self.all_rows()
         except errors as error:
             raise as_corrupt(error) from error
 
     def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
-        """Add up the `n` of each member over the accumulators of each owner."""
-        return [flat.totals().scatter(owners, n_owners) for flat in self.columns]
+        """Add up the `n` of all that is counted over the accumulators of each owner."""
+        weights = (flat.weights(owners, n_owners) for flat in self.columns)
+        return [*itertools.chain.from_iterable(weights)]
 
 
 @attrs.frozen(eq=False)
@@ -481,7 +478,7 @@ class FlatSlices:
             self.leaves.taken(chosen[1]),
         )
 
-    def summed(self, groups: Indices, n_groups: int) -> FlatSlices:
+    def summed(self, groups: Indices, n_groups: int, add: Add | None = None) -> Self:  # noqa: ARG002 - one signature for all
         """Merge the accumulators of each non-empty group.
 
         The first values of all, in their fixed order, keep a slice; other rows take the rest.
@@ -498,7 +495,7 @@ class FlatSlices:
         leaves = self.leaves
         if len(target):
             leaves = leaves.summed(target, layout.size)
-        summed: FlatSlices = layout.flat(self.inner, self.values, leaves)
+        summed: Self = layout.flat(self.inner, self.values, leaves)
         return summed
 
     def all_rows(self) -> Any:
@@ -507,8 +504,15 @@ class FlatSlices:
 
     def part(self, index: int) -> Any:
         """Make the accumulator at an index."""
-        taken = self.taken(np.array([index]))
-        return self.inner.cls._make(self.inner.options, attrs.evolve(taken, total=None))
+        return self.inner.cls._make(self.inner.options, self.state(index))
+
+    def state(self, index: int) -> Self:
+        """Make the state of the accumulator at an index."""
+        return attrs.evolve(self.taken(np.array([index])), total=None)
+
+    def states(self, indices: Sequence[int]) -> list[Self]:
+        """Make the states of the accumulators at some indices."""
+        return [*map(self.state, indices)]
 
     @property
     def n_at_once(self) -> int:
@@ -529,9 +533,16 @@ class FlatSlices:
 
     @cached_property
     def plain(self) -> FlatLeaves:
-        """The accumulators of all rows of each, none of which is empty."""
-        owners = np.repeat(np.arange(len(self)), np.diff(self.edges[1]))
-        return self.leaves.plain.summed(owners, len(self))
+        """The accumulators of all rows of each."""
+        sizes, held = np.diff(self.edges[1]), self.leaves.plain
+        without = np.flatnonzero(sizes == 0)
+        owners = np.append(np.repeat(np.arange(len(self)), sizes), without)
+        blank = FlatLeaves.of(held.inner, [held.inner.empty()] * len(without))
+        return FlatLeaves.concatenated([held, blank]).summed(owners, len(self))
+
+    def numbers(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the fields whose numbers have one shape in all of them, as arrays by name."""
+        return self.plain.numbers()
 
     @classmethod
     def names(cls, inner: Inner) -> list[str]:
@@ -585,19 +596,20 @@ class FlatSlices:
         _check_kept(values, lengths, codes, others, config)
         held = config.accumulator
         leaves = flat_type(held).read(held, len(codes) + int(others.sum()), fields)
-        is_filled = not isinstance(leaves, FlatSlices) or bool(leaves.lengths.all())
-        require(is_filled, "a slice without rows")
+        leaves.check_filled()
         return cls(inner, values, lengths, codes, others, leaves)
+
+    def check_filled(self) -> None:
+        """Check that each has slices."""
+        require(bool(np.diff(self.edges[1]).all()), "a group without rows")
 
     def checked_total(self) -> Any:
         """Merge all accumulators that were read, which no rows have made if that is refused."""
         return self.leaves.checked_total()
 
     def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
-        """Add up the `n` of each member over the accumulators of each owner."""
-        sizes = np.diff(self.edges[1])
-        require(bool(sizes.all()), "a pane without slices")
-        return self.leaves.weights(np.repeat(owners, sizes), n_owners)
+        """Add up the `n` of all that is counted over the accumulators of each owner."""
+        return self.leaves.weights(np.repeat(owners, np.diff(self.edges[1])), n_owners)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -618,8 +630,7 @@ class FlatGroups(FlatSlices):
     @property
     def n_groups(self) -> int:
         """How many groups have rows that count: not only ignored or skipped ones."""
-        leaves = self.leaves.plain
-        return sum(heaviest(leaves.part(at).n) > 0 for at in range(len(leaves)))
+        return sum(self.leaves.weight(at) > 0 for at in range(len(self.leaves)))
 
     def left_out(self, member: int) -> list[Any]:
         """Make the accumulators of one member without each of the groups where it has counted.
@@ -627,7 +638,7 @@ class FlatGroups(FlatSlices):
         Each is the sum of the groups before and of those after, so nothing is subtracted, and the
         cost is three merges a group.
         """
-        leaves = self.leaves.plain
+        leaves: Any = self.leaves
         flat, held = leaves.columns[member], leaves.inner.members[member]
         states = flat.states(range(len(flat))) if len(flat) > 1 else []
         every = [one for one in (held.cls._make(held.options, state) for state in states) if one.n]
@@ -652,6 +663,32 @@ class FlatGroups(FlatSlices):
         require(int(lengths.sum(dtype=np.int64)) == len(codes), "groups")
         require(not len(codes) or int(codes.max()) < len(values), "groups")
         return cls._checked(inner, values, lengths, codes, np.zeros_like(lengths), fields)
+
+    def encode(self) -> bytes:
+        """Write the groups within the states of a collection; equal ones give equal bytes."""
+        return codec.encode_block(self.fields())
+
+
+def _flat_of(member: Member, states: Sequence[Any]) -> FlatStates | FlatGroups:
+    """Hold the states of a member."""
+    state_type = member.cls._state_type(member.options)
+    if state_type is not FlatGroups:
+        return FlatStates.of(member.options, states, state_type)
+    return FlatGroups.concatenated(
+        [FlatGroups.empty(Inner(member.cls, member.options), 0), *states]
+    )
+
+
+def _flat_read(member: Member, size: int, data: bytes | memoryview) -> FlatStates | FlatGroups:
+    """Read and check the states of a member."""
+    state_type = member.cls._state_type(member.options)
+    if state_type is FlatGroups:
+        inner = Inner(member.cls, member.options)
+        return FlatGroups.read(inner, size, codec.decode_block(FlatGroups.names(inner), data))
+    errors = member.cls._definition.errors
+    flat = FlatStates.decode(state_type, member.options, data, errors)
+    require(len(flat) == size, f"{len(flat)} states instead of {size}")
+    return flat
 
 
 def _both(one: Any, other: Any) -> Any:
@@ -706,7 +743,7 @@ def _read_text(text: str, config: SlicedConfig) -> Value:
 
 def _unsigned(column: Any, name: str) -> npt.NDArray[Any]:
     require(isinstance(column, Column) and column.values.dtype.kind == "u", name)
-    values: npt.NDArray[Any] = column.values
+    values: npt.NDArray[Any] = column.values.astype(np.uint64, copy=False)
     return values
 
 

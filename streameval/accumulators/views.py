@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.sealed import FlatSlices
-from streameval.configs.collection import SEPARATOR, CollectionConfig
 from streameval.configs.windowed import WindowedConfig
 from streameval.inputs.values import Value
 from streameval.states.panes import Panes, Span
@@ -36,9 +35,10 @@ class SlicesView:
     @property
     def n(self) -> npt.NDArray[Any]:
         """The weight of each value; in a collection, the max over its members."""
-        weights = [flat.totals().to_numbers() for flat in self._state.leaves.plain.columns]
-        found: npt.NDArray[Any] = np.maximum.reduce(weights)[: len(self.parts)]
-        return found
+        leaves = self._state.leaves
+        weights = leaves.weights(np.arange(len(leaves)), len(leaves))
+        found: npt.NDArray[Any] = np.maximum.reduce([one.to_numbers() for one in weights])
+        return found[: len(self.parts)]
 
     @property
     def fields(self) -> dict[str, npt.NDArray[Any]]:
@@ -47,15 +47,8 @@ class SlicesView:
         Fields of a collection are named ``member/field``. Cells and labels, of which values have
         different numbers, are not among them.
         """
-        leaves = self._state.leaves.plain
-        options, size = leaves.inner.options, len(self.parts)
-        is_collection = isinstance(options, CollectionConfig)
-        starts = [f"{name}{SEPARATOR}" for name in options.part_names] if is_collection else [""]
-        return {
-            f"{start}{name}": numbers[:size]
-            for start, flat in zip(starts, leaves.columns, strict=True)
-            for name, numbers in flat.numbers().items()
-        }
+        numbers, size = self._state.leaves.numbers(), len(self.parts)
+        return {name: column[:size] for name, column in numbers.items()}
 
     @property
     def total(self) -> Any:

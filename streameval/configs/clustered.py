@@ -18,6 +18,16 @@ from streameval.inputs.values import Words
 MIN_GROUPS, MAX_GROUPS = 10, 1024
 
 
+def _read_accumulator(value: Inner, *, name: str) -> Inner:
+    if value.has_clusters:
+        raise InvalidInputError(
+            "cannot have a member that is Clustered: its rows would have two columns of clusters",
+            argument=name,
+            remedy="Make a Collection in which each member is Clustered, by its own column.",
+        )
+    return value
+
+
 def _read_groups(value: Any, *, name: str) -> int:
     groups = positive_integer(value, name=name)
     if not MIN_GROUPS <= groups <= MAX_GROUPS:
@@ -36,7 +46,7 @@ class ClusteredConfig(OuterConfig):
 
     SUMMARY = "Count rows that depend on each other: intervals for clusters, such as users."
 
-    accumulator: Inner = option("What counts the rows.")
+    accumulator: Inner = option("What counts the rows.", _read_accumulator)
     by: str = option("The column that says which cluster a row belongs to.", canonical_name)
     groups: int = option(
         "The number of groups that clusters are hashed into.", _read_groups, default=64

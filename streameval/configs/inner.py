@@ -46,9 +46,14 @@ class Inner(Cached):
             return leaf.options.parts
         return (Member(leaf.cls, leaf.options),)
 
+    @cached_property
+    def counted(self) -> tuple[Member, ...]:
+        """The same, with what is within those members that split their rows into clusters."""
+        return tuple(counted(self.members))
+
     @property
     def has_clusters(self) -> bool:
-        """Whether members of a collection split their rows by themselves, so nothing else can."""
+        """Whether members of a collection split their rows into clusters."""
         return any(member.cls._depth for member in self.members)
 
     @cached_property
@@ -69,22 +74,22 @@ class Inner(Cached):
         # a column of values may have this name, and two models may have values alone
         own = [
             member
-            for member in self.members
+            for member in self.counted
             if "y_true" in member.cls._arrays and "y_true" in member.positional
         ]
-        truths = [member.read["y_true"] for member in own] if len(own) == len(self.members) else []
+        truths = [member.read["y_true"] for member in own] if len(own) == len(self.counted) else []
         return tuple(dict.fromkeys(truths))
 
     @cached_property
     def weights(self) -> tuple[str | None, ...]:
-        """For each member, the column of the weights of rows or queries; None if it takes none."""
-        return tuple(member.read.get(member.cls._weight_array) for member in self.members)
+        """For all `counted`, the column of the weights of rows or queries; None if one has none."""
+        return tuple(member.read.get(member.cls._weight_array) for member in self.counted)
 
     @cached_property
     def queries(self) -> tuple[tuple[str, bool], ...]:
         """The columns of ids whose rows belong together, and whether the ids are kept."""
         found: dict[str, bool] = {}
-        for member in self.members:
+        for member in self.counted:
             array = member.cls._unit_array
             if array is not None:
                 column = member.read[array]
@@ -123,7 +128,8 @@ def counted(members: Iterable[Member]) -> list[Member]:
 def key_columns(config: Any) -> tuple[str, ...]:
     """Name the columns by which an accumulator, or members of a collection, split rows."""
     if isinstance(config, OuterConfig):
-        return tuple(name for level in config.levels for name in level.key_columns)
-    members = config.members if isinstance(config, CollectionConfig) else ()
-    keys = (member.required[name] for member in members for name in key_columns(member.options))
+        keys = [*config.key_columns, *key_columns(config.accumulator.options)]
+    else:
+        members = config.members if isinstance(config, CollectionConfig) else ()
+        keys = [one.required[name] for one in members for name in key_columns(one.options)]
     return tuple(dict.fromkeys(keys))

@@ -15,8 +15,8 @@ import numpy as np
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.persistence import from_bytes
 from streameval.accumulators.windowed import Windowed
-from streameval.configs.collection import CollectionConfig, Member
-from streameval.configs.inner import OuterConfig, counted, key_columns
+from streameval.configs.collection import Member
+from streameval.configs.inner import Inner, key_columns
 from streameval.engines._shipping import Shipment, shipped
 from streameval.engines._sources import PolarsFrame, Stream, is_path
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
@@ -486,12 +486,7 @@ def _is_empty(column: Any) -> bool:
 
 
 def _members(accumulator: Accumulator[Any, Any]) -> Sequence[Member]:
-    config = accumulator._config
-    if isinstance(config, OuterConfig):
-        return config.accumulator.members
-    if isinstance(config, CollectionConfig):
-        return counted(config.members)
-    return [Member(type(accumulator), config)]
+    return Inner(type(accumulator), accumulator._config).counted
 
 
 def _read_columns(columns: Any) -> dict[str, str]:

@@ -190,8 +190,11 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Say what the intervals are of if rows depend on each other, in all members or in some."""
         if self._clusters is not None:
             return self._clusters.note
-        held = [(title, one) for title, one in self.titled() if isinstance(one, Result)]
-        return " ".join(f"{title}: {one.note}" for title, one in held if one.note)
+        titles: dict[str, list[str]] = {}
+        for title, one in self.titled():
+            if isinstance(one, Result) and one.note:
+                titles.setdefault(one.note, []).append(title)
+        return " ".join(f"{', '.join(found)}: {note}" for note, found in titles.items())
 
     @property
     def has_models(self) -> bool:

@@ -388,10 +388,14 @@ class FlatStates:
         rows = zip(*columns.values(), strict=True)
         return [make_state(self.state_type, dict(zip(columns, row, strict=True))) for row in rows]
 
-    def total(self, index: int) -> FixedPoint:
+    def weight(self, index: int) -> int | float:
         """Return the `n` of one state."""
-        total: FixedPoint = self._fields[0].value(index, None)
-        return total
+        weight: int | float = self._fields[0].value(index, None).to_numbers().item()
+        return weight
+
+    def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
+        """Add up the `n` of the states of each owner: one vector, as there is one thing counted."""
+        return [self.totals().scatter(owners, n_owners)]
 
     def totals(self) -> FixedPoint:
         """Return the `n` of every state, as a vector."""

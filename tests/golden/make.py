@@ -96,6 +96,33 @@ def accumulators() -> dict[str, Any]:
                 "country": ["DE", "FR", "FR"],
             }
         ),
+        "clustered-members-panes": se.Windowed(
+            se.Sliced(
+                se.Collection(
+                    {
+                        "users": se.Clustered(
+                            se.Collection(members, columns={"curve": {"y_score": "p"}}),
+                            by="user",
+                            groups=10,
+                        ),
+                        "plain": se.ConfusionAccumulator(),
+                    },
+                    columns={"users": {"sample_weight": "w"}},
+                ),
+                "country",
+            ),
+            pane=10,
+        ).update(
+            {
+                "y_true": [0, 1, 1],
+                "y_pred": [0, 1, 0],
+                "p": [0.1, 0.9, 0.4],
+                "user": [3, 2**62, 3],
+                "country": ["DE", "FR", "日本"],
+                "time": [1, 12, 13],
+                "w": [1, 0.1, 0],
+            }
+        ),
         "collection": se.Collection(members, columns={"curve": {"y_score": "p"}}).update(
             {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "p": [0.1, 0.9, 0.4]}
         ),

@@ -26,6 +26,16 @@ SINGLE: dict[str, Any] = {
 }
 """What groups are counted with, of those that read the rows below."""
 
+MIXED = se.Collection(
+    {
+        "many": se.Clustered(se.Collection(MANY, columns=SKETCH), by="g", groups=10),
+        "fit": se.RegressionAccumulator(),
+        "cm": se.Clustered(se.ConfusionAccumulator(), by="id", groups=11),
+    },
+    columns={"cm": {"id": "g"}},
+)
+"""Members in clusters beside one without, for all but clusters."""
+
 CITIES = np.array(["Bonn", "", "日本", "Rom", "a=b/c", "7"], dtype=object)
 VALUES: dict[str, np.ndarray] = {
     "texts": CITIES,
@@ -103,9 +113,10 @@ def clustered_rows(
 def within_clusters(
     draw: st.DrawFn, options: dict[str, Any], rows: dict[str, np.ndarray]
 ) -> dict[str, Any]:
-    """Put clusters, half of the time, between an accumulator and what splits its rows."""
-    if draw(st.booleans()):
-        return options
+    """Put clusters, a third of the time, between an accumulator and what splits its rows."""
+    chosen = draw(st.sampled_from(["none", "members", "all"]))
+    if chosen != "all":
+        return options | ({} if chosen == "none" else {"accumulator": MIXED})
     size = len(rows["p"])
     rows["user"] = np.arange(size) % draw(st.sampled_from([1, 3, 20]))
     return options | {"accumulator": se.Clustered(options["accumulator"], by="user", groups=10)}

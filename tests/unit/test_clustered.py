@@ -471,6 +471,8 @@ def test_reports_tables_and_json_say_which_member_is_clustered() -> None:
     note = "users, same: Intervals are for clusters (user), in 16 groups."
     assert result.note == lines[-1] == note
     assert note not in result.report(level=0)
+    sliced = se.Sliced(some_clustered(), "city").update(ROWS | {"city": CITY})
+    assert sliced.compute().report().count(note.removeprefix("users, same")) == 1
     members = se.Collection({"cm": se.ConfusionAccumulator()})
     members = some_clustered(both=se.Clustered(members, by="id", groups=GROUPS)).update(ROWS)
     entries = members.compute().entries(0.95)
@@ -517,12 +519,156 @@ def test_collections_of_clustered_members_count_weights_and_refuse_batches_as_a_
     assert collection.to_bytes() == before
 
 
-@each("outer", ["Clustered", "Sliced", "Windowed"])
-def test_collections_of_clustered_members_are_not_split_again(outer: str) -> None:
-    every = {"Clustered": {"by": "c"}, "Sliced": {"column": "c"}, "Windowed": {"pane": 10}}
-    options: dict[str, Any] = every[outer]
-    with pytest.raises(se.InvalidInputError, match=f"a Clustered within a {outer}.*separately"):
-        getattr(se, outer)(some_clustered(), **options)
+def test_collections_of_clustered_members_are_not_clustered_again() -> None:
+    with pytest.raises(se.InvalidInputError, match=r"two columns of clusters.*by its own column\."):
+        se.Clustered(some_clustered(), by="c")
+
+
+CITY = np.array(["Bonn", "Rom", "日本"], dtype=object)[np.arange(N) % 3]
+OUTER: dict[str, Any] = {
+    "Sliced": lambda inner: se.Sliced(inner, "city", max_values=2),
+    "Windowed": lambda inner: se.Windowed(inner, pane=10),
+    "Windowed of Sliced": lambda inner: se.Windowed(se.Sliced(inner, "city"), pane=10),
+}
+
+
+def parts_of(outer: Any) -> dict[Any, Any]:
+    """The accumulators of slices, of panes, or of slices in panes, by what their rows have."""
+    if isinstance(outer, se.Sliced):
+        every = {value: outer[value] for value in outer}
+        return every | ({"other": outer.other} if outer.n_turned_away else {})
+    panes = {start: part for start, _, part in outer.panes()}
+    if not isinstance(next(iter(panes.values())), se.Sliced):
+        return panes
+    return {(start, value): part[value] for start, part in panes.items() for value in part}
+
+
+def some_of(rows: dict[str, Any], chosen: Any) -> dict[str, Any]:
+    return {name: np.asarray(column)[chosen] for name, column in rows.items()}
+
+
+MIXED: dict[str, tuple[se.Collection, dict[str, Any]]] = {
+    "counts": (some_clustered(), ROWS),
+    "texts, and a collection": (
+        some_clustered(
+            both=se.Clustered(
+                se.Collection({"cm": se.ConfusionAccumulator(), "fit": se.RegressionAccumulator()}),
+                by="city",
+                groups=10,
+            )
+        ),
+        ROWS,
+    ),
+    "weights": (some_clustered(), ROWS | {"sample_weight": WEIGHT}),
+    "rows without weight for one member": (
+        se.Collection(
+            {"a": se.Clustered(se.ConfusionAccumulator(), by="id"), "b": se.ConfusionAccumulator()},
+            columns={"a": {"sample_weight": "w"}},
+        ),
+        ROWS | {"w": np.where(CITY == "Rom", 0, WEIGHT)},
+    ),
+    "queries of several clusters": (
+        se.Collection(
+            {
+                "ranking": se.RankingAccumulator(["map"]),
+                "curve": se.Clustered(se.PRCurveSketch(5), by="id", groups=GROUPS),
+            },
+            columns={"ranking": {"relevance": "y_true"}, "curve": {"y_score": "score"}},
+        ),
+        {"y_true": TRUTH, "score": SCORE, "id": USER, "query": np.arange(N) % 30},
+    ),
+    "clusters of queries": (
+        se.Collection(
+            {
+                "ranking": se.Clustered(se.RankingAccumulator(["map"]), by="topic", groups=10),
+                "curve": se.PRCurveSketch(5),
+            },
+            columns={
+                "ranking": {"relevance": "y_true", "query": "q", "query_weight": "w"},
+                "curve": {"y_score": "score"},
+            },
+        ),
+        {
+            "y_true": TRUTH,
+            "score": SCORE,
+            "topic": np.arange(N) % 15,
+            "q": np.arange(N) % 30,
+            "w": np.where(np.arange(N) % 30 < 2, 0.0, 1.5),
+        },
+    ),
+}
+
+
+@each("name", [(name, outer) for name in MIXED for outer in OUTER])
+def test_slices_and_panes_hold_clustered_members(name: tuple[str, str]) -> None:
+    inner, rows = MIXED[name[0]]
+    rows = rows | {"city": CITY, "time": np.arange(N) % 3 * 10}
+    outer = OUTER[name[1]](inner).update(rows)
+    wholes = np.arange(N) % 30 < 17  # of the queries
+    pieces = [OUTER[name[1]](inner).update(some_of(rows, kept)) for kept in (wholes, ~wholes)]
+    assert se.merge(pieces) == outer
+    assert se.merge(pieces).to_bytes() == outer.to_bytes()
+    read = se.from_bytes(outer.to_bytes())
+    assert read == outer
+    assert read.to_bytes() == outer.to_bytes()
+    parts = parts_of(outer)
+    assert len(parts) == 3
+    expected = [inner.copy().update(some_of(rows, np.arange(N) % 3 == at)) for at in range(3)]
+    for part in parts.values():
+        assert part in expected
+        assert part.to_bytes() == expected[expected.index(part)].to_bytes()
+    assert outer.total() == inner.copy().update(rows) or name[1] == "Windowed of Sliced"
+    assert str(next(iter(parts.values())).compute().note).count("Intervals are for clusters")
+
+
+def test_pending_rows_of_clustered_members_are_counted_together() -> None:
+    rows = ROWS | {"city": CITY, "user": [f"u{user}" for user in USER]}
+    inner = se.Collection(
+        {"a": se.Clustered(se.ConfusionAccumulator(), by="user"), "b": se.ConfusionAccumulator()}
+    )
+    sliced = se.Sliced(inner, "city")
+    for at in range(0, N, 50):
+        sliced.update(some_of(rows, slice(at, at + 50)))
+    assert sliced.to_bytes() == se.Sliced(inner, "city").update(rows).to_bytes()
+
+
+def test_rows_without_a_label_count_in_no_member() -> None:
+    labels = TRUTH.astype(object)
+    labels[::7] = None
+    rows = ROWS | {"y_true": labels, "time": np.arange(N) % 3}
+    w = se.Windowed(some_clustered(), pane=10).update(rows)
+    assert w.n_rows() == N
+    left = some_of(rows, labels != None)  # noqa: E711 - item by item
+    assert w.total() == some_clustered().update(left)
+
+
+def test_views_of_slices_show_clustered_members_without_their_groups() -> None:
+    inner, rows = MIXED["rows without weight for one member"]
+    sliced = se.Sliced(inner, "city").update(rows | {"city": CITY})
+    view = sliced.view()
+    for at, value in enumerate(view.values):
+        for name, total in (("a", sliced[value]["a"].total()), ("b", sliced[value]["b"])):
+            assert (view.fields[f"{name}/matrix"][at] == total.compute().matrix).all()
+        assert view.n[at] == max(sliced[value].n.values())
+    assert view.fields["a/n"].min() == 0
+    nothing = rows | {"city": CITY, "w": np.zeros(N)}
+    assert se.Sliced(inner, "city").update(nothing)["Rom"]["a"].n == 0
+
+
+@each("column", ["id", "city"])
+def test_slices_of_clustered_members_refuse_batches_as_a_whole(column: str) -> None:
+    rows = ROWS | {"city": CITY}
+    s = se.Sliced(MIXED["texts, and a collection"][0], "city").update(rows)
+    before = s.to_bytes()
+    for bad in ({column: rows[column][1:]}, {column: None}):
+        with pytest.raises(se.InvalidInputError, match=f"`({column}|user)`"):
+            s.update(rows | bad)
+    with pytest.raises(se.InvalidInputError, match=r"`id` must hold a cluster.*position 1"):
+        s.update(rows | {"id": [1, None, *USER[2:]]})
+    with pytest.raises(se.InvalidInputError, match=r"`id` must hold a cluster.*position 1"):
+        s.update({"y_true": [0, 1], "y_pred": [0, 1], "id": [1.0, np.nan], "city": ["a", "b"]})
+    assert s.update({"y_true": [], "y_pred": [], "id": [], "city": []}).to_bytes() == before
+    assert s.to_bytes() == before
 
 
 def test_clustered_pairs_in_a_collection_are_no_comparison_of_models() -> None:

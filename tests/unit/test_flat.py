@@ -37,7 +37,7 @@ every_state = each("name", SINGLE)
 
 
 def singles(accumulator: Any) -> list[Any]:
-    """The accumulator, or the members of a collection that groups can have: not clusters."""
+    """The accumulator, or the members of a collection, but those that hold groups of clusters."""
     if isinstance(accumulator, se.Collection):
         members = accumulator._held.accumulators
         return [one for one in members if not isinstance(one, se.Clustered)]

@@ -172,11 +172,43 @@ def test_groups_of_clusters_that_cannot_be_are_refused(name: str) -> None:
         se.from_bytes(clustered(MATRIX, [one] * n_parts, groups, lengths).to_bytes())
 
 
-def test_groups_of_collections_with_clusters_are_refused() -> None:
-    held = se.Collection({"a": se.Clustered(MATRIX, by="u", groups=10), "b": MATRIX})
-    outer = se.Sliced(se.Collection({"b": MATRIX}), "c")
-    with pytest.raises(se.CorruptStateError, match="a collection with clusters in groups"):
-        se.from_bytes(with_inner(parse(outer.to_bytes()), nested(held)))
+HELD = se.Collection({"a": se.Clustered(MATRIX, by="u", groups=10), "b": MATRIX})
+"""A clustered member beside one that is not."""
+
+
+def test_clusters_of_collections_with_clusters_are_refused() -> None:
+    outer = se.Clustered(se.Collection({"b": MATRIX}), "c")
+    with pytest.raises(se.CorruptStateError, match="two columns of clusters"):
+        se.from_bytes(with_inner(parse(outer.to_bytes()), nested(HELD)))
+
+
+@each("name", [*GROUPS, "no groups, although rows have no weight of their own"])
+def test_groups_of_clustered_members_that_cannot_be_are_refused(name: str) -> None:
+    groups, lengths, message = GROUPS.get(name, ([], [0], ""))
+    one = counted(MATRIX, {"y_true": [1], "y_pred": [1]})
+    n_parts = 2 if name == "fewer states than groups" else len(groups)
+    member = clustered(MATRIX, [one] * n_parts, groups, lengths)._held.state
+    leaves = FlatLeaves.of(inner_of(se.Sliced(HELD, "c")), [HELD.copy()])
+    s = sliced(HELD, [HELD])
+    state = s._held.state
+    _, plain = FlatLeaves.of(leaves.inner, [HELD.copy().update(ROW)]).columns
+    s._held = Held(attrs.evolve(state, leaves=FlatLeaves(leaves.inner, (member, plain))), None)
+    if not message:
+        assert se.from_bytes(s.to_bytes())["v0"].n == {"a": 0, "b": 1}
+        return
+    with pytest.raises(se.CorruptStateError, match=message):
+        se.from_bytes(s.to_bytes())
+
+
+ROW = {"y_true": [1], "y_pred": [1], "u": [1]}
+
+
+def test_slices_and_panes_without_rows_of_any_member_are_refused() -> None:
+    one = HELD.copy().update(ROW)
+    assert se.from_bytes(sliced(HELD, [one, one]).to_bytes())["v0"] == one
+    for made in (sliced(HELD, [one, HELD]), windowed(HELD, [one, HELD], 2)):
+        with pytest.raises(se.CorruptStateError, match="a group without rows"):
+            se.from_bytes(made.to_bytes())
 
 
 def test_slices_without_clusters_are_refused() -> None:
@@ -191,7 +223,7 @@ def test_slices_without_clusters_are_refused() -> None:
         codes=np.array([1, 2], dtype=np.uint64),
     )
     s._held = Held(attrs.evolve(state, leaves=emptied), s._all_rows(s._held))
-    with pytest.raises(se.CorruptStateError, match="a slice without rows"):
+    with pytest.raises(se.CorruptStateError, match="a group without rows"):
         se.from_bytes(s.to_bytes())
 
 
@@ -229,7 +261,7 @@ def test_panes_without_slices_are_refused() -> None:
     inner = se.Sliced(MATRIX, "c")
     one = sliced(MATRIX, [counted(MATRIX, {"y_true": [1], "y_pred": [1]})])
     assert se.from_bytes(windowed(inner, [one], 2).to_bytes()).n == 1
-    with pytest.raises(se.CorruptStateError, match="a pane without slices"):
+    with pytest.raises(se.CorruptStateError, match="a group without rows"):
         se.from_bytes(windowed(inner, [one, inner], 2).to_bytes())
 
 
