@@ -108,6 +108,10 @@ def _command(name: str) -> Callable[..., CommandOutput]:
             from streameval.cli.completion import completion
 
             command = completion
+        case "doctor":
+            from streameval.cli.doctor import doctor
+
+            command = doctor
         case "diff":
             from streameval.cli.states.diff import diff
 

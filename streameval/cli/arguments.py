@@ -150,6 +150,10 @@ For bash, add this line to ~/.bashrc:
 For zsh, put the file _streameval into a folder of $fpath. For fish, put the
 file streameval.fish into ~/.config/fish/completions.
 """
+_DOCTOR_EPILOG = """\
+example:
+  streameval doctor
+"""
 _COMMON = {
     "eval": (
         *("files", "task", "where", "max_bad", "jobs", "y_true", "y_pred", "y_score", "versus"),
@@ -197,6 +201,9 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_completion(
         _parser(make, "completion", help="set up completion in a shell", epilog=_COMPLETION_EPILOG)
     )
+    about = "print versions, and what is missing for what"
+    doctor = _parser(make, "doctor", help=about, epilog=_DOCTOR_EPILOG)
+    doctor.description = f"{about.capitalize()}.\nThe exit code is 1 if a package is too old."
     siblings = cast("dict[str, _Parser]", commands.choices)
     for one in (cast("_Parser", parser), *siblings.values()):
         one.siblings = siblings

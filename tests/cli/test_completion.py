@@ -34,7 +34,7 @@ COMMANDS = argument_parser()._subparsers._group_actions[0].choices
 # What is typed, and what there is to choose from.
 TYPED = {
     "''": " ".join(COMMANDS),
-    "d": "diff",
+    "d": "diff doctor",
     "eval --ta": "--task",
     "eval --task b": "binary",
     "eval --ties ''": "expected docid_desc pessimistic optimistic",
