@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # The engine may be missing where types are checked.
 # pyright: reportMissingImports=false
+import hashlib
+import warnings
 from collections.abc import Iterator, Sized
 from typing import Any, TypeVar, overload
 
@@ -33,21 +35,28 @@ AccumulatorT = TypeVar("AccumulatorT", bound=Accumulator[Any, Any])
 
 _HEAD = 2**16
 """Bytes of the first collective. Where every state fits, there is no other."""
-_FRAME = 13
+_FRAME = 21
+_MANY_ROWS = 100  # from here on, equal states of ranks are no coincidence
 _IS_LARGE, _IS_SUMMABLE = 1, 2
 _ERRORS = (CountOverflowError, IncompatibleStateError)
 """What merging raises; it travels by its position here, and its message."""
 
 
 @overload
-def gather(acc: AccumulatorT, group: Any = None, *, dst: None = None) -> AccumulatorT: ...
+def gather(
+    acc: AccumulatorT, group: Any = None, *, dst: None = None, n_rows: int | None = None
+) -> AccumulatorT: ...
 @overload
-def gather(acc: AccumulatorT, group: Any = None, *, dst: int) -> AccumulatorT | None: ...
-def gather(acc: AccumulatorT, group: Any = None, *, dst: int | None = None) -> AccumulatorT | None:
+def gather(
+    acc: AccumulatorT, group: Any = None, *, dst: int, n_rows: int | None = None
+) -> AccumulatorT | None: ...
+def gather(
+    acc: AccumulatorT, group: Any = None, *, dst: int | None = None, n_rows: int | None = None
+) -> AccumulatorT | None:
     """Merge the accumulators of all ranks into a new one, the same bytes on every rank.
 
     Every rank of the group must call it, even one that has counted nothing. States of up to
-    65,523 bytes travel in one collective. Larger ones are merged in a tree, so that no rank reads
+    65,515 bytes travel in one collective. Larger ones are merged in a tree, so that no rank reads
     them all; counts of classes with whole weights are added up by an `all_reduce`.
 
     Parameters
@@ -60,10 +69,19 @@ def gather(acc: AccumulatorT, group: Any = None, *, dst: int | None = None) -> A
     dst : int, optional
         The one rank that needs the result, as `torch.distributed.gather` has it; the others get
         None.
+    n_rows : int, optional
+        The number of rows of the data set that count. A warning says if the ranks counted more
+        or fewer: `DistributedSampler` repeats rows, and `EvaluationSampler` does not.
 
     Returns
     -------
     A new accumulator, or None on a rank that is not `dst`.
+
+    Warns
+    -----
+    UserWarning
+        If the ranks have not counted `n_rows`; or if all of them have the same state of 100 rows
+        or more, as after Accelerate's `gather_for_metrics`, where each has every row already.
 
     Raises
     ------
@@ -82,12 +100,28 @@ def gather(acc: AccumulatorT, group: Any = None, *, dst: int | None = None) -> A
     if not isinstance(acc, Accumulator):
         raise InvalidInputError(f"must be an accumulator, got {type(acc).__name__}", argument="acc")
     if not (distributed.is_available() and distributed.is_initialized()):
+        _check_rows(acc, n_rows, 1)
         return acc.copy()
-    if distributed.get_rank(group) < 0:
+    rank = distributed.get_rank(group)
+    if rank < 0:
         raise InvalidInputError("must include this rank", argument="group")
     root = None if dst is None else _rank_in(group, dst)
     total: Any = _total(acc, group, root)
-    return total if root is None or root == distributed.get_rank(group) else None
+    if rank == (root or 0):
+        _check_rows(total, n_rows, distributed.get_world_size(group))
+    return total if root is None or root == rank else None
+
+
+def _check_rows(total: Any, n_rows: int | None, n_ranks: int) -> None:
+    """Warn if another number of rows than those of the data set has been counted."""
+    if n_rows is not None and total.n != n_rows:
+        warnings.warn(
+            f"{n_ranks} {'rank' if n_ranks == 1 else 'ranks'} counted {total.n:,} rows of a data "
+            f"set of {n_rows:,}: pass "
+            "streameval.engines.torch.EvaluationSampler to the data loader, which deals out each "
+            "row once, where DistributedSampler repeats some",
+            stacklevel=3,
+        )
 
 
 def _rank_in(group: Any, dst: int) -> int:
@@ -106,11 +140,21 @@ def _total(acc: Any, group: Any, root: int | None) -> Any:
         shown, flags = acc.copy().reset().to_bytes(), flags | _IS_LARGE
     shown = shown if len(shown) <= _HEAD - _FRAME else b""
     n = 0 if counts is None else int(counts[0])
-    head = bytes([flags]) + n.to_bytes(8, "little") + len(shown).to_bytes(4, "little") + shown
+    digest = hashlib.blake2b(data, digest_size=8).digest()
+    head = b"".join(
+        [bytes([flags]), n.to_bytes(8, "little"), digest, len(shown).to_bytes(4, "little"), shown]
+    )
     heads = _all_gather(head, _HEAD, group)
-    ends = (_FRAME + int.from_bytes(other[9:_FRAME], "little") for other in heads)
+    ends = (_FRAME + int.from_bytes(other[17:_FRAME], "little") for other in heads)
     states = [other[_FRAME:end] for other, end in zip(heads, ends, strict=True)]
     merged = merge([from_bytes(state) for state in states if state] or [acc.copy()])
+    is_repeated = len({other[9:17] for other in heads}) < 2 <= len(heads)
+    if is_repeated and acc.n >= _MANY_ROWS and not distributed.get_rank(group):
+        warnings.warn(
+            f"all {len(heads)} ranks have counted the same {acc.n:,} rows: after "
+            "gather_for_metrics, each has every row, so compute the result without gather",
+            stacklevel=4,
+        )
     if not any(other[0] & _IS_LARGE for other in heads):
         return merged
     n_all = sum(int.from_bytes(other[1:9], "little") for other in heads)

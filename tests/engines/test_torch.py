@@ -235,6 +235,7 @@ def test_any_number_of_ranks_gives_the_same_bytes(name, to, threads):
     ]
 
 
+@pytest.mark.filterwarnings("ignore:all 3 ranks have counted the same")
 @pytest.mark.parametrize("threads", [3], indirect=True)
 @pytest.mark.parametrize("dst", [None, 1])
 def test_an_error_in_the_tree_reaches_those_who_wait(dst, threads):
@@ -254,3 +255,36 @@ def test_options_too_long_for_a_collective_may_differ(threads):
     made[1] = se.ConfusionAccumulator([*made[0].options["classes"][1:], "other"])
     for error in threads.run(lambda rank: gather(made[rank])):
         assert isinstance(error, se.IncompatibleStateError)
+
+
+@pytest.mark.parametrize("threads", [2], indirect=True)
+@pytest.mark.parametrize("n_classes", [2, 300])
+def test_ranks_that_all_have_every_row_are_told(n_classes, threads):
+    drawn = np.random.default_rng(0).integers(0, 2, (2, 100))
+    acc = se.ConfusionAccumulator(n_classes).update(*drawn)
+    with pytest.warns(UserWarning, match="all 2 ranks have counted the same 100 rows") as told:
+        threads.run(lambda rank: gather(acc))
+    assert len(told) == 1
+    few = se.ConfusionAccumulator().update(*drawn[:, 1:])
+    assert [total.n for total in threads.run(lambda rank: gather(few))] == [198, 198]
+
+
+@pytest.mark.parametrize("threads", [4], indirect=True)
+@pytest.mark.parametrize("dst", [None, 3])
+def test_rows_that_a_sampler_repeats_are_told(dst, threads):
+    def counted(rank, sampler):
+        rows = list(sampler(range(103), num_replicas=4, rank=rank))
+        acc = se.RegressionAccumulator().update(rows, rows)
+        return gather(acc, dst=dst, n_rows=103)
+
+    repeating = torch.utils.data.DistributedSampler
+    said = "4 ranks counted 104 rows of a data set of 103: .*EvaluationSampler"
+    with pytest.warns(UserWarning, match=said) as told:
+        threads.run(lambda rank: counted(rank, repeating))
+    assert len(told) == 1
+    assert threads.run(lambda rank: counted(rank, EvaluationSampler))[3].n == 103
+
+
+def test_rows_that_one_rank_left_out_are_told():
+    with pytest.warns(UserWarning, match="1 rank counted 1 rows of a data set of 2"):
+        gather(se.MeanAccumulator().update(1.0), n_rows=2)

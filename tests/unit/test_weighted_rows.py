@@ -42,6 +42,49 @@ def test_rows_of_weight_zero_are_taken_out_of_any_table(
     assert make().update(TABLES[table](columns)) == kept(make)
 
 
+MASK = np.array([True, False, True, False])
+JUNK = np.array([1, -100, 0, 7])
+SCORES = np.array([0.75, np.nan, 0.25, 3.0])
+MASKED: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "confusion": (se.ConfusionAccumulator, {"y_true": JUNK, "y_pred": SCORES}),
+    "curve": (se.PRCurveSketch, {"y_true": JUNK, "y_score": SCORES}),
+    "calibration": (se.CalibrationAccumulator, {"y_true": JUNK, "y_prob": SCORES}),
+    "regression": (se.RegressionAccumulator, {"y_true": JUNK, "y_pred": SCORES}),
+    "values": (se.MeanAccumulator, {"value": SCORES}),
+    "groups": (se.GroupedAUC, {"y_true": JUNK, "y_score": SCORES, "group": np.arange(4)}),
+    "preferences": (
+        lambda: se.PreferencesAccumulator(["a", "b"]),
+        {"a": list("a?b?"), "b": list("b?a?"), "outcome": SCORES.round()},
+    ),
+    "paired": (se.Paired, {"y_true": JUNK, "y_pred_a": JUNK, "y_pred_b": 1 - JUNK}),
+    "collection": (
+        lambda: se.Collection({"one": se.ConfusionAccumulator(), "other": se.PRCurveSketch()}),
+        {"y_true": JUNK, "y_pred": SCORES, "y_score": SCORES},
+    ),
+    "sliced": (
+        lambda: se.Sliced(se.RegressionAccumulator(), "s"),
+        {"y_true": JUNK, "y_pred": SCORES, "s": ["x", None, "y", None]},
+    ),
+    "clustered": (
+        lambda: se.Clustered(se.RegressionAccumulator(), "s"),
+        {"y_true": JUNK, "y_pred": SCORES, "s": ["x", None, "y", None]},
+    ),
+    "windowed": (
+        lambda: se.Windowed(se.RegressionAccumulator(), pane=10, time="t"),
+        {"y_true": JUNK, "y_pred": SCORES, "t": [1, np.nan, 60, np.nan]},
+    ),
+}
+
+
+@each("name", MASKED)
+def test_padding_under_a_mask_may_hold_anything(name: str) -> None:
+    make, batch = MASKED[name]
+    kept = {column: [items[0], items[2]] for column, items in batch.items()}
+    expected = make().update(kept, sample_weight=[1, 1])
+    assert make().update(batch, sample_weight=MASK) == expected == make().update(kept)
+    assert make().update(batch, sample_weight=MASK & False) == make()
+
+
 def test_weights_that_are_lent_once_are_read_once() -> None:
     class Stream:
         def __init__(self) -> None:
