@@ -352,7 +352,7 @@ def _source(options: Options) -> BlockSource:
     qrels = options.qrels
     if qrels is None:
         skips = options.partial_last_line == "skip"
-        dialect = Dialect.of(**options.dialect)
+        dialect = Dialect(**options.dialect)
         _check_dialect(options)
         return RowFiles(
             options.files, options.format, dialect=dialect, skips=skips, advice=_PARTIAL

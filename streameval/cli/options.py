@@ -15,7 +15,7 @@ from attrs.converters import optional
 from streameval.cli import argument_values as values
 from streameval.cli.argument_values import By
 from streameval.cli.gates import parse_gate, parse_limit
-from streameval.io import FORMATS, RowFilter
+from streameval.io import FORMATS, Dialect, RowFilter
 from streameval.monitoring.addresses import ADDRESS
 from streameval.results.names import parse_metric
 
@@ -128,7 +128,7 @@ def _option(
     )
 
 
-DIALECT = ("delimiter", "header", "decimal", "thousands", "percent", "na", "encoding")
+DIALECT = tuple(field.name for field in attrs.fields(Dialect))
 """The options about tables of text."""
 
 JOIN = "labels that arrive later"

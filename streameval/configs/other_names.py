@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_type_hints
 
 from streameval.configs.names import nearest
 
@@ -111,3 +111,17 @@ def with_advice(function: FunctionT, name: str) -> FunctionT:
             raise
 
     return cast("FunctionT", advised)
+
+
+def spelled_out(options: type) -> Callable[[FunctionT], FunctionT]:
+    """Let a function that takes the keys of a `TypedDict` say so in its signature and errors."""
+
+    def decorate(function: FunctionT) -> FunctionT:
+        signature, make = inspect.signature(function), inspect.Parameter
+        *parameters, _ = signature.parameters.values()
+        for name, kind in get_type_hints(options).items():
+            parameters.append(make(name, make.KEYWORD_ONLY, default=None, annotation=kind))
+        vars(function)["__signature__"] = signature.replace(parameters=parameters)
+        return with_advice(function, function.__qualname__.removesuffix(".__init__"))
+
+    return decorate

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import attrs
+from attrs.converters import optional
 
 from streameval.errors import BadDataError, InvalidInputError, Named
 from streameval.io.columns import (
@@ -23,7 +26,7 @@ from streameval.io.notation import UTF8, Notation, known_encoding
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from streameval.io.columns import Argument, Array
     from streameval.io.lines import Piece
@@ -47,6 +50,64 @@ _DELIMITERS: dict[str, tuple[object, ...]] = {
 }
 
 
+def _given(check: Callable[[Any], Any]) -> Any:
+    """Declare an option that the user may set, with its check."""
+    return attrs.field(default=None, converter=optional(check))
+
+
+def _delimiter(value: Any) -> str:
+    if not isinstance(value, str) or len(value) != 1 or value in '"\r\n':
+        raise InvalidInputError(
+            f"must be one character other than a quote, got {value!r}", argument="delimiter"
+        )
+    return value
+
+
+def _texts(value: Any, *, name: str, what: str) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"must be a list of {what}, got {value!r}", argument=name)
+    return tuple(value)
+
+
+def _decimal(value: Any) -> str:
+    if value not in (",", "."):
+        raise InvalidInputError(f"must be ',' or '.', got {value!r}", argument="decimal")
+    return str(value)
+
+
+def _thousands(value: Any) -> str:
+    if not isinstance(value, str) or len(value) != 1 or value not in ",.' _":
+        raise InvalidInputError(
+            f"must be a comma, point, apostrophe, space or underscore, got {value!r}",
+            argument="thousands",
+        )
+    return value
+
+
+def _encoding(value: Any) -> str:
+    known = known_encoding(value) if isinstance(value, str) else None
+    if known is None:
+        raise InvalidInputError(
+            f"must be an encoding that has the bytes of ASCII, such as cp1252 or latin-1, got "
+            f"{value!r}",
+            argument="encoding",
+        )
+    return known
+
+
+class TableOptions(TypedDict, total=False):
+    """How files are read: their format, and the `Dialect` of tables of text."""
+
+    format: str | None
+    delimiter: str | None
+    header: Sequence[str] | None
+    decimal: str | None
+    thousands: str | None
+    percent: bool | None
+    na: Sequence[str] | None
+    encoding: str | None
+
+
 @attrs.frozen
 class Dialect:
     """The parts of a table's format that the user has set.
@@ -67,66 +128,27 @@ class Dialect:
         The cells that are missing values, besides empty ones.
     encoding : str, optional
         The encoding of the file.
+
+    Raises
+    ------
+    InvalidInputError
+        If one is invalid.
     """
 
-    delimiter: str | None = None
-    header: tuple[str, ...] | None = None
-    decimal: str | None = None
-    thousands: str | None = None
+    delimiter: str | None = _given(_delimiter)
+    header: tuple[str, ...] | None = _given(partial(_texts, name="header", what="names"))
+    decimal: str | None = _given(_decimal)
+    thousands: str | None = _given(_thousands)
     percent: bool | None = None
-    na: tuple[str, ...] | None = None
-    encoding: str | None = None
+    na: tuple[str, ...] | None = _given(partial(_texts, name="na", what="texts"))
+    encoding: str | None = _given(_encoding)
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        delimiter: str | None = None,
-        header: Sequence[str] | None = None,
-        decimal: str | None = None,
-        thousands: str | None = None,
-        percent: bool | None = None,
-        na: Sequence[str] | None = None,
-        encoding: str | None = None,
-    ) -> Self:
-        """Check the arguments.
-
-        Raises
-        ------
-        InvalidInputError
-            If one is invalid.
-        """
-        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+    def __attrs_post_init__(self) -> None:
+        if self.notation.decimal == self.thousands:
             raise InvalidInputError(
-                f"must be one character other than a quote, got {delimiter!r}",
-                argument="delimiter",
-            )
-        for name, names in (("header", header), ("na", na)):
-            if isinstance(names, str):
-                what = "names" if name == "header" else "texts"
-                raise InvalidInputError(f"must be a list of {what}, got {names!r}", argument=name)
-        if decimal not in (None, ",", "."):
-            raise InvalidInputError(f"must be ',' or '.', got {decimal!r}", argument="decimal")
-        if thousands is not None and (len(thousands) != 1 or thousands not in ",.' _"):
-            raise InvalidInputError(
-                f"must be a comma, point, apostrophe, space or underscore, got {thousands!r}",
+                f"must differ from the decimal separator, got {self.thousands!r}",
                 argument="thousands",
             )
-        known = None if encoding is None else known_encoding(encoding)
-        if encoding is not None and known is None:
-            raise InvalidInputError(
-                "must be an encoding that has the bytes of ASCII, such as cp1252 or latin-1, got "
-                f"{encoding!r}",
-                argument="encoding",
-            )
-        lists = (None if names is None else tuple(names) for names in (header, na))
-        of_columns, of_gaps = lists
-        made = cls(delimiter, of_columns, decimal, thousands, percent, of_gaps, known)
-        if made.notation.decimal == thousands:
-            raise InvalidInputError(
-                f"must differ from the decimal separator, got {thousands!r}", argument="thousands"
-            )
-        return made
 
     @property
     def notation(self) -> Notation:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from streameval.configs.other_names import spelled_out
 from streameval.errors import InvalidInputError
+from streameval.io.csv_rows import TableOptions
 from streameval.io.formats import checked_format
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import Mark, PackedContent, RowReader, opened_content
@@ -78,30 +80,14 @@ class Tail(FileSource):
 
     _noun = "files that are followed"
 
+    @spelled_out(TableOptions)
     def __init__(
         self,
         patterns: str | PathLike[str] | Sequence[str | PathLike[str]],
-        *,
-        format: str | None = None,  # noqa: A002 - the name that readers have everywhere
-        delimiter: str | None = None,
-        header: Sequence[str] | None = None,
-        decimal: str | None = None,
-        thousands: str | None = None,
-        percent: bool | None = None,
-        na: Sequence[str] | None = None,
-        encoding: str | None = None,
+        **options: Unpack[TableOptions],
     ) -> None:
         self._patterns = patterns_of(patterns, "patterns")
-        super().__init__(
-            format,
-            delimiter=delimiter,
-            header=header,
-            decimal=decimal,
-            thousands=thousands,
-            percent=percent,
-            na=na,
-            encoding=encoding,
-        )
+        super().__init__(**options)
         if self._form == "parquet":
             raise InvalidInputError(
                 "must be a format of lines, since Parquet files do not grow",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
 
+from streameval.configs.other_names import spelled_out
 from streameval.errors import BadDataError
+from streameval.io.csv_rows import TableOptions
 from streameval.io.formats import checked_format
 from streameval.io.parquet import parquet_blocks
 from streameval.io.recognition import PARQUET_MAGIC
@@ -24,7 +26,6 @@ from streameval.monitoring.contents import (
 from streameval.monitoring.source_protocol import Chunk, FileSource, patterns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from os import PathLike
 
     from streameval.io import Block
@@ -129,30 +130,14 @@ class Folder(FileSource):
 
     _noun = "a folder"
 
+    @spelled_out(TableOptions)
     def __init__(
         self,
         path: str | PathLike[str],
-        *,
-        format: str | None = None,  # noqa: A002 - the name that readers have everywhere
-        delimiter: str | None = None,
-        header: Sequence[str] | None = None,
-        decimal: str | None = None,
-        thousands: str | None = None,
-        percent: bool | None = None,
-        na: Sequence[str] | None = None,
-        encoding: str | None = None,
+        **options: Unpack[TableOptions],
     ) -> None:
         (self.name,) = patterns_of([path], "path")
-        super().__init__(
-            format,
-            delimiter=delimiter,
-            header=header,
-            decimal=decimal,
-            thousands=thousands,
-            percent=percent,
-            na=na,
-            encoding=encoding,
-        )
+        super().__init__(**options)
         self._read: dict[str, State] = {}
         self._file: _OpenFile | None = None
         self._resumed: tuple[str, State, int, Mark] | None = None

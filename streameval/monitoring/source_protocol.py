@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import abc
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Unpack, runtime_checkable
 
 import attrs
 
 from streameval.errors import InvalidInputError
 from streameval.io import FORMATS, Dialect
+from streameval.io.csv_rows import TableOptions
 from streameval.io.formats import checked_format
 
 if TYPE_CHECKING:
@@ -203,10 +204,8 @@ class FileSource(ResumableSource):
 
     Parameters
     ----------
-    form : str, optional
-        The format.
-    **dialect
-        The other options of `Tail`.
+    **options
+        Those of `Tail`.
 
     Raises
     ------
@@ -214,12 +213,14 @@ class FileSource(ResumableSource):
         If an option is invalid.
     """
 
-    def __init__(self, form: str | None, **dialect: Any) -> None:
+    def __init__(self, **options: Unpack[TableOptions]) -> None:
         super().__init__()
+        dialect: dict[str, Any] = {**options}
+        form = dialect.pop("format", None)
         if form is not None and form not in FORMATS:
             names = ", ".join(map(repr, FORMATS))
             raise InvalidInputError(f"must be one of {names}, got {form!r}", argument="format")
-        self._form, self._dialect = form, Dialect.of(**dialect)
+        self._form, self._dialect = form, Dialect(**dialect)
         if form is not None:
             checked_format("files", form, self._dialect)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from streameval.errors import InvalidInputError
+from streameval.io.csv_rows import TableOptions
 from streameval.io.streams import STANDARD_INPUT
 from streameval.monitoring.files import Tail
 from streameval.monitoring.folders import Folder
@@ -24,15 +25,8 @@ def as_source(
     value: Source | str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
     argument: str = "source",
-    format: str | None = None,  # noqa: A002 - the name that readers have everywhere
-    delimiter: str | None = None,
-    header: Sequence[str] | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    percent: bool | None = None,
-    na: Sequence[str] | None = None,
-    encoding: str | None = None,
     kafka: Mapping[str, Any] | None = None,
+    **options: Unpack[TableOptions],
 ) -> Source:
     """Make a source of a path, a glob, a list of them, "-", a folder or a URL.
 
@@ -44,26 +38,16 @@ def as_source(
         else is followed as `Tail`.
     argument : str
         What errors call the value.
-    format, delimiter, header, decimal, thousands, percent, na, encoding
-        As `Tail` has them.
     kafka : mapping from str to value, optional
         The `config` of `Kafka`.
+    **options
+        How files are read, as `Tail` has them.
 
     Raises
     ------
     InvalidInputError
         If it is none of these, or standard input or a URL is one of several.
     """
-    options: dict[str, Any] = {
-        "format": format,
-        "delimiter": delimiter,
-        "header": header,
-        "decimal": decimal,
-        "thousands": thousands,
-        "percent": percent,
-        "na": na,
-        "encoding": encoding,
-    }
     given = next((name for name, option in options.items() if option is not None), None)
     if isinstance(value, Source) and not isinstance(value, str | PathLike):
         if given is not None:

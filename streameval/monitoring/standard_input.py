@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import select
 import sys
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO, Unpack
 
+from streameval.configs.other_names import spelled_out
 from streameval.errors import BadDataError
+from streameval.io.csv_rows import TableOptions
 from streameval.io.packed import HEAD_BYTES, packing_of
 from streameval.io.streams import STANDARD_INPUT, name_of, reading
 from streameval.monitoring.contents import FINGERPRINT_BYTES, Content, Mark, RowReader
 from streameval.monitoring.source_protocol import Chunk, FileSource
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NAME = name_of(STANDARD_INPUT)
 
@@ -27,8 +26,8 @@ class StandardInput(FileSource):
 
     Parameters
     ----------
-    format, delimiter, header, decimal, thousands, percent, na, encoding
-        As `Tail` has them.
+    **options
+        Those of `Tail`.
 
     Raises
     ------
@@ -40,28 +39,12 @@ class StandardInput(FileSource):
     is_replayable = False
     _noun = "standard input"
 
+    @spelled_out(TableOptions)
     def __init__(
         self,
-        *,
-        format: str | None = None,  # noqa: A002 - the name that readers have everywhere
-        delimiter: str | None = None,
-        header: Sequence[str] | None = None,
-        decimal: str | None = None,
-        thousands: str | None = None,
-        percent: bool | None = None,
-        na: Sequence[str] | None = None,
-        encoding: str | None = None,
+        **options: Unpack[TableOptions],
     ) -> None:
-        super().__init__(
-            format,
-            delimiter=delimiter,
-            header=header,
-            decimal=decimal,
-            thousands=thousands,
-            percent=percent,
-            na=na,
-            encoding=encoding,
-        )
+        super().__init__(**options)
         self._pipe = _Pipe(sys.stdin.buffer, _NAME)
         self._reader = RowReader(self._pipe, self._form, self._dialect)
         self._mark = Mark()

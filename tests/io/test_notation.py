@@ -91,7 +91,7 @@ def test_errors_name_the_option_that_reads_a_cell(cell: str, said: str) -> None:
 
 
 def parsed(data: bytes, *names: str, **dialect: object) -> dict[str, list[float]]:
-    blocks = csv_blocks(ByteStream(io.BytesIO(data), "log"), Dialect.of(**dialect))  # type: ignore[arg-type]
+    blocks = csv_blocks(ByteStream(io.BytesIO(data), "log"), Dialect(**dialect))  # type: ignore[arg-type]
     columns = [Argument(name, (name,), Numbers(gaps=True)) for name in names]
     batch = next(iter(blocks)).parse(columns).batch
     return {name: array.tolist() for name, array in batch.items()}
@@ -115,7 +115,7 @@ def test_tables_are_read_in_their_notation_and_encoding() -> None:
 
 def test_rows_that_an_encoding_lacks_are_bad() -> None:
     data = b"a,b\n\x81,1\nx,2\n"
-    (block,) = csv_blocks(ByteStream(io.BytesIO(data), "log"), Dialect.of(encoding="cp1252"))
+    (block,) = csv_blocks(ByteStream(io.BytesIO(data), "log"), Dialect(encoding="cp1252"))
     result = block.parse([Argument("b", ("b",), Numbers())])
     assert result.faults == [(2, "not cp1252")]
     assert result.batch["b"].tolist() == [2.0]
