@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from streameval.accumulators import registry
+from streameval.accumulators import definition
 
 ADAPTER = (
     r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$)"
@@ -29,4 +29,4 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(autouse=True)
 def own_classes(monkeypatch):
     """Forget the classes that a page has defined: other tests define classes of these names."""
-    monkeypatch.setattr(registry, "_open", dict(registry._open))
+    monkeypatch.setattr(definition, "_open", dict(definition._open))

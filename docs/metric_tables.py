@@ -2,7 +2,7 @@
 
 import re
 
-from streameval.configs.measures import MAX_CUTOFF, MEASURES
+from streameval.configs.measures.table import MAX_CUTOFF, MEASURES
 from streameval.results.result_types import WITH_TABLES
 
 MEASURES_MARK = "<!-- measures -->"

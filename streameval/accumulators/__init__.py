@@ -5,8 +5,8 @@ A metric of existing counts needs nothing in this package: it is a row of a tabl
 (`states`), reads batches, and makes a result (`results`).
 
 Every class
-    `base` has the verbs, from updates to bytes; `definition` and `registry` hold the definitions
-    of classes. `persistence` and `classes` work for all of them.
+    `base` has the verbs, from updates to bytes; `definition` holds the definitions of classes.
+    `persistence` and `classes` work for all of them.
 Classes with pending rows
     `buffered` is their base, and `pending` the block that small batches are copied into.
 Their batches
@@ -16,8 +16,7 @@ Their batches
 Classes that hold others
     `collection` and `members`: many on one batch. `grouping` is the base of `sliced`, `windowed`
     and `clustered`: one for each value, pane of time, or group of clusters; `grouped_batches` and
-    `grouped_rows` bring rows to them, and `sealed`, `pane_bytes` and `two_stacks` keep and merge
-    many at once.
+    `grouped_rows` bring rows to them, and `sealed` and `pane_bytes` keep and merge many at once.
     `parts`: one for each part of the data, and merging many. `evidence` tests the panes of a
     `windowed` one.
 """

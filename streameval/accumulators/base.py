@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
-from streameval.accumulators.definition import Definition, difference_of
+from streameval.accumulators.definition import Definition, difference_of, register
 from streameval.accumulators.pending import LooseRows
-from streameval.accumulators.registry import register
 from streameval.configs.other_names import with_advice
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint

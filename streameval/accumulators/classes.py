@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.registry import open_class
+from streameval.accumulators.definition import open_class
 from streameval.errors import require
 from streameval.states.codec import EncodedParts
 from streameval.states.type_ids import FIRST_OPEN_ID

@@ -11,9 +11,9 @@ from streameval.accumulators.base import Accumulator
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouping import Grouping, Held, read_inner
 from streameval.accumulators.sealed import FlatGroups, decode_columns, encode_inner
-from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.collection import CollectionConfig
 from streameval.configs.inner import Inner
+from streameval.configs.sliced import ClusteredConfig
 from streameval.errors import InvalidInputError, require
 from streameval.inputs.batches import TableBatch, arguments
 from streameval.states import codec

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, final
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.pending import Rows, check_id_type, distinct_ids, fresh_dictionary
 from streameval.accumulators.scored_rows import read_grouped
-from streameval.configs.grouped import GroupedConfig
+from streameval.configs.curve import GroupedConfig
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.curve import ScoredRows
 from streameval.states.grouped import GroupTables

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.grouped_rows import Key, rows_with_weight, weights_of
-from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.inner import Inner
+from streameval.configs.sliced import ClusteredConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import (
     as_array,

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from streameval.accumulators.pending import Rows
 from streameval.accumulators.sealed import FlatGroups, FlatLeaves, SliceColumns
-from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.collection import Member
 from streameval.configs.inner import Inner
+from streameval.configs.sliced import ClusteredConfig
 from streameval.inputs.arrays import as_labels, read_weights
 from streameval.inputs.values import Value, ValueCodes
 from streameval.inputs.weighted_rows import rows_of_units, weighted_rows

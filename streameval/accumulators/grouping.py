@@ -21,9 +21,8 @@ from streameval.accumulators.grouped_rows import (
     count_flat,
 )
 from streameval.accumulators.pending import RowBuffer, Rows
-from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.inner import Inner, OuterConfig, key_columns
-from streameval.configs.sliced import SlicedConfig
+from streameval.configs.sliced import ClusteredConfig, SlicedConfig
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint

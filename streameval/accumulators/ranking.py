@@ -22,7 +22,7 @@ from streameval.accumulators.ranked_rows import (
     unweighted,
     weighted_queries,
 )
-from streameval.configs.measures import DEFAULT_MEASURES
+from streameval.configs.measures.requested import DEFAULT_MEASURES
 from streameval.configs.options import flag
 from streameval.configs.ranking import USUAL_BUDGET, RankingConfig, preset
 from streameval.errors import InvalidInputError

@@ -42,7 +42,7 @@ from streameval.inputs.labels import (
 from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
 
 if TYPE_CHECKING:
-    from streameval.configs.grouped import GroupedConfig
+    from streameval.configs.curve import GroupedConfig
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -16,10 +16,9 @@ from streameval.accumulators.base import merged
 from streameval.accumulators.classes import single_class
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
-from streameval.configs.clustered import ClusteredConfig
 from streameval.configs.collection import SEPARATOR, CollectionConfig, Member
 from streameval.configs.inner import Inner
-from streameval.configs.sliced import SlicedConfig, read_value
+from streameval.configs.sliced import ClusteredConfig, SlicedConfig, read_value
 from streameval.errors import CorruptStateError, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import Value, rank_of

@@ -13,6 +13,7 @@ import attrs
 import streameval
 from streameval.cli import argument_values as values
 from streameval.cli.errors import USAGE
+from streameval.cli.gates import parse_condition
 from streameval.cli.options import (
     GROUPS,
     TASKS,
@@ -23,7 +24,6 @@ from streameval.cli.options import (
     option_text,
     tasks_text,
 )
-from streameval.cli.states.conditions import parse_condition
 from streameval.cli.terminal import put
 from streameval.configs.names import closest, nearest
 from streameval.configs.other_names import our_name

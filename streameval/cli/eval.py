@@ -17,7 +17,6 @@ from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import judge
 from streameval.cli.options import DIALECT, option_text, option_words
 from streameval.cli.outcome import CommandOutput, Findings, evidence_of, laid_out, reported
-from streameval.cli.progress import ProgressLine
 from streameval.cli.slice_gates import check_gates
 from streameval.cli.slice_order import check_order, refuse_order
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
@@ -26,7 +25,7 @@ from streameval.cli.tasks.clusters import check_clusters, clustered, dependence
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.every_column import every_column
 from streameval.cli.tasks.windows import check_windows, windowed
-from streameval.cli.terminal import Note, is_live
+from streameval.cli.terminal import Note, ProgressLine, is_live
 from streameval.cli.window_text import split_up
 from streameval.configs.paired import ERRORS, MAX_MODELS, PAIRED_MEASURES
 from streameval.errors import BadDataError, InvalidInputError, UnknownMetricError

@@ -1,17 +1,18 @@
-"""Output on standard error: warnings, notes and verdicts, in colour on a terminal."""
+"""Output on standard error: warnings, notes and verdicts in colour, and a progress line."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING, TextIO
+import time
+from typing import TYPE_CHECKING, Self, TextIO
 
 import attrs
 
 from streameval.render.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _COLOURS = {"error": "31", "failed": "31", "undecided": "33", "warning": "33", "passed": "32"}
 
@@ -62,3 +63,97 @@ def put(stream: TextIO, texts: Iterable[str]) -> OSError | None:
         os.close(nowhere)
         return error
     return None
+
+
+_INTERVAL = 0.1
+_BAR_WIDTH = 20
+_DAY = 86_400
+_LONG = 2 * _DAY
+
+
+class ProgressLine:
+    """Rewrite one line on a terminal, at most ten times a second, and erase it at the end.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        The terminal; None prints nothing.
+    total : int, optional
+        The bytes to read, if they are known.
+    clock : callable
+        Returns the time in seconds.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None,
+        total: int | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = stream
+        self._total = total
+        self._clock = clock
+        self._start = self._drawn = clock()
+        self._rows = self._bytes = 0
+
+    def __enter__(self) -> Self:
+        """Begin; nothing is drawn yet."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Erase the line, even after an exception."""
+        if self._stream is not None and self._drawn > self._start:
+            self._draw("")
+
+    def advance(self, rows: int, n_bytes: int) -> None:
+        """Add to the progress, and redraw when due."""
+        self._rows += rows
+        self._bytes += n_bytes
+        now = self._clock()
+        if self._stream is not None and now - self._drawn >= _INTERVAL:
+            self._drawn = now
+            self._draw(self._line(now - self._start))
+
+    def _draw(self, line: str) -> None:
+        assert self._stream is not None  # noqa: S101 - for the type checker
+        columns = shutil.get_terminal_size().columns
+        self._stream.write(f"\r{line[: columns - 1]}\x1b[K")
+        self._stream.flush()
+
+    def _line(self, seconds: float) -> str:
+        counts = f"{self._rows:,} rows  {size(self._bytes)}  {self._rows / seconds:,.0f} rows/s"
+        if not self._total:
+            return counts
+        share = min(self._bytes / self._total, 1.0)
+        bar = "#" * round(share * _BAR_WIDTH)
+        left = seconds * (1.0 - share) / share if share else 0.0
+        return f"{share:4.0%} [{bar:<{_BAR_WIDTH}}] {counts}  {duration(left)} left"
+
+
+def size(n_bytes: int) -> str:
+    """Write a number of bytes in a readable unit.
+
+    >>> size(999), size(1_300_000)
+    ('999 B', '1.3 MB')
+    """
+    if n_bytes < 1000:
+        return f"{n_bytes} B"
+    number = float(n_bytes)
+    for unit in ("kB", "MB", "GB"):
+        number /= 1000
+        if number < 999.95:
+            return f"{number:.1f} {unit}"
+    return f"{number / 1000:,.1f} TB"
+
+
+def duration(seconds: float) -> str:
+    """Write seconds as minutes and seconds, with hours if needed; from two days on, as days.
+
+    >>> duration(75.2), duration(3600), duration(90_000_000)
+    ('1:15', '1:00:00', '1,041 d')
+    """
+    if seconds >= _LONG:
+        return f"{seconds // _DAY:,.0f} d"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

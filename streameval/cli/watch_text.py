@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from streameval.accumulators.pane_results import counted, pane_result, results_of
-from streameval.cli.progress import duration
+from streameval.cli.terminal import duration
 from streameval.cli.window_text import window_sheet
 from streameval.errors import InvalidInputError
 from streameval.render.text import numbers, plural

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.configs.cached import Cached
 from streameval.configs.names import chosen_names
 from streameval.configs.options import (
     Config,
@@ -45,7 +44,7 @@ MEASURES = {
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class ConfusionConfig(Config, Cached):
+class ConfusionConfig(Config):
     """Every option that changes what a confusion state counts; equal ones can merge.
 
     Made by `of`. `pos_label` is None where there is no positive class, and `scores` where it is

@@ -1,4 +1,4 @@
-"""The options of `PRCurveSketch`, checked and in one canonical form."""
+"""The options of `PRCurveSketch` and `GroupedAUC`, checked and in one canonical form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import attrs
 
-from streameval.configs.cached import Cached
 from streameval.configs.names import chosen_names
 from streameval.configs.options import (
     SCALE,
@@ -16,6 +15,7 @@ from streameval.configs.options import (
     one_of,
     option,
     optional_positive_integer,
+    positive_integer,
 )
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
@@ -51,7 +51,7 @@ def _pos_label(value: Any, *, name: str) -> Label | None:
 
 
 @attrs.frozen(kw_only=True, slots=False, repr=False)
-class CurveConfig(Config, Cached):
+class CurveConfig(Config):
     """Every option that changes what a score table keeps; equal ones can merge.
 
     Made by `of`. `classes` is None for one curve.
@@ -213,3 +213,29 @@ def _classes(value: Any, *, multilabel: bool) -> ClassSet | None:
             argument="classes",
         )
     return classes
+
+
+GroupWeight = Literal["impressions", "uniform", "positives"]
+
+
+@attrs.frozen(kw_only=True)
+class GroupedConfig(Config):
+    """The options of grouped score tables; equal ones can merge. Made by `of`."""
+
+    SUMMARY = "Keep the scores of each group separate, and average the AUC within groups."
+
+    budget: int = option("The number of cells over all groups.", positive_integer, default=2**22)
+    scores: Scale = option("Whether scores lie in [0, 1].", SCALE, default="probability")
+    group_weight: GroupWeight = option(
+        "The weight of a group in the mean: its examples, one, or its positives.",
+        partial(one_of, allowed=("impressions", "uniform", "positives")),
+        default="impressions",
+    )
+    max_groups: int | None = option(
+        "The max number of groups; more raise an error.", optional_positive_integer, default=None
+    )
+
+    @property
+    def group_limit(self) -> int:
+        """The max number of groups: each needs a cell."""
+        return self.budget if self.max_groups is None else min(self.budget, self.max_groups)

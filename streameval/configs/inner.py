@@ -98,7 +98,7 @@ class Inner(Cached):
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class OuterConfig(Cached, Config):
+class OuterConfig(Config):
     """The options of an accumulator that splits its rows into groups."""
 
     accumulator: Inner

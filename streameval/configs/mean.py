@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import attrs
 
-from streameval.configs.cached import Cached
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.names import as_names, check_distinct
 from streameval.configs.options import (
@@ -61,7 +60,7 @@ def _quantiles(value: Any, *, name: str) -> tuple[float, ...]:
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class MeanConfig(Config, Cached):
+class MeanConfig(Config):
     """What is summed, and kept for quantiles; equal ones can merge. Made by `of`."""
 
     SUMMARY = "Sum values of any kind, batch by batch, exactly."

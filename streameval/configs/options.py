@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self, cast
 import attrs
 import numpy as np
 
+from streameval.configs.cached import Cached
 from streameval.errors import InvalidInputError
 
 
@@ -42,7 +43,7 @@ def option(
     return attrs.field(default=default, metadata=metadata)
 
 
-class Config:
+class Config(Cached):
     """Every option of an accumulator that changes what is counted; equal ones can merge."""
 
     __slots__ = ()

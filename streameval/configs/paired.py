@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.configs.cached import Cached
 from streameval.configs.collection import SEPARATOR, canonical_name
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import chosen_names
@@ -48,7 +47,7 @@ _OF_CLASSES = ("multilabel", "threshold", "scores", "pos_label", "from_scores", 
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class PairedConfig(Config, Cached):
+class PairedConfig(Config):
     """Every option that decides what is compared; equal ones can merge. Made by `of`.
 
     Most are those of `ConfusionConfig` that decide what a prediction is. `classes` is None for

@@ -7,7 +7,6 @@ from typing import Any
 
 import attrs
 
-from streameval.configs.cached import Cached
 from streameval.configs.options import Config, option
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import (
@@ -40,7 +39,7 @@ def _models(value: Any, *, name: str) -> ClassSet:
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class PreferencesConfig(Config, Cached):
+class PreferencesConfig(Config):
     """The options of comparisons of models; equal ones can merge. Made by `of`."""
 
     SUMMARY = "Count which of two models was preferred, batch by batch."

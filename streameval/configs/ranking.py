@@ -12,17 +12,15 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.cached import Cached
-from streameval.configs.measures import (
+from streameval.configs.measures.names import Measure, measure
+from streameval.configs.measures.requested import (
     DEFAULT_MEASURES,
-    MEASURES,
-    Measure,
     canonical_measures,
     implied_options,
     listed,
-    measure,
+    measured,
 )
-from streameval.configs.measures.requested import measured
+from streameval.configs.measures.table import MEASURES
 from streameval.configs.options import (
     Config,
     finite_number,
@@ -89,7 +87,7 @@ def _default(value: float | None) -> str:
 
 
 @attrs.frozen(kw_only=True, slots=False, cache_hash=True)
-class RankingConfig(Config, Cached):
+class RankingConfig(Config):
     """Every option that changes what a ranking state holds; equal ones can merge. Made by `of`.
 
     A policy is one word for all measures, or a word for each.

@@ -9,7 +9,6 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from streameval.configs.cached import Cached
 from streameval.configs.error_measures import (
     MOMENTS,
     ErrorMeasure,
@@ -47,7 +46,7 @@ def _outputs(value: Any, *, name: str) -> int | tuple[str, ...] | None:
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class RegressionConfig(Config, Cached):
+class RegressionConfig(Config):
     """What is counted beside the sums that every regression state has. Made by `of`.
 
     Options stand in bytes only where they differ from their defaults.

@@ -1,7 +1,7 @@
 """Readers: TREC runs and qrels, and files of predictions, in blocks that any process can parse."""
 
 from streameval.errors import BadDataError
-from streameval.io.blocks import Block
+from streameval.io.blocks import Block, Parsed
 from streameval.io.columns import (
     Argument,
     FieldType,
@@ -22,7 +22,6 @@ from streameval.io.csv_rows import Dialect
 from streameval.io.errors import BadRow
 from streameval.io.formats import FORMATS, format_of, read_blocks
 from streameval.io.row_filters import Condition, RowFilter
-from streameval.io.rows import Parsed
 from streameval.io.streams import STANDARD_INPUT, name_of, size_of
 from streameval.io.trec import Qrels, Run, iter_run, read_qrels, read_run
 

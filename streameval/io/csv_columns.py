@@ -17,8 +17,8 @@ from streameval.io.words import CellWords
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from streameval.io.blocks import Field
     from streameval.io.columns import Array, FieldType
-    from streameval.io.rows import Field
     from streameval.io.words import Indices
 
 _NEWLINE, _QUOTE = b'\n"'

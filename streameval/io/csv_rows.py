@@ -14,6 +14,7 @@ import attrs
 from attrs.converters import optional
 
 from streameval.errors import BadDataError, InvalidInputError, Named
+from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
 from streameval.io.columns import (
     has_decimal_comma,
     integer_or_text,
@@ -23,7 +24,6 @@ from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, is_utf8, pieces, text_of
 from streameval.io.notation import UTF8, Notation, known_encoding
-from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -15,6 +15,7 @@ import attrs
 
 from streameval.errors import BadDataError
 from streameval.inputs.paths import find, is_path
+from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
 from streameval.io.errors import shown
 from streameval.io.json_structs import Utf8Lines, struct_reader
 from streameval.io.lines import (
@@ -28,7 +29,6 @@ from streameval.io.lines import (
 )
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.recognition import check_is_text
-from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 from streameval.io.streams import STANDARD_INPUT, name_of
 
 if TYPE_CHECKING:

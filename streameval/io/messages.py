@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
+from streameval.io.blocks import assemble, fields_of
 from streameval.io.csv_rows import value_of_cell
 from streameval.io.json_lines import JsonBlock
 from streameval.io.lines import is_text, text_of
-from streameval.io.rows import assemble, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from streameval.io.blocks import Fault, Parsed
     from streameval.io.columns import Argument
     from streameval.io.row_filters import RowFilter
-    from streameval.io.rows import Fault, Parsed
 
 
 @attrs.frozen

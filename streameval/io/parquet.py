@@ -15,6 +15,7 @@ from streameval.errors import BadDataError, InvalidInputError
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts, find
 from streameval.inputs.text_columns import coded_texts
+from streameval.io.blocks import Parsed, assemble, fields_of
 from streameval.io.columns import (
     Array,
     FieldType,
@@ -29,7 +30,6 @@ from streameval.io.columns import (
 )
 from streameval.io.errors import shown
 from streameval.io.recognition import PARQUET_MAGIC, check_is_text
-from streameval.io.rows import Parsed, assemble, fields_of
 from streameval.io.streams import STANDARD_INPUT, opened, reading, size_of, store_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.grouped import GroupWeight
+from streameval.configs.curve import GroupWeight
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, Interval, outward

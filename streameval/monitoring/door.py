@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from streameval.configs.windowed import WindowedConfig
     from streameval.io import BadRow, Block
-    from streameval.io.rows import Parsed
+    from streameval.io.blocks import Parsed
     from streameval.monitoring.log_time import LogTime
     from streameval.runs.counting import Plan, RowShare
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from streameval.io import Block, RowFilter
-    from streameval.io.rows import Parsed
+    from streameval.io.blocks import Parsed
     from streameval.monitoring.source_protocol import Chunk, Source
     from streameval.monitoring.watermarks import Partitions
     from streameval.runs.totals import BadRows

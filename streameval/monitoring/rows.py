@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from streameval.inputs.coded import CodedTexts
 from streameval.io import as_text
+from streameval.io.blocks import assemble, fields_of
 from streameval.io.columns import objects
-from streameval.io.rows import assemble, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

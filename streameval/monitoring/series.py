@@ -17,8 +17,7 @@ import numpy as np
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.parts import merge
-from streameval.accumulators.two_stacks import TwoStacks
-from streameval.accumulators.windowed import Windowed
+from streameval.accumulators.windowed import TwoStacks, Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError, require
 from streameval.inputs.durations import read_duration

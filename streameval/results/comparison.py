@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.cached import Cached
-from streameval.configs.measures import Measure, measure
+from streameval.configs.measures.names import Measure, measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.configs.paired import read_models
 from streameval.errors import InvalidInputError, Named

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.grouped import GroupedConfig
+from streameval.configs.curve import GroupedConfig
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded

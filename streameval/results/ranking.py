@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.cached import Cached, OnDemand
-from streameval.configs.measures import MEASURES, Measure, MeasureRow, measure
+from streameval.configs.measures.names import Measure, measure
 from streameval.configs.measures.requested import QueryQuantile, measured
+from streameval.configs.measures.table import MEASURES, MeasureRow
 from streameval.configs.options import finite_number, one_of
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from streameval.errors import Words
     from streameval.io import Argument, Block, RowFilter
-    from streameval.io.rows import Fault
+    from streameval.io.blocks import Fault
 
 # To find a refused row takes two updates: where half of a block is refused, options are wrong.
 _MAX_REFUSED = 1000

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from streameval.io import Argument, Block, RowFilter
-    from streameval.io.rows import Parsed
+    from streameval.io.blocks import Parsed
 
 Partition = tuple[tuple[str, Any], ...]
 """The columns that the folders of a file name, each with its value."""

@@ -16,8 +16,8 @@ from streameval.errors import BadDataError
 from streameval.inputs.judged_runs import judged_rows
 from streameval.inputs.paths import Fields, is_path
 from streameval.io import name_of, read_blocks, read_qrels
+from streameval.io.blocks import Parsed
 from streameval.io.columns import objects
-from streameval.io.rows import Parsed
 from streameval.io.streams import (
     CutShortError,
     is_read_once,

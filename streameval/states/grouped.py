@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.grouped import GroupedConfig
+from streameval.configs.curve import GroupedConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of

@@ -11,7 +11,7 @@ from offenders import each
 
 import streameval as se
 from streameval.cli.states.explain import brief, limits
-from streameval.configs.measures import DEFAULT_MEASURES
+from streameval.configs.measures.requested import DEFAULT_MEASURES
 from streameval.render.text import listed_few, number
 from streameval.results.result import Result
 

@@ -13,7 +13,7 @@ from offenders import each
 
 import streameval as se
 from streameval.cli import eval as command
-from streameval.configs.measures import trec_name
+from streameval.configs.measures.trec_eval import trec_name
 from streameval.io import lines
 from streameval.runs import sources
 

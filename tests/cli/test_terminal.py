@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from streameval.cli.progress import ProgressLine, duration, size
-from streameval.cli.terminal import Note, line_of
+from streameval.cli.terminal import Note, ProgressLine, duration, line_of, size
 
 
 class Terminal(io.StringIO):
@@ -172,7 +171,7 @@ def test_note_is_plain_when_the_environment_says_so(name, value, monkeypatch):
 @pytest.fixture
 def watch(call, monkeypatch):
     """Run a command with a terminal as standard error, and return what it was sent."""
-    monkeypatch.setattr("streameval.cli.progress._INTERVAL", 0.0)
+    monkeypatch.setattr("streameval.cli.terminal._INTERVAL", 0.0)
 
     def watch(*arguments):
         screen = Terminal()

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import streameval as se
 from streameval.accumulators import pane_results
-from streameval.accumulators.two_stacks import TwoStacks
+from streameval.accumulators.windowed import TwoStacks
 from streameval.results.names import parse_metric
 from streameval.states.panes import Panes
 

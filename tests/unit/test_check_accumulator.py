@@ -15,7 +15,7 @@ import pytest
 from win_rate import WinRate
 
 import streameval as se
-from streameval.accumulators import registry
+from streameval.accumulators import definition
 from streameval.states import Column, FixedPoint, State
 from streameval.testing import LAWS, Trial, check_accumulator
 from streameval.testing.trial import scribble
@@ -29,7 +29,7 @@ BATCHES = [
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the classes of a test after it."""
-    monkeypatch.setattr(registry, "_open", dict(registry._open))
+    monkeypatch.setattr(definition, "_open", dict(definition._open))
 
 
 def weights_of(x: Any, sample_weight: Any) -> FixedPoint:

@@ -21,7 +21,7 @@ from small_states import EVERY, ONCE
 from unit.test_hostile_bytes import fuzzed
 
 import streameval as se
-from streameval.accumulators import registry
+from streameval.accumulators import definition
 from streameval.accumulators.classes import SINGLE_IDS, own_class
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
@@ -418,7 +418,7 @@ def test_reading_keeps_no_hold_on_the_bytes() -> None:
 @pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the classes of a test after it."""
-    monkeypatch.setattr(registry, "_open", dict(registry._open))
+    monkeypatch.setattr(definition, "_open", dict(definition._open))
 
 
 @attrs.frozen

@@ -17,7 +17,7 @@ from offenders import each
 import streameval as se
 from streameval.cli import main
 from streameval.cli.options import OPTIONS_OF_TASKS, Options
-from streameval.configs.measures import MEASURES
+from streameval.configs.measures.table import MEASURES
 from streameval.configs.ranking import RankingConfig
 from streameval.metrics.table import Metric, Table
 from streameval.results.names import MetricName

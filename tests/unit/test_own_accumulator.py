@@ -25,7 +25,7 @@ from small_states import canonical, narrowed, parse, parse_words, seal, seal_wor
 from win_rate import Labels, Outcomes, WinRate
 
 import streameval as se
-from streameval.accumulators import registry
+from streameval.accumulators import definition
 from streameval.cli.app import main
 from streameval.states import Column, ExactSum, FixedPoint, State
 
@@ -40,7 +40,7 @@ def week() -> WinRate:
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the classes of a test after it."""
-    monkeypatch.setattr(registry, "_open", dict(registry._open))
+    monkeypatch.setattr(definition, "_open", dict(definition._open))
 
 
 @attrs.frozen
@@ -211,7 +211,7 @@ def test_bytes_carry_the_name_that_was_given() -> None:
 
 def test_bytes_of_an_unknown_class_are_refused_by_name() -> None:
     data = define()().to_bytes()
-    del registry._open[0x9000]
+    del definition._open[0x9000]
     with pytest.raises(
         se.UnknownTypeError,
         match=r"^these bytes hold a Own \(type id 0x9000\), which is not defined here\. "
@@ -223,7 +223,7 @@ def test_bytes_of_an_unknown_class_are_refused_by_name() -> None:
 
 def test_bytes_whose_name_is_not_that_of_the_id_are_refused_naming_both() -> None:
     data = define()().to_bytes()
-    del registry._open[0x9000]
+    del definition._open[0x9000]
     define("Another")
     with pytest.raises(
         se.UnknownTypeError,
@@ -431,7 +431,7 @@ def test_a_definition_is_refused(claim: str) -> None:
     arguments, says = REFUSED[claim]
     with pytest.raises(TypeError, match=says):
         define(**arguments)
-    assert 0x9000 not in registry._open
+    assert 0x9000 not in definition._open
 
 
 def test_our_own_name_does_not_give_an_id_of_our_own() -> None:
@@ -463,7 +463,7 @@ def test_two_classes_with_one_id_are_refused_naming_both() -> None:
         match=rf"^type id 0x9000 is that of {__name__}\.Own, so {__name__}\.Two needs another",
     ):
         define("Two")
-    assert registry._open[0x9000] is first
+    assert definition._open[0x9000] is first
 
 
 def test_a_class_of_the_same_name_in_another_module_is_refused() -> None:
@@ -490,7 +490,7 @@ def test_a_script_may_be_imported_too(main_module: str) -> None:
 
     for module in (main_module, "script", main_module):
         defined(module)
-        assert registry._open[0x9000].__module__ == module
+        assert definition._open[0x9000].__module__ == module
 
 
 SCRIPT = """
@@ -585,7 +585,7 @@ def test_a_collection_holds_classes_of_ones_own() -> None:
 
 def test_a_collection_with_an_unknown_member_is_refused_by_its_name() -> None:
     data = both().to_bytes()
-    del registry._open[0x8000]
+    del definition._open[0x8000]
     with pytest.raises(se.UnknownTypeError, match="hold a WinRate"):
         se.from_bytes(data)
 
@@ -649,7 +649,7 @@ def test_the_command_line_refuses_an_unknown_class_in_one_line(
     commands = COMMANDS | {"merge": ["merge", "{}", "-o", "{}.merged"]}
     path = tmp_path / "week.se"
     se.save(make(), path)
-    del registry._open[0x8000]
+    del definition._open[0x8000]
     code = main([argument.format(path) for argument in commands[command]])
     said = capsys.readouterr().err
     assert code == 3

@@ -8,7 +8,8 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.configs.measures import TREC_SETS, Measure, trec_name, trec_rank
+from streameval.configs.measures.names import Measure
+from streameval.configs.measures.trec_eval import TREC_SETS, trec_name, trec_rank
 
 CANONICAL = [
     *("map", "map@100", "mrr", "mrr@10", "ndcg", "ndcg@10", "dcg", "dcg@3", "p@5", "r@5", "hit@5"),

@@ -13,9 +13,9 @@ import numpy as np
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
+from streameval.cli.gates import Worsening, decide
 from streameval.cli.outcome import CommandOutput, laid_out
 from streameval.cli.state_files import computed, load_state
-from streameval.cli.states.conditions import Worsening, decide
 from streameval.cli.states.explain import brief, every_option
 from streameval.cli.states.samples import SamplePair
 from streameval.cli.states.show import size_text

@@ -42,17 +42,17 @@ def plan_of(task: str) -> Callable[[Options, Sequence[RawRow]], Plan]:
 
             plan = paired.plan
         case "regression":
-            from streameval.cli.tasks import regression
+            from streameval.cli.tasks import numbers
 
-            plan = regression.plan
+            plan = numbers.plan_of_regression
         case "catalog":
             from streameval.cli.tasks import catalog
 
             plan = catalog.plan
         case "values":
-            from streameval.cli.tasks import values
+            from streameval.cli.tasks import numbers
 
-            plan = values.plan
+            plan = numbers.plan_of_values
         case "preferences":
             from streameval.cli.tasks import preferences
 

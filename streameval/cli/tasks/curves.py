@@ -33,8 +33,7 @@ from streameval.cli.tasks.columns import (
     with_names,
 )
 from streameval.configs.calibration import CalibrationConfig
-from streameval.configs.curve import CurveConfig
-from streameval.configs.grouped import GroupedConfig
+from streameval.configs.curve import CurveConfig, GroupedConfig
 from streameval.io import Argument, FieldType, Labels, Numbers
 from streameval.runs.columns import has_integer_labels, id_type
 from streameval.runs.counting import Plan

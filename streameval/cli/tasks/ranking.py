@@ -19,8 +19,9 @@ from streameval.cli.tasks.columns import (
     given,
     has_column,
 )
-from streameval.configs.measures import NAMED_BY_RESULT, TREC_SETS, measure, trec_name, trec_rank
+from streameval.configs.measures.names import measure
 from streameval.configs.measures.requested import measured
+from streameval.configs.measures.trec_eval import NAMED_BY_RESULT, TREC_SETS, trec_name, trec_rank
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import BadDataError, InvalidInputError, Named
 from streameval.io import Argument, FieldType, Flags, Labels, Lists, Numbers

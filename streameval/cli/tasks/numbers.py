@@ -1,16 +1,26 @@
-"""Regression: from options and the first rows to a plan."""
+"""Predicted numbers, and values without a truth: from options and the first rows to a plan."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
+from streameval.accumulators.mean import MeanAccumulator
 from streameval.accumulators.regression import RegressionAccumulator
 from streameval.cli.errors import UsageError
-from streameval.cli.tasks.columns import TaskColumns, configured, lay_out, weight_columns
+from streameval.cli.tasks.columns import (
+    GAP_HINT,
+    TaskColumns,
+    check_columns,
+    configured,
+    lay_out,
+    weight_columns,
+)
+from streameval.configs.mean import MeanConfig
 from streameval.configs.regression import RegressionConfig
 from streameval.io import Argument, FieldType, Numbers, Vectors
 from streameval.render.text import plural
+from streameval.runs.columns import value_type
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
     from streameval.runs.sources import RawRow
 
 
-def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
+def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns and the measures.
 
     Raises
@@ -71,3 +81,26 @@ def _number_of_outputs(layout: TaskColumns) -> int | None:
 def _numbers(names: tuple[str, ...], outputs: int | None) -> FieldType:
     """Read a number from each column, or a list of them from one."""
     return Numbers() if outputs is None or len(names) > 1 else Vectors(outputs)
+
+
+def plan_of_values(options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Choose the columns and what is kept of them; one column alone needs no name.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    names = options.value or ("value",)
+    chosen = configured(options, MeanConfig)
+    arrays = ("value",) if len(names) == 1 else names
+    make = partial(MeanAccumulator, None if len(names) == 1 else names, **chosen)
+    make()  # report mistakes in the options before any row is read
+    weights = weight_columns(options)
+    check_columns([*names, *(name for column in weights for name in column.names)], rows)
+    numbers = value_type(options.nan, GAP_HINT)
+    columns = [Argument(array, (name,), numbers) for array, name in zip(arrays, names, strict=True)]
+    is_bounded = options.budget != "none" or not options.quantiles
+    return Plan(make, (*columns, *weights), options.max_bad, is_bounded=is_bounded)
