@@ -12,6 +12,7 @@ ConfusionAccumulator(n=3)
 0.5
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import (
@@ -134,6 +135,10 @@ __all__ = [
     "save",
     "table",
 ]
+
+# Pickles of release 0.1.0 look for the accumulators in these modules.
+_FORMER = ("calibration", "collection", "confusion", "curve", "grouped", "ranking", "regression")
+sys.modules.update(dict.fromkeys([f"{__name__}.{name}" for name in _FORMER], sys.modules[__name__]))
 
 if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
 

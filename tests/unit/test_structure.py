@@ -33,7 +33,6 @@ LAYERS = [
     {"render"},
     {"results"},
     {"accumulators"},
-    {"calibration", "collection", "confusion", "curve", "grouped", "ranking", "regression"},
     {"io"},
     {"reports"},
     {"runs"},
@@ -214,8 +213,9 @@ def is_forbidden(node: ast.AST) -> bool:
 
 
 def loaded_by(code: str) -> set[str]:
-    """Run code in a process of its own, and name the modules that it loads."""
-    code = f"import sys; before = {{*sys.modules}}; {code}; print(*sys.modules.keys() - before)"
+    """Run code in a process of its own, and name the modules that it loads; not as an alias."""
+    code = f"import sys; before = {{*sys.modules}}; {code}; more = sys.modules.keys() - before"
+    code += "; print(*(getattr(sys.modules[name], '__name__', name) for name in more))"
     run = [sys.executable, "-c", code]
     return set(subprocess.run(run, check=True, capture_output=True, text=True).stdout.split())
 
