@@ -15,7 +15,7 @@ import attrs
 from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import judge
-from streameval.cli.options import DIALECT, option_text, option_words
+from streameval.cli.options import DIALECT, option_words, refuse
 from streameval.cli.outcome import CommandOutput, Findings, evidence_of, laid_out, reported
 from streameval.cli.slice_gates import check_gates
 from streameval.cli.slice_order import check_order, refuse_order
@@ -72,7 +72,6 @@ _LEVEL = 0.95  # of tests, where no interval is shown
 _SWAPPED = " Are the run and --qrels swapped?"
 _MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
-_OF_FORMATS = ("format", *DIALECT)
 _WHERE = "use --where COLUMN=VALUE to compare the queries of one value"
 _EACH_RUN = "give it to a command for each run"
 _NOT_COMPARED = {
@@ -86,7 +85,16 @@ _NOT_COMPARED = {
     "sample_weight": "its tests count each query once",
 }
 """Why options cannot be used with a comparison of runs, or what to do instead."""
-_OF_COLUMNS = ("query", "relevance", "y_score", "doc", "retrieved", "num_relevant")
+_NOT_OF_RUNS = {
+    "TREC files have no header": (
+        *("query", "relevance", "y_score", "doc", "retrieved", "num_relevant"),
+    ),
+    "both are TREC files": ("format", *DIALECT),
+    "a run is read to its end": ("partial_last_line",),
+    "queries are counted whole": ("where",),
+    "every row of a run must be valid": ("max_bad",),
+}
+"""Why options cannot be used with TREC files."""
 
 
 def evaluate(options: Options) -> CommandOutput:
@@ -201,8 +209,7 @@ def _check_compared(options: Options) -> None:
     """Raise UsageError if the files cannot be compared, or an option asks for anything else."""
     reporting = options.reporting
     for name, why in _NOT_COMPARED.items():
-        if getattr(options, name):
-            raise UsageError(f"{option_text(name)} cannot be used with --compare: {why}.")
+        refuse(options, [name], f"cannot be used with --compare: {why}")
     if reporting.metrics:
         raise UsageError("--metrics cannot be used with --compare: --measures chooses.")
     for gate in reporting.gates:
@@ -324,20 +331,16 @@ def _check_by(options: Options) -> None:
     """Raise UsageError if an option cannot be used with slices, or needs them."""
     by = options.by
     if by is None:
-        if options.top is not None:
-            raise UsageError("--top needs --by.")
+        refuse(options, ["top"], "needs --by")
         refuse_order(options.reporting, "needs --by.")
         return
     if by.is_each:
-        if options.top is not None:
-            raise UsageError(f"--top cannot be used with {_words_of_each(by)}.")
+        refuse(options, ["top"], f"cannot be used with {_words_of_each(by)}")
         if options.task == "ranking":
             raise UsageError(f"{_words_of_each(by)} cannot be used with --task ranking.")
-    if by.values is not None and options.top is not None:
-        raise UsageError("--top cannot be used with --by COLUMN=A,B,C, which names the values.")
-    for name in ("qrels", "per_query", "trec"):
-        if getattr(options, name):
-            raise UsageError(f"{option_text(name)} cannot be used with --by.")
+    if by.values is not None:
+        refuse(options, ["top"], "cannot be used with --by COLUMN=A,B,C, which names the values")
+    refuse(options, ["qrels", "per_query", "trec"], "cannot be used with --by")
 
 
 def _source(options: Options) -> BlockSource:
@@ -356,22 +359,8 @@ def _source(options: Options) -> BlockSource:
         return RowFiles(
             options.files, options.format, dialect=dialect, skips=skips, advice=_PARTIAL
         )
-    for name in _OF_COLUMNS:
-        if getattr(options, name) is not None:
-            text = option_text(name)
-            raise UsageError(f"{text} cannot be used with --qrels: TREC files have no header.")
-    for name in _OF_FORMATS:
-        if getattr(options, name) is not None:
-            text = option_text(name)
-            raise UsageError(f"{text} cannot be used with --qrels: both are TREC files.")
-    if options.partial_last_line is not None:
-        raise UsageError(
-            "--partial-last-line cannot be used with --qrels: a run is read to its end."
-        )
-    if options.where:
-        raise UsageError("--where cannot be used with --qrels: queries are counted whole.")
-    if options.max_bad:
-        raise UsageError("--max-bad cannot be used with --qrels: every row of a run must be valid.")
+    for why, names in _NOT_OF_RUNS.items():
+        refuse(options, names, f"cannot be used with --qrels: {why}")
     read: list[tuple[str, str | None]] = [("the run", name) for name in options.files]
     read += [("its --qrels", qrels), ("its --sample-weight", options.sample_weight)]
     once = [what for what, name in read if name == STANDARD_INPUT]

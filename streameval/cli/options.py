@@ -14,13 +14,14 @@ from attrs.converters import optional
 
 from streameval.cli import argument_values as values
 from streameval.cli.argument_values import By
+from streameval.cli.errors import UsageError
 from streameval.cli.gates import parse_gate, parse_limit
 from streameval.io import FORMATS, Dialect, RowFilter
 from streameval.monitoring.addresses import ADDRESS
 from streameval.results.names import parse_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from streameval.cli.argument_values import ClassesOption
     from streameval.cli.gates import Gate
@@ -704,6 +705,14 @@ def taken(arguments: dict[str, Any], declared: type) -> dict[str, Any]:
     """Take the arguments out that a class declares."""
     names = {field.name for field in attrs.fields(declared)} & arguments.keys()
     return {name: arguments.pop(name) for name in names}
+
+
+def refuse(options: Any, names: Iterable[str], why: str) -> None:
+    """Raise UsageError if one of these options was given; the reason follows its name."""
+    fields = attrs.fields_dict(type(options))
+    for name in names:
+        if getattr(options, name) != fields[name].default:
+            raise UsageError(f"{option_text(name)} {why}.")
 
 
 def option_text(name: str) -> str:

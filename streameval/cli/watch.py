@@ -29,6 +29,7 @@ from streameval.cli.options import (
     Watching,
     option_text,
     option_words,
+    refuse,
     taken,
 )
 from streameval.cli.outcome import CommandOutput, described, laid_out
@@ -195,10 +196,10 @@ def _unread(waits_for: Any) -> str:
 
 def _check_page(watching: Watching) -> None:
     """Raise UsageError for options of a page that is not served."""
-    if watching.serve is None and watching.allow_host:
-        raise UsageError("--allow-host needs --serve.")
-    if watching.serve is not None and watching.once:
-        raise UsageError("--serve cannot be used with --once, which ends at once.")
+    if watching.serve is None:
+        refuse(watching, ["allow_host"], "needs --serve")
+    if watching.once:
+        refuse(watching, ["serve"], "cannot be used with --once, which ends at once")
 
 
 def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
@@ -306,9 +307,7 @@ def _check_labels(watching: Watching) -> None:
         rule = alert.rule
         if isinstance(rule, SilenceRule | ShareRule) and rule.of_labels:
             raise UsageError(f"--alerts {rule.text!r} needs --labels.")
-    for name in _OF_JOIN:
-        if getattr(watching, name) is not None:
-            raise UsageError(f"{option_text(name)} needs --labels.")
+    refuse(watching, _OF_JOIN, "needs --labels")
 
 
 def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[Any]) -> None:

@@ -10,7 +10,7 @@ import attrs
 
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
-from streameval.cli.options import option_text
+from streameval.cli.options import option_text, refuse
 from streameval.configs.names import nearest
 from streameval.io import (
     Argument,
@@ -302,14 +302,9 @@ def check_complete_queries(options: Options, option: str) -> None:
         raise UsageError(
             f"{option} cannot be used with --qrels: TREC files have no columns of their own."
         )
-    for name in ("per_query", "trec"):
-        if getattr(options, name):
-            raise UsageError(f"{option_text(name)} cannot be used with {option}.")
-    for name in ("rows_per_query", "max_open_queries"):
-        if getattr(options, name) is not None:
-            raise UsageError(
-                f"{option_text(name)} cannot be used with {option}, which counts complete queries."
-            )
+    why = f"cannot be used with {option}"
+    refuse(options, ("per_query", "trec"), why)
+    refuse(options, ("rows_per_query", "max_open_queries"), f"{why}, which counts complete queries")
 
 
 def check_no_query_counts(plan: Plan, option: str) -> None:

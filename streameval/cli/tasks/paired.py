@@ -10,7 +10,7 @@ import attrs
 from streameval.accumulators.paired import Paired
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
-from streameval.cli.options import option_text
+from streameval.cli.options import option_text, refuse
 from streameval.cli.tasks.classification import choose, prediction_column, predictions
 from streameval.cli.tasks.columns import (
     check_columns,
@@ -49,8 +49,8 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     """
     if options.versus is None:
         raise UsageError("--task paired needs --versus, the predictions of the other model.")
-    if options.task != "values" and options.value is not None:
-        raise UsageError("--value is for --task values.")
+    if options.task != "values":
+        refuse(options, ["value"], "is for --task values")
     of_models = _OF_TASKS.get(options.task, _plan_of_classes)
     try:
         return of_models(options, rows, options.versus)
@@ -131,9 +131,7 @@ def _note_of_positive(
 def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
     """Choose the columns of models of numbers."""
     of_classes = ("y_score", "classes", "multilabel", "threshold", "scores", "pos_label")
-    for name in (*of_classes, "ignore_label"):
-        if getattr(options, name) is not None:
-            raise UsageError(f"{option_text(name)} cannot be used with --task regression.")
+    refuse(options, (*of_classes, "ignore_label"), "cannot be used with --task regression")
     check_one_column(options, "y_true", "y_pred")
     pred = options.y_pred or ("y_pred",)
     others = _others(options, pred, "y_pred")
@@ -155,10 +153,8 @@ def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str
 def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
     """Choose the columns of values of models, which have no truth."""
     of_truth = ("y_true", "y_pred", "y_score", "classes", "multilabel", "threshold", "scores")
-    for name in (*of_truth, "pos_label", "ignore_label", "budget"):
-        if getattr(options, name) is not None:
-            text = option_text(name)
-            raise UsageError(f"{text} cannot be used with --task values and --versus.")
+    why = "cannot be used with --task values and --versus"
+    refuse(options, (*of_truth, "pos_label", "ignore_label", "budget"), why)
     if tuple(options.measures or ()) not in {(one,) for one in VALUES}:
         raise UsageError(
             "--task values with --versus needs --measures loss, if lower values are better, or "

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
+from streameval.cli.options import refuse
 from streameval.cli.tasks.columns import (
     check_columns,
     check_one_column,
@@ -210,10 +211,7 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
         columns = tuple(Argument(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
         finish = partial(_count_missing, write=write, weights=weights)
         return Plan(make, columns, options.max_bad, update=whole, finish=finish, text=text)
-    if options.count_missing is not None:
-        raise UsageError("--no-count-missing needs --qrels.")
-    if options.max_docs is not None:
-        raise UsageError("--max-docs needs --qrels.")
+    refuse(options, ("count_missing", "max_docs"), "needs --qrels")
     names = _names(options, rows)
     if _holds_lists(names["relevance"], names, rows):
         columns = tuple(_column_of_lists(*pair, names, rows) for pair in names.items())
@@ -275,8 +273,8 @@ def _headings(options: Options) -> set[str]:
 
 def _is_trec(options: Options) -> bool:
     """Tell whether lines of trec_eval replace the report."""
-    if options.trec and options.reporting.json:
-        raise UsageError("--trec cannot be used with --json.")
+    if options.reporting.json:
+        refuse(options, ["trec"], "cannot be used with --json")
     return bool(options.trec or (options.per_query and not options.reporting.json))
 
 

@@ -10,7 +10,7 @@ import attrs
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
-from streameval.cli.options import option_text
+from streameval.cli.options import refuse
 from streameval.cli.tasks.columns import (
     check_columns,
     check_complete_queries,
@@ -31,25 +31,18 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.sources import RawRow
 
-_OF_WINDOWS = ("pane", "keep", "rollups", "unit")
-
 
 def check_windows(options: Options) -> None:
     """Raise UsageError if the options of windows conflict with each other or with others."""
     if options.time is None:
-        for name in _OF_WINDOWS:
-            if getattr(options, name):
-                raise UsageError(f"{option_text(name)} needs --time.")
+        refuse(options, ("pane", "keep", "rollups", "unit"), "needs --time")
         return
     if options.pane is None:
         raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
     check_complete_queries(options, "--time")
     if options.by is not None and options.by.is_each:
         raise UsageError("--time needs --by with the names of columns, without --each.")
-    if options.top is not None:
-        raise UsageError(
-            "--top cannot be used with --time; name the values, as in --by COLUMN=A,B."
-        )
+    refuse(options, ["top"], "cannot be used with --time; name the values, as in --by COLUMN=A,B")
 
 
 def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -113,8 +106,7 @@ def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) ->
 def _time_type(options: Options, first: Any) -> FieldType:
     """Choose how times are read, from the pane and the first time."""
     if isinstance(options.pane, int):
-        if options.unit is not None:
-            raise UsageError("--unit cannot be used with a --pane that is a number of steps.")
+        refuse(options, ["unit"], "cannot be used with a --pane that is a number of steps")
         return time_type(None, is_step=True)
     field_type = time_type(options.unit, is_step=False)
     (value,) = field_type.from_text([first]) if isinstance(first, str) else [first]
