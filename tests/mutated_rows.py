@@ -12,7 +12,9 @@ from streameval.errors import StreamevalError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.io import Argument, Block, RowFilter
+    from streameval.io.blocks import Block
+    from streameval.io.columns import Argument
+    from streameval.io.row_filters import RowFilter
 
 
 def mutated(row: bytes, tokens: Sequence[bytes], draw: random.Random) -> bytes:

@@ -16,8 +16,8 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.durations import duration_text, read_duration, read_offset
-from streameval.io import Condition, Texts, integer_or_text
-from streameval.io.row_filters import RELATIONS
+from streameval.io.columns import Texts, integer_or_text
+from streameval.io.row_filters import RELATIONS, Condition
 from streameval.results.names import MetricName, parse_metric
 from streameval.runs.counting import RowShare
 

@@ -29,18 +29,18 @@ from streameval.cli.terminal import Note, ProgressLine, is_live
 from streameval.cli.window_text import split_up
 from streameval.configs.paired import ERRORS, MAX_MODELS, PAIRED_MEASURES
 from streameval.errors import BadDataError, InvalidInputError, UnknownMetricError
-from streameval.io import (
-    STANDARD_INPUT,
-    Dialect,
-    format_of,
-    iter_run,
-    name_of,
-    read_qrels,
-    size_of,
-)
+from streameval.io.csv_rows import Dialect
 from streameval.io.errors import RepeatedQueryError, ScatteredQueryError
+from streameval.io.formats import format_of
 from streameval.io.recognition import is_of_run
-from streameval.io.streams import is_read_once, writing_temporary_file
+from streameval.io.streams import (
+    STANDARD_INPUT,
+    is_read_once,
+    name_of,
+    size_of,
+    writing_temporary_file,
+)
+from streameval.io.trec import iter_run, read_qrels
 from streameval.render.text import json_line, listed_few, plural
 from streameval.results.result import owners_of
 from streameval.runs.counter import Gathered
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
     from streameval.cli.argument_values import By
     from streameval.cli.options import Options, Reporting
-    from streameval.io import Block
+    from streameval.io.blocks import Block
     from streameval.results.models import ModelComparison
     from streameval.results.windowed import WindowedResult
     from streameval.runs.counting import Plan

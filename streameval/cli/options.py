@@ -16,7 +16,9 @@ from streameval.cli import argument_values as values
 from streameval.cli.argument_values import By
 from streameval.cli.errors import UsageError
 from streameval.cli.gates import parse_gate, parse_limit
-from streameval.io import FORMATS, Dialect, RowFilter
+from streameval.io.csv_rows import Dialect
+from streameval.io.formats import FORMATS
+from streameval.io.row_filters import RowFilter
 from streameval.monitoring.addresses import ADDRESS
 from streameval.results.names import parse_metric
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from streameval.cli.argument_values import ClassesOption
     from streameval.cli.gates import Gate
     from streameval.errors import Named
-    from streameval.io import Condition
+    from streameval.io.row_filters import Condition
     from streameval.results.names import MetricName
     from streameval.results.result import Result
     from streameval.runs.counting import RowShare

@@ -14,8 +14,8 @@ from streameval.accumulators.persistence import load, replace_file, save
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.errors import BadDataError, CorruptStateError, InvalidInputError, StreamevalError
-from streameval.io import STANDARD_INPUT, size_of
 from streameval.io.recognition import log_type_of
+from streameval.io.streams import STANDARD_INPUT, size_of
 from streameval.results.result import Result
 from streameval.states.codec import MAGIC
 

@@ -23,10 +23,13 @@ from streameval.errors import BadDataError, IncompatibleStateError, InvalidInput
 from streameval.inputs.batches import TableBatch
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts
-from streameval.io import Argument, Block, Condition, RowFilter, Values, read_blocks
+from streameval.io.blocks import Block
+from streameval.io.columns import Argument, Values
 from streameval.io.errors import shown
+from streameval.io.formats import read_blocks
 from streameval.io.json_lines import JsonBlock
 from streameval.io.parquet import values_of
+from streameval.io.row_filters import Condition, RowFilter
 from streameval.runs import slices
 from streameval.runs.columns import columns_of, group_columns
 from streameval.runs.counting import Plan, count

@@ -19,9 +19,9 @@ from streameval.engines._counting import (
 )
 from streameval.engines._sources import DataFile, PolarsFrame, Stream
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
-from streameval.io import FORMATS, format_of, size_of
+from streameval.io.formats import FORMATS, format_of
 from streameval.io.parquet import parquet_blocks
-from streameval.io.streams import store_of
+from streameval.io.streams import size_of, store_of
 from streameval.runs.files import files_of
 from streameval.runs.partitions import Partition, partitions_of
 

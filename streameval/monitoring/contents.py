@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Any
 
-    from streameval.io import Block, Dialect
+    from streameval.io.blocks import Block
+    from streameval.io.csv_rows import Dialect
     from streameval.io.formats import Layout
 
 FINGERPRINT_BYTES = 1024

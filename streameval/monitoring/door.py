@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streameval.configs.windowed import WindowedConfig
-    from streameval.io import BadRow, Block
-    from streameval.io.blocks import Parsed
+    from streameval.io.blocks import Block, Parsed
+    from streameval.io.errors import BadRow
     from streameval.monitoring.log_time import LogTime
     from streameval.runs.counting import Plan, RowShare
 

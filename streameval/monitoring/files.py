@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
     from os import PathLike
 
-    from streameval.io import Block
+    from streameval.io.blocks import Block
     from streameval.monitoring.followed import Matches
     from streameval.monitoring.listing import Entry
 

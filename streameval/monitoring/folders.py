@@ -28,7 +28,7 @@ from streameval.monitoring.source_protocol import Chunk, FileSource, patterns_of
 if TYPE_CHECKING:
     from os import PathLike
 
-    from streameval.io import Block
+    from streameval.io.blocks import Block
     from streameval.io.parquet import ParquetBlock
 
     State = tuple[int, int]

@@ -13,7 +13,7 @@ from streameval.runs.totals import BadRows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from streameval.io import RowFilter
+    from streameval.io.row_filters import RowFilter
     from streameval.monitoring.settings import Timing
     from streameval.monitoring.source_protocol import Chunk, Source
     from streameval.runs.counting import RowShare

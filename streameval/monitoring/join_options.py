@@ -16,7 +16,7 @@ from streameval.monitoring.planning import read_one
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.io import Argument
+    from streameval.io.columns import Argument
 
 _SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.inputs.paths import Fields
-from streameval.io import Argument
-from streameval.io.columns import FieldType
+from streameval.io.columns import Argument, FieldType
 from streameval.io.times import Gaps
 from streameval.monitoring.rows import Ids
 from streameval.runs.columns import columns_of, group_columns
@@ -22,7 +21,7 @@ from streameval.runs.counting import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from streameval.io import RowFilter
+    from streameval.io.row_filters import RowFilter
     from streameval.runs.counting import RowShare
     from streameval.runs.sources import RawRow
 

@@ -15,8 +15,8 @@ from streameval.runs.counting import bad_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from streameval.io import Block, RowFilter
-    from streameval.io.blocks import Parsed
+    from streameval.io.blocks import Block, Parsed
+    from streameval.io.row_filters import RowFilter
     from streameval.monitoring.source_protocol import Chunk, Source
     from streameval.monitoring.watermarks import Partitions
     from streameval.runs.totals import BadRows

@@ -17,7 +17,7 @@ from streameval.monitoring.source_protocol import Chunk
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from streameval.io import Block
+    from streameval.io.blocks import Block
 
     Id = tuple[int, int]
     """The milliseconds and the number of an entry."""

@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.inputs.coded import CodedTexts
-from streameval.io import as_text
 from streameval.io.blocks import assemble, fields_of
-from streameval.io.columns import objects
+from streameval.io.columns import as_text, objects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streameval.io import Argument
+    from streameval.io.columns import Argument
 
 Array = npt.NDArray[Any]
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Unpack, runtime_check
 import attrs
 
 from streameval.errors import InvalidInputError
-from streameval.io import FORMATS, Dialect
-from streameval.io.csv_rows import TableOptions
-from streameval.io.formats import checked_format
+from streameval.io.csv_rows import Dialect, TableOptions
+from streameval.io.formats import FORMATS, checked_format
 
 if TYPE_CHECKING:
-    from streameval.io import Block
+    from streameval.io.blocks import Block
 
     Position = Any
     "A small value that `json.dumps` takes and `json.loads` returns."

@@ -9,7 +9,7 @@ import attrs
 
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.windowed import Windowed
-from streameval.io import Argument
+from streameval.io.columns import Argument
 from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.join_options import Shard
 from streameval.monitoring.planning import ID
@@ -22,7 +22,7 @@ from streameval.runs.totals import BadRows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.io import Block
+    from streameval.io.blocks import Block
     from streameval.monitoring.alerts import Event
     from streameval.monitoring.checkpoint import Checkpoint
     from streameval.monitoring.delivery import Delivery

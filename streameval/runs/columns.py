@@ -13,7 +13,7 @@ from streameval.configs.inner import counted, key_columns
 from streameval.configs.mean import MeanConfig
 from streameval.configs.paired import PairedConfig
 from streameval.configs.regression import RegressionConfig
-from streameval.io import (
+from streameval.io.columns import (
     Argument,
     FieldType,
     Flags,

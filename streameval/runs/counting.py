@@ -16,14 +16,15 @@ from streameval.errors import (
     Named,
     StreamevalError,
 )
-from streameval.io import BadRow
+from streameval.io.errors import BadRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streameval.errors import Words
-    from streameval.io import Argument, Block, RowFilter
-    from streameval.io.blocks import Fault
+    from streameval.io.blocks import Block, Fault
+    from streameval.io.columns import Argument
+    from streameval.io.row_filters import RowFilter
 
 # To find a refused row takes two updates: where half of a block is refused, options are wrong.
 _MAX_REFUSED = 1000

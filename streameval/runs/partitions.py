@@ -12,8 +12,9 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from streameval.io import Argument, Block, RowFilter
-    from streameval.io.blocks import Parsed
+    from streameval.io.blocks import Block, Parsed
+    from streameval.io.columns import Argument
+    from streameval.io.row_filters import RowFilter
 
 Partition = tuple[tuple[str, Any], ...]
 """The columns that the folders of a file name, each with its value."""

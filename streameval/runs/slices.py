@@ -21,7 +21,7 @@ from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.values import rank_of
-from streameval.io import Argument, FieldType, Texts
+from streameval.io.columns import Argument, FieldType, Texts
 from streameval.runs.counting import Plan, RowShare
 
 if TYPE_CHECKING:

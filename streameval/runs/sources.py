@@ -15,16 +15,17 @@ import numpy as np
 from streameval.errors import BadDataError
 from streameval.inputs.judged_runs import judged_rows
 from streameval.inputs.paths import Fields, is_path
-from streameval.io import name_of, read_blocks, read_qrels
 from streameval.io.blocks import Parsed
 from streameval.io.columns import objects
+from streameval.io.formats import read_blocks
 from streameval.io.streams import (
     CutShortError,
     is_read_once,
+    name_of,
     opened,
     writing_temporary_file,
 )
-from streameval.io.trec import gathered_runs, is_scattered, run_tag, sized_runs
+from streameval.io.trec import gathered_runs, is_scattered, read_qrels, run_tag, sized_runs
 from streameval.runs.counting import MAYBE_PARTIAL, RowShare, bad_rows
 from streameval.runs.partitions import Partition, partitions_of, with_partition
 from streameval.runs.totals import BadRows, Seen
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
-    from streameval.io import Block, Dialect, RowFilter, Run
+    from streameval.io.blocks import Block
     from streameval.io.columns import Argument
+    from streameval.io.csv_rows import Dialect
+    from streameval.io.row_filters import RowFilter
+    from streameval.io.trec import Run
 
 
 _TYPES: dict[str, Any] = {

@@ -11,8 +11,7 @@ from streameval.errors import (
     InvalidInputError,
     Named,
 )
-from streameval.io import BadRow
-from streameval.io.errors import RepeatedQueryError, shown
+from streameval.io.errors import BadRow, RepeatedQueryError, shown
 from streameval.runs.counting import RowShare
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from offenders import each
 from pyarrow import parquet
 
 import streameval as se
-from streameval.io import Argument, Numbers, ScoresByClass, Texts, read_blocks
+from streameval.io.columns import Argument, Numbers, ScoresByClass, Texts
+from streameval.io.formats import read_blocks
 
 ROWS = [
     {

@@ -16,7 +16,7 @@ from pyarrow import csv, parquet
 import streameval as se
 from streameval.cli import main
 from streameval.engines._counting import SourceCounter
-from streameval.io import as_text
+from streameval.io.columns import as_text
 
 DAY, LATER = datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)
 NOON = datetime.datetime(2026, 1, 1, 12, 30)

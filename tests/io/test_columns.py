@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from offenders import each
 
-from streameval.io import (
+from streameval.io.columns import (
     Flags,
     Labels,
     Lists,
@@ -15,9 +15,11 @@ from streameval.io import (
     ScoresByClass,
     Texts,
     Vectors,
+    as_text,
     integer_or_text,
+    objects,
+    what_is_wrong,
 )
-from streameval.io.columns import as_text, objects, what_is_wrong
 from streameval.io.times import Steps, Times
 
 KINDS = [

@@ -8,10 +8,11 @@ from mutated_rows import mutated, outcome
 from offenders import each
 from profiles import cases
 
-from streameval.io import Argument, Flags, Labels, Numbers, RowFilter, Texts, Values, csv_columns
+from streameval.io import csv_columns
+from streameval.io.columns import Argument, Flags, Labels, Numbers, Texts, Values
 from streameval.io.csv_columns import PlainRows
 from streameval.io.csv_rows import CsvBlock
-from streameval.io.row_filters import Condition
+from streameval.io.row_filters import Condition, RowFilter
 from streameval.io.times import Gaps, Times
 
 HEADER = ("t", "s", "w", "id", "f", "at")

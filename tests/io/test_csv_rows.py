@@ -8,16 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from offenders import each
 
-from streameval.io import (
-    Argument,
-    BadDataError,
-    Dialect,
-    Labels,
-    Numbers,
-    csv_columns,
-    csv_rows,
-)
-from streameval.io.csv_rows import csv_blocks
+from streameval.io import BadDataError, csv_columns, csv_rows
+from streameval.io.columns import Argument, Labels, Numbers
+from streameval.io.csv_rows import Dialect, csv_blocks
 from streameval.io.streams import ByteStream
 
 WORD = Argument("y_true", ("t",), Labels(integers=False))

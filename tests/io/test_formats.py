@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from offenders import each
 
-from streameval.io import format_of, read_blocks
+from streameval.io.formats import format_of, read_blocks
 
 
 @each(

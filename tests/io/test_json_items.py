@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from offenders import each
 
-from streameval.io import Argument, BadDataError, Numbers, read_blocks
+from streameval.io import BadDataError
 from streameval.io import json_lines as module
+from streameval.io.columns import Argument, Numbers
+from streameval.io.formats import read_blocks
 from streameval.io.json_lines import holds_items, item_blocks
 from streameval.io.streams import ByteStream
 

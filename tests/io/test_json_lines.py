@@ -5,9 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
-from streameval.io import Argument, Labels, Numbers, Vectors, json_lines, name_of
+from streameval.io import json_lines
+from streameval.io.columns import Argument, Labels, Numbers, Vectors
 from streameval.io.json_lines import JsonBlock, json_blocks
-from streameval.io.streams import ByteStream
+from streameval.io.streams import ByteStream, name_of
 
 LABEL = Argument("y_true", ("t",), Labels(integers=True))
 SCORE = Argument("y_pred", ("s",), Numbers())

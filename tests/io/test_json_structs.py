@@ -8,22 +8,20 @@ import pytest
 from mutated_rows import mutated, outcome
 from profiles import cases
 
-from streameval.io import (
+from streameval.io import json_lines, json_structs
+from streameval.io.columns import (
     Argument,
     Flags,
     Labels,
     Lists,
     Numbers,
-    RowFilter,
     ScoresByClass,
     Texts,
     Values,
     Vectors,
-    json_lines,
-    json_structs,
 )
 from streameval.io.json_lines import JsonBlock
-from streameval.io.row_filters import Condition
+from streameval.io.row_filters import Condition, RowFilter
 from streameval.io.times import Gaps, Times
 
 pytest.importorskip("msgspec")

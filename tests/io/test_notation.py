@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from offenders import each
 
 import streameval as se
-from streameval.io import Argument, Dialect, Numbers
-from streameval.io.csv_rows import csv_blocks
+from streameval.io.columns import Argument, Numbers
+from streameval.io.csv_rows import Dialect, csv_blocks
 from streameval.io.notation import Notation, advice, known_encoding
 from streameval.io.streams import ByteStream
 

@@ -8,17 +8,9 @@ from pyarrow import parquet
 
 from streameval import InvalidInputError, StreamevalError
 from streameval.inputs.coded import CodedTexts
-from streameval.io import (
-    Argument,
-    BadDataError,
-    Flags,
-    Labels,
-    Lists,
-    Numbers,
-    Vectors,
-    read_blocks,
-)
-from streameval.io.columns import Texts, Values
+from streameval.io import BadDataError
+from streameval.io.columns import Argument, Flags, Labels, Lists, Numbers, Texts, Values, Vectors
+from streameval.io.formats import read_blocks
 from streameval.io.parquet import values_of
 
 INTEGER = Labels(integers=True)

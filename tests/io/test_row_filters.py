@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from offenders import each
 
-from streameval.io import Condition, RowFilter
 from streameval.io.columns import as_text
-from streameval.io.row_filters import RELATIONS
+from streameval.io.row_filters import RELATIONS, Condition, RowFilter
 
 
 def holds(relation, values, value):

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from offenders import each
 
-from streameval.io import BadDataError, size_of, streams
-from streameval.io.streams import ByteStream, opened, store_of
+from streameval.io import BadDataError, streams
+from streameval.io.streams import ByteStream, opened, size_of, store_of
 
 TEXT = b"line of text\n" * 5000
 

@@ -9,7 +9,7 @@ import pytest
 from monitoring.rotating_logs import read_all, values
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io import Argument, Numbers
+from streameval.io.columns import Argument, Numbers
 from streameval.monitoring.folders import Folder
 
 

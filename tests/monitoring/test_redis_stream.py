@@ -9,7 +9,7 @@ from monitoring.fake_redis import Redis, exceptions
 
 import streameval as se
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io import Argument, Numbers, Texts
+from streameval.io.columns import Argument, Numbers, Texts
 from streameval.monitoring import redis_stream as module
 from streameval.monitoring import server_source
 from streameval.monitoring.source_protocol import Source

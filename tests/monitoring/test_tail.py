@@ -9,7 +9,8 @@ from monitoring.rotating_logs import read_all, values
 from offenders import each
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io import Argument, Numbers, lines
+from streameval.io import lines
+from streameval.io.columns import Argument, Numbers
 from streameval.monitoring import files
 from streameval.monitoring.files import Tail
 

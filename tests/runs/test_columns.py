@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streameval.io import Flags, Labels
+from streameval.io.columns import Flags, Labels
 from streameval.runs.columns import class_label_type
 
 

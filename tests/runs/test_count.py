@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.io import Argument, Labels
+from streameval.io.columns import Argument, Labels
 from streameval.io.json_lines import JsonBlock
 from streameval.runs.counting import Plan, count
 

@@ -10,7 +10,9 @@ import pytest
 from offenders import each
 from pyarrow import csv, parquet
 
-from streameval.io import Argument, Condition, Labels, Numbers, RowFilter, Texts, read_blocks
+from streameval.io.columns import Argument, Labels, Numbers, Texts
+from streameval.io.formats import read_blocks
+from streameval.io.row_filters import Condition, RowFilter
 from streameval.runs.partitions import partitions_of, with_partition
 
 FORMS = ["parquet", "csv", "jsonl"]

@@ -14,8 +14,9 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.io import Argument, Labels, Numbers, read_blocks
 from streameval.io.blocks import Emptied, emptied
+from streameval.io.columns import Argument, Labels, Numbers
+from streameval.io.formats import read_blocks
 from streameval.io.json_lines import JsonBlock
 from streameval.runs import counter, processes, workers
 from streameval.runs.counting import Plan

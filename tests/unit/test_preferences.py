@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import streameval as se
 from streameval.configs.collection import Member
-from streameval.io import Labels, Numbers
+from streameval.io.columns import Labels, Numbers
 from streameval.metrics import preferences
 from streameval.runs.columns import columns_of
 

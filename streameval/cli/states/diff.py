@@ -23,7 +23,7 @@ from streameval.cli.terminal import Note
 from streameval.errors import IncompatibleStateError, UnknownMetricError
 from streameval.inputs.durations import read_duration
 from streameval.inputs.times import is_naive
-from streameval.io import integer_or_text
+from streameval.io.columns import integer_or_text
 from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Grid, SheetColumn

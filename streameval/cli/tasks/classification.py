@@ -29,7 +29,7 @@ from streameval.cli.tasks.columns import (
     with_names,
 )
 from streameval.configs.confusion import ConfusionConfig
-from streameval.io import Argument, Numbers
+from streameval.io.columns import Argument, Numbers
 from streameval.runs.columns import has_integer_labels, says_truth
 from streameval.runs.counting import Plan
 

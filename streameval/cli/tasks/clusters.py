@@ -17,13 +17,13 @@ from streameval.cli.tasks.columns import (
     check_complete_queries,
     check_no_query_counts,
 )
-from streameval.io import Argument, Texts
+from streameval.io.columns import Argument, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from streameval.cli.options import Options
-    from streameval.io import Block
+    from streameval.io.blocks import Block
     from streameval.runs.counting import Plan
     from streameval.runs.sources import RawRow
 

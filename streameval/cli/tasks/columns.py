@@ -12,7 +12,7 @@ from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text, refuse
 from streameval.configs.names import nearest
-from streameval.io import (
+from streameval.io.columns import (
     Argument,
     FieldType,
     Flags,

@@ -34,7 +34,7 @@ from streameval.cli.tasks.columns import (
 )
 from streameval.configs.calibration import CalibrationConfig
 from streameval.configs.curve import CurveConfig, GroupedConfig
-from streameval.io import Argument, FieldType, Labels, Numbers
+from streameval.io.columns import Argument, FieldType, Labels, Numbers
 from streameval.runs.columns import has_integer_labels, id_type
 from streameval.runs.counting import Plan
 

@@ -6,7 +6,7 @@ import math
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from streameval.io import Texts
+from streameval.io.columns import Texts
 from streameval.io.times import Times
 
 if TYPE_CHECKING:

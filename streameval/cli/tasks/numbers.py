@@ -18,7 +18,7 @@ from streameval.cli.tasks.columns import (
 )
 from streameval.configs.mean import MeanConfig
 from streameval.configs.regression import RegressionConfig
-from streameval.io import Argument, FieldType, Numbers, Vectors
+from streameval.io.columns import Argument, FieldType, Numbers, Vectors
 from streameval.render.text import plural
 from streameval.runs.columns import value_type
 from streameval.runs.counting import Plan

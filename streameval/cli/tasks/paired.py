@@ -25,7 +25,7 @@ from streameval.cli.tasks.columns import (
 )
 from streameval.configs.paired import VALUES, PairedConfig
 from streameval.errors import InvalidInputError
-from streameval.io import Argument, Numbers
+from streameval.io.columns import Argument, Numbers
 from streameval.runs.columns import value_type
 from streameval.runs.counting import Plan
 

@@ -10,7 +10,7 @@ import attrs
 from streameval.accumulators.preferences import PreferencesAccumulator
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import check_columns, listed_classes, weight_columns
-from streameval.io import Argument, Texts
+from streameval.io.columns import Argument, Texts
 from streameval.runs.columns import class_label_type, outcome_type
 from streameval.runs.counting import Plan
 from streameval.runs.slices import ValueCounts

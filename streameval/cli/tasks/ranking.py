@@ -25,7 +25,7 @@ from streameval.configs.measures.requested import measured
 from streameval.configs.measures.trec_eval import NAMED_BY_RESULT, TREC_SETS, trec_name, trec_rank
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import BadDataError, InvalidInputError, Named
-from streameval.io import Argument, FieldType, Flags, Labels, Lists, Numbers
+from streameval.io.columns import Argument, FieldType, Flags, Labels, Lists, Numbers
 from streameval.io.errors import BadRow, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.streams import opened

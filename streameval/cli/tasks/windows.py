@@ -19,7 +19,7 @@ from streameval.cli.tasks.columns import (
 from streameval.configs.collection import Member
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import is_naive, read_time
-from streameval.io import Argument, FieldType, Texts
+from streameval.io.columns import Argument, FieldType, Texts
 from streameval.runs.columns import time_type, with_gaps
 from streameval.runs.counting import Plan
 from streameval.runs.sources import typical_row
