@@ -50,7 +50,6 @@ MODULES = [
         "accumulators.grouped",
         "accumulators.scored_rows",
         "configs.curve",
-        "configs.grouped",
     ),
     *("states.curve", "states.grouped", "states.cells", "exact.score_keys", "states.column"),
     *("metrics.points", "metrics.curves", "metrics.average_precision", "metrics.thresholds"),
