@@ -150,7 +150,7 @@ def error(value: float, exact: float) -> str:
 
 
 def table(name: str, peers: list[str], lines: dict[str, Line]) -> str:
-    columns = [name, "exact", "error", "certified width", "contained", *peers]
+    columns = [name, "exact", "error", "width of the bounds", "contained", *peers]
     rows = [" | ".join([data, *line.cells()]) for data, line in lines.items()]
     head = [" | ".join(columns), "|".join(["---"] * len(columns))]
     return "\n".join(f"| {row} |" if "---" not in row else f"|{row}|" for row in [*head, *rows])

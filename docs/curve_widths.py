@@ -1,4 +1,4 @@
-"""Measure how wide certified intervals are; print the docs' tables of widths.
+"""Measure how wide bounds are; print the docs' tables of widths.
 
 Run ``python docs/curve_widths.py``; the tests compare what it prints with the pages.
 """
@@ -51,7 +51,7 @@ def cluster(spread: float) -> Data:
 
 def by_spread() -> str:
     """Lay out the widths for half of the mass in less and less room."""
-    columns = ["width of the range", "exact ROC AUC", "estimate", "certified interval", "cells"]
+    columns = ["width of the range", "exact ROC AUC", "estimate", "bounds", "bins"]
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for spread in SPREADS:
         data = cluster(spread)

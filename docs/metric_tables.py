@@ -152,6 +152,6 @@ def interval(row):
     """Say which intervals a metric has, or why it has none."""
     if row.is_count:
         return ""
-    kinds = ["certified"] * row.certified + ["sampling"] * (row.sampling is not None)
+    kinds = ["bounds"] * row.certified + ["sampling"] * (row.sampling is not None)
     none = f"; {row.why_none}" if row.why_none else ""
     return f"{' and '.join(kinds) or 'none'}{none}"

@@ -37,7 +37,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 _CERTIFIED = (
     "always contain the exact value for all the data. They appear where several scores share a "
-    "cell; a number without one is exact. In figures they are bands and broad lines."
+    "bin; a number without them is exact. In figures they are bands and broad lines."
 )
 _SAMPLING = (
     "show where the value for the population that the data was drawn from may lie. In figures "
@@ -374,7 +374,7 @@ def _states(held: Sequence[_State]) -> Html:
             element("td", element("code", type(state.accumulator).__name__)),
             element("td", _count_text(state), class_="number"),
             element("td", size(state.n_bytes), class_="number"),
-            element("td", "exact" if state.is_exact else "certified intervals"),
+            element("td", "exact" if state.is_exact else "estimates with bounds"),
         )
         for state in held
     )
@@ -416,7 +416,7 @@ def _between(parts: Sequence[Html]) -> list[str]:
 def _footer(level: float) -> Html:
     """Explain the marks."""
     notes = {
-        "Certified intervals": _CERTIFIED,
+        "Bounds": _CERTIFIED,
         f"Sampling intervals at {percent(level)}": _SAMPLING if level else "",
         "A dash": _DASH,
     }

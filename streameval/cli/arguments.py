@@ -66,8 +66,8 @@ examples:
 A gate passes only if the whole interval of its metric is on the right side of
 the bound. If only a part of it is, the gate is undecided and fails. The
 interval is the sampling interval, or for metrics of curves without one, the
-certified interval. Metrics without intervals are compared by value. --level 0
-turns sampling intervals off.
+bounds of the exact value. Other metrics are compared by value. --level 0 turns
+sampling intervals off.
 
 worst(METRIC) is the worst slice of --by, so worst(recall)>=0.7 holds for each;
 gap(METRIC) is the highest minus the lowest, gap(METRIC, ratio) the lowest over
@@ -115,8 +115,8 @@ examples:
 
 A condition is METRIC drops X or METRIC rises X. It compares the numbers of the
 two states and ignores chance. It fails if the metric changes by X or more, or
-by any amount if X is 0; 1% is a share of the value of A. If certified intervals
-cannot decide a condition, it is undecided and fails.
+by any amount if X is 0; 1% is a share of the value of A. If the bounds of a
+metric cannot decide a condition, it is undecided and fails.
 
 The sampling intervals assume two independent samples. Two models on the same
 rows tend to err together, so their interval is wider than necessary. If it

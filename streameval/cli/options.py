@@ -192,7 +192,7 @@ class Reporting:
         commands="eval show watch diff merge plot report",
     )
     bounds: bool = _output(
-        "with --json, add certified intervals also where all are exact", bool, default=False
+        "with --json, add bounds of the exact values also where all are exact", bool, default=False
     )
     sort: MetricName | None = _output(
         "slices by this metric, the worst first", values.metric, "METRIC"

@@ -51,8 +51,7 @@ _TERMS = {
         "the page says how far it is behind."
     ),
     "Shaded bands": (
-        "are certified: they contain the exact value on these rows, always. A value without one "
-        "is exact."
+        "contain the exact value on these rows, always. A value without one is exact."
     ),
     "Thin lines": (
         "are sampling intervals at {level}: how far the value of the population may lie from that "
@@ -469,7 +468,7 @@ def _value(newest: Point | None, index: int, level: float, as_of: str) -> Html:
         return element("p", element("span", DASH, class_="big"), class_="reading")
     parts = [element("span", number(reading.value), class_="big")]
     if reading.is_open:
-        certified = f"certified {_hull(reading.certified)}"
+        certified = f"exact within {_hull(reading.certified)}"
         parts += [Html(" "), element("span", certified, class_="within")]
     if reading.sampling is not None:
         sampled = f"{percent(level)} {interval(*reading.sampling, _DECIMALS)}"
@@ -517,7 +516,7 @@ def _cell(reading: Reading) -> str:
     """Write a number and its intervals."""
     if math.isnan(reading.value):
         return element("td", DASH)
-    inside = f"<small>certified {_hull(reading.certified)}</small>" if reading.is_open else ""
+    inside = f"<small>exact within {_hull(reading.certified)}</small>" if reading.is_open else ""
     likely = ""
     if reading.sampling is not None:
         likely = f"<small>{interval(*reading.sampling, _DECIMALS)}</small>"
@@ -545,7 +544,7 @@ def _spoken(card: Card, series: MetricSeries, frame: _Frame) -> str:
         now += f" in the pane of {frame.times.as_of}" if frame.times.as_of else ""
         if reading.is_open:
             low, high = reading.certified
-            now += f", certified between {number(float(low))} and {number(float(high))}"
+            now += f", the exact value between {number(float(low))} and {number(float(high))}"
         if reading.sampling is not None:
             low, high = reading.sampling
             now += f", {percent(frame.level)} interval from {number(low)} to {number(high)}"

@@ -216,7 +216,7 @@ def _draw_dots(
     pairs = zip(heights, readings, strict=True)
     spans = [(height, *reading.certified) for height, reading in pairs if reading.is_open]
     if spans:
-        name = "certified" if label is None else ""
+        name = "exact value within" if label is None else ""
         certain, lows, highs = zip(*spans, strict=True)
         axes.hlines(certain, lows, highs, linewidth=8, alpha=0.3, color=colour, label=name)
         if name:
@@ -274,7 +274,13 @@ def _add_intervals(ax: Axes, line: TimeLine, colour: Any, level: float) -> None:
     low, high = line.certified
     if np.any(low < high):
         ax.fill_between(
-            line.middles, low, high, alpha=0.3, color=colour, linewidth=0, label="certified"
+            line.middles,
+            low,
+            high,
+            alpha=0.3,
+            color=colour,
+            linewidth=0,
+            label="exact value within",
         )
     bottom, top = line.sampling
     if level and not np.isnan(bottom).all():

@@ -221,7 +221,7 @@ def reading_grid(
     groups = [
         [
             SheetColumn(["value", *values]),
-            SheetColumn(["certified interval", *intervals(certified, decimals)]),
+            SheetColumn(["exact value within", *intervals(certified, decimals)]),
         ],
         [SheetColumn([chance_title(level), *intervals([one.sampling for one in items], decimals)])],
     ]

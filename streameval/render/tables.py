@@ -88,7 +88,7 @@ def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
     """Lay out the metrics of one state."""
     is_open = any(cell is not None and cell.is_open for _, cell in rows)
     is_sampled = any(cell is not None and cell.sampling for _, cell in rows)
-    heads = ["Value", *["Certified"] * is_open, *[f"Sampling, {percent(level)}"] * is_sampled]
+    heads = ["Value", *["Exact within"] * is_open, *[f"Sampling, {percent(level)}"] * is_sampled]
     head = [element("th", text, scope="col", class_="number") for text in heads]
     cells = [cell for _, cell in rows]
     certified = [cell.certified if cell and cell.is_open else None for cell in cells]
@@ -151,7 +151,7 @@ def _stacked(
     every = [_reading(cell) for _, cells in rows for cell in cells]
     has_certified = any(cell is not None and cell.is_open for cell in every)
     has_sampling = any(cell is not None and cell.sampling for cell in every)
-    names = ("certified", percent(level)) if has_certified and has_sampling else ("", "")
+    names = ("exact within", percent(level)) if has_certified and has_sampling else ("", "")
     columns = zip(*(map(_reading, cells) for _, cells in rows), strict=True)
     decimals = [_decimals(column) for column in columns]
     body = (
@@ -164,7 +164,11 @@ def _stacked(
     )
     said = []
     if has_certified != has_sampling:
-        only = "certified interval" if has_certified else f"sampling interval at {percent(level)}"
+        only = (
+            "bounds, between which the exact value lies"
+            if has_certified
+            else f"sampling interval at {percent(level)}"
+        )
         said.append(_note(f"Below a number: its {only}."))
     said += dash_note(every)
     return table_with_notes(head, [*body, *more], name, said, n_numbers=len(decimals))

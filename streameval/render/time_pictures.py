@@ -113,7 +113,7 @@ def time_table(panes: Sequence[PanePoint], metric: str, level: float) -> Html:
         "Rows": numbers([pane.rows for pane in shown], _DECIMALS),
         "Labelled": numbers([pane.labelled for pane in shown], _DECIMALS),
         metric: numbers([reading.value for reading in readings], _DECIMALS),
-        "Certified interval": intervals(certified, _DECIMALS),
+        "Exact value within": intervals(certified, _DECIMALS),
         f"{percent(level)} interval": intervals([one.sampling for one in readings], _DECIMALS),
     }
     columns = {name: cells for name, cells in columns.items() if any(cells)}

@@ -361,7 +361,7 @@ def _columns(metric: MetricName, results: Sequence[Result], level: float) -> lis
     if any(reading.sampling is not None for reading in readings):
         title, ends = chance_title(level), [reading.sampling for reading in readings]
     else:
-        title = "certified interval"
+        title = "exact value within"
         ends = [reading.certified if reading.is_open else None for reading in readings]
     return [SheetColumn([str(metric), *values]), SheetColumn([title, *intervals(ends, DECIMALS)])]
 

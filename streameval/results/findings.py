@@ -319,7 +319,7 @@ def of_paired(result: Any) -> Iterator[str]:
         yield _EXACT
         return
     yield (
-        "More pairs of scores than the budget: the areas and their difference have certified "
+        "More pairs of scores than the budget: the areas and their difference have "
         "bounds, and the interval and p-value of the difference allow for them."
     )
 

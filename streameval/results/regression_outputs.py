@@ -151,7 +151,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             readings = [Reading(value) for value in (*values[:max_classes], *means)]
             cells = lines.column(name, numbers([one.value for one in readings]))
             ends = intervals([one.certified if one.is_open else None for one in readings])
-            columns.append([cells, lines.column("certified interval", ends)])
+            columns.append([cells, lines.column("exact value within", ends)])
         sizes = f"n = {self.n:,}, {plural(len(self), 'output')}"
         return [sizes, Grid([lines.heading("output")], columns)]
 

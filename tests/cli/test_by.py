@@ -145,8 +145,8 @@ def test_certified_intervals_are_shown_where_there_are_no_others(call, write):
     name = write("log.jsonl", rows)
     chosen = ["--task", "binary", "--budget", "8", "--by", "half", "--metrics", "ks"]
     done = call("eval", name, *chosen)
-    assert done.out.splitlines()[2].split() == ["half", "n", "ks", "certified", "interval"]
-    assert call("eval", name, *chosen, "--metrics", "n").out.count("certified interval") == 1
+    assert done.out.splitlines()[2].split() == ["half", "n", "ks", "exact", "value", "within"]
+    assert call("eval", name, *chosen, "--metrics", "n").out.count("exact value within") == 1
 
 
 @each(

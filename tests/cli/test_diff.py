@@ -116,7 +116,7 @@ def test_diff_puts_intervals_below_where_they_do_not_fit(call, save):
     assert above.splitlines()[0].split() == ["metric", "A", "B", "B", "-", "A"]
     head, first, second, *rest, caption = below.splitlines()
     assert caption == "Intervals assume independent samples; for the same rows: eval --versus."
-    assert " ".join(head.split()) == "metric certified interval 95% interval"
+    assert " ".join(head.split()) == "metric exact value within 95% interval"
     assert (first.count("["), second.count("["), {line.count("[") for line in rest}) == (2, 2, {1})
     assert "\nn " in above
     assert "\nn " not in below

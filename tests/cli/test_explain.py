@@ -140,8 +140,8 @@ def test_explain_begins_with_what_was_counted(explained):
         "a.state: PRCurveSketch. Keep a curve of scores against truth in bounded memory,",
         "  batch by batch.",
         (
-            f"n = 300, {len(accumulator.to_bytes()):,} bytes, estimates with certified intervals, "
-            f"{result.cells} cells"
+            f"n = 300, {len(accumulator.to_bytes()):,} bytes, estimates with bounds of the exact "
+            f"values, {result.cells} cells"
         ),
     ]
 

@@ -79,7 +79,7 @@ def test_metrics_shows_certified_and_sampling_intervals_side_by_side(call, write
     assert not auc.exact
     lines = [line.split("  ") for line in done.out.splitlines()[2:]]
     assert [[cell.strip() for cell in line if cell] for line in lines] == [
-        ["metric", "value", "certified interval", "95% interval"],
+        ["metric", "value", "exact value within", "95% interval"],
         [
             "roc_auc",
             f"{auc:.6f}",

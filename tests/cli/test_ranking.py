@@ -341,7 +341,7 @@ def test_ranking_report_has_certified_intervals_of_what_was_not_kept(call, write
     options = ("--rows-per-query", 3, "--measures", "map", "--level", 0)
     found = call("eval", write("a.jsonl", as_rows()), *RANKING, *options)
     head, first = found.out.splitlines()[4:6]
-    assert head.endswith("  certified interval")
+    assert head.endswith("  exact value within")
     assert first.startswith("map     0.")
     assert "  [0." in first
 

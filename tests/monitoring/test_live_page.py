@@ -348,9 +348,9 @@ def test_certified_band_and_sampling_interval_are_drawn_and_said_differently() -
     card = text[text.index("<article") :]
     assert 'class="area s0"' in card
     assert 'class="line whisker s0"' in card
-    assert re.search(r"certified 0\.\d{4,} \N{EN DASH} 0\.\d{4,}", card)
+    assert re.search(r"exact within 0\.\d{4,} \N{EN DASH} 0\.\d{4,}", card)
     assert re.search(r"95% 0\.\d{4} \N{EN DASH} 0\.\d{4}", card)
-    assert ", certified between 0." in card
+    assert ", the exact value between 0." in card
     plain = fragment(view(snapshot(held, n_open=0), ["roc_auc"], level=0.0))
     assert "whisker" not in plain[plain.index("<article") :]
 

@@ -246,7 +246,7 @@ def test_exact_curve_has_no_certified_interval() -> None:
 
 def test_curve_of_weights_with_fractions_has_no_sampling_interval() -> None:
     heads = next(figure(report(EVERY["weighted_curve"]()), "Metrics").iter("thead"))
-    assert text(heads) == "Metric Value Certified"
+    assert text(heads) == "Metric Value Exact within"
 
 
 def test_curve_counts_what_it_skipped() -> None:
@@ -273,7 +273,7 @@ def test_numbers_of_states_side_by_side_are_in_the_order_of_the_states() -> None
     one, other = many(seed=1), many(seed=2, budget=None)
     found = cells(report(one, other), "Metrics")["PR AUC, trapezoids"]
     mine, theirs = (accumulator.compute().value("pr_auc") for accumulator in (one, other))
-    assert found[0].startswith(f"{mine:.5f} certified ")
+    assert found[0].startswith(f"{mine:.5f} exact within ")
     assert found[1] == f"{theirs:.4f}"
 
 
@@ -308,7 +308,11 @@ def test_numbers_of_one_column_have_one_format(states: list[Any], title: str) ->
     ("name", "title", "said"),
     [
         ("top_k", "By class", ["Below a number: its sampling interval at 95%."]),
-        ("class_curves", "By class", ["Below a number: its certified interval."]),
+        (
+            "class_curves",
+            "By class",
+            ["Below a number: its bounds, between which the exact value lies."],
+        ),
         ("grouped", "Largest groups", []),
     ],
 )
@@ -320,7 +324,7 @@ def test_table_says_which_intervals_it_holds(name: str, title: str, said: list[s
 def test_table_of_both_kinds_of_intervals_names_each() -> None:
     page = report(many(seed=1), many(seed=2))
     within = [text(ends) for ends in styled(figure(page, "Metrics"), "within")]
-    assert {ends.split()[0] for ends in within} == {"certified", "95%"}
+    assert {ends.split()[0] for ends in within} == {"exact", "95%"}
     assert "Below a number" not in text(figure(page, "Metrics"))
 
 

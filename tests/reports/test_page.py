@@ -261,14 +261,14 @@ def test_title_is_the_names_of_the_first_states_without_one() -> None:
     [
         ("binary", "4 examples", "ConfusionAccumulator", "exact"),
         ("met", "3.35 examples", "ConfusionAccumulator", "exact"),
-        ("coarse_curve", "9 examples", "PRCurveSketch", "certified intervals"),
+        ("coarse_curve", "9 examples", "PRCurveSketch", "estimates with bounds"),
         ("curve", "5 examples", "PRCurveSketch", "exact"),
-        ("class_curves", "4 examples", "PRCurveSketch", "certified intervals"),
+        ("class_curves", "4 examples", "PRCurveSketch", "estimates with bounds"),
         ("grouped", "5 examples", "GroupedAUC", "exact"),
-        ("coarse_groups", "5.6 examples", "GroupedAUC", "certified intervals"),
+        ("coarse_groups", "5.6 examples", "GroupedAUC", "estimates with bounds"),
         ("ranking", "3 queries", "RankingAccumulator", "exact"),
         ("empty_regression", "0 examples", "RegressionAccumulator", "exact"),
-        ("collection", "3 members", "Collection", "certified intervals"),
+        ("collection", "3 members", "Collection", "estimates with bounds"),
         ("empty_collection", "1 member", "Collection", "exact"),
     ],
 )
@@ -281,7 +281,7 @@ def test_states_are_listed(name: str, counted: str, holds: str, numbers: str) ->
     )
 
 
-@each(("name", "numbers"), [("map", "certified intervals"), ("p@1", "exact")])
+@each(("name", "numbers"), [("map", "estimates with bounds"), ("p@1", "exact")])
 def test_ranking_is_exact_unless_a_measure_has_bounds(name: str, numbers: str) -> None:
     random = np.random.default_rng(0)
     state = se.RankingAccumulator([name, "hit@1"], rows_per_query=2)

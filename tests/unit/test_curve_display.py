@@ -115,7 +115,7 @@ def test_report_of_real_scores_leaves_out_the_losses() -> None:
 
 
 def test_report_shows_the_certified_intervals_if_cells_are_wide() -> None:
-    assert "certified" not in se.PRCurveSketch().update(*ROWS).compute().report()
+    assert "exact value within" not in se.PRCurveSketch().update(*ROWS).compute().report()
     found = se.PRCurveSketch(1).update([0, 1], [0.5, 0.625]).compute().report()
     assert ["roc_auc", "0.500000", "[0.000000,", "1.000000]"] in words(found)
 
@@ -470,7 +470,7 @@ def test_report_of_coarse_classes_shows_the_certified_intervals() -> None:
     value = found.roc_auc("micro")
     ends = [f"[{value.low:.6f},", f"{value.high:.6f}]"]
     assert ["roc_auc_micro", f"{value:.6f}", *ends] in words(found.report())
-    assert "certified" not in classes("a", "b")[0].report()
+    assert "exact value within" not in classes("a", "b")[0].report()
 
 
 @each(("shown", "lines"), [(0, 1), (2, 3), (5, 5), (50, 5)])

@@ -84,7 +84,7 @@ def test_plot_has_bars_for_the_certified_intervals() -> None:
     assert found["p@3"].exact
     (bar,) = broad(ax)
     assert bar.tolist() == [[found["map"].low, 0.0], [found["map"].high, 0.0]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["certified"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["exact value within"]
 
 
 def test_plot_has_no_bars_if_all_is_exact() -> None:

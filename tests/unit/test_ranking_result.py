@@ -377,7 +377,7 @@ def test_report_has_a_line_for_each_measure_and_one_of_counts() -> None:
 def test_report_certifies_what_has_bounds() -> None:
     lines = over_budget().report().splitlines()
     head, first, *_, last = lines[2:]
-    end = head.index("certified interval") + len("certified interval")
+    end = head.index("exact value within") + len("exact value within")
     assert first[:end].endswith("  [0.533333, 0.566667]")
     assert "[" not in last[:end]
 

@@ -259,12 +259,12 @@ def test_outputs_of_other_names_do_not_merge() -> None:
 def test_text_has_the_certified_intervals_of_outputs_and_averages() -> None:
     result = counted(measures=["median_absolute_error"], budget=4)
     lines = str(result).splitlines()
-    first = next(index for index, line in enumerate(lines) if "certified interval" in line)
+    first = next(index for index, line in enumerate(lines) if "exact value within" in line)
     shown = result[0].median_absolute_error
     assert f"[{shown.low:.6f}, {shown.high:.6f}]" in lines[first + 1]
     average = result.median_absolute_error
     assert f"[{average.low:.6f}, {average.high:.6f}]" in lines[first + 4]
-    assert "certified" not in str(counted(measures=["median_absolute_error"]))
+    assert "exact value within" not in str(counted(measures=["median_absolute_error"]))
 
 
 def test_text_says_one_output() -> None:

@@ -141,12 +141,12 @@ def test_readings_have_the_intervals_that_there_are():
     }
     grid = reading_grid(readings, 0.9)
     assert sheet_text([grid]).split("\n") == [
-        "metric     value    certified interval          90% interval",
+        "metric     value    exact value within          90% interval",
         "auc     0.500000  [0.250000, 0.750000]  [0.100000, 0.900000]",
         "n              7",
     ]
     assert sheet_text([grid], 50).split("\n") == [
-        "metric     value    certified interval",
+        "metric     value    exact value within",
         "auc     0.500000  [0.250000, 0.750000]",
         "n              7",
         "",

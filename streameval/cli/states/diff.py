@@ -338,7 +338,7 @@ def change_sheet(
         certified = [change.bounds if change.is_open else None for change in column]
         sampling = [change.sampling for change in column]
         intervals += [
-            [SheetColumn([f"{of}certified interval", *_intervals(certified)])],
+            [SheetColumn([f"{of}exact value within", *_intervals(certified)])],
             [SheetColumn([f"{of}{chance_title(level)}", *_intervals(sampling)])],
         ]
     values[0].insert(0, befores)

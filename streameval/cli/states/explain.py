@@ -160,7 +160,7 @@ def _contents(accumulator: Any, result: Result, readings: dict[str, Reading]) ->
     is_open = any(reading.is_open for reading in readings.values())
     counted = f"{result.SIZE} = {getattr(result, result.SIZE):,}" if result.SIZE else ""
     parts = [counted or f"n = {heaviest(accumulator.n):,}", _size(accumulator)]
-    parts.append("estimates with certified intervals" if is_open else "every number exact")
+    parts.append("estimates with bounds of the exact values" if is_open else "every number exact")
     held: list[Any] = [*result.values()] if isinstance(result, ClassCurves) else [result]
     cells = [part.cells for part in held if hasattr(part, "cells")]
     return ", ".join([*parts, *([f"{sum(cells):,} cells"] if cells else [])])
