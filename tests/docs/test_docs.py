@@ -202,6 +202,20 @@ def anchors(page: Path) -> set[str]:
     return {f"{name}-{n}" if n else name for name, total in found.items() for n in range(total)}
 
 
+def test_architecture_names_modules_and_names_that_exist() -> None:
+    text = TEXTS[ROOT / "docs" / "explanation" / "architecture.md"]
+    package = ROOT / "streameval"
+    folders = (package, package / "monitoring", ROOT)
+    modules = set(re.findall(r"`([\w/]+\.py)`", text))
+    assert len(modules) > 20
+    assert {
+        one for one in modules if not any((folder / one).exists() for folder in folders)
+    } == set()
+    code = "\n".join(path.read_text(encoding="utf-8") for path in package.glob("**/*.py"))
+    names = {name for name in re.findall(r"`(\w+)`", text) if not (package / name).exists()}
+    assert {name for name in names if not re.search(rf"\b{name}\b", code)} == set()
+
+
 @each("page", sorted(ROOT.glob("*.md")))
 def test_links_of_a_document_lead_to_files_and_headings(page: Path) -> None:
     """Sphinx checks the pages of the site, and not these."""
