@@ -1,4 +1,4 @@
-"""Ask libraries of rank measures the same questions; print the docs' tables of their answers.
+"""Ask libraries of rank measures the same questions; fill the docs' tables of their answers.
 
 Run ``python docs/rank_divergence.py`` after ``pip install . --group benchmarks``. It fails where
 an answer of a library is not what streameval gives with the options that the second table names.
@@ -13,8 +13,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-import pytrec_eval
-from sklearn.metrics import label_ranking_average_precision_score, ndcg_score
 
 import streameval as se
 
@@ -26,6 +24,7 @@ IN_FLOAT32 = 1e-6
 FIVE_DECIMALS = 5e-6
 """ir_measures runs gdeval, a Perl script, for gains of 2^rel - 1; it prints so many."""
 RAISES = "raises"
+MARKS = ("<!-- answers by library -->", "<!-- ways to other answers -->")
 PACKAGES = {
     "trec_eval": "pytrec-eval-terrier",
     "scikit-learn": "scikit-learn",
@@ -64,6 +63,8 @@ def trec_eval(measure: str, **options: Any) -> Ask:
     """Ask pytrec_eval, which is trec_eval inside, for the mean over topics."""
 
     def ask(data: Data) -> float:
+        import pytrec_eval  # noqa: PLC0415 - the documentation is built without libraries
+
         evaluator = pytrec_eval.RelevanceEvaluator(data.qrels, {measure}, **options)
         found = [
             value for topic in evaluator.evaluate(data.run).values() for value in topic.values()
@@ -74,11 +75,15 @@ def trec_eval(measure: str, **options: Any) -> Ask:
 
 
 def scikit_ndcg(data: Data) -> float:
+    from sklearn.metrics import ndcg_score  # noqa: PLC0415
+
     scores, levels = zip(*data.rows(), strict=True)
     return float(ndcg_score(levels, scores))
 
 
 def scikit_lrap(data: Data) -> float:
+    from sklearn.metrics import label_ranking_average_precision_score  # noqa: PLC0415
+
     scores, levels = zip(*data.rows(), strict=True)
     return float(label_ranking_average_precision_score(levels, scores))
 
@@ -492,6 +497,13 @@ def by_way() -> str:
             value = shown(question.answers[libraries[0]].way.value(question))
             lines.append(f"| {number} | {value} | {', '.join(libraries)} | {text} |")
     return "\n".join(lines)
+
+
+def filled(text: str) -> str:
+    """Replace the marks with the tables."""
+    if MARKS[0] not in text:
+        return text
+    return text.replace(MARKS[0], by_library()).replace(MARKS[1], by_way())
 
 
 def check(library: str) -> int:

@@ -90,14 +90,16 @@ def test_accuracy_tables_are_about_the_data_of_the_script(monkeypatch: pytest.Mo
     assert "| NO |" not in tables
 
 
-def test_tables_of_rank_libraries_are_what_the_script_makes(
+def test_page_on_rankings_is_filled_with_the_answers_of_libraries(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     divergence = importlib.import_module("rank_divergence")
-    page = (ROOT / "docs" / "explanation" / "ranking.md").read_text(encoding="utf-8")
-    for name, table in [("library", divergence.by_library()), ("way", divergence.by_way())]:
-        assert f"<!-- by {name} -->\n{table}\n<!-- end of by {name} -->" in page
+    page = divergence.filled(TEXTS[ROOT / "docs" / "explanation" / "ranking.md"])
+    assert not any(mark in page for mark in divergence.MARKS)
+    shown = re.findall(r"^\| (\d+) \| .+ \| [\d.]{6} \|", page, re.MULTILINE)
+    assert {*map(int, shown)} >= {*range(1, 18)}
+    assert '| `ties="docid_desc"` |' in page
 
 
 @pytest.mark.parametrize(("library", "n_answers"), [("trec_eval", 17), ("scikit-learn", 7)])
