@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from streameval.accumulators.base import Accumulator, ConfigT, StateT
-from streameval.accumulators.pending import BufferedState, RowBuffer, Rows, pending_rows
+from streameval.accumulators.pending import (
+    BufferedState,
+    RowBuffer,
+    Rows,
+    pending_rows,
+)
 from streameval.exact.fixed_point import FixedPoint
 
 
@@ -55,6 +60,25 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
     def _counted_state(self, buffered: BufferedState[StateT]) -> StateT:
         """Count the pending rows, and cache the state until more rows arrive."""
         return buffered.state_by(self._with_rows)
+
+    def _put(self, first: Any, second: Any) -> bool:
+        """Write a row of two Python numbers behind the pending ones; False if it is unusual.
+
+        Arrays of one row take ten times as long: they are for whatever is unusual.
+        """
+        held = self._held
+        block, used = held.block, held.used
+        limits = block.limits
+        if limits is None or used >= block.capacity or block.weights is not None:
+            return False
+        low, high, lowest, highest = limits
+        if not (low <= first <= high and lowest <= second <= highest):
+            return False
+        one, other = block.columns
+        one[used] = first
+        other[used] = second
+        held.used = used + 1
+        return True
 
     def _append(self, rows: Rows) -> Self:
         """Buffer a batch of checked rows; a large one is counted at once."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.highest_scores import first_highest
-from streameval.accumulators.pending import Rows
+from streameval.accumulators.pending import LABEL_TYPES, NUMBER_TYPES, RowBuffer, Rows
 from streameval.configs.calibration import CalibrationConfig
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
@@ -24,7 +24,7 @@ from streameval.inputs.arrays import (
     check_vector,
     read_weights,
 )
-from streameval.inputs.labels import encode, in_class_order, without_names
+from streameval.inputs.labels import Label, encode, in_class_order, is_ignored, without_names
 from streameval.inputs.row_scores import (
     LOGITS,
     are_pairs,
@@ -42,6 +42,7 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 _ENTRIES = 2**14  # pending probabilities: for more, the sum takes longer than the calls
+_MAX_ENTRIES = 2**16  # if there are many sums to add: half a megabyte
 _BLOCK = 2**17  # probabilities summed at once: a weighted one takes some 100 bytes
 _BINARY_BLOCK = 2**16  # less, because longer columns are allocated anew each time
 _LARGE_BLOCK = 2**20  # if there are many sums to add after each block
@@ -75,6 +76,8 @@ class CalibrationAccumulator(
         probability of 1 is given.
     intervals : bool
         Whether log loss and Brier score have sampling intervals, which need three more sums.
+    ignore_label : label, optional
+        Rows whose truth is this do not count, whatever their probabilities are.
 
     Notes
     -----
@@ -104,7 +107,12 @@ class CalibrationAccumulator(
     _arrays = ("y_true", "y_prob")
 
     def __init__(
-        self, bins: int = 15, classes: int | Any = None, *, intervals: bool = False
+        self,
+        bins: int = 15,
+        classes: int | Any = None,
+        *,
+        intervals: bool = False,
+        ignore_label: Label | None = None,
     ) -> None:
         self._configure(locals())
 
@@ -120,7 +128,7 @@ class CalibrationAccumulator(
         y_prob : array of shape (n,), or (n, K) with `classes`
             Probabilities in [0, 1]: of 1, of 0 and 1, or of each class. Rows of several must sum
             to 1 within 0.01, which rounding to four digits keeps; float16 within 0.031, bfloat16
-            0.088.
+            0.088. Two numbers are a row.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 
@@ -136,11 +144,19 @@ class CalibrationAccumulator(
         CountOverflowError
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
+        is_row = type(y_true) in LABEL_TYPES and type(y_prob) in NUMBER_TYPES
+        if is_row and sample_weight is None and self._put(y_true, y_prob):
+            return self
         given = self._named(y_true, y_prob, optional=(sample_weight,))
         weighted = WeightedRows.among(given)
         if weighted is not None:
             return weighted.count_by(self.update)
         truth = as_labels_or_scores(given["y_true"], name="y_true")
+        ignored = is_ignored(as_vector(truth), self._config.ignore_label)
+        if ignored is not None and ignored.ndim == 1:
+            counted = WeightedRows.of(given, np.flatnonzero(~ignored), rows=len(truth))
+            if counted is not None:
+                return counted.count_by(self.update)
         given["y_prob"] = in_class_order(given["y_prob"], self._config, name="y_prob")
         probability = as_array(given["y_prob"], name="y_prob")
         if are_empty(truth, probability):
@@ -148,7 +164,8 @@ class CalibrationAccumulator(
             return self
         labels = as_vector(as_labels(truth, name="y_true"))
         check_vector(labels, rows=None, name="y_true", remedy=_ONE_HOT)
-        codes = encode(labels, without_names(self._config.classes or 2), name="y_true")
+        classes = without_names(self._config.classes or 2)
+        codes = encode(labels, classes, name="y_true", ignored=ignored)
         tolerance = sum_tolerance(given["y_prob"], probability)
         scores = _probabilities(probability, len(labels), tolerance, self._config)
         weights = read_weights(given["sample_weight"], rows=len(labels))
@@ -170,17 +187,29 @@ class CalibrationAccumulator(
         truth, probability = rows.columns
         return _sum(truth, probability, rows.fixed_weights, self._config)
 
+    def _block(self, rows: Rows, capacity: int) -> RowBuffer:
+        config = self._config
+        is_simple = config.classes is None and config.ignore_label is None
+        return RowBuffer.like(rows, capacity, limits=(0, 1, 0.0, 1.0) if is_simple else None)
+
     def _capacity(self, state: CalibrationSums, rows: Rows) -> int:  # noqa: ARG002
-        return max(_ENTRIES // max(self._config.n_classes, 1), 1)
+        columns = max(self._config.n_classes, 1)
+        # as many as sums, which are added after each block
+        return max(_ENTRIES, min(columns * self._config.n_classes, _MAX_ENTRIES)) // columns or 1
+
+
+def _rows_a_block(config: CalibrationConfig) -> int:
+    """Choose how many rows are summed at once: more if there are many sums to add after each."""
+    columns, sums = max(config.n_classes, 1), config.bins + config.n_classes
+    entries = _BINARY_BLOCK if config.classes is None else _BLOCK
+    return max(entries // columns, min(_ROWS_A_SUM * sums, _LARGE_BLOCK // columns), 1)
 
 
 def _sum(
     truth: Codes, probability: Floats, weights: FixedPoint | None, config: CalibrationConfig
 ) -> CalibrationSums:
     """Sum a batch in blocks of rows, to use little extra memory."""
-    columns, sums = max(config.n_classes, 1), config.bins + config.n_classes
-    entries = _BINARY_BLOCK if config.classes is None else _BLOCK
-    step = max(entries // columns, min(_ROWS_A_SUM * sums, _LARGE_BLOCK // columns), 1)
+    step = _rows_a_block(config)
     blocks = [slice(start, start + step) for start in range(0, len(truth), step)]
     total = _sum_block(blocks[0], truth, probability, weights, config)
     for block in blocks[1:]:

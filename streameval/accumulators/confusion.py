@@ -18,7 +18,14 @@ from streameval.accumulators.decisions import (
     read_decided,
     read_observed,
 )
-from streameval.accumulators.pending import BufferedState, LooseRows, RowBuffer, Rows, max_total
+from streameval.accumulators.pending import (
+    LABEL_TYPES,
+    BufferedState,
+    LooseRows,
+    RowBuffer,
+    Rows,
+    max_total,
+)
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import CountOverflowError, InvalidInputError, Named, StreamevalError
 from streameval.exact.fixed_point import MAX_TOTAL
@@ -31,6 +38,7 @@ from streameval.inputs.arrays import (
     labelled_matrix,
     read_weights,
 )
+from streameval.inputs.batches import is_single
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.labels import Classes, Dictionary, Label, distinct, in_class_order, observe
 from streameval.inputs.text_columns import coded_texts
@@ -272,7 +280,7 @@ class ConfusionAccumulator(
             Labels of shape (n,); scores (n, K), or for two classes (n,); for multilabel (n, K)
             labels 0 and 1, or scores. (n, 1) is taken as (n,). Labels of more dimensions, such as
             tokens (B, T) and masks (N, H, W), are counted item by item, with labels of the same
-            shape or scores of shape (B, T, K) or (N, K, H, W).
+            shape or scores of shape (B, T, K) or (N, K, H, W). Two numbers or texts are a row.
         sample_weight : array of shape (n,), or of the shape of the labels, optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out, whatever it holds.
 
@@ -288,6 +296,8 @@ class ConfusionAccumulator(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
+        if type(y_true) in LABEL_TYPES and sample_weight is None and self._put(y_true, y_pred):
+            return self
         if (
             y_true is None
             or y_pred is None
@@ -301,6 +311,8 @@ class ConfusionAccumulator(
             sample_weight = given["sample_weight"]
         are_arrays = type(y_true) is type(y_pred) is np.ndarray
         if not are_arrays:
+            if is_single(y_true) and is_single(y_pred):
+                y_true, y_pred = [y_true], [y_pred]
             if self._config.is_open and are_texts(y_true, y_pred):
                 return self._update_observed(y_true, y_pred, sample_weight)
             if not self._config.is_open:
@@ -336,6 +348,18 @@ class ConfusionAccumulator(
         from streameval.results.confusion import Confusion  # noqa: PLC0415 (rendering too)
 
         return Confusion(LabelCounts.of(self._config, self._state))
+
+    def _put(self, first: Any, second: Any) -> bool:
+        held = self._held
+        block, used = held.block, held.used
+        if type(block) is not CodeBlock or used >= block.capacity:
+            return False
+        codes = None if block.weights is not None else block.reader.read_one(first, second)
+        if codes is None:
+            return False
+        block.truth[used], block.prediction[used] = codes
+        held.used = used + 1
+        return True
 
     def _restarted(
         self, held: BufferedCounts, y_true: Array, y_pred: Array, sample_weight: Any

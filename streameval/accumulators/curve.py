@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
@@ -9,10 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import BufferedState, LooseRows, RowBuffer, Rows
+from streameval.accumulators.pending import (
+    LABEL_TYPES,
+    NUMBER_TYPES,
+    BufferedState,
+    LooseRows,
+    RowBuffer,
+    Rows,
+)
 from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
+from streameval.inputs.batches import is_single
 from streameval.inputs.labels import Label
 from streameval.inputs.weighted_rows import WeightedRows, are_positive
 from streameval.states.curve import ScoredRows, ScoreTables
@@ -169,7 +178,8 @@ class PRCurveSketch(
             a mapping, data frame or Arrow table with columns of these names.
         y_score : array of shape (n,), or (n, K) with `classes`
             The scores; higher means more likely positive. Of (n, 2) for labels 0 and 1, the
-            probability of 1 is the score, or with ``scores="real"`` the difference.
+            probability of 1 is the score, or with ``scores="real"`` the difference. Two numbers
+            are a row.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 
@@ -185,9 +195,13 @@ class PRCurveSketch(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
+        is_row = type(y_true) in LABEL_TYPES and type(y_score) in NUMBER_TYPES
+        if is_row and sample_weight is None and self._put(y_score, y_true):
+            return self
         if (
             y_true is None
             or y_score is None
+            or (type(y_true) is not np.ndarray and is_single(y_true))
             or not (sample_weight is None or are_positive(sample_weight))
         ):
             given = self._named(y_true, y_score, optional=(sample_weight,))
@@ -265,7 +279,13 @@ class PRCurveSketch(
         return super()._appended(buffered, rows)
 
     def _block(self, rows: Rows, capacity: int) -> RowBuffer:
-        block = RowBuffer.like(rows, capacity, order="F")  # a curve is counted at a time
+        config, limits = self._config, None
+        if config.has_default_labels:
+            largest = sys.float_info.max
+            ends = (0.0, 1.0) if config.scores == "probability" else (-largest, largest)
+            limits = (*ends, 0, 1)
+        # in columns, because a curve is counted at a time
+        block = RowBuffer.like(rows, capacity, order="F", limits=limits)
         block.keeps_counted = self._config.budget is not None  # else cells may take more than rows
         return block
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.highest_scores import first_highest, highest_scores
-from streameval.accumulators.pending import RowBuffer, Rows
+from streameval.accumulators.pending import LABEL_TYPES, RowBuffer, Rows
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import (
@@ -395,12 +395,14 @@ class FastReader:
         Whether integers are certainly predicted labels.
     reads_rows : bool
         Whether there is one score per class.
+    reads_one : bool
+        Whether the codes of a row are those of two numbers.
     cuts : mapping of dtype to tuple
         Unless `reads_rows`, how to compare a score with which number of its own dtype, to find
         its code; and the highest that may be: infinity, or where scores must lie in [0, 1], the
         bits of 1.0 after the dtype that shows bits, as `are_probabilities` finds it.
-    lowest, highest : float
-        The range of such scores.
+    lowest, highest, threshold : float
+        The range of such scores, and the lowest positive one.
     at_least : bool
         Whether scores from the threshold on have code 1, or those below it.
     piece : int
@@ -419,9 +421,11 @@ class FastReader:
     labels: Mapping[DType, DType]
     reads_labels: bool
     reads_rows: bool
+    reads_one: bool
     cuts: Mapping[DType, Cut]
     lowest: float
     highest: float
+    threshold: float
     at_least: bool
     piece: int
     capacity: int
@@ -459,9 +463,11 @@ class FastReader:
             labels=_unsigned_views(codes) if is_numbered else {},
             reads_labels=reads_labels,
             reads_rows=takes_scores and not decides,
+            reads_one=is_numbered and not config.multilabel and not reads_credit,
             cuts=_cuts(config, at_least) if takes_scores and decides else {},
             lowest=lowest,
             highest=highest,
+            threshold=config.threshold,
             at_least=at_least,
             piece=max(_PIECE // columns, 1),
             capacity=code_capacity(codes, columns),
@@ -509,22 +515,19 @@ class FastReader:
         codes = tuple(np.empty(shape, dtype) for dtype in self.dtypes)
         return codes if self.read(y_true, y_pred, *codes) else None
 
-    def read_one(self, y_true: Array, y_pred: Array) -> tuple[int, int] | None:
+    def read_one(self, truth: Any, prediction: Any) -> tuple[int, int] | None:
         """Find the codes of one row as `read` does, in a fifth of the time; None if it is unusual.
 
         Labels are numbers.
         """
-        truth, prediction = y_true.item(), y_pred.item()
-        labels, codes = self.labels, self.codes
-        if self.columns or y_true.dtype not in labels or not 0 <= truth < codes:
+        if not (self.reads_one and type(truth) in LABEL_TYPES and 0 <= truth < self.codes):
             return None
-        if y_pred.dtype in self.cuts:
-            if not self.lowest <= prediction <= self.highest:
-                return None
-            return truth, (prediction >= self.config.threshold) is self.at_least
-        if self.reads_labels and y_pred.dtype in labels and 0 <= prediction < codes:
-            return truth, prediction
-        return None
+        if type(prediction) is float:
+            if self.cuts and self.lowest <= prediction <= self.highest:
+                return truth, (prediction >= self.threshold) is self.at_least
+            return None
+        is_label = self.reads_labels and type(prediction) in LABEL_TYPES
+        return (truth, prediction) if is_label and 0 <= prediction < self.codes else None
 
     def pieces(self, rows: int) -> Iterator[slice]:
         """Cut a large batch into pieces, whose codes fit behind the capacity of a block."""
@@ -603,8 +606,9 @@ class CodeBlock(RowBuffer):
         0 if it does not fit, is empty, or is unusual.
         """
         size, credit = y_true.size, self.credit
-        if size == 1 == y_pred.size and y_true.ndim == 1 == y_pred.ndim and credit is None:
-            codes = self.reader.read_one(y_true, y_pred) if start < self.capacity else None
+        if size == 1 == y_pred.size and y_true.ndim == 1 == y_pred.ndim:
+            fits = start < self.capacity
+            codes = self.reader.read_one(y_true.item(), y_pred.item()) if fits else None
             if codes is not None:
                 self.truth[start], self.prediction[start] = codes
                 return start + 1

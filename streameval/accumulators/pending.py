@@ -21,6 +21,10 @@ from streameval.states.stack import Stack
 Array = npt.NDArray[Any]
 StateT = TypeVar("StateT")
 
+LABEL_TYPES = frozenset({int, bool})
+NUMBER_TYPES = frozenset({float, int, bool})
+"""What a row of Python numbers may hold, as an update of one row takes them."""
+
 _MAX_WHOLE = 2**53  # up to here float64 holds every integer
 
 
@@ -108,32 +112,45 @@ class RowBuffer:
         Allocated with the first weight; the rows before it count once.
     keeps_counted : bool
         Whether the state that includes the rows is cached, once it has been read.
+    limits : tuple of four numbers, optional
+        The lowest and highest number that each of two columns takes without any other check.
     """
 
-    __slots__ = ("capacity", "columns", "dictionary", "keeps_counted", "weights")
+    __slots__ = ("capacity", "columns", "dictionary", "keeps_counted", "limits", "weights")
 
     columns: tuple[Array, ...]
     capacity: int
     dictionary: Dictionary | None
     keeps_counted: bool
+    limits: tuple[float, float, float, float] | None
     weights: Array | None
 
     def __init__(
         self, columns: tuple[Array, ...], capacity: int, dictionary: Dictionary | None = None
     ) -> None:
         self.columns, self.capacity, self.dictionary = columns, capacity, dictionary
-        self.weights, self.keeps_counted = None, True
+        self.weights, self.keeps_counted, self.limits = None, True, None
 
     @classmethod
-    def like(cls, rows: Rows, capacity: int, *, order: Literal["C", "F"] = "C") -> Self:
-        """Make an empty block for rows like these; unwritten pages take no memory."""
+    def like(
+        cls,
+        rows: Rows,
+        capacity: int,
+        *,
+        order: Literal["C", "F"] = "C",
+        limits: tuple[float, float, float, float] | None = None,
+    ) -> Self:
+        """Make an empty block for rows like these; unwritten pages take no memory.
+
+        Narrower columns than float64 would round numbers, so they have no limits.
+        """
         shapes = ((capacity, *part.shape[1:]) for part in rows.columns)
         pairs = zip(shapes, rows.columns, strict=True)
-        return cls(
-            tuple(np.empty(shape, part.dtype, order) for shape, part in pairs),
-            capacity,
-            rows.dictionary,
-        )
+        columns = tuple(np.empty(shape, part.dtype, order) for shape, part in pairs)
+        made = cls(columns, capacity, rows.dictionary)
+        if any(column.dtype == np.float64 for column in columns):
+            made.limits = limits
+        return made
 
     def wide_enough(self, columns: tuple[Array, ...], used: int) -> RowBuffer:
         """Return a block whose types can hold a batch, with the same rows in use."""

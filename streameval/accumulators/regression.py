@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import Rows
+from streameval.accumulators.pending import NUMBER_TYPES, RowBuffer, Rows
 from streameval.configs.error_measures import MOMENTS
 from streameval.configs.regression import USUAL_BUDGET, RegressionConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import (
+    LARGEST_NUMBER,
     are_empty,
     as_numbers,
     as_vector,
@@ -134,7 +135,8 @@ class RegressionAccumulator(
             or list of the arrays in this order, or a mapping, data frame or Arrow table with
             columns of these names.
         y_pred : array of shape (n,), or (n, d) with `outputs`
-            The predicted numbers. (n, 1) is taken as (n,), here and in `y_true`.
+            The predicted numbers. (n, 1) is taken as (n,), here and in `y_true`; two numbers are a
+            row.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 
@@ -150,6 +152,9 @@ class RegressionAccumulator(
         CountOverflowError
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
+        is_row = type(y_true) in NUMBER_TYPES and type(y_pred) in NUMBER_TYPES
+        if is_row and sample_weight is None and self._put(y_true, y_pred):
+            return self
         given = self._named(y_true, y_pred, optional=(sample_weight,))
         weighted = WeightedRows.among(given)
         if weighted is not None:
@@ -193,6 +198,11 @@ class RegressionAccumulator(
         truth, prediction = rows.columns
         counted = self._state_type(self._config)
         return counted.of(self._config, truth, prediction, rows.fixed_weights)
+
+    def _block(self, rows: Rows, capacity: int) -> RowBuffer:
+        ends = (-LARGEST_NUMBER, LARGEST_NUMBER)
+        is_simple = self._config.has_default_sums and self._config.outputs is None
+        return RowBuffer.like(rows, capacity, limits=(*ends, *ends) if is_simple else None)
 
     def _capacity(self, state: Sums, rows: Rows) -> int:  # noqa: ARG002
         return _CAPACITY

@@ -403,7 +403,10 @@ class Options:
         tasks="classification catalog",
     )
     ignore_label: str | None = _decision(
-        "leave out rows with this true label", None, "LABEL", tasks="classification paired binary"
+        "leave out rows with this true label",
+        None,
+        "LABEL",
+        tasks="classification paired binary calibration",
     )
     outputs: tuple[str, ...] | None = _decision(
         "the names of the outputs if each row predicts several numbers",

@@ -15,6 +15,7 @@ from streameval.inputs.labels import (
     canonical_classes,
     class_labels,
     class_names,
+    optional_ignore_label,
 )
 
 MAX_BINS = 2**16
@@ -72,12 +73,20 @@ class CalibrationConfig(Config):
         is_omitted=True,
     )
 
+    ignore_label: Label | None = option(
+        "Rows whose truth is this do not count, whatever their probabilities are.",
+        default=None,
+        is_omitted=True,
+    )
+
     @classmethod
     def of(cls, **given: Any) -> Self:
         """Check options, alone and together."""
         config = super().of(**given)
         config._check_together()
-        return config
+        classes = config.classes or 2
+        ignored = optional_ignore_label(config.ignore_label, classes, multilabel=False)
+        return attrs.evolve(config, ignore_label=ignored)
 
     @property
     def labels(self) -> tuple[Label, ...]:

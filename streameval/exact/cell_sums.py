@@ -19,6 +19,7 @@ _SUM_BITS = 53  # up to 2**53 float64 holds every integer
 _CHUNK_BITS, _LONG_CHUNK_BITS = 13, 17  # a long chunk if there are more cells than 2**13
 _MAX_EXPONENT = 900  # larger values are scaled down before they are added
 _SHIFT = 200
+_ENTRIES = 2**13  # of a few rows: memory for more is allocated anew each time
 _USUAL_DIGITS = 2  # most values have no further digits
 
 
@@ -55,6 +56,52 @@ def cell_sums(
     totals = [0] * size
     _add_all(values, weights, cells, totals)
     return tuple(map(ExactSum, totals))
+
+
+def column_sums(values: Floats, weights: FixedPoint | None) -> tuple[ExactSum, ...]:
+    """Sum each column as `cell_sums` does, in a third of the time if there are no weights.
+
+    Parameters
+    ----------
+    values : float64 array, shape (n, K)
+        The largest magnitude lies between 2**-900 and 2**900.
+    weights : FixedPoint, shape (n K,), optional
+        Those of the items, row by row.
+    """
+    n_rows, size = values.shape
+    if weights is not None:
+        cells = np.tile(np.arange(size), n_rows)
+        return cell_sums(values.ravel(), weights, cells, size)
+    totals = [0] * size
+    for start in range(0, n_rows, 1 << _CHUNK_BITS):
+        _add_columns(values[start : start + (1 << _CHUNK_BITS)], totals)
+    return tuple(map(ExactSum, totals))
+
+
+def _add_columns(values: Floats, totals: list[int]) -> None:
+    """Add two digits of each value column by column, a few rows at a time, and then the rest."""
+    size, digit_bits = len(totals), _SUM_BITS - _CHUNK_BITS
+    exponent = math.frexp(_largest(values.ravel()))[1]
+    units = [exponent - digit_bits, exponent - 2 * digit_bits]
+    sums = np.zeros((len(units), size))
+    left, cells = [np.zeros(0)], [np.zeros(0, dtype=np.intp)]
+    step = max(_ENTRIES // size, 1)
+    for start in range(0, len(values), step):
+        rest = values[start : start + step]
+        for digit, unit in enumerate(units):
+            rounds = 1.5 * 2.0 ** (_SUM_BITS - 1 + unit)
+            digits = rest + rounds
+            digits -= rounds
+            sums[digit] += digits.sum(axis=0)
+            rest = rest - digits
+        if rest.any():
+            kept = np.flatnonzero(rest)
+            left.append(rest.ravel()[kept])
+            cells.append(kept % size)
+    upper, lower = np.ldexp(sums, [[-unit] for unit in units]).astype(np.int64).tolist()
+    for cell, (high, low) in enumerate(zip(upper, lower, strict=True)):
+        totals[cell] += ((high << digit_bits) + low) << (units[1] - _SMALLEST)
+    _add(np.concatenate(left), np.concatenate(cells), totals, digit_bits)
 
 
 def _add_all(

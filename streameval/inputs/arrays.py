@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 _NUMERIC_KINDS = "biuf"
-_LARGEST_NUMBER = 2.0**400
+LARGEST_NUMBER = 2.0**400
 _WITHIN = "must hold labels within 64 bits"
 SCORE_BITS = {
     np.dtype(f"f{size}"): (np.dtype(f"u{size}"), np.ones(1, f"f{size}").view(f"u{size}").item())
@@ -135,8 +135,8 @@ def as_numbers(value: Any, *, name: str, allow_nan: bool = False) -> npt.NDArray
     if array.dtype.kind == "O":
         raise InvalidInputError("must hold numbers, got strings", argument=name)
     numbers = _widen(array)
-    if numbers.size and not _are_within(numbers, _LARGEST_NUMBER):
-        allowed = np.abs(numbers) <= _LARGEST_NUMBER  # False for NaN
+    if numbers.size and not _are_within(numbers, LARGEST_NUMBER):
+        allowed = np.abs(numbers) <= LARGEST_NUMBER  # False for NaN
         if allow_nan:
             allowed |= np.isnan(numbers)
         _refuse_first(~allowed, array, name, "must be finite and at most 2**400 in magnitude")
@@ -264,6 +264,8 @@ def check_probabilities(
     scores: npt.NDArray[np.float64], *, name: str, remedy: str | tuple[object, ...]
 ) -> None:
     """Refuse scores, one or more, outside [0, 1]; NaN passes."""
+    if are_probabilities(scores):
+        return
     if np.fmin.reduce(scores, axis=None) < 0.0 or np.fmax.reduce(scores, axis=None) > 1.0:
         outside = (scores < 0.0) | (scores > 1.0)
         first = float(scores.ravel()[int(outside.argmax())])

@@ -123,6 +123,8 @@ def arguments(
         missing = [name for name, item in given.items() if item is None]
         if missing:
             raise InvalidInputError("is missing", argument=missing[0])
+        if all(map(is_single, given.values())):
+            return _one_row(given | dict(optional))
         hosted = {name: to_host(item, name=name) for name, item in optional.items()}
         return given | hosted
     held = _take_apart(first, names, tuple(optional))
@@ -132,6 +134,16 @@ def arguments(
         elif item is not None:
             raise InvalidInputError("is in the batch and is also passed by keyword", argument=name)
     return held
+
+
+def is_single(value: Any) -> bool:
+    """Tell whether this is one number or text, of Python or NumPy."""
+    return isinstance(value, (int, float, str, np.generic))
+
+
+def _one_row(given: dict[str, Any]) -> dict[str, Any]:
+    """Make arrays of one row of numbers and texts."""
+    return {name: [item] if is_single(item) else item for name, item in given.items()}
 
 
 def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:

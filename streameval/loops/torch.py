@@ -1,4 +1,4 @@
-"""What `MeanAccumulator` counts of a language model in PyTorch: the loss of every token."""
+"""What is counted of the classes of each token or row in PyTorch: loss, hit and confidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streameval.errors import InvalidInputError
 
 try:
     import torch
-    from torch.nn.functional import cross_entropy
+    from torch.nn.functional import log_softmax
 except ImportError as error:
     raise ImportError('torch is missing: pip install "streameval[torch]".') from error
 
@@ -22,11 +22,13 @@ _ENTRIES = 2**24  # logits that are read at a time, which half precision widens
 def token_values(
     logits: Any, labels: Any, *, ignore_label: int | None = -100, shift: bool = False
 ) -> dict[str, Any]:
-    """Compute the loss of every token, and whether the model's first choice is right.
+    """Compute the loss of every token, whether the first choice is right, and its probability.
 
-    It runs where the logits are, and only two numbers a token remain. Count them with
+    It runs where the logits are, and only three numbers a token remain. Count them with
     ``MeanAccumulator(["nll", "correct"])``: the perplexity is ``result["nll"].exp_mean``, the token
-    accuracy ``result["correct"].mean``.
+    accuracy ``result["correct"].mean``. A `CalibrationAccumulator` of two classes, whose truth is
+    ``"correct"`` and whose probability is ``"confidence"``, has the calibration error `ece` of the
+    first choice. Classes of rows are counted as tokens are.
 
     Parameters
     ----------
@@ -45,8 +47,8 @@ def token_values(
     -------
     dict of tensors of shape (n,)
         Of the n tokens that count: ``"nll"``, the negative log-likelihood in nats, as float32 or
-        float64; and ``"correct"``, whether the highest logit is that of the label, the first one of
-        equal ones.
+        float64, which no loss is too large for; ``"correct"``, whether the highest logit is that of
+        the label, the first one of equal ones; and ``"confidence"``, the probability of that one.
 
     Raises
     ------
@@ -96,9 +98,11 @@ def token_values(
     truth = truth.where(counts, 0)
     wide = rows.dtype if rows.dtype in (torch.float32, torch.float64) else torch.float32
     step = max(_ENTRIES // n_tokens, 1)
-    nll, correct = [], []
+    parts = []
     for part, right in zip(rows.split(step), truth.split(step), strict=True):
-        scores = part.to(wide)
-        nll.append(cross_entropy(scores, right, reduction="none"))
-        correct.append(scores.argmax(dim=1) == right)
-    return {"nll": torch.cat(nll)[counts], "correct": torch.cat(correct)[counts]}
+        first = part.argmax(dim=1)
+        own, best = log_softmax(part, 1, dtype=wide).gather(1, torch.stack([right, first], 1)).T
+        parts.append((-own, first == right, best.exp()))
+    columns = map(torch.cat, zip(*parts, strict=True))
+    names = ("nll", "correct", "confidence")
+    return {name: column[counts] for name, column in zip(names, columns, strict=True)}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import require
-from streameval.exact.cell_sums import cell_sums, single_sum
+from streameval.exact.cell_sums import cell_sums, column_sums, single_sum
 from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log_of_either
@@ -144,9 +144,7 @@ class CalibrationSums(SummableState):
             log_loss=value_sum(-log(kept), weights),
             brier=square_sum(error.ravel(), of_entries),
             prediction=cell_sums(highest, weights, index, config.bins),
-            class_prediction=cell_sums(
-                probability.ravel(), of_entries, np.tile(np.arange(classes), len(truth)), classes
-            ),
+            class_prediction=column_sums(probability, of_entries),
         )
 
     def __add__(self, other: Self) -> Self:

@@ -195,3 +195,15 @@ def test_calibration_has_intervals_where_they_are_asked_for(call, write):
     acc = se.CalibrationAccumulator(intervals=True)
     result = acc.update([1, 0, 1, 0], [0.75, 0.25, 0.5, 0.5]).compute()
     assert found == {name: [*result.confidence(name)] for name in ("log_loss", "brier")}
+
+
+@each(("labels", "ignored"), [([1, 0, -1], "-1"), (["a", "b", "?"], "?")])
+def test_calibration_ignores_a_label(labels, ignored, call, write):
+    is_text = ignored == "?"
+    scores = [[0.75, 0.25], [0.25, 0.75], [0.5, 0.5]] if is_text else [0.75, 0.25, 0.5]
+    rows = [{"y_true": t, "y_prob": p} for t, p in zip(labels, scores, strict=True)]
+    listed = ["--classes", "a,b"] if is_text else []
+    found = state(call, write("a.jsonl", rows), f"--ignore-label={ignored}", *listed)
+    options = {"classes": ["a", "b"]} if is_text else {}
+    acc = se.CalibrationAccumulator(**options, ignore_label="?" if is_text else -1)
+    assert found == acc.update(labels[:2], scores[:2])

@@ -319,6 +319,9 @@ def _calibration(draw: st.DrawFn) -> Case:
     options, rows = draw(st.sampled_from([_one_probability, _probabilities]))(random, size)
     options["bins"] = draw(st.sampled_from([1, 7, 8, 15, 100]))
     options["intervals"] = draw(st.booleans())
+    if draw(st.booleans()) and not isinstance(options.get("classes"), (list, tuple)):
+        options["ignore_label"] = -1
+        rows["y_true"] = np.where(random.random(size) < 0.3, -1, rows["y_true"])
     return Case(se.CalibrationAccumulator, options, rows | _weights(draw, size, random))
 
 
@@ -695,6 +698,7 @@ LAWS: dict[str, Laws] = {
             "bins": ({"bins": 15}, {"bins": 16}),
             "intervals": ({}, {"intervals": True}),
             "classes": ({"classes": 3}, {"classes": ["a", "b", "c"]}),
+            "ignore_label": ({}, {"ignore_label": -1}),
         },
         bad_batches={
             "a label out of range": ({}, {"y_true": [0, 2], "y_prob": [0, 1]}),

@@ -40,6 +40,24 @@ def test_losses_and_first_choices_are_those_of_torch(shape):
     assert token_values(log_softmax(logits, -1), labels)["nll"].allclose(found["nll"], atol=1e-5)
 
 
+@each("shape", [(7,), (3, 5)])
+def test_confidence_is_the_probability_of_the_first_choice(shape):
+    logits, labels = drawn(*shape)
+    found = token_values(logits, labels)["confidence"]
+    assert found.allclose(logits.softmax(-1).max(-1).values[labels != -100], atol=1e-6)
+    acc = se.CalibrationAccumulator(classes=V, ignore_label=-100)
+    rows = logits.reshape(-1, V).softmax(-1)
+    top = se.CalibrationAccumulator().update(token_values(logits, labels)["correct"], found)
+    expected = acc.update(labels.reshape(-1), rows).compute().ece
+    assert top.compute().ece == pytest.approx(expected, abs=1e-6)
+
+
+def test_losses_have_no_limit():
+    logits = torch.tensor([[0.0, 120.0], [0.0, 0.0]])
+    values = token_values(logits, torch.tensor([0, 0]))
+    assert values["nll"].tolist() == pytest.approx([120.0, math.log(2)])
+
+
 def test_shift_is_that_of_causal_models():
     logits, labels = drawn(4, 9)
     shifted = token_values(logits, labels, shift=True)

@@ -569,12 +569,14 @@ def test_as_array_refuses(value: Any, phrase: str) -> None:
     assert message.endswith(".")
 
 
-@each("value", ["abc", 3, np.array(1), np.int64(1)])
-def test_update_refuses_a_scalar(value: Any) -> None:
-    acc = se.ConfusionAccumulator(["abc", "b"] if isinstance(value, str) else 2)
+@each(("truth", "prediction"), [(np.array(1), np.array(1)), ("b", np.array(["b"])), (1, [1])])
+def test_update_refuses_a_scalar_unless_both_are_a_number_or_text(
+    truth: Any, prediction: Any
+) -> None:
+    acc = se.ConfusionAccumulator(["abc", "b"] if isinstance(truth, str) else 2)
     message = r"^`y_true` must have shape \(n,\), got a scalar\.$"
     with pytest.raises(se.InvalidInputError, match=message):
-        acc.update(value, value)
+        acc.update(truth, prediction)
 
 
 def test_a_refused_array_leaves_the_state_unchanged() -> None:

@@ -223,20 +223,21 @@ def test_arrays_by_keyword_are_taken() -> None:
 @each(
     "arrays",
     [
+        (["t"], ["p"], ["g"]),
+        ((["t"], ["p"], ["g"]), None, None),
+        ({"y_true": ["t"], "y_score": ["p"], "group": ["g"]}, None, None),
         ("t", "p", "g"),
-        (("t", "p", "g"), None, None),
-        ({"y_true": "t", "y_score": "p", "group": "g"}, None, None),
     ],
 )
 def test_arguments_names_any_number_of_arrays(arrays: tuple[Any, ...]) -> None:
     names = ("y_true", "y_score", "group")
-    given = arguments(*arrays, names=names, optional={"sample_weight": None, "mask": "m"})
+    given = arguments(*arrays, names=names, optional={"sample_weight": None, "mask": ["m"]})
     assert given == {
-        "y_true": "t",
-        "y_score": "p",
-        "group": "g",
+        "y_true": ["t"],
+        "y_score": ["p"],
+        "group": ["g"],
         "sample_weight": None,
-        "mask": "m",
+        "mask": ["m"],
     }
 
 

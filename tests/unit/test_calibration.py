@@ -420,3 +420,33 @@ def test_d2_of_classes_compares_with_always_predicting_their_shares() -> None:
     certain = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     assert acc.reset().update([0, 1], certain).compute().d2_brier_score == 1.0
     assert math.isnan(acc.reset().update([1, 1], certain).compute().d2_brier_score)
+
+
+@each("classes", [None, 3, ["a", "b", "c"]])
+@each("ignored", [0, 1, -100])
+def test_ignored_rows_may_hold_anything(classes: Any, ignored: int) -> None:
+    labels = classes if isinstance(classes, list) else [0, 1, 2]
+    label = labels[ignored] if ignored >= 0 else "-" if isinstance(classes, list) else ignored
+    kept = next(one for one in labels if one != label)
+    row = [0.25, 0.25, 0.5] if classes else 0.25
+    junk = [math.nan, 7.0, 0.0] if classes else math.nan
+    acc = se.CalibrationAccumulator(classes=classes, ignore_label=label)
+    acc.update([kept, label, kept], [row, junk, row], sample_weight=[1, 1, 2])
+    acc.update(np.array([[label]]), [row])
+    same = se.CalibrationAccumulator(classes=classes, ignore_label=label)
+    assert acc == same.update([kept] * 3, [row] * 3)
+    whole = se.CalibrationAccumulator(classes=classes).update([kept] * 3, [row] * 3)
+    assert acc.compute().as_dict() == whole.compute().as_dict()
+    assert se.CalibrationAccumulator.from_bytes(acc.to_bytes()) == acc
+
+
+def test_ignored_rows_hide_no_mistake_of_the_others() -> None:
+    acc = se.CalibrationAccumulator(ignore_label=-100)
+    with pytest.raises(se.InvalidInputError, match=r"`y_prob` must lie .* got 7.0 at position 2"):
+        acc.update([1, -100, 0], [0.5, 3.0, 7.0])
+    with pytest.raises(se.InvalidInputError, match="`y_prob` must have 3 rows, got 2"):
+        acc.update([1, -100, 0], [0.5, 0.5])
+    with pytest.raises(se.InvalidInputError, match="`y_true` must have shape"):
+        acc.update([[1, -100], [0, 1]], [0.5, 0.5])
+    with pytest.raises(se.InvalidInputError, match="`ignore_label` must be an integer"):
+        se.CalibrationAccumulator(ignore_label="none")

@@ -12,7 +12,7 @@ from offenders import each
 from profiles import quick_cases
 
 from streameval.exact import cell_sums as _cell_sums
-from streameval.exact.cell_sums import cell_sums, single_sum
+from streameval.exact.cell_sums import cell_sums, column_sums, single_sum
 from streameval.exact.exact_sum import ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
 
@@ -29,6 +29,20 @@ def test_cell_sums_are_exact_for_any_finite_floats(items: list[tuple[float, int]
     sums = cell_sums(values, None, cells, 5)
     expected = [sum((Fraction(x) for x, c in items if c == cell), Fraction()) for cell in range(5)]
     assert [total.units * UNIT for total in sums] == expected
+
+
+@each("shape", [(1, 3), (10, 4), (9000, 7), (5, 40_000)])
+@each("power", [1, 4, 90])
+@each("sign", [1, -1])
+def test_column_sums_are_those_of_cells(shape: tuple[int, int], power: int, sign: int) -> None:
+    random = np.random.default_rng(power)
+    values = sign * random.random(shape) ** power * (random.random(shape) > 0.2)
+    cells = np.tile(np.arange(shape[1]), shape[0])
+    expected = cell_sums(values.ravel(), None, cells, shape[1])
+    assert column_sums(values, None) == expected
+    weights = FixedPoint.of_integers(random.integers(0, 3, values.size))
+    expected = cell_sums(values.ravel(), weights, cells, shape[1])
+    assert column_sums(values, weights) == expected
 
 
 @given(st.lists(finite, max_size=30))

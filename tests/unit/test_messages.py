@@ -260,7 +260,7 @@ ARRAYS = [
     update("large-label", "`y_true` must hold labels within 64 bits", [1e300], [1]),
     update("string-scores", "`y_pred` must hold scores, got strings", [1], ["a"], from_scores=True),
     update("nan-score", "`y_pred` must not hold NaN, got NaN at position 0.", [1], [np.nan]),
-    update("scalar", "`y_true` must have shape (n,), got a scalar.", 1, 1),
+    update("scalar", "`y_true` must have shape (n,), got a scalar.", np.array(1), [1]),
     update(
         "matrix", "`y_true` must have shape (n,), got (1, 2). Pass y_true.argmax", [[1, 0]], [1]
     ),

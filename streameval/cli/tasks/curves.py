@@ -124,9 +124,6 @@ def _plan_of_calibration(options: Options, rows: Sequence[RawRow]) -> Plan:
     usual = ("y_score",) if has_only_scores else ("y_prob",)
     layout = lay_out(options, rows, options.y_score or usual, of_scores=True)
     classes = score_classes(options, layout)
-    chosen = configured(options, CalibrationConfig)
-    make = partial(CalibrationAccumulator, **chosen | {"classes": with_names(options, classes)})
-    make()  # mistakes in the options are reported before any row is read
     names = layout.prediction
     if classes is None:
         truth = presence_type(layout, "0 and 1 are needed, or a probability for each class")
@@ -134,6 +131,9 @@ def _plan_of_calibration(options: Options, rows: Sequence[RawRow]) -> Plan:
     else:
         truth = label_type(layout, layout.label, classes)
         probability = vector_type(layout, names, classes, integers=False)
+    read = {"classes": with_names(options, classes), "ignore_label": _ignored(options, truth)}
+    make = partial(CalibrationAccumulator, **configured(options, CalibrationConfig) | read)
+    make()  # mistakes in the options are reported before any row is read
     columns = (
         Argument("y_true", layout.label, truth),
         Argument("y_prob", names, probability),
@@ -211,17 +211,19 @@ def _plan(
     classes: Any = None,
 ) -> Plan:
     """Combine the columns and the configuration of the sketch."""
-    ignored = read_label(
-        typed_label(options, options.ignore_label),
-        "--ignore-label",
-        integers=getattr(truth, "integers", True),
-    )
+    ignored = _ignored(options, truth)
     read = {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
     make = partial(PRCurveSketch, **configured(options, CurveConfig) | read)
     make()  # mistakes in the options are reported before any row is read
     columns = (Argument("y_true", layout.label, truth), score, *weight_columns(options))
     is_bounded = options.budget != "none"
     return Plan(make, columns, options.max_bad, notes, is_bounded=is_bounded)
+
+
+def _ignored(options: Options, truth: FieldType) -> int | str | None:
+    """Read the label to leave out in the way the labels of the file are read."""
+    label, integers = typed_label(options, options.ignore_label), getattr(truth, "integers", True)
+    return read_label(label, "--ignore-label", integers=integers)
 
 
 def _pos_label(options: Options, layout: TaskColumns) -> Any:
