@@ -35,7 +35,7 @@ def save(figure: Figure, name: str) -> None:
 
 
 def cells() -> None:
-    """Show where linear thresholds fall, and where cells, on scores near 0 and near 1."""
+    """Show where linear thresholds fall, and where bins, on scores near 0 and near 1."""
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     random = np.random.default_rng(SEED)
     for ax, (truth, score), is_high in (
@@ -66,14 +66,14 @@ def _rugs(ax: Axes, score: np.ndarray, edges: np.ndarray, *, is_high: bool) -> N
         [
             "scores",
             f"{THRESHOLDS} linear\nthresholds",
-            f"{len(edges)} cells of a\nbudget of {THRESHOLDS}",
+            f"{len(edges)} bins of a\nbudget of {THRESHOLDS}",
         ],
     )
     ax.tick_params(axis="y", length=0)
 
 
 def band() -> None:
-    """Show the certified band of a tiny budget around the exact curves."""
+    """Show the bounds of a tiny budget around the exact curves."""
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
     truth, score = beta(np.random.default_rng(SEED), 100_000)
     whole = se.PRCurveSketch(None).update(truth, score).compute()
@@ -86,7 +86,7 @@ def band() -> None:
     ]
     for ax, (kind, x, y, name, value, exact) in zip(axes, panels, strict=True):
         small.plot(ax, kind=kind)
-        ax.lines[0].set(label=f"estimate of {small.cells} cells", linewidth=1)
+        ax.lines[0].set(label=f"estimate of {small.cells} bins", linewidth=1)
         ax.plot(x[::200], y[::200], "k:", linewidth=1.4, label="exact curve")
         ax.set_title(
             f"{name} {value:.4f} in [{value.low:.4f}, {value.high:.4f}], exact {exact:.4f}"
@@ -97,7 +97,7 @@ def band() -> None:
 
 
 def widths() -> None:
-    """Show how the certified interval of the AUC narrows with the budget."""
+    """Show how the bounds of the AUC narrow with the budget."""
     figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
     for place, name in enumerate(list(DATA)[:5]):
         truth, score = data_of(name, 1_000_000)
@@ -113,7 +113,7 @@ def widths() -> None:
         linewidth=1,
         label="95% sampling interval, uniform",
     )
-    ax.set(xlabel="budget (cells)", ylabel="width of the certified interval")
+    ax.set(xlabel="budget (bins)", ylabel="width of the bounds")
     ax.set_xscale("log", base=2)
     ax.set_xticks(BUDGETS[::2], [f"{budget:,}" for budget in BUDGETS[::2]])
     ax.set_title("ROC AUC of 1,000,000 scores")

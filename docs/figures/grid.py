@@ -49,8 +49,8 @@ def main() -> None:
     left.plot(*grid, "o-", color="C3", markersize=3, label="thresholds on a line")
     area = curve.roc_auc
     curve.plot(right, kind="roc")
-    right.lines[0].set(label=f"{curve.cells} cells, in the certified band", linewidth=1)
-    right.set(**FRAME, title=f"{SIZE} cells: {area:.3f} in [{area.low:.3f}, {area.high:.3f}]")
+    right.lines[0].set(label=f"{curve.cells} bins, in the band of bounds", linewidth=1)
+    right.set(**FRAME, title=f"{SIZE} bins: {area:.3f} in [{area.low:.3f}, {area.high:.3f}]")
     for ax in (left, right):
         ax.plot(fpr, tpr, "k:", linewidth=1.4, label=f"exact, {auc(fpr, tpr):.3f}")
         ax.grid(alpha=0.3)
