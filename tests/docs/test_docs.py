@@ -332,6 +332,19 @@ def test_citation_is_of_the_version_of_the_package() -> None:
     assert fields["cff-version"] == "1.2.0"
 
 
+def test_recipe_for_conda_is_of_the_package() -> None:
+    recipe = (ROOT / ".ci" / "recipe.yaml").read_text(encoding="utf-8")
+    project = PYPROJECT["project"]
+    needed = recipe.partition("  run:\n")[2].partition("\n\n")[0].replace(" ", "").splitlines()
+    assert {line.removeprefix("-") for line in needed} == {
+        f"python{project['requires-python']}",
+        *project["dependencies"],
+    }
+    assert f'version: "{project["version"]}"' in recipe
+    assert f"- streameval = {project['scripts']['streameval']}" in recipe
+    assert f"license: {project['license']}" in recipe
+
+
 def test_documents_of_the_project_are_in_the_source_distribution() -> None:
     included = PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     documents = {f"/{path.name}" for path in [*ROOT.glob("*.md"), *ROOT.glob("*.cff")]}
