@@ -332,6 +332,17 @@ def test_citation_is_of_the_version_of_the_package() -> None:
     assert fields["cff-version"] == "1.2.0"
 
 
+def test_changelog_has_an_entry_to_read_and_each_note_once_under_its_date() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    entry, _, notes = text.partition("\n## Notes\n")
+    assert len(entry.split()) < 1200
+    dates = re.findall(r"^#+ (.+)$", notes, re.MULTILINE)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", date) for date in dates)
+    assert dates == sorted({*dates}, reverse=True)
+    firsts = re.findall(r"^- .+$", notes, re.MULTILINE)
+    assert [line for line in firsts if firsts.count(line) > 1] == []
+
+
 def test_recipe_for_conda_is_of_the_package() -> None:
     recipe = (ROOT / ".ci" / "recipe.yaml").read_text(encoding="utf-8")
     project = PYPROJECT["project"]
