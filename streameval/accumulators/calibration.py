@@ -28,6 +28,7 @@ from streameval.inputs.labels import Label, encode, in_class_order, is_ignored, 
 from streameval.inputs.row_scores import (
     LOGITS,
     are_pairs,
+    as_rows_of_items,
     check_row_sums,
     positive_scores,
     sum_tolerance,
@@ -121,8 +122,9 @@ class CalibrationAccumulator(
 
         Parameters
         ----------
-        y_true : array of shape (n,)
-            The true labels: 0 and 1 (or bool), or the labels of `classes`. Alone, a batch: a
+        y_true : array of shape (n,), or with `classes` (B, T) or (N, H, W)
+            The true labels: 0 and 1 (or bool), or the labels of `classes`; tokens and pixels are
+            counted item by item, with probabilities (B, T, K) or (N, K, H, W). Alone, a batch: a
             tuple or list of the arrays in this order, or a mapping, data frame or Arrow table
             with columns of these names.
         y_prob : array of shape (n,), or (n, K) with `classes`
@@ -148,6 +150,11 @@ class CalibrationAccumulator(
         if is_row and sample_weight is None and self._put(y_true, y_prob):
             return self
         given = self._named(y_true, y_prob, optional=(sample_weight,))
+        labels, scores, weights = (given[name] for name in ("y_true", "y_prob", "sample_weight"))
+        n_classes = self._config.n_classes
+        items = as_rows_of_items(labels, scores, weights, n_classes, name="y_prob")
+        if items is not None:
+            return self.update(*items[:2], sample_weight=items[2])
         weighted = WeightedRows.among(given)
         if weighted is not None:
             return weighted.count_by(self.update)

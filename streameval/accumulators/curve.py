@@ -23,6 +23,7 @@ from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.inputs.batches import is_single
 from streameval.inputs.labels import Label
+from streameval.inputs.row_scores import as_rows_of_items
 from streameval.inputs.weighted_rows import WeightedRows, are_positive
 from streameval.states.curve import ScoredRows, ScoreTables
 from streameval.states.sorted_rows import SortedRows
@@ -174,8 +175,10 @@ class PRCurveSketch(
         Parameters
         ----------
         y_true : array of shape (n,), or (n, K) of 0 and 1 for multilabel
-            The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
-            a mapping, data frame or Arrow table with columns of these names.
+            The true labels. With `classes`, tokens (B, T) and pixels (N, H, W) are counted item by
+            item, with scores (B, T, K) or (N, K, H, W). Alone, a batch: a tuple or list of the
+            arrays in this order, or a mapping, data frame or Arrow table with columns of these
+            names.
         y_score : array of shape (n,), or (n, K) with `classes`
             The scores; higher means more likely positive. Of (n, 2) for labels 0 and 1, the
             probability of 1 is the score, or with ``scores="real"`` the difference. Two numbers
@@ -198,6 +201,12 @@ class PRCurveSketch(
         is_row = type(y_true) in LABEL_TYPES and type(y_score) in NUMBER_TYPES
         if is_row and sample_weight is None and self._put(y_score, y_true):
             return self
+        config = self._config
+        if config.classes is not None and not config.multilabel and y_score is not None:
+            n_classes = config.n_scores
+            items = as_rows_of_items(y_true, y_score, sample_weight, n_classes, name="y_score")
+            if items is not None:
+                return self.update(*items[:2], sample_weight=items[2])
         if (
             y_true is None
             or y_score is None

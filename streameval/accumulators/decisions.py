@@ -22,7 +22,6 @@ from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import (
     SCORE_BITS,
-    as_array,
     as_comparable,
     as_labels,
     as_scores,
@@ -34,7 +33,13 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import Label, code_of, encode, is_ignored, present
-from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
+from streameval.inputs.row_scores import (
+    are_pairs,
+    positive_scores,
+    rows_of_items,
+    sum_tolerance,
+    weights_of_items,
+)
 from streameval.inputs.text_columns import MIN_ROWS, coded_texts
 from streameval.states.confusion import credit_dtype
 
@@ -318,13 +323,16 @@ def flattened(
             return None
         items = y_pred.ravel()
     else:
-        scores = _scores_of_items(y_true.shape, y_pred, config)
+        scores = None
+        if not config.is_open:
+            sizes = (config.n_classes, 1) if config.is_binary else (config.n_classes,)
+            scores = rows_of_items(y_true.shape, y_pred, sizes, name="y_pred")
         if scores is None:
             vectors = as_vector(y_true), as_vector(y_pred)
             is_same = vectors[0] is y_true and vectors[1] is y_pred
             return None if is_same else (*vectors, sample_weight)
         items = scores
-    return y_true.ravel(), items, _weights_of_items(sample_weight, y_true.shape)
+    return y_true.ravel(), items, weights_of_items(sample_weight, y_true.shape)
 
 
 def _is_one_hot(y_true: Array, config: ConfusionConfig) -> bool:
@@ -335,41 +343,6 @@ def _is_one_hot(y_true: Array, config: ConfusionConfig) -> bool:
         return False
     marks = y_true == 1
     return bool(((y_true == 0) | marks).all() and (marks.sum(axis=1) == 1).all())
-
-
-def _scores_of_items(
-    shape: tuple[int, ...], y_pred: Array, config: ConfusionConfig
-) -> Array | None:
-    """Move the scores of each item into a row; None if the shape is another."""
-    if config.is_open or y_pred.ndim != len(shape) + 1:
-        return None
-    sizes = (config.n_classes, 1) if config.is_binary else (config.n_classes,)
-    axes = [
-        axis
-        for axis in dict.fromkeys((len(shape), 1))
-        if y_pred.shape[axis] in sizes and shape == y_pred.shape[:axis] + y_pred.shape[axis + 1 :]
-    ]
-    if not axes:
-        raise InvalidInputError(
-            f"must hold a score of each of {config.n_classes} classes in its last dimension or its "
-            f"second, got {y_pred.shape}",
-            argument="y_pred",
-        )
-    if len(axes) > 1:
-        raise InvalidInputError(
-            f"has shape {y_pred.shape}, where the classes may be the second dimension or the last",
-            argument="y_pred",
-            remedy="Pass rows: y_true.ravel(), and y_pred.reshape(-1, K) with the classes last.",
-        )
-    moved = np.moveaxis(y_pred, axes[0], -1)
-    return as_vector(moved.reshape(-1, moved.shape[-1]))
-
-
-def _weights_of_items(weights: Any, shape: tuple[int, ...]) -> Any:
-    if weights is None:
-        return None
-    array = as_array(weights, name="sample_weight")
-    return array.ravel() if array.shape == shape else weights
 
 
 @attrs.frozen(eq=False)

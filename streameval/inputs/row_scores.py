@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
-from streameval.inputs.arrays import as_scores, check_probabilities, first_index
+from streameval.inputs.arrays import (
+    as_array,
+    as_scores,
+    as_vector,
+    check_probabilities,
+    first_index,
+)
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -47,6 +53,77 @@ def check_row_sums(
             remedy=remedy,
         )
     return sums
+
+
+def rows_of_items(
+    shape: tuple[int, ...], scores: Array, sizes: tuple[int, ...], *, name: str
+) -> Array | None:
+    """Move the scores of each item, such as a token or pixel, into a row.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of the labels: (B, T), or (N, H, W).
+    scores : array
+        With one dimension more, for the classes: the last one, (B, T, K), or the second,
+        (N, K, H, W).
+    sizes : tuple of int
+        The sizes that this dimension may have, beginning with the number of classes.
+    name : str
+        The argument, for errors.
+
+    Returns
+    -------
+    array, shape (n, K) or (n,)
+        None if the scores have another number of dimensions.
+
+    Raises
+    ------
+    InvalidInputError
+        If no dimension may be that of the classes, or either may be.
+    """
+    if scores.ndim != len(shape) + 1:
+        return None
+    axes = [
+        axis
+        for axis in dict.fromkeys((len(shape), 1))
+        if scores.shape[axis] in sizes and shape == scores.shape[:axis] + scores.shape[axis + 1 :]
+    ]
+    if not axes:
+        raise InvalidInputError(
+            f"must hold a score of each of {sizes[0]} classes in its last dimension or its "
+            f"second, got {scores.shape}",
+            argument=name,
+        )
+    if len(axes) > 1:
+        raise InvalidInputError(
+            f"has shape {scores.shape}, where the classes may be the second dimension or the last",
+            argument=name,
+            remedy=f"Pass rows: y_true.ravel(), and {name}.reshape(-1, K) with the classes last.",
+        )
+    moved = np.moveaxis(scores, axes[0], -1)
+    return as_vector(moved.reshape(-1, moved.shape[-1]))
+
+
+def weights_of_items(weights: Any, shape: tuple[int, ...]) -> Any:
+    """Read weights of the shape of the labels as those of items; others are left as they are."""
+    if weights is None:
+        return None
+    array = as_array(weights, name="sample_weight")
+    return array.ravel() if array.shape == shape else weights
+
+
+def as_rows_of_items(
+    y_true: Any, scores: Any, weights: Any, n_classes: int, *, name: str
+) -> tuple[Array, Array, Any] | None:
+    """Read labels (B, T) or (N, H, W), and a score of each class, item by item; None for rows."""
+    if getattr(y_true, "ndim", 1) < 2 or n_classes < 2:
+        return None
+    shape = tuple(y_true.shape)
+    rows = rows_of_items(shape, as_array(scores, name=name), (n_classes,), name=name)
+    if rows is None:
+        return None
+    return as_array(y_true, name="y_true").ravel(), rows, weights_of_items(weights, shape)
 
 
 def are_pairs(array: Array) -> bool:

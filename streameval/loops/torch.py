@@ -1,4 +1,4 @@
-"""What is counted of the classes of each token or row in PyTorch: loss, hit and confidence."""
+"""What is counted of each token, row or image in PyTorch: losses, confidences and overlaps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ try:
 except ImportError as error:
     raise ImportError('torch is missing: pip install "streameval[torch]".') from error
 
-__all__ = ["token_values"]
+__all__ = ["image_values", "token_values"]
 
 _ENTRIES = 2**24  # logits that are read at a time, which half precision widens
 
@@ -76,26 +76,13 @@ def token_values(
             f"{tuple(labels.shape)} beside {tuple(logits.shape)}",
             argument="labels",
         )
-    if labels.is_floating_point() or labels.dtype == torch.bool:
-        raise InvalidInputError(f"must hold integers, got {labels.dtype}", argument="labels")
     if shift:
         if labels.ndim < 1:
             raise InvalidInputError("needs logits of several positions", argument="shift")
         logits, labels = logits[..., :-1, :], labels[..., 1:]
     n_tokens = logits.shape[-1]
-    rows, truth = logits.detach().reshape(-1, n_tokens), labels.reshape(-1).long()
-    counts = torch.ones_like(truth, dtype=torch.bool)
-    if ignore_label is not None:
-        counts = truth != ignore_label
-    outside = counts & ((truth < 0) | (truth >= n_tokens))
-    if outside.any():
-        index = int(outside.nonzero()[0])
-        raise InvalidInputError(
-            f"must lie in 0..{n_tokens - 1}, got {int(truth[index])}",
-            argument="labels",
-            position=index,
-        )
-    truth = truth.where(counts, 0)
+    rows = logits.detach().reshape(-1, n_tokens)
+    truth, counts = _read_labels(labels, n_tokens, ignore_label)
     wide = rows.dtype if rows.dtype in (torch.float32, torch.float64) else torch.float32
     step = max(_ENTRIES // n_tokens, 1)
     parts = []
@@ -106,3 +93,76 @@ def token_values(
     columns = map(torch.cat, zip(*parts, strict=True))
     names = ("nll", "correct", "confidence")
     return {name: column[counts] for name, column in zip(names, columns, strict=True)}
+
+
+def image_values(logits: Any, labels: Any, *, ignore_label: int | None = None) -> dict[str, Any]:
+    """Compute the mean IoU and the mean Dice coefficient of every image, over its classes.
+
+    A class belongs to the means of an image if the truth or the prediction has a pixel of it. Count
+    them with ``MeanAccumulator(["iou", "dice"])``, whose mean is that of the images, beside a
+    `ConfusionAccumulator`, whose `jaccard` and `f_score` are those of all pixels.
+
+    Parameters
+    ----------
+    logits : tensor of shape (N, K, ...), such as (N, K, H, W)
+        Scores of the K classes of each pixel; the first one of the highest is predicted.
+    labels : tensor of integers, shape (N, ...)
+        The right class, from 0 to K - 1.
+    ignore_label : int, optional
+        The label of pixels that do not count.
+
+    Returns
+    -------
+    dict of tensors of shape (n,)
+        Of the n images with a pixel that counts: ``"iou"`` and ``"dice"``, from 0 to 1, float64.
+
+    Raises
+    ------
+    InvalidInputError
+        When the shapes do not fit, or a label is no integer or not among the classes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import streameval as se
+    >>> logits = torch.tensor([[[3.0, 1.0, 1.0], [1.0, 2.0, 2.0]]])
+    >>> values = image_values(logits, torch.tensor([[0, 0, 1]]))
+    >>> values["iou"].tolist(), [round(dice, 4) for dice in values["dice"].tolist()]
+    ([0.5], [0.6667])
+    """
+    if logits.ndim < 2 or logits.shape[:1] + logits.shape[2:] != labels.shape:
+        raise InvalidInputError(
+            f"must have the shape of the logits without the second dimension, got "
+            f"{tuple(labels.shape)} beside {tuple(logits.shape)}",
+            argument="labels",
+        )
+    n_images, n_classes = logits.shape[:2]
+    truth, counts = _read_labels(labels, n_classes, ignore_label)
+    image = torch.arange(n_images, device=labels.device).repeat_interleave(labels[:1].numel())
+    cell = (image * n_classes + truth) * n_classes + logits.argmax(dim=1).reshape(-1)
+    cells = torch.bincount(cell[counts], minlength=n_images * n_classes**2)
+    matrix = cells.reshape(n_images, n_classes, n_classes).double()
+    both = matrix.diagonal(dim1=1, dim2=2)
+    each = matrix.sum(1) + matrix.sum(2)
+    values = torch.stack([both / (each - both), 2 * both / each])
+    means = values.nanmean(dim=2)[:, matrix.any(2).any(1)]
+    return dict(zip(("iou", "dice"), means, strict=True))
+
+
+def _read_labels(labels: Any, n_classes: int, ignore_label: int | None) -> tuple[Any, Any]:
+    """Read labels as a vector, with 0 for those to ignore, and tell which count."""
+    if labels.is_floating_point() or labels.dtype == torch.bool:
+        raise InvalidInputError(f"must hold integers, got {labels.dtype}", argument="labels")
+    truth = labels.reshape(-1).long()
+    counts = torch.ones_like(truth, dtype=torch.bool)
+    if ignore_label is not None:
+        counts = truth != ignore_label
+    outside = counts & ((truth < 0) | (truth >= n_classes))
+    if outside.any():
+        index = int(outside.nonzero()[0])
+        raise InvalidInputError(
+            f"must lie in 0..{n_classes - 1}, got {int(truth[index])}",
+            argument="labels",
+            position=index,
+        )
+    return truth.where(counts, 0), counts

@@ -164,3 +164,33 @@ def test_numbers_that_no_count_of_classes_holds_are_refused_with_the_remedy(
 ) -> None:
     found = message(se.ConfusionAccumulator, labels, labels)
     assert found.endswith(f"List the labels, as in classes=[{listed}].")
+
+
+MULTICLASS = {"curve": se.PRCurveSketch, "calibration": se.CalibrationAccumulator}
+
+
+@each("name", MULTICLASS)
+@each("axis", [1, -1])
+@each("weights", [None, "items", "one weight a row"])
+def test_tokens_and_pixels_are_counted_item_by_item(name: str, axis: int, weights: Any) -> None:
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 3, (2, 4, 5))
+    scores = random.dirichlet([1.0] * 3, truth.size)
+    given = None if weights is None else random.integers(0, 3, truth.shape)
+    flat = {} if given is None else {"sample_weight": given.ravel()}
+    expected = MULTICLASS[name](classes=3).update(truth.ravel(), scores, **flat)
+    if weights == "one weight a row":
+        given = flat["sample_weight"]
+    shaped = np.moveaxis(scores.reshape(2, 4, 5, 3), -1, axis)
+    assert MULTICLASS[name](classes=3).update(truth, shaped, sample_weight=given) == expected
+
+
+@each("name", MULTICLASS)
+def test_scores_of_items_without_the_dimension_of_classes_are_refused(name: str) -> None:
+    acc, array = MULTICLASS[name](classes=3), {"curve": "y_score", "calibration": "y_prob"}[name]
+    with pytest.raises(se.InvalidInputError, match=f"`{array}` must hold a score of each of 3"):
+        acc.update(np.zeros((2, 4), int), np.zeros((2, 4, 4)))
+    with pytest.raises(se.InvalidInputError, match=f"`{array}` has shape .* may be the second"):
+        acc.update(np.zeros((3, 3), int), np.zeros((3, 3, 3)))
+    with pytest.raises(se.InvalidInputError, match="must have shape"):
+        acc.update(np.zeros((2, 4), int), np.zeros((2, 4)))
