@@ -81,6 +81,40 @@ def test_tables_of_widths_are_what_the_script_measures(monkeypatch: pytest.Monke
     assert widths.by_grid() in explanation
 
 
+def test_intervals_cover_as_the_page_says_to_remember() -> None:
+    page = TEXTS[ROOT / "docs" / "explanation" / "intervals.md"]
+
+    def coverage(name: str, n_names: int) -> dict[tuple[str, ...], list[float]]:
+        table = page.partition(f"<!-- coverage of {name} -->\n")[2].partition("<!-- end")[0]
+        rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+        found = {
+            tuple(row[:n_names]): [float(cell.split(",")[0]) for cell in row[n_names:]]
+            for row in rows
+        }
+        assert len(found) == len(rows) > 3
+        return found
+
+    decisions, losses = coverage("decisions", 1), coverage("losses", 2)
+    few = [decisions.pop(("10 even classes, n = 50",)), decisions.pop(("0.5% positive, n = 400",))]
+    skewed = losses["exponential", "20"].pop(0)
+    rest = {
+        "metrics of decisions": decisions,
+        "ROC AUC, partial areas": coverage("areas", 3) | coverage("partial areas", 4),
+        "differences of two models": coverage("differences", 3),
+        "mean losses": losses,
+        "GAUC, 10 groups or more": {key: row[1:] for key, row in coverage("groups", 3).items()},
+        "measures of rankings, 5 queries or more": coverage("queries", 1),
+    }
+    said = dict(re.findall(r"^\| (.+?) \| (\d+) to \d+% \|", page, re.MULTILINE))
+    assert said.keys() == rest.keys()
+    for name, rows in rest.items():
+        assert round(100 * min(map(min, rows.values()))) >= int(said[name]), name
+    for text, share in [("or fewer: down to", min(map(min, few))), ("than 50 rows:", skewed)]:
+        shown = re.search(rf"{text} (\d+)%", page)
+        assert shown is not None
+        assert abs(int(shown[1]) - 100 * share) <= 1, text
+
+
 def test_accuracy_tables_are_about_the_data_of_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     data = importlib.import_module("curve_accuracy").DATA
