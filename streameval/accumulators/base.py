@@ -68,8 +68,6 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     """The array of the weights of rows, or of what `_unit_array` makes of them."""
     _depth: ClassVar[int] = 0
     """Its nesting depth: an accumulator can only be inside deeper ones."""
-    _defaults: ClassVar[Mapping[str, Any] | None] = None
-    """The options that have a default, if others have none; without these, one is made to ask."""
     _loose_rows: ClassVar[LooseRows | None] = None
     """How rows are read, counted and sent without an accumulator, if that takes less work."""
     _config: ConfigT
@@ -432,15 +430,12 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
             raise IncompatibleStateError(difference, argument=option, where=f"cannot {verb}: ")
 
 
-def _defaults_of(cls: Any) -> Mapping[str, Any]:
-    """Return the options of an accumulator made without any; {} if some are required."""
-    if cls._defaults is not None:
-        known: Mapping[str, Any] = cls._defaults
-        return known
+def _defaults_of(cls: Any) -> dict[str, Any]:
+    """Return the options that have a default: of an accumulator made without any, or declared."""
     try:
-        options: Mapping[str, Any] = cls().options
-    except TypeError:
-        return {}
+        options: dict[str, Any] = cls().options
+    except TypeError:  # some are required
+        return {field.name: field.default for field in attrs.fields(cls._definition.config)}
     return options
 
 

@@ -84,7 +84,6 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
     __slots__ = ()
 
     _depth = 2
-    _defaults = {"groups": 64}  # noqa: RUF012 - never changed
 
     def __init__(self, accumulator: Accumulator[Any, Any], by: str, groups: int = 64) -> None:
         given = locals()

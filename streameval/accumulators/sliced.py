@@ -83,7 +83,6 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
     __slots__ = ()
 
     _depth = 3
-    _defaults = {"values": (), "max_values": 100}  # noqa: RUF012 - never changed
 
     def __init__(
         self,

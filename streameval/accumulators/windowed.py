@@ -116,7 +116,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     __slots__ = ()
 
     _depth = 4
-    _defaults = {"time": "time", "rollups": (), "offset": 0}  # noqa: RUF012 - never changed
 
     def __init__(
         self,

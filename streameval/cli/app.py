@@ -6,12 +6,13 @@ A command is imported when it is run: most need modules that the others do not.
 from __future__ import annotations
 
 import functools
+import re
 import signal
 import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
-from streameval.cli.arguments import argument_parser
+from streameval.cli.arguments import argument_parser, former_names
 from streameval.cli.errors import (
     BAD_DATA,
     INTERRUPTED,
@@ -51,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as ended:  # argparse has already printed its message
         outcome = CommandOutput("", code=USAGE if ended.code else OK)
     except StreamevalError as error:
-        outcome = CommandOutput("", (Note("error", _message(error)),), exit_code(error))
+        text = _with_former_names(_message(error), sys.argv[1:] if argv is None else argv)
+        outcome = CommandOutput("", (Note("error", text),), exit_code(error))
     except MemoryError:
         outcome = CommandOutput("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
@@ -139,6 +141,13 @@ def _message(error: StreamevalError) -> str:
     """Return the message, with arguments of the library named as options."""
     is_of_input = isinstance(error, (InvalidInputError, BadDataError))
     return error.told(option_words) if is_of_input else str(error)
+
+
+def _with_former_names(message: str, args: Sequence[str]) -> str:
+    """Add to the name of an option the former one, if that was typed."""
+    for shown, typed in former_names(_parser(), args):
+        message = re.sub(rf"{shown}(?![\w-])", f"{shown} (typed as {typed})", message, count=1)
+    return message
 
 
 def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:

@@ -348,6 +348,16 @@ class _Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"streameval: error: {said}{link} {self.prog} --help.\n")
 
 
+def former_names(parser: argparse.ArgumentParser, args: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the former spellings of options that were typed, after those that the help shows."""
+    commands = cast("_Parser", parser).siblings
+    command = next(commands[arg] for arg in args if arg in commands)
+    for typed in dict.fromkeys(arg.partition("=")[0] for arg in args):
+        action = command._option_string_actions.get(typed)
+        if action is not None and action.help == argparse.SUPPRESS:
+            yield command._shown(typed), typed
+
+
 def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = make(
         *names,

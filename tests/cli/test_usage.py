@@ -7,6 +7,7 @@ import pytest
 from offenders import each
 
 import streameval as se
+from streameval.cli import main
 from streameval.cli.arguments import argument_parser
 
 PARSER = argument_parser()
@@ -489,6 +490,21 @@ def test_former_names_of_options_are_hidden_and_mean_the_same():
             assert vars(PARSER.parse_args(given)) == vars(PARSER.parse_args(now))
             met.add(former)
     assert met == FORMER.keys()
+
+
+@each(
+    ("typed", "named"),
+    [
+        ("--unit=s", "--unit needs --time."),
+        ("--time-unit=s", "--unit (typed as --time-unit) needs --time."),
+        ("--rollup=1h", "--rollups (typed as --rollup) needs --time."),
+    ],
+)
+def test_errors_name_the_former_spelling_that_was_typed(typed, named, capsys, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("y_true,y_pred\n1,1\n")
+    assert main(["eval", str(log), typed]) == 2
+    assert capsys.readouterr().err == f"streameval: error: {named}\n"
 
 
 def test_arguments_of_the_library_are_options_of_the_same_name():
