@@ -127,7 +127,7 @@ def _command(name: str) -> Callable[..., CommandOutput]:
 
             command = plot
         case _:
-            from streameval.cli.states.report import report
+            from streameval.cli.states.show import report
 
             command = report
     return command

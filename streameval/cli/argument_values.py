@@ -15,7 +15,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.errors import InvalidInputError, UnknownMetricError
-from streameval.inputs.durations import duration_text, read_duration, read_offset
+from streameval.inputs.times import duration_text, read_duration, read_offset
 from streameval.io.columns import Texts, integer_or_text
 from streameval.io.row_filters import RELATIONS, Condition
 from streameval.results.names import MetricName, parse_metric

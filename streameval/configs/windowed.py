@@ -13,8 +13,7 @@ from streameval.configs.collection import canonical_name
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.configs.options import one_of, option
 from streameval.errors import InvalidInputError
-from streameval.inputs.durations import duration_text, read_duration, read_offset
-from streameval.inputs.times import UNITS
+from streameval.inputs.times import UNITS, duration_text, read_duration, read_offset
 
 Length = int | str
 """A number of steps, or a duration such as "5m"."""

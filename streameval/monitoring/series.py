@@ -20,7 +20,7 @@ from streameval.accumulators.parts import merge
 from streameval.accumulators.windowed import TwoStacks, Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError, require
-from streameval.inputs.durations import read_duration
+from streameval.inputs.times import read_duration
 from streameval.metrics.evidence import TILTS, Detector
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import MetricRule, Rule, ShareRule, SilenceRule

@@ -21,8 +21,7 @@ from streameval.cli.states.samples import SamplePair
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import Note
 from streameval.errors import IncompatibleStateError, UnknownMetricError
-from streameval.inputs.durations import read_duration
-from streameval.inputs.times import is_naive
+from streameval.inputs.times import is_naive, read_duration
 from streameval.io.columns import integer_or_text
 from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
