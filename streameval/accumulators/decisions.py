@@ -46,7 +46,6 @@ from streameval.states.confusion import credit_dtype
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-CodeCounts = npt.NDArray[np.int64]
 DType: TypeAlias = np.dtype[Any]
 Cut: TypeAlias = tuple[np.ufunc, Array, DType | None, float]
 

@@ -12,7 +12,7 @@ from streameval.configs.collection import SEPARATOR
 from streameval.configs.names import as_names, check_distinct
 from streameval.configs.options import (
     Config,
-    finite_number,
+    fraction,
     one_of,
     option,
     optional_positive_integer,
@@ -22,14 +22,6 @@ from streameval.inputs.labels import canonical_label
 
 USUAL_BUDGET = 65_536
 MAX_COLUMNS = 1024
-
-
-def share(value: Any, *, name: str) -> float:
-    """Accept a number in [0, 1]."""
-    number = finite_number(value, name=name)
-    if not 0.0 <= number <= 1.0:
-        raise InvalidInputError(f"must lie in [0, 1], got {number!r}", argument=name)
-    return number
 
 
 def _columns(value: Any, *, name: str) -> tuple[str, ...] | None:
@@ -56,7 +48,7 @@ def _quantiles(value: Any, *, name: str) -> tuple[float, ...]:
     """Accept shares of the weight, or a single one; each counts once, in ascending order."""
     is_one = isinstance(value, str) or not isinstance(value, Iterable)
     given = [value] if is_one else as_names(value, name=name)
-    return tuple(sorted({share(one, name=name) for one in given}))
+    return tuple(sorted({fraction(one, name=name) for one in given}))
 
 
 @attrs.frozen(kw_only=True, slots=False)

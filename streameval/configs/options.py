@@ -102,6 +102,14 @@ def finite_number(value: Any, *, name: str) -> float:
     return number + 0.0
 
 
+def fraction(value: Any, *, name: str) -> float:
+    """Accept a number in [0, 1]."""
+    number = finite_number(value, name=name)
+    if not 0.0 <= number <= 1.0:
+        raise InvalidInputError(f"must lie in [0, 1], got {number!r}", argument=name)
+    return number
+
+
 def real_number(value: Any, *, name: str) -> float:
     """Accept a number of any type, infinite or nan; strings are none."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)):

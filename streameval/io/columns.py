@@ -311,8 +311,18 @@ class Flags:
         return None if self.whole([value]) is not None else "true or false, or 1 or 0"
 
 
+class _Nested:
+    """A list or an object in every row."""
+
+    __slots__ = ()
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Leave the cells: a cell of a text table holds neither."""
+        return [_text(cell) for cell in cells]
+
+
 @attrs.frozen
-class Lists:
+class Lists(_Nested):
     """A list in every row, of any length.
 
     Parameters
@@ -325,10 +335,6 @@ class Lists:
 
     items: FieldType
     noun: str
-
-    def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Leave the cells: a cell of a text table holds no list."""
-        return [_text(cell) for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make an object array that holds an array for each row, if every value is a list."""
@@ -347,7 +353,7 @@ class Lists:
 
 
 @attrs.frozen
-class Vectors:
+class Vectors(_Nested):
     """A list of numbers in every row.
 
     Parameters
@@ -360,10 +366,6 @@ class Vectors:
 
     width: int
     integers: bool = False
-
-    def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Leave the cells: a cell of a text table holds no list."""
-        return [_text(cell) for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make an array of shape ``(n, width)`` if every value is a list of that length."""
@@ -381,7 +383,7 @@ class Vectors:
 
 
 @attrs.frozen
-class ScoresByClass:
+class ScoresByClass(_Nested):
     """A score for each class in every row, by its name: ``{"cat": 0.7, "dog": 0.3}``.
 
     A list of objects with `label` and `score`, which pipelines of Hugging Face return, works too.
@@ -393,10 +395,6 @@ class ScoresByClass:
     """
 
     classes: tuple[str, ...]
-
-    def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Leave the cells: a cell of a text table holds no object."""
-        return [_text(cell) for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make an array of shape ``(n, K)`` if every value has a score for each class."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streameval.configs.calibration import number_of_bins
 from streameval.configs.names import as_names
-from streameval.configs.options import one_of
+from streameval.configs.options import fraction, one_of
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
@@ -41,7 +41,6 @@ from streameval.results.curve_metrics import (
     max_fpr_value,
     positive_rate_value,
     probability_below_1,
-    rate_value,
     threshold_value,
     threshold_values,
 )
@@ -366,7 +365,7 @@ class Curve(CurveMembers, Result):
         0 where no threshold reaches `p`, and nan without a positive. `p` is compared with the
         quotient of the exact counts, rounded once, as `precision_at` returns it: 9 of 10 reach 0.9.
         """
-        min_precision = rate_value(p, name="p")
+        min_precision = fraction(p, name="p")
         return envelope.of_shares(
             self._table, lambda points: curves.recall_at_precision(points, min_precision)
         )
@@ -376,7 +375,7 @@ class Curve(CurveMembers, Result):
 
         Recalls are compared as precisions are in `recall_at_precision`.
         """
-        min_recall = rate_value(r, name="r")
+        min_recall = fraction(r, name="r")
         return envelope.of_shares(
             self._table, lambda points: curves.precision_at_recall(points, min_recall)
         )
@@ -387,7 +386,7 @@ class Curve(CurveMembers, Result):
         If several have the highest recall, this is the one with the highest precision; nan if no
         threshold reaches `p`. The interval is the hull of the cells that can contain it.
         """
-        return thresholds.threshold_at_precision(self._table, rate_value(p, name="p"))
+        return thresholds.threshold_at_precision(self._table, fraction(p, name="p"))
 
     def tpr_at_fpr(self, f: float) -> Bounded:
         """Find the highest true positive rate with a false positive rate of at most `f`.
@@ -395,7 +394,7 @@ class Curve(CurveMembers, Result):
         Rates are compared as precisions are in `recall_at_precision`. nan unless both classes
         occur.
         """
-        return operating_points.tpr_at_fpr(self._table, rate_value(f, name="f"))
+        return operating_points.tpr_at_fpr(self._table, fraction(f, name="f"))
 
     def fpr_at_tpr(self, t: float) -> Bounded:
         """Find the lowest false positive rate with a true positive rate of at least `t`, above 0.
@@ -409,7 +408,7 @@ class Curve(CurveMembers, Result):
 
         nan unless both classes occur.
         """
-        return operating_points.sensitivity_at_specificity(self._table, rate_value(s, name="s"))
+        return operating_points.sensitivity_at_specificity(self._table, fraction(s, name="s"))
 
     def specificity_at_sensitivity(self, s: float) -> Bounded:
         """Find the highest specificity with a sensitivity (recall) of at least `s`, above 0.
@@ -425,14 +424,14 @@ class Curve(CurveMembers, Result):
 
         nan if no threshold that finds a positive is within it.
         """
-        return operating_points.threshold_at_fpr(self._table, rate_value(f, name="f"))
+        return operating_points.threshold_at_fpr(self._table, fraction(f, name="f"))
 
     def threshold_at_specificity(self, s: float) -> Bounded:
         """Find the threshold of `sensitivity_at_specificity`, the highest of several.
 
         nan if no threshold that finds a positive reaches it.
         """
-        return operating_points.threshold_at_specificity(self._table, rate_value(s, name="s"))
+        return operating_points.threshold_at_specificity(self._table, fraction(s, name="s"))
 
     def threshold_at_sensitivity(self, s: float) -> Bounded:
         """Find the highest threshold with a sensitivity (recall, TPR) of at least `s`, above 0.
@@ -495,7 +494,7 @@ class Curve(CurveMembers, Result):
             the examples.
         """
         costs = cost_value(fp_cost, name="fp_cost"), cost_value(fn_cost, name="fn_cost")
-        share = None if prevalence is None else rate_value(prevalence, name="prevalence")
+        share = None if prevalence is None else fraction(prevalence, name="prevalence")
         return operating_points.min_cost(self._table, *costs, share)
 
     def net_benefit(self, threshold: float) -> Bounded:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.options import finite_number, real_number
+from streameval.configs.options import finite_number, fraction, real_number
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import as_array, as_scores, check_vector
 from streameval.metrics import average_precision as areas
@@ -55,17 +55,9 @@ def threshold_values(value: Any) -> Floats:
     return as_scores(array, name="thresholds").copy()
 
 
-def rate_value(value: Any, *, name: str) -> float:
-    """Check a share in [0, 1]."""
-    number = finite_number(value, name=name)
-    if not 0.0 <= number <= 1.0:
-        raise InvalidInputError(f"must lie in [0, 1], got {number!r}", argument=name)
-    return number
-
-
 def positive_rate_value(value: Any, *, name: str) -> float:
     """Check a share in (0, 1]."""
-    number = rate_value(value, name=name)
+    number = fraction(value, name=name)
     if not number:
         raise InvalidInputError("must be above 0", argument=name)
     return number
@@ -73,7 +65,7 @@ def positive_rate_value(value: Any, *, name: str) -> float:
 
 def confidence_value(value: Any) -> float:
     """Check the least probability of a likelier class, in [0.5, 1]."""
-    number = rate_value(value, name="confidence")
+    number = fraction(value, name="confidence")
     if number < 0.5:
         raise InvalidInputError(
             "must be at least 0.5, since one of two classes has that", argument="confidence"
@@ -83,7 +75,7 @@ def confidence_value(value: Any) -> float:
 
 def probability_below_1(value: Any, *, name: str) -> float:
     """Check a probability in [0, 1)."""
-    number = rate_value(value, name=name)
+    number = fraction(value, name=name)
     if number == 1.0:
         raise InvalidInputError("must be below 1", argument=name)
     return number

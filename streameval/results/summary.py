@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import attrs
 
-from streameval.configs.mean import MeanConfig, share
+from streameval.configs.mean import MeanConfig
 from streameval.configs.names import number_text
+from streameval.configs.options import fraction
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.score_keys import scores_of
@@ -164,7 +165,7 @@ def _mean(result: Summary) -> float:
 
 
 def _quantile(result: Summary, q: float) -> Bounded:
-    return bounded_quantile(result._cells, share(q, name="q"))
+    return bounded_quantile(result._cells, fraction(q, name="q"))
 
 
 def _check_draws(result: Summary) -> None:
@@ -193,7 +194,7 @@ def _interval_of_bits(result: Summary, value: float, z: float) -> Interval:
 
 def _interval_of_quantile(result: Summary, value: float, z: float, q: float) -> Interval:  # noqa: ARG001
     _check_draws(result)
-    return quantile_interval(result._cells, share(q, name="q"), z)
+    return quantile_interval(result._cells, fraction(q, name="q"), z)
 
 
 def _metric(name: str, **row: Any) -> Metric:

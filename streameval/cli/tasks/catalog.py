@@ -33,7 +33,7 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     if options.rank is None and options.top_k is None and not has_column("rank", rows):
         del names["rank"]  # the lists are cut already, so every row counts
     asked = names | given(popularity=options.popularity)
-    check_columns([*asked.values(), *given(weight=options.sample_weight).values()], rows)
+    check_columns(asked.values(), rows)
     cut = given(k=options.top_k) if "rank" in names else {"k": None}
     chosen = cut | given(popularity=options.popularity and True)
     make = partial(CatalogAccumulator, options.n_items, **chosen)
@@ -41,6 +41,6 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     types = {"item": id_type(items), "rank": Labels(integers=True), "popularity": Numbers()}
     columns = (
         *(Argument(argument, (name,), types[argument]) for argument, name in asked.items()),
-        *weight_columns(options),
+        *weight_columns(options, rows),
     )
     return Plan(make, columns, options.max_bad)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.confusion import ConfusionAccumulator
@@ -19,6 +18,7 @@ from streameval.cli.tasks.columns import (
     label_type,
     lay_out,
     listed_classes,
+    maker,
     n_classes,
     note_of_classes,
     read_label,
@@ -84,8 +84,7 @@ def choose(
         for layout in layouts:
             _refuse_fractions(layout)
     configuration = configured(options, config) | _labels(options, classes, first)
-    make = partial(cls, **configuration | {"classes": with_names(options, classes)})
-    make()  # report mistakes in the options before any row is read
+    make = maker(cls, **configuration | {"classes": with_names(options, classes)})
     positive = _positive_index(classes, configuration)
     for layout in layouts:
         _refuse_two_models(options, layout, classes, positive)

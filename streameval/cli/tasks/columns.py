@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,7 +30,7 @@ from streameval.runs.columns import class_label_type, has_integer_labels, says_y
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from streameval.cli.options import Options
     from streameval.runs.counting import Plan
@@ -336,10 +337,19 @@ def configured(options: Options, config: type) -> dict[str, Any]:
     return chosen | ({"budget": None} if chosen.get("budget") == "none" else {})
 
 
-def weight_columns(options: Options) -> list[Argument]:
-    """Read the weights, if any."""
+def maker(make: Callable[..., Any], *args: Any, **options: Any) -> Callable[[], Any]:
+    """Return what makes accumulators; mistakes in the options are reported before rows are read."""
+    made = partial(make, *args, **options)
+    made()
+    return made
+
+
+def weight_columns(options: Options, rows: Sequence[RawRow] = ()) -> list[Argument]:
+    """Read the weights, if any; if there are rows, these must have them."""
     if options.sample_weight is None:
         return []
+    if rows:
+        check_columns([options.sample_weight], rows)
     return [Argument("sample_weight", (options.sample_weight,), Numbers())]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -21,6 +20,7 @@ from streameval.cli.tasks.columns import (
     has_column,
     label_type,
     lay_out,
+    maker,
     n_classes,
     note_of_classes,
     presence_type,
@@ -96,8 +96,7 @@ def _plan_of_groups(options: Options, rows: Sequence[RawRow]) -> Plan:
         raise UsageError("--budget none is for curves; groups share a number of cells.")
     check_one_column(options, "y_true", "y_score")
     layout = lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
-    make = partial(GroupedAUC, **configured(options, GroupedConfig))
-    make()  # mistakes in the options are reported before any row is read
+    make = maker(GroupedAUC, **configured(options, GroupedConfig))
     groups = [row[options.group] for row in rows if row.get(options.group) is not None]
     group = id_type(groups, " as the first groups are", longest=256)
     columns = (
@@ -132,8 +131,7 @@ def _plan_of_calibration(options: Options, rows: Sequence[RawRow]) -> Plan:
         truth = label_type(layout, layout.label, classes)
         probability = vector_type(layout, names, classes, integers=False)
     read = {"classes": with_names(options, classes), "ignore_label": _ignored(options, truth)}
-    make = partial(CalibrationAccumulator, **configured(options, CalibrationConfig) | read)
-    make()  # mistakes in the options are reported before any row is read
+    make = maker(CalibrationAccumulator, **configured(options, CalibrationConfig) | read)
     columns = (
         Argument("y_true", layout.label, truth),
         Argument("y_prob", names, probability),
@@ -213,8 +211,7 @@ def _plan(
     """Combine the columns and the configuration of the sketch."""
     ignored = _ignored(options, truth)
     read = {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
-    make = partial(PRCurveSketch, **configured(options, CurveConfig) | read)
-    make()  # mistakes in the options are reported before any row is read
+    make = maker(PRCurveSketch, **configured(options, CurveConfig) | read)
     columns = (Argument("y_true", layout.label, truth), score, *weight_columns(options))
     is_bounded = options.budget != "none"
     return Plan(make, columns, options.max_bad, notes, is_bounded=is_bounded)

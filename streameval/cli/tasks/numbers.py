@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from streameval.accumulators.mean import MeanAccumulator
@@ -14,6 +13,7 @@ from streameval.cli.tasks.columns import (
     check_columns,
     configured,
     lay_out,
+    maker,
     weight_columns,
 )
 from streameval.configs.mean import MeanConfig
@@ -43,8 +43,7 @@ def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
     """
     chosen = configured(options, RegressionConfig)
     chosen.pop("outputs", None)  # compared with the rows first
-    make = partial(RegressionAccumulator, **chosen)
-    make()  # report mistakes in the options before any row is read
+    make = maker(RegressionAccumulator, **chosen)
     layout = lay_out(options, rows, options.y_pred or ("y_pred",), of_scores=False)
     outputs = _number_of_outputs(layout)
     if options.outputs is not None and len(options.outputs) != outputs:
@@ -53,8 +52,7 @@ def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
             f"--outputs names {plural(len(options.outputs), 'output')}, but a row predicts {found}."
         )
     if outputs is not None:
-        make = partial(make, outputs=options.outputs or outputs)
-        make()
+        make = maker(make, outputs=options.outputs or outputs)
     columns = (
         Argument("y_true", layout.label, _numbers(layout.label, outputs)),
         Argument("y_pred", layout.prediction, _numbers(layout.prediction, outputs)),
@@ -96,10 +94,9 @@ def plan_of_values(options: Options, rows: Sequence[RawRow]) -> Plan:
     names = options.value or ("value",)
     chosen = configured(options, MeanConfig)
     arrays = ("value",) if len(names) == 1 else names
-    make = partial(MeanAccumulator, None if len(names) == 1 else names, **chosen)
-    make()  # report mistakes in the options before any row is read
-    weights = weight_columns(options)
-    check_columns([*names, *(name for column in weights for name in column.names)], rows)
+    make = maker(MeanAccumulator, None if len(names) == 1 else names, **chosen)
+    check_columns(names, rows)
+    weights = weight_columns(options, rows)
     numbers = value_type(options.nan, GAP_HINT)
     columns = [Argument(array, (name,), numbers) for array, name in zip(arrays, names, strict=True)]
     is_bounded = options.budget != "none" or not options.quantiles

@@ -18,6 +18,7 @@ from streameval.cli.tasks.columns import (
     given,
     label_type,
     lay_out,
+    maker,
     n_classes,
     note_of_classes,
     refuse_order,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from streameval.cli.options import Options
-    from streameval.cli.tasks.columns import TaskColumns
+    from streameval.cli.tasks.columns import TaskColumns, maker
     from streameval.runs.sources import RawRow
 
 
@@ -137,8 +138,7 @@ def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str
     others = _others(options, pred, "y_pred")
     layout = lay_out(options, rows, pred, of_scores=False, also=versus)
     measures = given(measures=options.measures, budget=options.budget)
-    make = partial(_maker(pred, others), classes=None, **measures)
-    make()  # report mistakes in the options before any row is read
+    make = maker(_maker(pred, others), classes=None, **measures)
     columns = (
         Argument("y_true", layout.label, Numbers()),
         *(
@@ -163,10 +163,9 @@ def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str,
     check_one_column(options, "value")
     value = options.value or ("value",)
     others = _others(options, value, "value")
-    weights = weight_columns(options)
-    check_columns([*value, *versus, *(name for one in weights for name in one.names)], rows)
-    make = partial(_maker(value, others), classes=None, measures=options.measures)
-    make()  # report mistakes in the options before any row is read
+    check_columns([*value, *versus], rows)
+    weights = weight_columns(options, rows)
+    make = maker(_maker(value, others), classes=None, measures=options.measures)
     arrays = _arrays(value, others)
     columns = (
         Argument(array, names, value_type(None))

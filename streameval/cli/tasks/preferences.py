@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from streameval.accumulators.preferences import PreferencesAccumulator
 from streameval.cli.errors import UsageError
-from streameval.cli.tasks.columns import check_columns, listed_classes, weight_columns
+from streameval.cli.tasks.columns import check_columns, listed_classes, maker, weight_columns
 from streameval.io.columns import Argument, Texts
 from streameval.runs.columns import class_label_type, outcome_type
 from streameval.runs.counting import Plan
@@ -39,8 +38,7 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
         )
     a, b, winner = _columns(options, rows)
     models = listed_classes(options.models)
-    make = partial(PreferencesAccumulator, models)
-    make()  # report mistakes in the options before any row is read
+    make = maker(PreferencesAccumulator, models)
     model = class_label_type(models, None)
     outcomes = (row[winner] for row in rows if row.get(winner) not in (None, ""))
     columns = (
@@ -84,8 +82,8 @@ def with_models(options: Options, found: ValueCounts) -> Options:
 def _columns(options: Options, rows: Sequence[RawRow]) -> tuple[str, str, str]:
     a, b = options.model_a or "model_a", options.model_b or "model_b"
     winner = options.winner or "winner"
-    weights = weight_columns(options)
-    check_columns([a, b, winner, *(name for column in weights for name in column.names)], rows)
+    check_columns([a, b, winner], rows)
+    weight_columns(options, rows)
     return a, b, winner
 
 

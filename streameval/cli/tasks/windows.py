@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -15,6 +14,7 @@ from streameval.cli.tasks.columns import (
     check_columns,
     check_complete_queries,
     check_no_query_counts,
+    maker,
 )
 from streameval.configs.collection import Member
 from streameval.errors import InvalidInputError
@@ -78,8 +78,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
         "rollups": options.rollups,
         "unit": None if isinstance(options.pane, int) else options.unit,
     }
-    make = partial(_make, plan.make, options.by, made)
-    make()  # report mistakes in the options before any row is read
+    make = maker(_make, plan.make, options.by, made)
     notes = plan.notes
     if not isinstance(options.pane, int) and is_naive(first):
         notes = (*notes, f"`{time}` has times without an offset, which are read as UTC.")
@@ -90,7 +89,11 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     else:
         plan = attrs.evolve(plan, make=make)
     return attrs.evolve(
-        plan, columns=tuple(columns), notes=notes, is_buffered=True, is_bounded=False
+        plan,
+        columns=tuple(columns),
+        notes=notes,
+        is_buffered=True,
+        is_bounded=False,
     )
 
 
