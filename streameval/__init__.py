@@ -141,6 +141,11 @@ _FORMER = ("calibration", "collection", "confusion", "curve", "grouped", "rankin
 sys.modules.update(dict.fromkeys([f"{__name__}.{name}" for name in _FORMER], sys.modules[__name__]))
 
 if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
+    _SINGLE = (
+        *("CalibrationAccumulator", "CatalogAccumulator", "ConfusionAccumulator", "GroupedAUC"),
+        *("MeanAccumulator", "PRCurveSketch", "Paired", "PreferencesAccumulator"),
+        *("RankingAccumulator", "RegressionAccumulator"),
+    )
 
     def __getattr__(name: str) -> Any:
         """Import a name when it is first used, so that a program loads only what it needs."""
@@ -150,6 +155,10 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
             from importlib.metadata import version
 
             value = version("streameval")
+        elif name in _SINGLE:
+            from streameval.accumulators.classes import own_class
+
+            value = own_class(name)
         elif name in __all__:
             value = getattr(_home(name), name)
         else:
@@ -169,40 +178,18 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
                 import streameval.reports as home
             case "Accumulator":
                 import streameval.accumulators.base as home
-            case "merge":
+            case "Parts" | "merge":
                 import streameval.accumulators.parts as home
-            case "Parts":
-                import streameval.accumulators.parts as home
-            case "CalibrationAccumulator":
-                import streameval.accumulators.calibration as home
-            case "CatalogAccumulator":
-                import streameval.accumulators.catalog as home
             case "from_bytes" | "load" | "save":
                 import streameval.accumulators.persistence as home
             case "Clustered":
                 import streameval.accumulators.clustered as home
             case "Collection":
                 import streameval.accumulators.collection as home
-            case "ConfusionAccumulator":
-                import streameval.accumulators.confusion as home
-            case "PRCurveSketch":
-                import streameval.accumulators.curve as home
             case "evidence":
                 import streameval.accumulators.evidence as home
-            case "GroupedAUC":
-                import streameval.accumulators.grouped as home
             case "Bounded":
                 import streameval.metrics.bounded as home
-            case "Paired":
-                import streameval.accumulators.paired as home
-            case "MeanAccumulator":
-                import streameval.accumulators.mean as home
-            case "PreferencesAccumulator":
-                import streameval.accumulators.preferences as home
-            case "RankingAccumulator":
-                import streameval.accumulators.ranking as home
-            case "RegressionAccumulator":
-                import streameval.accumulators.regression as home
             case "Sliced":
                 import streameval.accumulators.sliced as home
             case "Windowed":

@@ -143,7 +143,6 @@ class BlockSource(ABC):
         return {}
 
 
-@attrs.define(eq=False, repr=False)
 class RowFiles(BlockSource):
     """Independent files of rows, with the columns that their folders name.
 
@@ -162,14 +161,22 @@ class RowFiles(BlockSource):
         The end of a sentence: what to do about these.
     """
 
-    _files: Sequence[str]
-    _form: str | None = None
-    _dialect: Dialect | None = attrs.field(default=None, kw_only=True)
-    _skips: bool = attrs.field(default=False, kw_only=True)
-    _advice: str = attrs.field(default="", kw_only=True)
-    # by file, since two passes find the same
-    _left: dict[str, str] = attrs.field(factory=dict, init=False)
-    _found: dict[str, str] = attrs.field(factory=dict, init=False)
+    def __init__(
+        self,
+        files: Sequence[str],
+        form: str | None = None,
+        *,
+        dialect: Dialect | None = None,
+        skips: bool = False,
+        advice: str = "",
+    ) -> None:
+        self._dialect = dialect
+        self._files = files
+        self._form = form
+        self._skips = skips
+        self._advice = advice
+        self._left: dict[str, str] = {}  # by file, since two passes find the same
+        self._found: dict[str, str] = {}
 
     def blocks(self) -> Iterator[Block]:
         """Cut the files into blocks.

@@ -212,7 +212,7 @@ def test_bytes_of_another_kind_are_incompatible() -> None:
 
 def test_every_type_id_is_that_of_its_class() -> None:
     composed = (se.Clustered, se.Collection, se.Sliced, se.Windowed, se.Parts)
-    classes = {number: own_class(number) for number in SINGLE_IDS}
+    classes = {number: own_class(OWN_TYPES[number]) for number in SINGLE_IDS}
     classes |= {cls.type_id: cls for cls in composed}
     assert {number: kind.__name__ for number, kind in classes.items()} == OWN_TYPES
     numbers = {**KINDS, se.Parts: 11}

@@ -31,6 +31,7 @@ from streameval.states.confusion import MatrixCounts
 from streameval.states.flat import FlatStates
 from streameval.states.stack import StackableState
 from streameval.states.state import State
+from streameval.states.type_ids import OWN_TYPES
 
 SINGLE = [name for name, make in EVERY.items() if make().type_id in SINGLE_IDS]
 every_state = each("name", SINGLE)
@@ -79,7 +80,7 @@ def test_states_are_those_put_in_before_and_after_bytes(name: str, n_states: int
         ]
 
 
-LAWS_OF_SINGLE = {own_class(number).__name__ for number in SINGLE_IDS} | {"Collection"}
+LAWS_OF_SINGLE = {own_class(OWN_TYPES[number]).__name__ for number in SINGLE_IDS} | {"Collection"}
 
 
 @pytest.mark.parametrize("name", [name for name in LAWS if name in LAWS_OF_SINGLE])
