@@ -29,14 +29,21 @@ class Logged:
         Their names, as `read` takes them; None for those of `as_dict`.
     prefix : str
         The prefix of each name.
+    per_class : bool
+        Whether `as_dict` gives the metrics of each class too.
     """
 
     metrics: Sequence[str] | None
     prefix: str
+    per_class: bool = False
 
     @classmethod
     def checked(
-        cls, metrics: Sequence[str] | None, prefix: str, *accumulators: Accumulator[Any, Any]
+        cls,
+        metrics: Sequence[str] | None,
+        prefix: str,
+        *accumulators: Accumulator[Any, Any],
+        per_class: bool = False,
     ) -> Self:
         """Check the names with the accumulators whose results will be read.
 
@@ -49,13 +56,19 @@ class Logged:
             raise InvalidInputError(
                 f"must be the names of some metrics, got {metrics!r}", argument="metrics"
             )
+        if metrics is not None and per_class:
+            raise InvalidInputError(
+                "adds metrics to those of as_dict, and `metrics` lists all",
+                argument="per_class",
+                remedy='Name those of classes there, as in "recall[1]".',
+            )
         names = parse_metrics(metrics or ())
         for held in accumulators:
             result = held.copy().reset().compute()
             if isinstance(result, Result) and not isinstance(result, SlicedResult):
                 for name in names:
                     result.check(name)
-        return cls(metrics, prefix)
+        return cls(metrics, prefix, per_class)
 
     def of(self, result: Any) -> dict[str, Any]:
         """Choose from a result.
@@ -66,7 +79,7 @@ class Logged:
             If the result lacks one of the metrics.
         """
         if self.metrics is None:
-            values: Mapping[str, Any] = result.as_dict()
+            values: Mapping[str, Any] = result.as_dict(per_class=self.per_class)
         else:
             values = {name: _plain(result.read(name, level=0.0).value) for name in self.metrics}
         return {f"{self.prefix}{name}": value for name, value in values.items()}
@@ -89,9 +102,7 @@ def binary_scores(accumulator: Accumulator[Any, Any], predictions: Any) -> Any:
     """
     if getattr(predictions, "shape", ())[1:] != (2,):
         return predictions
-    config = accumulator._config
-    is_many = isinstance(config, CollectionConfig)
-    members = config.members if is_many else [Member(type(accumulator), config)]
+    members = _members(accumulator)
     if not all(map(_is_binary, members)):
         return predictions
     negative, positive = np.asarray(to_host(predictions, name="y_pred"), dtype=np.float64).T
@@ -102,6 +113,33 @@ def binary_scores(accumulator: Accumulator[Any, Any], predictions: Any) -> Any:
         return positive
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(negative - positive))
+
+
+def class_labels(accumulator: Accumulator[Any, Any], labels: Any) -> Any:
+    """Convert one-hot rows to the labels of the classes, if one class a row is counted.
+
+    Anything else is returned unchanged.
+
+    >>> import streameval as se
+    >>> class_labels(se.ConfusionAccumulator(["cat", "dog"]), np.array([[0, 1], [1, 0]])).tolist()
+    ['dog', 'cat']
+    """
+    options = [member.options for member in _members(accumulator)]
+    n_classes = getattr(labels, "shape", ())[1:]
+    known = {tuple(getattr(one, "labels", ())) or (0, 1) for one in options}
+    is_one_class = not any(getattr(one, "multilabel", False) for one in options)
+    if not is_one_class or len(known) > 1 or n_classes != (len(min(known)),):
+        return labels
+    marks = np.asarray(to_host(labels, name="y_true"))
+    if not ((marks == 0) | (marks == 1)).all() or not (marks.sum(axis=1) == 1).all():
+        return labels
+    return np.array(min(known))[marks.argmax(axis=1)]
+
+
+def _members(accumulator: Accumulator[Any, Any]) -> Sequence[Member]:
+    config = accumulator._config
+    is_many = isinstance(config, CollectionConfig)
+    return config.members if is_many else [Member(type(accumulator), config)]
 
 
 def _is_binary(member: Member) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from streameval.accumulators.base import Accumulator
 from streameval.errors import InvalidInputError
-from streameval.loops._logged import Logged, binary_scores
+from streameval.loops._logged import Logged, binary_scores, class_labels
 
 try:
     from keras import tree
@@ -37,13 +37,15 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     read : callable, optional
         ``read(y, y_pred)`` returns the arguments of `update` by name. By default, ``y`` is the
         truth and ``y_pred``, the output of the model, is the prediction. Arrays of shape
-        ``(n, 1)`` are reshaped to ``(n,)``, and for two classes, two logits per row become one
-        score.
+        ``(n, 1)`` are reshaped to ``(n,)``, one-hot rows become labels, and for two classes, two
+        logits per row become one score.
     metrics : sequence of str, optional
         The names of the metrics to add, as on the command line: ``"recall[1]"``. By default,
         those of `as_dict`.
     prefix : str
         The prefix of the names of the metrics in the logs.
+    per_class : bool
+        Whether to add the metrics of each class too, as ``recall[cat]``.
     batch_size : int
         The number of rows of a batch if `data` holds arrays.
 
@@ -66,6 +68,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         read: Callable[[Any, Any], Mapping[str, Any]] | None = None,
         metrics: Sequence[str] | None = None,
         prefix: str = "val_",
+        per_class: bool = False,
         batch_size: int = 256,
     ) -> None:
         super().__init__()
@@ -81,7 +84,10 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         self.accumulator: Any = accumulator.copy().reset()
         self._data: Any = data
         self._read = read
-        self._logged, self._batch_size = Logged.checked(metrics, prefix, accumulator), batch_size
+        self._logged, self._batch_size = (
+            Logged.checked(metrics, prefix, accumulator, per_class=per_class),
+            batch_size,
+        )
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         """Evaluate the model."""
@@ -97,7 +103,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
             weights = {"sample_weight": weight[0]} if weight else {}
             if self._read is None:
                 scores = binary_scores(accumulator, _flat(predicted))
-                accumulator.update(_flat(y), scores, **weights)
+                accumulator.update(class_labels(accumulator, _flat(y)), scores, **weights)
             else:
                 accumulator.update({**self._read(y, predicted), **weights})
         self.accumulator = accumulator

@@ -43,6 +43,8 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         those of `as_dict`.
     prefix : str
         The prefix of their names, before the name of the epoch.
+    per_class : bool
+        Whether to log the metrics of each class too, as ``recall[cat]``.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         read: Callable[[Any, Any], Mapping[str, Any]] | None = None,
         metrics: Sequence[str] | None = None,
         prefix: str = "",
+        per_class: bool = False,
     ) -> None:
         given: Any = accumulators
         if isinstance(given, Accumulator):
@@ -77,7 +80,10 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         self.accumulators: dict[str, Any] = {}
         self._empty = {stage: held.copy().reset() for stage, held in given.items()}
         self._read = read
-        self._logged, self._prefix = Logged.checked(metrics, "", *given.values()), prefix
+        self._logged, self._prefix = (
+            Logged.checked(metrics, "", *given.values(), per_class=per_class),
+            prefix,
+        )
 
     @property
     def state_key(self) -> str:

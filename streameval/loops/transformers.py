@@ -36,6 +36,8 @@ class Evaluate:
         those of `as_dict`.
     prefix : str
         The prefix of their names, after the ``eval_`` of the trainer.
+    per_class : bool
+        Whether to return the metrics of each class too, as ``recall[cat]``.
 
     Attributes
     ----------
@@ -72,6 +74,7 @@ class Evaluate:
         read: Callable[[Any], Mapping[str, Any]] | None = None,
         metrics: Sequence[str] | None = None,
         prefix: str = "",
+        per_class: bool = False,
     ) -> None:
         if not isinstance(accumulator, Accumulator):
             type_name = type(accumulator).__name__
@@ -79,7 +82,10 @@ class Evaluate:
                 f"must be an accumulator, got {type_name}", argument="accumulator"
             )
         self.accumulator: Any = accumulator.copy().reset()
-        self._read, self._logged = read, Logged.checked(metrics, prefix, accumulator)
+        self._read, self._logged = (
+            read,
+            Logged.checked(metrics, prefix, accumulator, per_class=per_class),
+        )
         self._is_over = False
         self._loop: FrameType | None = None
 

@@ -225,3 +225,14 @@ def test_metrics_are_chosen_and_logits_of_two_classes_are_scores() -> None:
     expected = se.PRCurveSketch().update(is_five[1], scores).compute().roc_auc
     assert history["five_roc_auc"][-1] == expected
     assert {name for name in history if name.startswith("five_")} == {"five_roc_auc"}
+
+
+def test_one_hot_labels_are_counted_as_labels() -> None:
+    one_hot = np.eye(10)[VALID[1]]
+    evaluate = Evaluate(se.ConfusionAccumulator(10), (VALID[0], one_hot), per_class=True)
+    model = digits(loss="categorical_crossentropy")
+    found = fit(model, evaluate, data=(TRAIN[0], np.eye(10)[TRAIN[1]]), epochs=1)
+    same = Evaluate(se.ConfusionAccumulator(10), VALID)
+    same.evaluate(model)
+    assert evaluate.accumulator == same.accumulator
+    assert found["val_recall[3]"] == [float(same.accumulator.compute().recall(average=None)[3])]

@@ -10,7 +10,7 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.loops._logged import Logged, binary_scores
+from streameval.loops._logged import Logged, binary_scores, class_labels
 from streameval.loops.transformers import Evaluate
 
 LOGITS = np.array([[2.0, -1.0], [0.0, 3.0], [-1000.0, 1000.0]])
@@ -125,3 +125,47 @@ def test_a_trainer_with_two_logits_gets_the_chosen_metrics():
     evaluate = Evaluate(se.Collection(BOTH), metrics=["curve/roc_auc"], prefix="new_")
     batch = SimpleNamespace(predictions=LOGITS, label_ids=np.array([0, 1, 1]))
     assert evaluate(batch, compute_result=True) == {"new_curve/roc_auc": 1.0}
+
+
+def test_metrics_of_each_class_are_added():
+    evaluate = Evaluate(se.ConfusionAccumulator(["cat", "dog"]), per_class=True)
+    batch = SimpleNamespace(predictions=np.array(["cat", "dog"]), label_ids=np.array(["cat"] * 2))
+    found = evaluate(batch, compute_result=True)
+    assert (found["recall[cat]"], found["accuracy"]) == (0.5, 0.5)
+    with pytest.raises(se.InvalidInputError, match="`per_class` adds metrics to those of as_dict"):
+        Evaluate(se.ConfusionAccumulator(), metrics=["accuracy"], per_class=True)
+
+
+ONE_HOT = np.eye(3)[[2, 0, 1]]
+
+
+@each(
+    ("acc", "labels"),
+    [
+        (se.ConfusionAccumulator(3), [2, 0, 1]),
+        (se.CalibrationAccumulator(classes=["a", "b", "c"]), ["c", "a", "b"]),
+        (se.PRCurveSketch(classes={0: "x", 1: "y", 2: "z"}), [2, 0, 1]),
+        (
+            se.Collection({"cm": se.ConfusionAccumulator(3), "p": se.PRCurveSketch(classes=3)}),
+            [2, 0, 1],
+        ),
+    ],
+)
+def test_rows_that_mark_one_class_become_labels(acc, labels):
+    assert class_labels(acc, ONE_HOT).tolist() == labels
+    assert class_labels(se.PRCurveSketch(), ONE_HOT[:, 1:][[0, 2]]).tolist() == [1, 0]
+
+
+@each(
+    ("acc", "labels"),
+    [
+        (se.ConfusionAccumulator(3, multilabel=True), ONE_HOT),
+        (se.ConfusionAccumulator(4), ONE_HOT),
+        (se.ConfusionAccumulator(3), 2 * ONE_HOT),
+        (se.ConfusionAccumulator(3), ONE_HOT[:, ::-1].cumsum(axis=1)),
+        (se.ConfusionAccumulator(3), ONE_HOT.argmax(axis=1)),
+        (se.Collection({"cm": se.ConfusionAccumulator(3), "p": se.PRCurveSketch()}), ONE_HOT),
+    ],
+)
+def test_other_labels_are_left_alone(acc, labels):
+    assert class_labels(acc, labels) is labels
