@@ -30,6 +30,7 @@ from speed.sides import (
     our_updates_without,
     our_weighted_updates,
     river_updates,
+    tensors,
     torch_updates,
     torchmetric,
     value,
@@ -37,7 +38,7 @@ from speed.sides import (
 from streameval.exact.log import log_of_either
 from streameval.states.calibration import clip_probabilities
 
-ARRAYS = "while we read, check and store two arrays for each row."
+CHECKS = "while we check and store each."
 EXACT = "The peer keeps one rounded float32 sum; we keep five exact sums, the same in any order."
 
 SIZES = (32, 1024, 65_536)
@@ -79,7 +80,7 @@ def river_confusion() -> Peer:
         module="river.metrics",
         name="ConfusionMatrix()",
         ready=ready,
-        why=f"river adds Python numbers without checks, {ARRAYS}",
+        why=f"river adds Python numbers without checks, {CHECKS}",
     )
 
 
@@ -308,6 +309,53 @@ def sketch(size: int) -> Contest:
     )
 
 
+def one_score() -> Contest:
+    """Count one score after another, beside the 10 thresholds of river."""
+    river = Peer(
+        library="river",
+        module="river.metrics",
+        name="ROCAUC()",
+        ready=river_updates(lambda metrics: metrics.ROCAUC(), lambda _: {}),
+    )
+    return Contest(
+        verb="update",
+        accumulator="PRCurveSketch",
+        work="scores",
+        size=1,
+        data=data.binary,
+        ours=our_updates(se.PRCurveSketch, lambda _: {}),
+        peers=[river],
+    )
+
+
+def confidences(size: int, classes: int = 1000) -> Contest:
+    """Count the confidence of the first choice, from logits."""
+
+    def ours(batch: Data) -> Side:
+        from streameval.loops.torch import token_values  # noqa: PLC0415 - it needs torch
+
+        acc, (logits, labels) = se.CalibrationAccumulator(), tensors(batch)
+
+        def run() -> None:
+            values = token_values(logits, labels)
+            acc.update(values["correct"], values["confidence"])
+
+        return Side(run, lambda: {"ece": acc.compute().ece}, calls=256)
+
+    peer = torchmetrics(
+        torch_updates, "MulticlassCalibrationError", value("ece"), num_classes=classes
+    )
+    return Contest(
+        verb="update",
+        accumulator="CalibrationAccumulator",
+        work=f"calibration error of {classes:,} classes, from logits",
+        size=size,
+        data=partial(data.logits, classes),
+        ours=ours,
+        peers=[peer],
+    )
+
+
 def class_sketches(size: int) -> Contest:
     """Count the scores of each of 10 classes against the others."""
     classes = 10
@@ -378,7 +426,7 @@ def calibration(size: int) -> Contest:
         name="LogLoss()",
         ready=river_updates(lambda metrics: metrics.LogLoss(), lambda one: {"log_loss": one.get()}),
         tolerance=1e-6,
-        why=f"river adds Python numbers without checks, {ARRAYS}",
+        why=f"river adds Python numbers without checks, {CHECKS}",
     )
     return Contest(
         verb="update",
@@ -454,7 +502,7 @@ def river_mse() -> Peer:
         name="MSE()",
         ready=river_updates(lambda metrics: metrics.MSE(), lambda found: {"mse": found.get()}),
         tolerance=1e-6,
-        why=f"river adds Python numbers without checks, {ARRAYS}",
+        why=f"river adds Python numbers without checks, {CHECKS}",
     )
 
 
@@ -631,6 +679,8 @@ CONTESTS = [
     *(best_scores(classes) for classes in (1000, 4000, 10_000)),
     *(multilabel(size) for size in (32, 4096)),
     *(sketch(size) for size in SIZES),
+    one_score(),
+    confidences(256),
     *(class_sketches(size) for size in (32, 1024)),
     *(calibration(size) for size in (1, *SIZES)),
     *(regression(size) for size in (1, *SIZES)),
