@@ -79,14 +79,11 @@ class CalibrationConfig(Config):
         is_omitted=True,
     )
 
-    @classmethod
-    def of(cls, **given: Any) -> Self:
-        """Check options, alone and together."""
-        config = super().of(**given)
-        config._check_together()
-        classes = config.classes or 2
-        ignored = optional_ignore_label(config.ignore_label, classes, multilabel=False)
-        return attrs.evolve(config, ignore_label=ignored)
+    def completed(self) -> Self:
+        """Check options together, and the label to ignore as one of the type of the classes."""
+        self._check_size()
+        ignored = optional_ignore_label(self.ignore_label, self.classes or 2, multilabel=False)
+        return attrs.evolve(self, ignore_label=ignored)
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -103,7 +100,7 @@ class CalibrationConfig(Config):
         """The number of classes with a probability each; 0 for two of one probability."""
         return len(self.classes) if isinstance(self.classes, tuple) else self.classes or 0
 
-    def _check_together(self) -> None:
+    def _check_size(self) -> None:
         """Refuse what would lead to a state that cannot be written and read again."""
         listed = self.classes if isinstance(self.classes, tuple) else ()
         needed = _SUM_BYTES * (self.bins + self.n_classes) + len(json.dumps(listed)) + _OTHER_BYTES

@@ -100,20 +100,20 @@ class ConfusionConfig(Config):
     )
 
     @classmethod
-    def of(cls, **given: Any) -> Self:
-        """Check options, alone and together, and fill in what was left open."""
-        read = cls.read(given)
+    def read(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Check each option, and those that are labels by the classes."""
+        read = super().read(given)
         multilabel = read["multilabel"]
         classes = canonical_classes(read["classes"], min_count=1 if multilabel else 2)
         pos_label = optional_label(read["pos_label"], classes, name="pos_label")
         ignored = optional_ignore_label(read["ignore_label"], classes, multilabel=multilabel)
-        labels = {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
-        config = cls(**read | labels)
-        config._check_together()
-        implied = config.scores == config._implied_scale
-        return attrs.evolve(
-            config, pos_label=config._positive(), scores=None if implied else config.scores
-        )
+        return read | {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
+
+    def completed(self) -> Self:
+        """Check options together, and fill in what was left open."""
+        self._check_together()
+        scores = None if self.scores == self._implied_scale else self.scores
+        return attrs.evolve(self, pos_label=self._positive(), scores=scores)
 
     @property
     def is_open(self) -> bool:

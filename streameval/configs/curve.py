@@ -95,32 +95,34 @@ class CurveConfig(Config):
     )
 
     @classmethod
-    def of(cls, **given: Any) -> Self:
-        """Check options, alone and together."""
-        read = cls.read(given)
+    def read(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Check each option, and those that are labels by the classes."""
+        read = super().read(given)
         multilabel = read["multilabel"]
         classes = _classes(read["classes"], multilabel=multilabel)
         ignored = optional_ignore_label(read["ignore_label"], classes, multilabel=multilabel)
-        config = cls(**read | {"classes": classes, "ignore_label": ignored})
-        if config.has_pairs:
-            config._check_pairs()
-        if read["budget"] == "auto":
-            config = attrs.evolve(config, budget=_shared_budget(config.n_curves))
-        if config.multilabel and config.classes is None:
+        return read | {"classes": classes, "ignore_label": ignored}
+
+    def completed(self) -> Self:
+        """Check options together, and divide a budget that was not given."""
+        if self.has_pairs:
+            self._check_pairs()
+        if self.multilabel and self.classes is None:
             raise InvalidInputError(
                 "must be given with ", Named("multilabel", "True"), argument="classes"
             )
-        if config.pos_label is not None and config.classes is not None:
+        if self.pos_label is not None and self.classes is not None:
             raise InvalidInputError(
                 "names the positive one of two labels; with ",
                 Named("classes"),
                 " every class is the positive one of its own curve, got ",
-                Named("pos_label", f"{config.pos_label!r}"),
+                Named("pos_label", f"{self.pos_label!r}"),
                 argument="pos_label",
             )
-        if config.classes is None and config.ignore_label is not None:
-            config._check_ignore_label()
-        return config
+        if self.classes is None and self.ignore_label is not None:
+            self._check_ignore_label()
+        is_auto = isinstance(self.budget, str)
+        return attrs.evolve(self, budget=_shared_budget(self.n_curves)) if is_auto else self
 
     @cached_property
     def has_default_labels(self) -> bool:

@@ -85,13 +85,11 @@ class MeanConfig(Config):
         is_omitted=True,
     )
 
-    @classmethod
-    def of(cls, **given: Any) -> Self:
+    def completed(self) -> Self:
         """Check options, alone and together."""
-        made = super().of(**given)
-        if made.budget != USUAL_BUDGET and not made.has_sketch:
+        if self.budget != USUAL_BUDGET and not self.has_sketch:
             raise InvalidInputError("is for quantiles, none of which was given", argument="budget")
-        return made
+        return self
 
     @property
     def has_sketch(self) -> bool:

@@ -43,6 +43,12 @@ def option(
     return attrs.field(default=default, metadata=metadata)
 
 
+def option_of(config: Any, name: str) -> Any:
+    """Declare an option as another configuration has it, which checks it, too."""
+    declared = attrs.fields_dict(config)[name]
+    return option(declared.metadata["text"], default=declared.default)
+
+
 class Config(Cached):
     """Every option of an accumulator that changes what is counted; equal ones can merge."""
 
@@ -53,8 +59,8 @@ class Config(Cached):
 
     @classmethod
     def of(cls, **given: Any) -> Self:
-        """Check options, and put them in one canonical form."""
-        return cls(**cls.read(given))
+        """Check options, alone and together, and put them in one canonical form."""
+        return cls(**cls.read(given)).completed()
 
     @classmethod
     def read(cls, given: dict[str, Any]) -> dict[str, Any]:
@@ -64,6 +70,10 @@ class Config(Cached):
             value = given.get(name, default)
             read[name] = value if check is None else check(value, name=name)
         return read
+
+    def completed(self) -> Self:
+        """Check options together, and fill in those that depend on others; for subclasses."""
+        return self
 
 
 @functools.cache

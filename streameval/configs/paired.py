@@ -12,7 +12,7 @@ import attrs
 from streameval.configs.collection import SEPARATOR, canonical_name
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import chosen_names
-from streameval.configs.options import Config, option, optional_positive_integer
+from streameval.configs.options import Config, option, option_of, optional_positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import Classes, Label
@@ -67,20 +67,11 @@ class PairedConfig(Config):
         "Whether each of the classes is present or absent on its own; a row is right if all are.",
         default=False,
     )
-    threshold: float = option(
-        "A score of at least this is a positive prediction, for two classes and multilabel.",
-        default=0.5,
-    )
-    scores: Scale | None = option(
-        "Whether the scores of two classes and multilabel lie in [0, 1].", default=None
-    )
-    pos_label: Label | None = option(
-        "The positive one of two classes: by default 1, or the second of two listed.", default=None
-    )
+    threshold: float = option_of(ConfusionConfig, "threshold")
+    scores: Scale | None = option_of(ConfusionConfig, "scores")
+    pos_label: Label | None = option_of(ConfusionConfig, "pos_label")
     from_scores: bool | None = option("Whether predictions are scores.", default=None)
-    ignore_label: Label | None = option(
-        "Rows (for multilabel, entries) whose truth is this do not count.", default=None
-    )
+    ignore_label: Label | None = option_of(ConfusionConfig, "ignore_label")
     measures: tuple[str, ...] = option(
         "What else to compare. Of decisions between at most 64 listed classes: "
         '"precision", "recall", "specificity", "f_score", "balanced_accuracy", '
@@ -101,14 +92,11 @@ class PairedConfig(Config):
     )
 
     @classmethod
-    def of(cls, **given: Any) -> Self:
-        """Check options as those of a confusion matrix, and then the measures."""
-        read = cls.read(given)
+    def read(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Check options as those of a confusion matrix."""
+        read = super().read(given)
         options = {name: read[name] for name in ("classes", *_OF_CLASSES)}
-        is_of_numbers = options["classes"] is None
-        config = cls(**read | (_of_numbers(options) if is_of_numbers else _of_classes(options)))
-        config._check_together()
-        return config
+        return read | (_of_numbers if options["classes"] is None else _of_classes)(options)
 
     @cached_property
     def labels(self) -> ConfusionConfig:
@@ -149,7 +137,8 @@ class PairedConfig(Config):
         """What the scores are."""
         return "probability" if self.labels.takes_probabilities else "real"
 
-    def _check_together(self) -> None:
+    def completed(self) -> Self:
+        """Check that the measures fit the other options."""
         if self.budget != _BUDGET and not self.has_curve:
             raise InvalidInputError(
                 'is for measures with "roc_auc", got ',
@@ -177,6 +166,7 @@ class PairedConfig(Config):
             self._check_classes(self.decisions[0])
         if self.needs_scores:
             self._check_scores(next(name for name in self.measures if name not in DECISIONS))
+        return self
 
     def _check_classes(self, name: str) -> None:
         """Refuse measures of decisions where the joint counts of classes are not kept."""

@@ -84,20 +84,18 @@ class RegressionConfig(Config):
         is_omitted=True,
     )
 
-    @classmethod
-    def of(cls, **given: Any) -> Self:
+    def completed(self) -> Self:
         """Check options, alone and together."""
-        made = super().of(**given)
-        if made.n_outputs > MAX_OUTPUTS:
+        if self.n_outputs > MAX_OUTPUTS:
             raise InvalidInputError(
-                f"must be at most {MAX_OUTPUTS}, got {made.n_outputs}", argument="outputs"
+                f"must be at most {MAX_OUTPUTS}, got {self.n_outputs}", argument="outputs"
             )
-        if made.budget != USUAL_BUDGET and not made.has_sketch:
+        if self.budget != USUAL_BUDGET and not self.has_sketch:
             raise InvalidInputError(
                 "is for quantiles of the errors, none of which is among the measures",
                 argument="budget",
             )
-        return made
+        return self
 
     @cached_property
     def parsed(self) -> tuple[ErrorMeasure, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import attrs
 import numpy as np
@@ -73,16 +73,16 @@ class SlicedConfig(OuterConfig):
     )
 
     @classmethod
-    def of(cls, **given: Any) -> Self:
+    def read(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Check options, alone and together."""
-        read = cls.read(given)
+        read = super().read(given)
         named = read["values"] = _read_values(read["values"], read["column"])
         if len(named) > read["max_values"]:
             raise InvalidInputError(
                 f"must be at most {read['max_values']}, which is `max_values`, got {len(named)}",
                 argument="values",
             )
-        return cls(**read)
+        return read
 
     @cached_property
     def named(self) -> frozenset[Value]:

@@ -74,9 +74,9 @@ class WindowedConfig(OuterConfig):
     )
 
     @classmethod
-    def of(cls, **given: Any) -> Self:
+    def read(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Check options, alone and together."""
-        read = cls.read(given)
+        read = super().read(given)
         is_step = isinstance(read["pane"], int)
         if is_step and read["unit"] is not None:
             raise InvalidInputError(
@@ -86,10 +86,13 @@ class WindowedConfig(OuterConfig):
             read["keep"] = _length(read["keep"], is_step, name="keep")
         read["rollups"] = _read_rollups(read["rollups"], is_step)
         read["offset"] = _offset(read["offset"], is_step)
-        made = cls(**read)
-        made._check()
-        shift = made.offset_size % made.tiers[-1].width  # beyond it, panes are the same
-        return attrs.evolve(made, offset=shift if is_step else duration_text(shift))
+        return read
+
+    def completed(self) -> Self:
+        """Check options together, and shift the edges of panes by less than the widest one."""
+        self._check()
+        shift = self.offset_size % self.tiers[-1].width  # beyond it, panes are the same
+        return attrs.evolve(self, offset=self._text(shift))
 
     @property
     def key_columns(self) -> tuple[str, ...]:
