@@ -39,9 +39,8 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.batches import is_single
-from streameval.inputs.coded import CodedTexts, are_texts
+from streameval.inputs.coded import CodedTexts, are_texts, coded_texts
 from streameval.inputs.labels import Classes, Dictionary, Label, distinct, in_class_order, observe
-from streameval.inputs.text_columns import coded_texts
 from streameval.inputs.weighted_rows import WeightedRows, are_positive
 from streameval.metrics.label_counts import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (

@@ -31,7 +31,7 @@ from streameval.inputs.arrays import (
     check_vector,
     read_weights,
 )
-from streameval.inputs.coded import CodedTexts
+from streameval.inputs.coded import MIN_ROWS, CodedTexts, coded_texts
 from streameval.inputs.labels import Label, code_of, encode, is_ignored, present
 from streameval.inputs.row_scores import (
     are_pairs,
@@ -40,7 +40,6 @@ from streameval.inputs.row_scores import (
     sum_tolerance,
     weights_of_items,
 )
-from streameval.inputs.text_columns import MIN_ROWS, coded_texts
 from streameval.states.confusion import credit_dtype
 
 Array = npt.NDArray[Any]

@@ -12,9 +12,8 @@ import attrs
 import numpy as np
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.inputs.coded import CodedTexts
+from streameval.inputs.coded import CodedTexts, coded_texts
 from streameval.inputs.paths import cuts, find
-from streameval.inputs.text_columns import coded_texts
 from streameval.io.blocks import Parsed, assemble, fields_of
 from streameval.io.columns import (
     Array,

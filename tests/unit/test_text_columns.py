@@ -12,9 +12,8 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.inputs import text_columns
-from streameval.inputs.coded import CodedTexts
-from streameval.inputs.text_columns import coded_texts
+from streameval.inputs import coded as module
+from streameval.inputs.coded import CodedTexts, coded_texts
 
 NAMES = ["", "cat", "dog", "ein Ü", "a\0b", "sheepdog", "cats"]
 LISTED = [NAMES[index] for index in np.random.default_rng(0).integers(0, len(NAMES), 20_000)]
@@ -131,9 +130,9 @@ def test_equal_texts_in_several_objects_are_one() -> None:
 @pytest.mark.parametrize("form", ["code points", "objects"])
 def test_texts_that_share_a_slot_are_told_apart(form: str, monkeypatch: Any) -> None:
     column = CODED[form](["cat", "dog"] * 1000)
-    monkeypatch.setattr(text_columns, "_FACTORS", [np.uint64(0)] * 2 + text_columns._FACTORS)
+    monkeypatch.setattr(module, "_FACTORS", [np.uint64(0)] * 2 + module._FACTORS)
     coded = coded_texts(column)
     assert coded is not None
     assert coded.tolist() == column.tolist()
-    monkeypatch.setattr(text_columns, "_FACTORS", [np.uint64(0)] * 80)
+    monkeypatch.setattr(module, "_FACTORS", [np.uint64(0)] * 80)
     assert coded_texts(column) is None
