@@ -126,8 +126,9 @@ class ConfusionAccumulator(
         Its integers are in ascending order, as digits in text too; other text is as listed.
     multilabel : bool
         Whether each of the `classes` is present or absent on its own.
-    threshold : float
-        A score of at least this is a positive prediction, for two classes and multilabel.
+    threshold : float, or sequence of float
+        A score of at least this is a positive prediction, for two classes and multilabel; for
+        multilabel, it may be one for each label.
         Scores are widened to float64 before they are compared.
     scores : {"probability", "real"}, optional
         Whether the scores of two classes and multilabel lie in [0, 1]. ``"real"`` takes any
@@ -188,7 +189,7 @@ class ConfusionAccumulator(
         classes: Classes | Any = 2,
         *,
         multilabel: bool = False,
-        threshold: float = 0.5,
+        threshold: float | Sequence[float] = 0.5,
         scores: Literal["probability", "real"] | None = None,
         pos_label: Label | None = None,
         from_scores: bool | None = None,

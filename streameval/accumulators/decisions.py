@@ -235,7 +235,7 @@ def _holds_scores(y_pred: Array, config: ConfusionConfig) -> bool:
         return config.from_scores
     if y_pred.dtype.kind == "f":
         return True
-    ambiguous = (config.is_binary and not 0 < config.threshold <= 1) or (
+    ambiguous = (config.is_binary and not 0 < config.thresholds[0] <= 1) or (
         y_pred.ndim == 2 and not config.multilabel
     )
     if ambiguous and y_pred.dtype.kind in "biu":
@@ -280,7 +280,7 @@ def _at_threshold(y_pred: Array, config: ConfusionConfig) -> Mask:
     scores = as_scores(y_pred, name="y_pred")
     if config.takes_probabilities:
         check_probabilities(scores, name="y_pred", remedy=_REAL)
-    return scores >= config.threshold
+    return np.asarray(scores >= np.array(config.threshold))
 
 
 def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> npt.NDArray[np.floating[Any]]:
@@ -422,7 +422,7 @@ class FastReader:
         takes_scores = config.from_scores is not False
         at_least = not config.is_binary or bool(config.positive_position)
         lowest, highest = config.score_range
-        has_doubt = not config.multilabel and not 0 < config.threshold <= 1
+        has_doubt = not config.multilabel and not 0 < config.thresholds[0] <= 1
         reads_labels = not has_doubt and not config.from_scores and config.top_k == 1
         dtypes = code_dtypes(codes)
         return FastReader(
@@ -438,7 +438,7 @@ class FastReader:
             cuts=_cuts(config, at_least) if takes_scores and decides else {},
             lowest=lowest,
             highest=highest,
-            threshold=config.threshold,
+            threshold=config.thresholds[0],
             at_least=at_least,
             piece=max(_PIECE // columns, 1),
             capacity=code_capacity(codes, columns),
@@ -616,7 +616,7 @@ def _unsigned_views(codes: int) -> Mapping[DType, DType]:
 
 
 def _cuts(config: ConfusionConfig, at_least: bool) -> Mapping[DType, Cut]:
-    """Find the smallest number of each dtype that reaches the threshold.
+    """Find the smallest number of each dtype that reaches the threshold, or each of several.
 
     A score of that dtype reaches it if and only if, widened to float64, it reaches the
     threshold, so that it need not be widened.
@@ -629,8 +629,8 @@ def _cuts(config: ConfusionConfig, at_least: bool) -> Mapping[DType, Cut]:
     return cuts
 
 
-def _min_reaching(threshold: float, dtype: DType) -> Array:
+def _min_reaching(threshold: float | tuple[float, ...], dtype: DType) -> Array:
     with np.errstate(all="ignore"):
         nearest = np.array(threshold).astype(dtype)
         above = np.asarray(np.nextafter(nearest, dtype.type(np.inf)))
-    return nearest if float(nearest) >= threshold else above
+    return np.where(nearest.astype(np.float64) >= threshold, nearest, above)

@@ -85,8 +85,9 @@ class Paired(
         that McNemar's test is the sign test.
     multilabel : bool
         Whether each of the `classes` is present or absent on its own; a row is right if all are.
-    threshold : float
-        A score of at least this is a positive prediction, for two classes and multilabel.
+    threshold : float, or sequence of float
+        A score of at least this is a positive prediction, for two classes and multilabel; for
+        multilabel, it may be one for each label.
     scores : {"probability", "real"}, optional
         Whether the scores of two classes and multilabel lie in [0, 1]. ``"real"`` takes any
         number, such as logits. By default, they do if ``0 < threshold <= 1``.
@@ -172,7 +173,7 @@ class Paired(
         classes: Classes | Any | None = 2,
         *,
         multilabel: bool = False,
-        threshold: float = 0.5,
+        threshold: float | Sequence[float] = 0.5,
         scores: Literal["probability", "real"] | None = None,
         pos_label: Label | None = None,
         from_scores: bool | None = None,

@@ -43,6 +43,14 @@ MEASURES = {
 """What is kept only where it is asked for, and the metrics that it is for."""
 
 
+def _thresholds(value: Any, *, name: str) -> float | tuple[float, ...]:
+    """Accept a finite number, or several."""
+    is_listed = isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1
+    if not (is_listed and len(value)):
+        return finite_number(value, name=name)
+    return tuple(finite_number(item, name=name) for item in value)
+
+
 @attrs.frozen(kw_only=True, slots=False)
 class ConfusionConfig(Config):
     """Every option that changes what a confusion state counts; equal ones can merge.
@@ -62,9 +70,10 @@ class ConfusionConfig(Config):
     multilabel: bool = option(
         "Whether each of the classes is present or absent on its own.", flag, default=False
     )
-    threshold: float = option(
-        "A score of at least this is a positive prediction, for two classes and multilabel.",
-        finite_number,
+    threshold: float | tuple[float, ...] = option(
+        "A score of at least this is a positive prediction, for two classes and multilabel; "
+        "for multilabel, it may be one for each label.",
+        _thresholds,
         default=0.5,
     )
     scores: Scale | None = option(
@@ -112,8 +121,10 @@ class ConfusionConfig(Config):
     def completed(self) -> Self:
         """Check options together, and fill in what was left open."""
         self._check_together()
+        one, *others = set(self.thresholds)
+        threshold = self.threshold if others else one  # equal ones are one
         scores = None if self.scores == self._implied_scale else self.scores
-        return attrs.evolve(self, pos_label=self._positive(), scores=scores)
+        return attrs.evolve(self, threshold=threshold, pos_label=self._positive(), scores=scores)
 
     @property
     def is_open(self) -> bool:
@@ -173,8 +184,14 @@ class ConfusionConfig(Config):
         return self.labels.index(self.pos_label)
 
     @property
+    def thresholds(self) -> tuple[float, ...]:
+        """The threshold of all labels, or of each."""
+        return self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
+
+    @property
     def _implied_scale(self) -> Scale:
-        return "probability" if 0 < self.threshold <= 1 else "real"
+        within = all(0 < threshold <= 1 for threshold in self.thresholds)
+        return "probability" if within else "real"
 
     def _check_together(self) -> None:
         if self.is_open:
@@ -191,6 +208,13 @@ class ConfusionConfig(Config):
                 "several classes, where the highest score decides",
                 argument="threshold",
             )
+        expected = self.n_classes if self.multilabel else 1
+        if isinstance(self.threshold, tuple) and len(self.threshold) != expected:
+            raise InvalidInputError(
+                f"must be one number, or for multilabel one for each of the classes, got "
+                f"{len(self.threshold)}",
+                argument="threshold",
+            )
         if self.scores is not None and not (self.is_binary or self.multilabel):
             raise InvalidInputError(
                 f"is for scores of two classes or multilabel, got {self.scores!r}",
@@ -198,7 +222,10 @@ class ConfusionConfig(Config):
                 remedy="Leave it out: among several classes the highest score decides, whatever "
                 "its range.",
             )
-        if self.scores == "probability" and not 0 <= self.threshold <= 1:
+        if (
+            self.scores == "probability"
+            and not 0 <= min(self.thresholds) <= max(self.thresholds) <= 1
+        ):
             raise InvalidInputError(
                 "must lie in [0, 1] with ",
                 Named("scores", '"probability"'),

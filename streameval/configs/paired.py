@@ -67,7 +67,7 @@ class PairedConfig(Config):
         "Whether each of the classes is present or absent on its own; a row is right if all are.",
         default=False,
     )
-    threshold: float = option_of(ConfusionConfig, "threshold")
+    threshold: float | tuple[float, ...] = option_of(ConfusionConfig, "threshold")
     scores: Scale | None = option_of(ConfusionConfig, "scores")
     pos_label: Label | None = option_of(ConfusionConfig, "pos_label")
     from_scores: bool | None = option("Whether predictions are scores.", default=None)

@@ -352,3 +352,56 @@ def test_labels_of_a_failed_update_are_no_labels_observed() -> None:
     assert len(accumulator.compute().labels) == 4003
     accumulator.reset().update([1], [2])
     assert accumulator.compute().labels == (1, 2)
+
+
+@each("dtype", [np.float16, np.float32, np.float64])
+@each("ignored", [None, -1])
+def test_labels_may_have_thresholds_of_their_own(dtype: type, ignored: int | None) -> None:
+    random = np.random.default_rng(0)
+    scores = np.concatenate([random.random((50, 3)), [[0.1, 0.5, 0.7]] * 2]).astype(dtype)
+    truth = random.integers(0, 2, scores.shape)
+    thresholds = [0.1, 0.5, 0.7]
+    options = {"classes": 3, "multilabel": True, "ignore_label": ignored}
+    acc = se.ConfusionAccumulator(threshold=np.array(thresholds), **options)
+    acc.update(truth, scores).update(truth.tolist(), scores.tolist())
+    decided = (scores.astype(float) >= thresholds).astype(int)
+    assert (
+        acc.compute().matrix == acc.copy().reset().update(truth, decided).compute().matrix * 2
+    ).all()
+    assert se.ConfusionAccumulator.from_bytes(acc.to_bytes()) == acc
+    assert acc.options["threshold"] == (0.1, 0.5, 0.7)
+
+
+def test_equal_thresholds_of_labels_are_one() -> None:
+    one = se.ConfusionAccumulator(3, multilabel=True, threshold=0.25)
+    assert se.ConfusionAccumulator(3, multilabel=True, threshold=[0.25] * 3) == one
+    assert se.ConfusionAccumulator(3, multilabel=True, threshold=np.array(0.25)) == one
+    real = se.ConfusionAccumulator(2, multilabel=True, threshold=[0.5, 2.0])
+    assert real.update([[1, 1]], [[-3.0, 9.0]]).compute().matrix[1].tolist() == [[0, 0], [0, 1]]
+
+
+@each(
+    ("options", "says"),
+    [
+        ({"classes": 3, "multilabel": True}, "one for each of the classes, got 2"),
+        ({"classes": 2}, "must be one number, or for multilabel one for each"),
+        ({"classes": 2, "multilabel": True, "scores": "probability"}, "must lie in [0, 1] with"),
+    ],
+)
+def test_thresholds_that_do_not_fit_are_refused(options: Any, says: str) -> None:
+    with pytest.raises(se.InvalidInputError) as caught:
+        se.ConfusionAccumulator(threshold=[0.25, 1.5], **options)
+    assert says in str(caught.value)
+    with pytest.raises(se.InvalidInputError, match="`threshold` must be a number"):
+        se.ConfusionAccumulator(2, multilabel=True, threshold=[0.5, "high"])
+
+
+def test_models_may_have_thresholds_of_labels() -> None:
+    random = np.random.default_rng(0)
+    truth, one, other = random.integers(0, 2, (9, 3)), random.random((9, 3)), random.random((9, 3))
+    thresholds = [0.1, 0.5, 0.7]
+    pair = se.Paired(3, multilabel=True, threshold=thresholds).update(truth, one, other)
+    decided = [(scores >= thresholds).astype(int) for scores in (one, other)]
+    same = se.Paired(3, multilabel=True).update(truth, *decided)
+    assert pair.compute().as_dict() == same.compute().as_dict()
+    assert se.Paired.from_bytes(pair.to_bytes()) == pair

@@ -291,6 +291,7 @@ BATCHES = [
 ]
 
 LABELS = [
+    make("thresholds", "`threshold` must be one number, or for multilabel", threshold=[0, 1]),
     make("class", "`classes` must be an integer or a string, got None.", classes=[1, None]),
     make("class-word", '`classes` must be a number, a sequence of labels or "auto"', classes="cat"),
     make("class-none", '`classes` must be a number, a sequence of labels or "auto"', classes=None),
