@@ -31,7 +31,7 @@ from streameval.io.json_lines import JsonBlock
 from streameval.io.parquet import values_of
 from streameval.io.row_filters import Condition, RowFilter
 from streameval.runs import slices
-from streameval.runs.columns import columns_of, group_columns
+from streameval.runs.columns import chosen_columns, columns_of, group_columns
 from streameval.runs.counting import Plan, count
 from streameval.runs.files import files_of
 from streameval.runs.partitions import Partition, partitions_of, with_partition
@@ -91,14 +91,9 @@ class SourceCounter:
         """Check the arguments that every engine takes."""
         made = _checked(make)
         members, keys = _members(made), key_columns(made._config)
-        chosen = _read_columns(columns)
         read = dict.fromkeys(name for member in members for name in member.read.values())
         read |= dict.fromkeys(keys)
-        for argument in chosen:
-            if argument not in read:
-                raise InvalidInputError(
-                    f"must be for {', '.join(read)}, got {argument!r}", argument="columns"
-                )
+        chosen = chosen_columns(columns, read)
         if nulls not in ("raise", "skip"):
             raise InvalidInputError(f"must be 'raise' or 'skip', got {nulls!r}", argument="nulls")
         if missing_columns not in ("raise", "default"):
@@ -490,22 +485,6 @@ def _is_empty(column: Any) -> bool:
 
 def _members(accumulator: Accumulator[Any, Any]) -> Sequence[Member]:
     return Inner(type(accumulator), accumulator._config).counted
-
-
-def _read_columns(columns: Any) -> dict[str, str]:
-    if columns is None:
-        return {}
-    if not isinstance(columns, Mapping):
-        type_name = type(columns).__name__
-        raise InvalidInputError(
-            f"must map arguments to columns, got {type_name}", argument="columns"
-        )
-    for argument, column in columns.items():
-        if not isinstance(argument, str) or not isinstance(column, str):
-            raise InvalidInputError(
-                f"must map names to names, got {column!r} for {argument!r}", argument="columns"
-            )
-    return dict(columns)
 
 
 def _update(accumulator: Any, batch: Mapping[str, Any], *, options: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from streameval.inputs.paths import Fields
 from streameval.io.columns import Argument, FieldType
 from streameval.io.times import Gaps
 from streameval.monitoring.rows import Ids
-from streameval.runs.columns import columns_of, group_columns
+from streameval.runs.columns import chosen_columns, columns_of, group_columns
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -96,15 +96,10 @@ def planner_of(
         )
     config, inner = accumulator._config, accumulator._config.accumulator
     keys = accumulator._key_columns
-    chosen = {config.time: time, **(columns or {})}
     read = dict.fromkeys((*inner.required, *inner.optional, *keys))
-    for argument in chosen:
-        if argument not in read:
-            raise InvalidInputError(
-                f"must be for {', '.join(read)}, got {argument!r}", argument="columns"
-            )
+    chosen = {config.time: time, **chosen_columns(columns, read)}
     names = {argument: chosen.get(argument, argument) for argument in read}
-    needed = {*inner.required, *keys, *(columns or {})}
+    needed = {*inner.required, *keys, *chosen}
 
     def plan(rows: Sequence[RawRow]) -> Plan:
         known = dict.fromkeys(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from streameval.configs.inner import counted, key_columns
 from streameval.configs.mean import MeanConfig
 from streameval.configs.paired import PairedConfig
 from streameval.configs.regression import RegressionConfig
+from streameval.errors import InvalidInputError
 from streameval.io.columns import (
     Argument,
     FieldType,
@@ -27,7 +29,7 @@ from streameval.io.columns import (
 from streameval.io.times import Gaps, Steps, Times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from streameval.configs.collection import Member
     from streameval.runs.sources import RawRow
@@ -41,6 +43,34 @@ _NUMBERS = {
     "score",
     "relevance",
 }
+
+
+def chosen_columns(columns: Any, known: Iterable[str]) -> dict[str, str]:
+    """Check a mapping from arguments to the columns that have other names.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is anything else, or has an argument that is not known.
+    """
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        type_name = type(columns).__name__
+        raise InvalidInputError(
+            f"must map arguments to columns, got {type_name}", argument="columns"
+        )
+    read = list(known)
+    for argument, column in columns.items():
+        if not isinstance(argument, str) or not isinstance(column, str):
+            raise InvalidInputError(
+                f"must map names to names, got {column!r} for {argument!r}", argument="columns"
+            )
+        if argument not in read:
+            raise InvalidInputError(
+                f"must be for {', '.join(read)}, got {argument!r}", argument="columns"
+            )
+    return dict(columns)
 
 
 def columns_of(

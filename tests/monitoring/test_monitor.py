@@ -576,6 +576,8 @@ def test_changed_options_are_refused(start, options, named):
             "`accumulator` cannot count rankings",
         ),
         ({"columns": {"x": "y"}}, "`columns` must be for y_true, y_pred, .*got 'x'"),
+        ({"columns": ["y_true"]}, "`columns` must map arguments to columns, got list"),
+        ({"columns": {"y_true": 1}}, "`columns` must map names to names, got 1 for 'y_true'"),
         ({"out_of_order": "-1s"}, "`out_of_order` must be at least 0s"),
         ({"max_ahead": "soon"}, "`max_ahead` must be a duration"),
         ({"key": "id"}, "`key` cannot be used without labels"),
