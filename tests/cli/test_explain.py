@@ -181,7 +181,7 @@ def test_explain_says_what_an_option_means_that_is_not_the_default(explained):
     assert (
         "* threshold       0.7\n"
         "    A score of at least this is a positive prediction, for two classes and\n"
-        "    multilabel.\n"
+        "    multilabel; for multilabel, it may be one for each label.\n"
         "  scores          None\n"
         "  pos_label       1\n" in text
     )
