@@ -28,6 +28,7 @@ PURPOSES = {
     "dask": "Dask",
     "fast": "JSON lines in a third of the time",
     "fsspec": "files in any storage of fsspec",
+    "ignite": "Ignite",
     "kafka": "Kafka topics",
     "keras": "Keras",
     "lightning": "Lightning",

@@ -30,6 +30,7 @@ def label_and_score(pred: Any) -> dict[str, Any]:
 @each(
     ("module", "message"),
     [
+        ("ignite", 'Ignite is missing: pip install "streameval[ignite]".'),
         ("lightning", 'Lightning is missing: pip install "streameval[lightning]".'),
         (
             "keras",

@@ -70,7 +70,17 @@ FORBIDDEN_CALLS = {
 }
 FOREIGN = {
     *("torch", "pandas", "sklearn", "matplotlib", "pyarrow", "scipy", "polars", "jax", "cupy"),
-    *("lightning", "transformers", "keras", "dask", "distributed", "pyspark", "apache_beam", "ray"),
+    *(
+        "ignite",
+        "lightning",
+        "transformers",
+        "keras",
+        "dask",
+        "distributed",
+        "pyspark",
+        "apache_beam",
+        "ray",
+    ),
     "prometheus_client",
 }
 
