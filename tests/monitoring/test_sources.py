@@ -1,3 +1,5 @@
+import inspect
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -155,3 +157,28 @@ def test_options_of_files_are_not_for_servers(servers):
         InvalidInputError, match=r"^`delimiter` is an option of files, not of kafka"
     ):
         as_source("kafka://broker/clicks", delimiter=";")
+
+
+@each(
+    ("options", "says"),
+    [
+        ({"delimiter": 3}, "`delimiter` must be one character other than a quote, got 3."),
+        ({"header": 3}, "`header` must be a list of names, got 3."),
+        ({"na": 3}, "`na` must be a list of texts, got 3."),
+        ({"thousands": 3}, "`thousands` must be a comma, point, apostrophe, space or underscore"),
+        ({"encoding": 3}, "`encoding` must be an encoding that has the bytes of ASCII"),
+        ({"format": "xml"}, "`format` must be one of 'jsonl', 'csv', 'tsv', 'parquet', got 'xml'"),
+    ],
+)
+def test_options_of_tables_are_refused_by_name(options, says, tmp_path):
+    for make in (Tail, Folder):
+        with pytest.raises(InvalidInputError, match=re.escape(says)):
+            make(str(tmp_path), **options)
+
+
+def test_sources_name_the_options_that_they_take():
+    names = ("format", "delimiter", "header", "decimal", "thousands", "percent", "na", "encoding")
+    for make in (Tail, Folder):
+        assert tuple(inspect.signature(make).parameters)[1:] == names
+        with pytest.raises(TypeError, match=f"^{make.__name__} has no argument 'sep': choose"):
+            make("logs", sep=";")
