@@ -473,6 +473,12 @@ def paired_values() -> se.Paired:
     return acc.update([1.0, -2.5, 3.0], [0.5, 2.0, -4.5], sample_weight=[1, 2, 0.5])
 
 
+def paired_gaps() -> se.Paired:
+    """Values of two models, of which a row lacks one."""
+    acc = se.Paired(None, measures=["loss"], nan="skip")
+    return acc.update([1.0, float("nan"), 3.0], [0.5, 2.0, -4.5], sample_weight=[1, 2, 0.5])
+
+
 def paired_scores() -> se.Paired:
     """Two scores of each row, whose pairs have been merged."""
     accumulator = se.Paired(measures=["recall", "roc_auc", "brier"], budget=2)
@@ -600,6 +606,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "paired_scores": paired_scores,
     "paired_errors": paired_errors,
     "paired_values": paired_values,
+    "paired_gaps": paired_gaps,
     "empty_paired": lambda: se.Paired("auto"),
     "ranking": ranking,
     "open_queries": open_queries,
@@ -700,6 +707,10 @@ FIELDS = {
     "paired_scores": (
         *("n", "outcomes", "joint", "levels", "sizes"),
         *("lo", "hi", "pair_a", "pair_b", "pos", "neg"),
+    ),
+    "paired_gaps": (
+        *("n", "outcomes", "joint", "levels", "sizes"),
+        *("lo", "hi", "pair_a", "pair_b", "pos", "neg", "skipped"),
     ),
     "paired_values": (
         *("n", "outcomes", "joint", "levels", "sizes"),

@@ -6,18 +6,17 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
-import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import BufferedState, Rows
+from streameval.accumulators.pending import Rows
 from streameval.configs.mean import USUAL_BUDGET, MeanConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import (
     are_empty,
     as_array,
-    as_numbers,
+    as_values,
     as_vector,
     check_vector,
     read_weights,
@@ -158,16 +157,13 @@ class MeanAccumulator(
 
     def _counted(self, /, **given: Any) -> Self:
         """Count a batch of which all rows have weight, or a block whose weights are a mask."""
-        allow_nan = self._config.nan == "skip"
-        arrays = _as_items(given, allow_missing=allow_nan)
+        arrays = _as_items(given)
         weighted = WeightedRows.among(arrays)
         if weighted is not None:
             return weighted.count_by(self._counted)
         sample_weight = arrays.pop("sample_weight", None)
-        arrays = {
-            name: as_numbers(array, name=name, allow_nan=allow_nan)
-            for name, array in arrays.items()
-        }
+        nan = self._config.nan
+        arrays = {name: as_values(array, name=name, nan=nan) for name, array in arrays.items()}
         values = list(arrays.values())
         if are_empty(*values):
             read_weights(sample_weight, rows=0)
@@ -177,9 +173,9 @@ class MeanAccumulator(
         weights = read_weights(sample_weight, rows=len(values[0]))
         rows = values[0][:, np.newaxis] if len(values) == 1 else np.stack(values).T
         held = self._held
-        is_gap = _gaps(rows) if allow_nan else None
+        is_gap = _gaps(rows) if nan == "skip" else None
         if is_gap is not None and is_gap.any():
-            held = _skipping(held, is_gap, weights)
+            held = held.skipping(weights, is_gap)
             rows = rows[~is_gap]
             weights = None if weights is None else weights[~is_gap]
         self._held = self._appended(held, Rows((rows,), weights))
@@ -196,13 +192,13 @@ class MeanAccumulator(
         return functools.reduce(lambda a, b: a.joined(b, budget), states)
 
 
-def _as_items(given: Mapping[str, Any], *, allow_missing: bool) -> dict[str, Any]:
+def _as_items(given: Mapping[str, Any]) -> dict[str, Any]:
     """Read single numbers, and arrays of several dimensions, as vectors of items.
 
     Whatever has another shape than the first array is left as it is: whoever reads it says so.
     """
     arrays = {
-        name: as_vector(as_array(one, name=name, allow_missing=allow_missing))
+        name: as_vector(as_array(one, name=name, allow_missing=True))
         for name, one in given.items()
         if one is not None or name != "sample_weight"
     }
@@ -223,13 +219,3 @@ def _gaps(rows: Array) -> Mask:
             break
         is_gap &= np.isnan(column)
     return is_gap
-
-
-def _skipping(
-    held: BufferedState[ValueSums], is_gap: Mask, weights: Array | None
-) -> BufferedState[ValueSums]:
-    """Count the rows that are left out, beside the pending ones."""
-    gaps = Rows((is_gap[is_gap],), None if weights is None else weights[is_gap])
-    held = held.restarted()
-    state = attrs.evolve(held.state, skipped=held.state.skipped + gaps.n)
-    return BufferedState(state, held.block, held.used, held.spare)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, final
 
 import attrs
@@ -29,6 +30,7 @@ from streameval.inputs.arrays import (
     as_labels_or_scores,
     as_numbers,
     as_scores,
+    as_values,
     as_vector,
     check_vector,
     read_weights,
@@ -109,6 +111,9 @@ class Paired(
     budget : int, optional
         The number of pairs of scores kept for ``"roc_auc"``, and of the cells of each model
         beyond it; None keeps every pair.
+    nan : {"raise", "skip"}
+        Of values without a truth, whether NaN is refused, or a row with one for either model is
+        left out and counted as skipped. SciPy's ``nan_policy="omit"`` does the same.
 
     Notes
     -----
@@ -180,6 +185,7 @@ class Paired(
         ignore_label: Label | None = None,
         measures: Sequence[str] | str = (),
         budget: int | None = 65_536,
+        nan: Literal["raise", "skip"] = "raise",
     ) -> None:
         self._configure(locals())
 
@@ -213,7 +219,8 @@ class Paired(
         Notes
         -----
         K models cost K (K - 1) / 2 times as much as two. Beyond the `budget`, the area of a model
-        is that of the first pair that has it.
+        is that of the first pair that has it. With ``nan="skip"``, each pair leaves out its own
+        rows, and the mean of a model is that of its pair with most rows.
 
         Examples
         --------
@@ -365,7 +372,9 @@ class Paired(
 
         Without a truth, count which value is lower, and the values.
         """
-        numbers = {name: as_vector(as_numbers(item, name=name)) for name, item in given.items()}
+        config, held = self._config, self._held
+        read = partial(as_values, nan=config.nan) if config.is_of_values else as_numbers
+        numbers = {name: as_vector(read(item, name=name)) for name, item in given.items()}
         arrays = list(numbers.values())
         if are_empty(*arrays):
             read_weights(sample_weight, rows=0)
@@ -374,15 +383,22 @@ class Paired(
             check_vector(one, rows=None if one is arrays[0] else len(arrays[0]), name=name)
             _check_range(one, name)
         weights = read_weights(sample_weight, rows=len(arrays[0]))
-        if self._config.is_of_values:
-            errors = distance_a, distance_b = arrays[0], arrays[1]
+        if config.is_of_values:
+            a, b = arrays
+            is_gap = np.isnan(a) | np.isnan(b) if config.nan == "skip" else None
+            if is_gap is not None and is_gap.any():
+                held, kept = held.skipping(weights, is_gap), ~is_gap
+                a, b = a[kept], b[kept]
+                weights = None if weights is None else weights[kept]
+            errors = distance_a, distance_b = a, b
         else:
             truth, a, b = arrays
             errors = a - truth, b - truth
             distance_a, distance_b = np.abs(errors[0]), np.abs(errors[1])
         outcome = 2 * (distance_a <= distance_b).view(np.uint8) + (distance_b <= distance_a)
-        measured = [errors_of(name, own) for name in self._config.losses for own in errors]
-        return self._append(Rows((outcome, *measured), weights))
+        measured = [errors_of(name, own) for name in config.losses for own in errors]
+        self._held = self._appended(held, Rows((outcome, *measured), weights))
+        return self
 
     def _decide(self, truth: Array, prediction: Array, sample_weight: Any) -> tuple[Rows, Array]:
         """Read classes, decisions and scores; rows that do not count are left out."""
@@ -442,7 +458,8 @@ class Paired(
             attrs.astuple(LossSums.of(*pair, weights), recurse=False)
             for pair in zip(columns, columns, strict=True)
         ]
-        return PairedSums.made(counts, joint, tuple(itertools.chain(*sums)), pairs)
+        skipped = PairedSums.zero(config).skipped
+        return PairedSums.made(counts, joint, tuple(itertools.chain(*sums)), pairs, skipped)
 
     def _capacity(self, state: PairedState, rows: Rows) -> int:  # noqa: ARG002
         return _MEASURED_CAPACITY if self._config.measures else _CAPACITY

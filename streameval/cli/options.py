@@ -436,7 +436,7 @@ class Options:
     nan: str | None = _curve(
         "a NaN score or value is an error (default), left out of curves and means, or ranked last",
         ("raise", "skip", "last"),
-        tasks="binary values ranking",
+        tasks="paired binary values ranking",
     )
     group: str | None = _curve(
         "the mean AUC within groups, such as users (GAUC)", tasks="binary grouped"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import attrs
 
 from streameval.configs.collection import SEPARATOR, canonical_name
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import chosen_names
-from streameval.configs.options import Config, option, option_of, optional_positive_integer
+from streameval.configs.options import Config, one_of, option, option_of, optional_positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import Classes, Label
@@ -90,6 +90,13 @@ class PairedConfig(Config):
         default=_BUDGET,
         is_omitted=True,
     )
+    nan: Literal["raise", "skip"] = option(
+        "Of values without a truth, whether NaN is refused, or a row with one for either model is "
+        "left out and counted as skipped.",
+        partial(one_of, allowed=("raise", "skip")),
+        default="raise",
+        is_omitted=True,
+    )
 
     @classmethod
     def read(cls, given: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +109,7 @@ class PairedConfig(Config):
     def labels(self) -> ConfusionConfig:
         """The options by which each model's predictions are read."""
         options = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
-        del options["measures"], options["budget"]
+        del options["measures"], options["budget"], options["nan"]
         if self.needs_scores:
             options["from_scores"] = True
         return ConfusionConfig(**options, top_k=1, include_unseen=False)
@@ -144,6 +151,12 @@ class PairedConfig(Config):
                 'is for measures with "roc_auc", got ',
                 Named("measures", repr(self.measures)),
                 argument="budget",
+            )
+        if self.nan == "skip" and not self.is_of_values:
+            raise InvalidInputError(
+                'is for values without a truth, of the measure "loss" or "score", got ',
+                Named("measures", repr(self.measures)),
+                argument="nan",
             )
         has_numbers = self.classes is None
         numbers = (*ERRORS, *VALUES)

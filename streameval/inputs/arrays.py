@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import SMALLEST_ROUNDED, FixedPoint
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.lent import borrowed
@@ -127,6 +127,18 @@ def as_comparable(
             "must not hold NaN, got NaN", argument=name, position=first_index(where)
         )
     return scores
+
+
+def as_values(value: Any, *, name: str, nan: str) -> npt.NDArray[np.float64]:
+    """Convert to such numbers as `as_numbers` does, and to NaN if `nan` is "skip"."""
+    try:
+        return as_numbers(value, name=name, allow_nan=nan == "skip")
+    except InvalidInputError:
+        if nan != "skip":
+            gaps = np.isnan(as_numbers(value, name=name, allow_nan=True))
+            remedy = (Named("nan", '"skip"'), " leaves it out.")
+            _refuse_first(gaps, np.where(gaps, np.nan, 0), name, "must not hold NaN", remedy)
+        raise
 
 
 def as_numbers(value: Any, *, name: str, allow_nan: bool = False) -> npt.NDArray[np.float64]:
@@ -518,7 +530,7 @@ def _refuse_first(
     array: npt.NDArray[Any],
     name: str,
     rule: str,
-    remedy: tuple[str, ...] = (),
+    remedy: tuple[object, ...] = (),
 ) -> None:
     if bad.any():
         item = array.ravel()[int(bad.argmax())]

@@ -309,10 +309,16 @@ def of_outputs(result: Any) -> Iterator[str]:
 
 def of_paired(result: Any) -> Iterator[str]:
     """Say how many examples decide, and whether pairs of scores were merged."""
+    if result.n_skipped:
+        yield f"Rows left out because the value of either model is NaN: {result.n_skipped:,}."
     if not result.n:
         yield _NOTHING
         return
-    yield from _few(result.n_only_a + result.n_only_b, "examples that only one model gets right")
+    if result._config.is_of_values:
+        yield from _few(result.n, "rows")
+    else:
+        n_apart = result.n_only_a + result.n_only_b
+        yield from _few(n_apart, "examples that only one model gets right")
     if result._clusters is None and not result._state.outcomes.is_whole:
         yield "Weights had fractions, and a fraction of an example is not a draw: no tests."
     if result.exact:

@@ -211,9 +211,10 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
     level : float
         The level of the intervals; tests are at 1 minus this.
     n : int or float
-        The weight of the rows, or the number of queries that all of them have.
-    n_left_out : int
-        The number of queries that some of them lack.
+        The weight of the rows, of the pair with most, or the number of queries that all have.
+    n_left_out : int or float
+        The number of queries that some of them lack, or the weight of the rows that the pair with
+        fewest leaves out because either has no value.
     unit : {"row", "query"}
         What is compared.
     test : str
@@ -223,7 +224,7 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
     models: tuple[str, ...]
     level: float
     n: int | float
-    n_left_out: int
+    n_left_out: int | float
     unit: Literal["row", "query"]
     test: str
     _measures: Mapping[str, MeasureComparison]
@@ -304,7 +305,8 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
     def _size(self) -> str:
         """Say how much is compared."""
         if self.unit == "row":
-            return f"n = {self.n:,}"
+            gaps = f", pairs leave out up to {self.n_left_out:,} rows without a value"
+            return f"n = {self.n:,}" + (gaps if self.n_left_out else "")
         left_out = f" of all and {self.n_left_out:,} of some, left out" if self.n_left_out else ""
         return plural(self.n, "query", "queries") + left_out
 

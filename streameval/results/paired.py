@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import attrs
+import numpy as np
 
 from streameval.configs.cached import OnDemand
 from streameval.configs.paired import DECISIONS, PairedConfig
@@ -176,6 +177,14 @@ class PairedResult(PairedResultMembers, Result):
         return number
 
     @property
+    def n_skipped(self) -> Number:
+        """The weight of the rows left out because the value of either model is NaN."""
+        state = self._state
+        weights = state.skipped.to_numbers() if isinstance(state, PairedSums) else np.zeros(0, int)
+        number: Number = weights.sum().item()
+        return number
+
+    @property
     def n_both(self) -> Number:
         """The weight of the examples that both models get right."""
         return self._n_rows(1, 1)
@@ -219,7 +228,8 @@ class PairedResult(PairedResultMembers, Result):
         rows = [*self.TABLE.values()]
         if self._config.is_of_values:
             (measure,) = self._config.measures
-            rows = [row for row in rows if row.name == "n" or row.name.startswith(f"{measure}_")]
+            names = ("n", "n_skipped")
+            rows = [row for row in rows if row.name in names or row.name.startswith(f"{measure}_")]
         return Table(*(row for row in rows if self._clusters is None or not _is_test(row)))
 
     def _why_absent(self, name: str) -> tuple[object, ...]:
@@ -458,6 +468,13 @@ def _rows_of(
 
 PairedResult.TABLE = Table(
     EXAMPLES,
+    count_row(
+        "n_skipped",
+        "Skipped",
+        "The weight of the rows left out because the value of either model is NaN.",
+        is_rare=True,
+        listed=lambda result: result._config.nan == "skip",
+    ),
     count_row("n_both", "Both right", "The weight of the examples that both models get right."),
     count_row("n_only_a", "Only A", "The weight of the examples that only model A gets right."),
     count_row("n_only_b", "Only B", "The weight of the examples that only model B gets right."),

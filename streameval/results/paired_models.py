@@ -52,7 +52,9 @@ def of_pairs(
     found = {name: _compared(name, models, held, level) for name in _measures(first)}
     of_rows = _OF_VALUES if first._config.is_of_values else _OF_ROWS
     test = of_rows if first._clusters is None else _OF_CLUSTERS
-    return ModelComparison(models, level, first.n, 0, "row", test, found)
+    n = max(one.n for one in held.values())
+    n_left_out = max(one.n_skipped for one in held.values())
+    return ModelComparison(models, level, n, n_left_out, "row", test, found)
 
 
 def is_comparable(pairs: Sequence[ModelPair | None], results: Sequence[Any]) -> bool:
@@ -82,7 +84,8 @@ def _compared(
     difference = "difference" if measure == "accuracy" else f"{measure}_difference"
     values, ends = {}, {}
     for model in models:
-        pair, result = next((pair, one) for pair, one in held.items() if model in pair)
+        of_model = [(pair, one) for pair, one in held.items() if model in pair]
+        pair, result = max(of_model, key=lambda item: item[1].n)  # the first, if none has gaps
         name = f"{measure}_{'ab'[pair.index(model)]}"
         values[model], ends[model] = result.value(name), _interval(result, name, level)
     pvalues = [_pvalue(result, measure, difference) for result in held.values()]

@@ -222,8 +222,9 @@ class _Values:
 
 def _field_type(argument: str, config: Any, values: Iterable[Any]) -> FieldType:
     """Choose the type of one value of an argument."""
-    if isinstance(config, MeanConfig) and argument != "sample_weight":  # whatever its name
-        return value_type(config.nan)
+    is_of_values = isinstance(config, PairedConfig) and config.is_of_values
+    if (is_of_values or isinstance(config, MeanConfig)) and argument != "sample_weight":
+        return value_type(config.nan)  # whatever its name
     first = next(iter(values), None)
     is_number = argument in _NUMBERS or _is_of_numbers(config)
     classes = getattr(config, "classes", None)

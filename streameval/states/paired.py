@@ -84,6 +84,7 @@ LARGEST_LOSS = {
 """The end of the range of each loss: 52 log 2 for log loss."""
 
 _FIELDS_OF_LOSS = 5
+_NONE_SKIPPED = FixedPoint.zeros(0)
 
 
 def losses_of(name: str, positive: Mask, probability: Floats) -> Floats:
@@ -191,6 +192,8 @@ class PairedSums(State):
         The keys of the pairs, without the bits of their level.
     pos, neg : FixedPoint, shape (m + p,)
         The weights of the positives and of the negatives in cells and pairs.
+    skipped : FixedPoint, shape (1,) or (0,)
+        The weight of the rows left out because a value is NaN, if such rows are.
     """
 
     outcomes: FixedPoint
@@ -204,6 +207,7 @@ class PairedSums(State):
     pair_b: Column
     pos: FixedPoint
     neg: FixedPoint
+    skipped: FixedPoint = attrs.field(default=_NONE_SKIPPED, metadata={"omit_default": True})
 
     @classmethod
     def zero(cls, config: PairedConfig) -> Self:
@@ -213,6 +217,7 @@ class PairedSums(State):
             FixedPoint.zeros(cls._joint_shape(config)),
             (ExactSum(),) * (_FIELDS_OF_LOSS * len(config.losses)),
             ScorePairs.none() if config.has_curve else None,
+            FixedPoint.zeros(cls._skipped_shape(config)),
         )
 
     @classmethod
@@ -222,6 +227,7 @@ class PairedSums(State):
         joint: FixedPoint,
         losses: tuple[ExactSum, ...],
         pairs: ScorePairs | None,
+        skipped: FixedPoint,
     ) -> Self:
         """Assemble the parts."""
         margins = () if pairs is None else pairs.margins
@@ -242,6 +248,7 @@ class PairedSums(State):
             Column(kept.b),
             FixedPoint.concatenate([cells.pos, kept.pos]),
             FixedPoint.concatenate([cells.neg, kept.neg]),
+            skipped,
         )
 
     @property
@@ -285,7 +292,8 @@ class PairedSums(State):
         mine, theirs = self.pairs, other.pairs
         pairs = None if mine is None or theirs is None else mine.joined(theirs, budget)
         losses = added_sums(self.losses, other.losses)
-        return self.made(counts, self.joint + other.joint, losses, pairs)
+        skipped = self.skipped + other.skipped
+        return self.made(counts, self.joint + other.joint, losses, pairs, skipped)
 
     def check(self, config: PairedConfig) -> None:
         """Check the parts, and that they count the same rows."""
@@ -296,6 +304,9 @@ class PairedSums(State):
         require(all(isinstance(one, ExactSum) for one in self.losses), "losses holds no sums")
         for name, sums in zip(names, self.loss_sums(), strict=True):
             sums.check(n, Fraction(LARGEST_LOSS[name]), name)
+        check_numbers(self.skipped, self._skipped_shape(config), "skipped")
+        is_skipped = bool(self.skipped.is_positive().any())
+        require(is_skipped or self.skipped.is_whole, "skipped has fractions of nothing")
         size = 3 if config.has_curve else 0
         for name in ("levels", "sizes"):
             column: Column = getattr(self, name)
@@ -311,6 +322,10 @@ class PairedSums(State):
     @staticmethod
     def _joint_shape(config: PairedConfig) -> tuple[int, ...]:
         return (config.labels.n_classes,) * 3 if config.decisions else (0,)
+
+    @staticmethod
+    def _skipped_shape(config: PairedConfig) -> tuple[int, ...]:
+        return (1,) if config.nan == "skip" else (0,)
 
     def _check_joint(self, config: PairedConfig) -> None:
         check_numbers(self.joint, self._joint_shape(config), "joint")

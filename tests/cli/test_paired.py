@@ -350,6 +350,23 @@ def test_values_of_two_models_have_gates_slices_and_clusters(call, log, tmp_path
     assert "clusters" in call(*given, "loss", "--cluster", "c", "--json").json
 
 
+def test_values_of_models_may_have_gaps(call, write, tmp_path):
+    log = write(
+        "gaps.csv", [{"a": a, "b": b} for a, b in zip([1, "", 3, 5], [2, 3, "NaN", 4], strict=True)]
+    )
+    given = ("eval", log, "--task", "values", "--value", "a", "--versus", "b")
+    refused = call(*given, "--measures", "loss")
+    assert refused.code == 3
+    assert "line 3: `a` is missing (--nan skip leaves it out)" in refused.err
+    found = call(*given, "--measures", "loss", "--nan", "skip", "-o", tmp_path / "a.state")
+    assert "n = 2, n_skipped = 2" in found.out
+    expected = se.Paired(None, measures=["loss"], nan="skip")
+    expected.update([1, None, 3, 5], [2, 3, float("nan"), 4])
+    assert se.load(tmp_path / "a.state") == expected
+    refused = call("eval", log, "--y-pred", "a", "--versus", "b", "--nan", "skip")
+    assert refused.err == "streameval: error: --nan is for --task values.\n"
+
+
 @each("versus", ["q", "q,w"])
 def test_values_of_models_have_panes_and_alerts(versus, call, write, tmp_path):
     columns = [np.asarray(column).tolist() for column in COLUMNS.values()]

@@ -304,7 +304,7 @@ TAKEN = {
             "--multilabel",
         ),
         *("--threshold", "--scores", "--pos-label", "--ignore-label", "--measures", "--budget"),
-        "--value",
+        *("--value", "--nan"),
     },
     "regression": {
         *("--y-true", "--sample-weight", "--y-pred", "--measures", "--budget", "--intervals"),

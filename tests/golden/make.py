@@ -72,6 +72,9 @@ def accumulators() -> dict[str, Any]:
             sample_weight=[0.1, 2, 2**40, 3],
         ),
         "values-empty": se.MeanAccumulator(),
+        "paired-gaps": se.Paired(None, measures=["loss"], nan="skip").update(
+            [0.5, float("nan"), 3.0], [1.0, 2.0, float("nan")], sample_weight=[1, 0.1, 2]
+        ),
         "preferences": se.PreferencesAccumulator(["日本", "", "b"]).update(
             ["日本", "", "b", "日本"],
             ["", "b", "日本", "b"],

@@ -285,7 +285,11 @@ def _numbers_pair(draw: st.DrawFn) -> Case:
     rows = dict(zip(("y_true", "y_pred_a", "y_pred_b"), numbers.round(1), strict=True))
     if {*measures} & {"loss", "score"}:
         del rows["y_true"]
-    options = {"classes": None, "measures": measures}
+    options: dict[str, Any] = {"classes": None, "measures": measures}
+    if "y_true" not in rows and draw(st.booleans()):
+        options["nan"] = "skip"
+        for values in rows.values():
+            values[random.random(size) < 0.3] = np.nan
     return Case(se.Paired, options, rows | _weights(draw, size, random))
 
 

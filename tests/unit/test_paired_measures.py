@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 import pytest
 from offenders import each
+from scipy import stats
 
 import streameval as se
 from streameval.configs.paired import DECISIONS, ERRORS, PAIRED_MEASURES
@@ -379,6 +380,71 @@ def test_several_models_of_values_have_a_best_one() -> None:
         se.Paired.of_models([*rows], None)
 
 
+GAPS_A = np.where(np.arange(200) % 7 == 0, np.nan, np.random.default_rng(5).normal(size=200))
+GAPS_B = np.where(np.arange(200) % 11 == 0, np.nan, GAPS_A**2 + np.arange(200) % 3)
+GAPS_B[[7, 14]] = 1.0
+
+
+def test_pairs_with_a_gap_are_left_out_as_scipy_omits_them() -> None:
+    acc = se.Paired(None, measures=["loss"], nan="skip")
+    for rows in np.array_split(np.arange(200), 7):
+        acc.update(GAPS_A[rows], GAPS_B[rows])
+    result: Any = acc.compute()
+    is_whole = ~(np.isnan(GAPS_A) | np.isnan(GAPS_B))
+    assert (result.n, result.n_skipped) == (is_whole.sum(), (~is_whole).sum())
+    expected = stats.ttest_rel(GAPS_A, GAPS_B, nan_policy="omit")
+    assert result.loss_pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+    left = se.Paired(None, measures=["loss"]).update(GAPS_A[is_whole], GAPS_B[is_whole]).compute()
+    assert result.confidence("loss_difference") == left.confidence("loss_difference")
+    assert next(iter(result.findings())) == (
+        f"Rows left out because the value of either model is NaN: {result.n_skipped}."
+    )
+    assert "n_skipped" in result.report()
+    assert "n_skipped" not in left.readings()
+    halves = [acc.copy().reset().update(GAPS_A[part], GAPS_B[part]) for part in (FIRST, LAST)]
+    assert se.merge(halves).to_bytes() == acc.to_bytes()
+    assert se.from_bytes(acc.to_bytes()).compute() == result
+
+
+FIRST, LAST = slice(0, 90), slice(90, 200)
+
+
+def test_weights_of_pairs_with_a_gap_are_skipped() -> None:
+    acc = se.Paired(None, measures=["score"], nan="skip")
+    acc.update([1.0, None, 3.0], [2.0, 1.0, math.nan], sample_weight=[1, 0.5, 2])
+    assert (acc.n, acc.compute().n_skipped) == (1, 2.5)
+    only: Any = acc.reset().update([math.nan], [1.0]).compute()
+    assert (only.n, only.n_skipped) == (0, 1)
+    assert math.isnan(only.score_a)
+    assert se.Paired(None, measures=["score"]).compute().n_skipped == 0
+    assert se.Paired().compute().n_skipped == 0
+
+
+def test_gaps_are_refused_with_the_option_that_leaves_them_out() -> None:
+    for gap in (None, math.nan):
+        for acc in (se.Paired(None, measures=["loss"]), se.MeanAccumulator(["y_pred_a"])):
+            with pytest.raises(se.InvalidInputError) as told:
+                acc.update({"y_pred_a": [1.0, gap], "y_pred_b": [1.0, 2.0]})
+            assert str(told.value) == (
+                '`y_pred_a` must not hold NaN, got nan at position 1. nan="skip" leaves it out.'
+            )
+    with pytest.raises(se.InvalidInputError, match=r"must be finite and at most.*got inf"):
+        se.Paired(None, measures=["loss"], nan="skip").update([math.inf], [1.0])
+    for options in ({}, {"classes": None, "measures": ["mse"]}):
+        with pytest.raises(se.InvalidInputError, match="`nan` is for values without a truth"):
+            se.Paired(**options, nan="skip")
+
+
+def test_pairs_of_models_leave_out_their_own_gaps() -> None:
+    rows = {"a": GAPS_A, "b": GAPS_B, "c": np.arange(200.0) % 5}
+    acc = se.Paired.of_models([*rows], None, measures=["loss"], nan="skip").update(rows)
+    found = acc.compute().comparison()
+    assert (found.n, found.n_left_out) == (171, acc.compute()["a vs b"].n_skipped)
+    assert found["loss"].values["b"] == pytest.approx(np.nanmean(GAPS_B), rel=1e-9)
+    text = f"n = 171, pairs leave out up to {found.n_left_out} rows without a value, 3 models"
+    assert text in found.report()
+
+
 def test_update_of_values_takes_no_truth() -> None:
     acc = se.Paired(None, measures=["loss"])
     with pytest.raises(se.InvalidInputError, match="takes the values of two models, and no truth"):
@@ -604,6 +670,7 @@ SMALL = of(EIGHT, *PAIRED_MEASURES, budget=100)
 COARSE = of(EIGHT, *PAIRED_MEASURES, budget=3)
 LOSSES = of(EIGHT, "brier")
 VALUES = se.Paired(None, measures=["score"]).update([1.0, -2.0, 4.0], [0.5, 1.0, -3.0])
+SKIPPING = se.Paired(None, measures=["score"], nan="skip").update([1.0], [2.0])
 
 
 def changed(field: str, position: int, by: int) -> Any:
@@ -666,6 +733,16 @@ BROKEN: Mapping[str, tuple[Any, Any, str]] = {
         "squared score of b is too large",
     ),
     "products below what both have": (VALUES, loss(4, -1e9), "both passes its squares"),
+    "skipped rows where none may be": (
+        VALUES,
+        put(skipped=FixedPoint.zeros(1)),
+        "skipped has shape",
+    ),
+    "fractions of no skipped rows": (
+        SKIPPING,
+        put(skipped=FixedPoint(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))),
+        "skipped has fractions of nothing",
+    ),
     "negative products": (LOSSES, loss(4, -100.0), "the product of brier is negative"),
     "levels of another type": (SMALL, put(levels=Column(LEVELS.values.astype("u8"))), "levels"),
     "no sizes": (SMALL, put(sizes=Column(LEVELS.values[:0])), "sizes"),

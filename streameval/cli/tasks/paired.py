@@ -13,6 +13,7 @@ from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text, refuse
 from streameval.cli.tasks.classification import choose, prediction_column, predictions
 from streameval.cli.tasks.columns import (
+    GAP_HINT,
     check_columns,
     check_one_column,
     given,
@@ -51,7 +52,7 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     if options.versus is None:
         raise UsageError("--task paired needs --versus, the predictions of the other model.")
     if options.task != "values":
-        refuse(options, ["value"], "is for --task values")
+        refuse(options, ["value", "nan"], "is for --task values")
     of_models = _OF_TASKS.get(options.task, _plan_of_classes)
     try:
         return of_models(options, rows, options.versus)
@@ -165,10 +166,11 @@ def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str,
     others = _others(options, value, "value")
     check_columns([*value, *versus], rows)
     weights = weight_columns(options, rows)
-    make = maker(_maker(value, others), classes=None, measures=options.measures)
+    chosen = given(measures=options.measures, nan=options.nan)
+    make = maker(_maker(value, others), classes=None, **chosen)
     arrays = _arrays(value, others)
     columns = (
-        Argument(array, names, value_type(None))
+        Argument(array, names, value_type(options.nan, GAP_HINT))
         for array, names in zip(arrays, (value, *others), strict=True)
     )
     return Plan(make, (*columns, *weights), options.max_bad)
