@@ -301,6 +301,7 @@ class ConfusionAccumulator(
         if (
             y_true is None
             or y_pred is None
+            or (type(y_true) is not np.ndarray and is_single(y_true))
             or not (sample_weight is None or are_positive(sample_weight))
         ):
             given = self._named(y_true, y_pred, optional=(sample_weight,))
@@ -311,8 +312,6 @@ class ConfusionAccumulator(
             sample_weight = given["sample_weight"]
         are_arrays = type(y_true) is type(y_pred) is np.ndarray
         if not are_arrays:
-            if is_single(y_true) and is_single(y_pred):
-                y_true, y_pred = [y_true], [y_pred]
             if self._config.is_open and are_texts(y_true, y_pred):
                 return self._update_observed(y_true, y_pred, sample_weight)
             if not self._config.is_open:

@@ -173,7 +173,9 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
             f"arrays), got {len(batch)} items",
             argument=first_missing,
         )
-    return dict(zip(names + optional, batch, strict=False))
+    # two numbers are a row as two arguments, and scalars as a batch: [1, 0] may be labels
+    arrays = [np.asarray(item) if is_single(item) else item for item in batch]
+    return dict(zip(names + optional, arrays, strict=False))
 
 
 def _column_names(batch: Any) -> list[str] | None:

@@ -110,3 +110,10 @@ def test_reads_between_rows_change_nothing() -> None:
 def test_single_number_beside_an_array_is_refused(make: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"`y_(true|pred|score)` must have"):
         make().update(1, [0.5, 0.25])
+
+
+@each("make", [*MAKERS.values()])
+def test_list_of_two_numbers_is_no_row(make: Any) -> None:
+    acc = make()
+    with pytest.raises(se.InvalidInputError, match=r"must|missing"):
+        acc.update([1, 0])

@@ -239,7 +239,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         "`a` must be an array, got NoneType",
     ),
     "a label that is too large": (
-        lambda: se.ConfusionAccumulator().update(2**70, 1),
+        lambda: se.ConfusionAccumulator().update(np.array(2**70), [1]),
         "must hold labels within 64 bits, got 1180591620717411303424.",
     ),
     "a single word": (
