@@ -22,7 +22,7 @@ from streameval.cli.slice_order import check_order, refuse_order
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
 from streameval.cli.tasks import COMPARE_RUNS, plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence
-from streameval.cli.tasks.columns import check_columns
+from streameval.cli.tasks.columns import NO_COLUMNS, check_columns
 from streameval.cli.tasks.every_column import every_column
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, ProgressLine, is_live
@@ -91,7 +91,7 @@ _NOT_OF_RUNS = {
     ),
     "both are TREC files": ("format", *DIALECT),
     "a run is read to its end": ("partial_last_line",),
-    "queries are counted whole": ("where",),
+    NO_COLUMNS: ("where",),
     "every row of a run must be valid": ("max_bad",),
 }
 """Why options cannot be used with TREC files."""
@@ -340,7 +340,9 @@ def _check_by(options: Options) -> None:
             raise UsageError(f"{_words_of_each(by)} cannot be used with --task ranking.")
     if by.values is not None:
         refuse(options, ["top"], "cannot be used with --by COLUMN=A,B,C, which names the values")
-    refuse(options, ["qrels", "per_query", "trec"], "cannot be used with --by")
+    refuse(options, ["per_query", "trec"], "cannot be used with --by")
+    if options.qrels is not None:
+        raise UsageError(f"--by cannot be used with --qrels: {NO_COLUMNS}.")
 
 
 def _source(options: Options) -> BlockSource:

@@ -559,9 +559,11 @@ def test_lines_of_queries_do_not_go_by_slices(option, message, call, write):
 def test_run_has_no_columns_to_go_by(call, folder):
     (folder / "a.run").write_text("q1 Q0 d1 1 0.5 tag\n")
     (folder / "a.qrels").write_text("q1 0 d1 1\n")
-    done = call("eval", "a.run", "--task", "ranking", "--qrels", "a.qrels", "--by", "v")
-    assert done.code == 2
-    assert "--qrels cannot be used with --by" in done.err
+    for options in (["a.run"], ["a.run", "b.run", "--compare"]):
+        done = call("eval", *options, "--task", "ranking", "--qrels", "a.qrels", "--by", "v")
+        assert done.code == 2
+        assert "--by cannot be used with --qrels: TREC files have no columns" in done.err
+        assert "give --qrels of these alone." in done.err
 
 
 def test_gates_are_about_all_rows(call, write):

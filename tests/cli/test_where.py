@@ -153,7 +153,8 @@ def test_where_says_what_does_not_fit(condition, message, write, call):
 
 def test_where_does_not_go_with_qrels(call):
     done = call("eval", "a.run", "--task", "ranking", "--qrels", "a.qrels", "--where", "a=1")
-    message = "--where cannot be used with --qrels: queries are counted whole."
+    message = "--where cannot be used with --qrels: TREC files have no columns of their own; "
+    message += "to count some queries, give --qrels of these alone."
     assert (done.code, done.err) == (2, f"streameval: error: {message}\n")
 
 

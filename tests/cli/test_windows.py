@@ -12,6 +12,7 @@ from pyarrow import parquet
 import streameval as se
 from streameval.accumulators import pane_results
 from streameval.accumulators.windowed import TwoStacks
+from streameval.cli.tasks.columns import NO_COLUMNS
 from streameval.results.names import parse_metric
 from streameval.states.panes import Panes
 
@@ -368,7 +369,7 @@ def test_windows_of_collections_are_shown_and_drawn(call):
         ),
         (
             [*HOURS, "--task", "ranking", "--qrels", "a.qrels"],
-            "--time cannot be used with --qrels: TREC files have no columns of their own.",
+            f"--time cannot be used with --qrels: {NO_COLUMNS}.",
         ),
         (
             [*HOURS, "--by", "country", "--top", "3"],

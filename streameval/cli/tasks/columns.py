@@ -45,6 +45,10 @@ _NAMED_BY = {name: option_text(name) for name in _USUAL_NAMES}
 _TASK_COLUMNS = {"preferences": ("model_a", "model_b", "winner"), "ranking": ("query", "relevance")}
 """The columns of logs that have no `y_true`, by their task."""
 
+NO_COLUMNS = (
+    "TREC files have no columns of their own; to count some queries, give --qrels of these alone"
+)
+"""Why rows of TREC files cannot be chosen or split, and what to do instead."""
 GAP_HINT = " (--nan skip leaves it out)"
 _AS_THE_FIRST = " as the first label is (--y-score reads scores, --classes lists mixed labels)"
 
@@ -300,9 +304,7 @@ def has_column(name: str, rows: Iterable[RawRow]) -> bool:
 def check_complete_queries(options: Options, option: str) -> None:
     """Raise UsageError if an option that needs columns and complete queries fits no other."""
     if options.qrels is not None:
-        raise UsageError(
-            f"{option} cannot be used with --qrels: TREC files have no columns of their own."
-        )
+        raise UsageError(f"{option} cannot be used with --qrels: {NO_COLUMNS}.")
     why = f"cannot be used with {option}"
     refuse(options, ("per_query", "trec"), why)
     refuse(options, ("rows_per_query", "max_open_queries"), f"{why}, which counts complete queries")
