@@ -790,6 +790,10 @@ LAWS: dict[str, Laws] = {
                 {"measures": ["roc_auc"], "budget": 8},
                 {"measures": ["roc_auc"], "budget": None},
             ),
+            "nan": (
+                {"classes": None, "measures": ["loss"]},
+                {"classes": None, "measures": ["loss"], "nan": "skip"},
+            ),
         },
         bad_batches={
             "a label out of range": (
