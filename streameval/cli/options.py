@@ -697,6 +697,12 @@ class Watching:
         "HOST",
         is_repeated=True,
     )
+    quarantine: str | None = _output(
+        "append a JSON line for each bad row, late label and label without a prediction; at most "
+        "32 MiB, and as much in FILE.1",
+        values.path,
+        commands="watch",
+    )
     output: str | None = _output(
         "append a JSON line for each closed pane",
         values.path,

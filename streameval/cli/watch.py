@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import sys
@@ -48,6 +47,7 @@ from streameval.errors import (
     UnknownMetricError,
 )
 from streameval.monitoring.checkpoint import Checkpoint, copy_checkpoint, files_of
+from streameval.monitoring.committed_lines import CommittedLines
 from streameval.monitoring.files import Tail
 from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
@@ -123,7 +123,7 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
 
     It continues on a copy of the checkpoint, if there is one.
     """
-    for path in (watching.checkpoint, watching.output):
+    for path in (watching.checkpoint, watching.output, watching.quarantine):
         if path is not None:
             check_output(path, ())
     with TemporaryDirectory(prefix="streameval-") as folder:
@@ -131,6 +131,7 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
         if held.exists() and held.stat().st_size:
             copy_checkpoint(held, copy)
         silent: dict[str, Any] = {"serve": None, "allow_host": (), "output": None}
+        silent["quarantine"] = None
         routes = read_routes(watching.on_alert, read_rules(watching.alerts))
         silent["on_alert"] = tuple(
             route.sent_to(Unsent(str(route))) for route in routes if route.heartbeat is None
@@ -433,52 +434,15 @@ class JsonLines:
     def __init__(self, path: str, reporting: Reporting) -> None:
         self.path = path
         self._reporting = reporting
-        self._length = 0
+        self._file = CommittedLines(path)
 
     def restore(self, state: Any) -> Any:
         """Cut the file back to its committed length."""
-        name = os.path.realpath(self.path)
-        held = state or {}
-        known = held.get("path") == name
-        self._length = held["length"] if known else 0
-        try:
-            with Path(self.path).open("ab") as file:
-                there = file.seek(0, os.SEEK_END)
-                if there < self._length:
-                    raise BadDataError(
-                        f"{self.path}: is shorter than what was committed, "
-                        f"{there:,} of {self._length:,} bytes; was it replaced?"
-                    )
-                if there and not known:
-                    raise BadDataError(
-                        f"{self.path}: exists and does not belong to this checkpoint; choose "
-                        "another name."
-                    )
-                file.truncate(self._length)
-        except OSError as error:
-            raise self._failed(error) from None
-        return self._state()
+        return self._file.restore(state)
 
     def write(self, closed: Sequence[Closed]) -> Any:
         """Append the panes, and flush them to the disk."""
-        if closed:
-            data = "".join(map(self._line, closed)).encode()
-            try:
-                with Path(self.path).open("ab") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-            except OSError as error:
-                raise self._failed(error) from None
-            self._length += len(data)
-        return self._state()
-
-    def _failed(self, error: OSError) -> BadDataError:
-        reason = str(error.strerror or error).lower().removesuffix(".")
-        return BadDataError(f"{self.path}: {reason}.")
-
-    def _state(self) -> Any:
-        return {"path": os.path.realpath(self.path), "length": self._length}
+        return self._file.append(list(map(self._line, closed)))
 
     def _line(self, pane: Closed) -> str:
         window = pane_result(pane.start, pane.end, pane.n_rows, pane.accumulator)

@@ -173,6 +173,11 @@ class Arrivals:
             rows = select(rows, np.argsort(times, kind="stable"))
         return rows
 
+    def pending(self, name: str) -> npt.NDArray[Any]:
+        """Return one column of the rows that have not been released."""
+        columns = [chunk.rest()[name] for chunk in self._chunks]
+        return np.concatenate([np.zeros(0, self._layout[name]), *columns])
+
     def changes(self) -> tuple[dict[int, bytes], set[int]]:
         """Return the blobs to add and the ids of those to remove since the last call."""
         self._compact()

@@ -22,12 +22,15 @@ from streameval.errors import (
     StreamevalError,
     UnsupportedVersionError,
 )
+from streameval.monitoring.quarantine import MAX_BYTES
 from streameval.monitoring.unlabelled import empty_beside
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Sequence
     from typing import BinaryIO
+
+    from streameval.monitoring.quarantine import HeldRow
 
 
 _FAN_IN = 16
@@ -136,6 +139,13 @@ _WAITING = f"{_STATE}waiting"  # there is no commit of rows yet
 
 _OWN = f"{_STATE}own"  # the last event of the monitor itself
 
+_LABEL_ROWS = (
+    "CREATE TABLE IF NOT EXISTS label_row (key BLOB, time INTEGER, until INTEGER, entry TEXT)",
+    "CREATE INDEX IF NOT EXISTS label_row_key ON label_row (key)",
+    "CREATE INDEX IF NOT EXISTS label_row_until ON label_row (until)",
+)
+"""Only of a monitor with a quarantine and labels."""
+
 _ADDED_BY_2 = """
 CREATE TABLE unlabelled (id INTEGER PRIMARY KEY, level INTEGER NOT NULL, data BLOB NOT NULL);
 """
@@ -188,6 +198,8 @@ class Changes:
         The removed runs.
     events : sequence of (str, JSON)
         The events to deliver, by id.
+    label_rows : (int, sequence of HeldRow), optional
+        The time before which labels are decided, and the new labels that are not.
     """
 
     rows: Addition
@@ -199,6 +211,7 @@ class Changes:
     dead: Mapping[Any, bytes] = attrs.field(factory=dict)
     removed: Iterable[Any] = ()
     events: Sequence[tuple[str, Any]] = ()
+    label_rows: tuple[int, Sequence[HeldRow]] | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -389,12 +402,42 @@ class Checkpoint:
                 self._extend(name, values)
             positions = [(name, _json(where)) for name, where in changes.positions.items()]
             self._many("INSERT OR REPLACE INTO source VALUES (?, ?)", positions)
+            if changes.label_rows is not None:
+                self._hold_label_rows(*changes.label_rows)
             self._write(number, changes.state, changes.events)
             if _has_much_free(self._base):
                 # `sqlite3` takes one step of a statement without columns, which is one page.
                 self._many("PRAGMA incremental_vacuum(1)", [()] * _GIVEN_BACK)
         self._counted.note_committed()
         self._unlabelled.note_committed()
+
+    def begin_label_rows(self, *, is_wanted: bool) -> None:
+        """Create the table of rows of undecided labels, or drop it."""
+        with self._transaction():
+            for query in _LABEL_ROWS if is_wanted else ("DROP TABLE IF EXISTS label_row",):
+                self._execute(query)
+            if is_wanted:
+                query = "SELECT total(length(entry)) FROM label_row"
+                self._label_bytes = int(self._execute(query).fetchone()[0])
+
+    def label_rows(self, key: bytes) -> list[tuple[int, Any]]:
+        """Return the times and entries of the rows of undecided labels of an id."""
+        query = "SELECT time, entry FROM label_row WHERE key = ?"
+        with _told(self.name):
+            found = self._execute(query, (key,)).fetchall()
+        return [(time, json.loads(entry)) for time, entry in found]
+
+    def _hold_label_rows(self, decided: int, rows: Iterable[HeldRow]) -> None:
+        """Drop what is decided, and add rows up to a limit of bytes."""
+        query = "SELECT total(length(entry)) FROM label_row WHERE until < ?"
+        self._label_bytes -= int(self._execute(query, (decided,)).fetchone()[0])
+        self._execute("DELETE FROM label_row WHERE until < ?", (decided,))
+        for key, time, until, entry in rows:
+            text = _json(entry)
+            if self._label_bytes + len(text) <= MAX_BYTES:
+                self._label_bytes += len(text)
+                query = "INSERT INTO label_row VALUES (?, ?, ?, ?)"
+                self._execute(query, (key, time, until, text))
 
     def note(self, name: str, state: Any) -> None:
         """Write a single part of the state."""

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from streameval.io.blocks import Block, Parsed
     from streameval.io.errors import BadRow
     from streameval.monitoring.log_time import LogTime
-    from streameval.runs.counting import Plan, RowShare
+    from streameval.monitoring.quarantine import Quarantine
+    from streameval.monitoring.reader import Reader
+    from streameval.runs.counting import RowShare
 
 
 _RECENT = 10_000
@@ -101,6 +103,8 @@ class Door:
         The number of bad rows that are tolerated, or their share of the newest rows.
     counters : Counter
         The counters of the other rows, by reason.
+    quarantine : Quarantine, optional
+        Where these go.
     """
 
     def __init__(
@@ -109,7 +113,9 @@ class Door:
         max_ahead: int,
         max_bad: int | RowShare,
         counters: Counter[str],
+        quarantine: Quarantine | None = None,
     ) -> None:
+        self._quarantine = quarantine
         self._windows = windows
         self._max_ahead = max_ahead
         self._counters = counters
@@ -164,9 +170,9 @@ class Door:
         return reached if 2 * int((witnesses > limit).sum()) > len(witnesses) else None
 
     def admit(
-        self, parsed: Parsed, block: Block, plan: Plan, accumulator: Any, now: float
-    ) -> Mapping[str, Array]:
-        """Update an accumulator with the good rows of a block, and return them.
+        self, parsed: Parsed, block: Block, reader: Reader, accumulator: Any, now: float
+    ) -> tuple[Mapping[str, Array], Sequence[Any]]:
+        """Update an accumulator with the good rows of a block; return them and their numbers.
 
         Raises
         ------
@@ -174,13 +180,18 @@ class Door:
             If there are too many bad rows.
         """
         batch, row_ids, future = self._not_ahead(parsed.batch, parsed.row_ids, now)
-        batch, _, refused = update_good(accumulator, batch, row_ids, block, plan)
+        batch, _, refused = update_good(accumulator, batch, row_ids, block, reader.plan)
         faults = {"unreadable": parsed.faults, "refused": refused, "future": future}
         for reason, found in faults.items():
             self._counters[reason] += len(found)
+            if self._quarantine is not None:
+                self._quarantine.add_faults(reader.role, block, reason, found)
         self._counters["left_out"] += parsed.n_left_out
         self._add(bad_rows(block, sorted(fault for found in faults.values() for fault in found)))
-        return batch
+        if refused:
+            bad = {row_id for row_id, _ in refused}
+            row_ids = [row_id for row_id in row_ids if row_id not in bad]
+        return batch, row_ids
 
     def check_share(self, n_good: int) -> None:
         """Compare new bad rows with the newest rows, if a share is the limit.

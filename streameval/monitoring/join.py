@@ -312,6 +312,8 @@ class Join:
         self._n_released = 0
         self._decided = self._expired = _NO_TIME
         self._counters = dict.fromkeys(COUNTERS, 0)
+        self.lost: list[tuple[str, ArrayColumns]] = []
+        """The labels that the last `ready` found to have no row, by counter: hashes and times."""
 
     @property
     def counters(self) -> dict[str, int]:
@@ -431,11 +433,19 @@ class Join:
 
     def ready(self) -> Joined:
         """Return the newly labelled rows, and those whose wait ended without a label."""
+        self.lost = []
         admitted = self._admit_predictions()
         joined = self._admit_labels(admitted)
         watermark = self.watermark
         unlabelled = [] if watermark is None else [self._expire(watermark)]
         return self._joined(joined, *unlabelled)
+
+    def holds_labels(self, keys: ArrayColumns) -> Bits:
+        """Return whether it is undecided to which row a label of each id belongs, if to any."""
+        held = np.isin(keys["high"], self._labels.pending("high"))
+        for store in (self._orphans, self._settling.store):
+            held[store.find(keys).keys] = True
+        return held
 
     def changes(self) -> RunChanges:
         """Return the changes since the last call, or since the join was restored.
@@ -666,6 +676,7 @@ class Join:
         owner, is_late = self._owners(labels)
         is_owned = owner >= 0
         self._counters["late_label"] += int(is_late.sum())
+        self._lose("late_label", select(labels, is_late))
         is_over = is_owned | is_late
         stored = labels["stored"]
         self._orphans.take(stored[is_over & (stored >= 0)])
@@ -777,7 +788,9 @@ class Join:
         """Drop what can no longer match, and return the rows without a label."""
         wait = self._options.wait
         self._expired = watermark - wait
-        self._counters["orphan_expired"] += len(self._orphans.take_past(self._expired))
+        orphans = self._orphans.take_past(self._expired)
+        self._counters["orphan_expired"] += len(orphans)
+        self._lose("orphan_expired", self._orphans.columns(orphans, KEY_LAYOUT))
         past = self._rows.take_past(self._expired)
         self._counters["unlabelled"] += len(past)
         rows = self._rows.columns(past, ["high", "event", "row"])
@@ -785,6 +798,10 @@ class Join:
         self._accepted.drop(self._expired)
         self._rows.drop(watermark - 2 * wait)
         return rows
+
+    def _lose(self, counter: str, labels: ArrayColumns) -> None:
+        if len(labels["time"]):
+            self.lost.append((counter, labels))
 
     def _joined(self, labelled: ArrayColumns, *unlabelled: ArrayColumns) -> Joined:
         """Combine rows with and without labels, by event time and then by id."""

@@ -14,12 +14,14 @@ from streameval.errors import BadDataError, Named
 from streameval.monitoring.join import Join
 from streameval.monitoring.join_options import Shard, label_of
 from streameval.monitoring.planning import ID
+from streameval.monitoring.quarantine import LabelRows
 from streameval.monitoring.rows import RecordCodes, Records, Truths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from streameval.configs.windowed import WindowedConfig
+    from streameval.io.blocks import Block
     from streameval.monitoring.checkpoint import Changes, Saved
     from streameval.monitoring.planning import Split
     from streameval.monitoring.reader import Reader
@@ -44,11 +46,19 @@ class Joining:
         The columns of predictions and labels.
     saved : Saved
         The last commit.
+    label_rows : LabelRows, optional
+        What becomes of labels that belong to no prediction.
     """
 
     def __init__(
-        self, settings: Settings, windows: WindowedConfig, parts: Split, saved: Saved
+        self,
+        settings: Settings,
+        windows: WindowedConfig,
+        parts: Split,
+        saved: Saved,
+        label_rows: LabelRows | None = None,
     ) -> None:
+        self._label_rows = label_rows
         self._key = settings.key
         self._max_pending = settings.max_pending
         self._shard = None if settings.shard is None else Shard.of(settings.shard)
@@ -140,14 +150,23 @@ class Joining:
         """Let a partition go."""
         self._join.finish(role, partition)
 
-    def put(self, role: str, partition: str, times: TimeArray, batch: Mapping[str, Array]) -> Any:
-        """Add a batch of one source; return the index of the rows of this shard."""
+    def put(
+        self,
+        role: str,
+        partition: str,
+        times: TimeArray,
+        batch: Mapping[str, Array],
+        origin: tuple[Block, Sequence[Any]],
+    ) -> Any:
+        """Add a batch, rows of a block; return the index of the rows of this shard."""
         ids = batch[ID].tolist()
         is_own = None if self._shard is None else self._shard.has(ids)
         self._last_ids[role] = ids[-1]
         if role == "labels":
             labels = self._truths.encode(batch)
             self._join.label(partition, ids, times, labels, is_own=is_own)
+            if self._label_rows is not None:
+                self._label_rows.note(*origin, ids, times)
         else:
             rows = self._records.encode(batch, len(times))
             self._join.predict(partition, ids, times, rows, is_own=is_own)
@@ -156,6 +175,9 @@ class Joining:
     def ready(self) -> Iterator[tuple[TimeArray, dict[str, Any]]]:
         """Remove and return newly labelled rows, then those whose wait is over."""
         joined = self._join.ready()
+        if self._label_rows is not None:
+            for reason, labels in self._join.lost:
+                self._label_rows.lose(reason, labels)
         for is_labelled in (True, False):
             chosen = joined.is_labelled if is_labelled else ~joined.is_labelled
             times = joined.times[chosen]
@@ -198,6 +220,8 @@ class Joining:
     def added_to(self, changes: Changes) -> Changes:
         """Add the changes to a commit."""
         runs = self._join.changes()
+        if self._label_rows is not None:
+            changes = attrs.evolve(changes, label_rows=self._label_rows.undecided(self._join))
         return attrs.evolve(
             changes,
             state={**changes.state, "join": runs.state},

@@ -18,6 +18,7 @@ from streameval.monitoring.delivery import Delivery
 from streameval.monitoring.health import Health
 from streameval.monitoring.intake import Intake
 from streameval.monitoring.pipeline import Output, Pipeline, Stopping
+from streameval.monitoring.quarantine import Quarantine
 from streameval.monitoring.routes import read_routes
 from streameval.monitoring.series import end_of_end, event_of_end
 from streameval.monitoring.settings import Settings
@@ -102,6 +103,10 @@ class Monitor:
         ``format`` ("slack", "teams", "pagerduty" with its ``key``, "alertmanager"), and the events
         that it gets: ``severity``, ``rules``, ``slices``, ``resolved``; or ``heartbeat`` if it
         only gets a sign of life, after each such time. Receivers are also told if a step fails.
+    quarantine : path, optional
+        A file that gets a JSON line for each row that is not counted: bad rows, late labels and
+        labels without a prediction. Lines are written once, with the commit; the file and the one
+        before it, with the suffix ``.1``, have at most 32 MiB each.
     columns : mapping from argument to column, optional
         The columns of arguments, if their names differ.
     read_bytes, commit_bytes : int
@@ -170,6 +175,7 @@ class Monitor:
         alerts: Sequence[str | Mapping[str, Any]] = (),
         false_alarms: str = "1 per 30d",
         on_alert: Any = (),
+        quarantine: str | os.PathLike[str] | None = None,
         columns: Mapping[str, str] | None = None,
         read_bytes: int = 2**20,
         commit_bytes: int = 2**25,
@@ -207,6 +213,7 @@ class Monitor:
         self._listeners: list[Callable[[Snapshot], None]] = []
         self._servers: list[Server] = []
         self._output = output
+        self._quarantine = None if quarantine is None else Quarantine(os.fspath(quarantine))
         self._name = checkpoint
         self._is_open = True
         self._vitals: Vitals | None = None
@@ -417,6 +424,14 @@ class Monitor:
         own = dict.fromkeys(files_of(self._name), "checkpoint")
         if self._output is not None:
             own[self._output.path] = "output"
+        for path in [] if self._quarantine is None else self._quarantine.paths:
+            for other, argument in own.items():
+                if os.path.realpath(path) == os.path.realpath(other):
+                    raise InvalidInputError(
+                        f"must be another file than `{argument}`, got {path!r}",
+                        argument="quarantine",
+                    )
+            own[path] = "quarantine"
         for source in sources:
             for path, argument in own.items():
                 if isinstance(source, FileSource) and source.would_read(path):
@@ -448,6 +463,7 @@ class Monitor:
             checkpoint=self._checkpoint,
             delivery=self._delivery,
             output=self._output,
+            quarantine=self._quarantine,
             stopping=self._stopping,
             samples=samples,
         )

@@ -13,13 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.collection import heaviest
-from streameval.errors import BadDataError, CountOverflowError, InvalidInputError
+from streameval.errors import (
+    BadDataError,
+    CountOverflowError,
+    InvalidInputError,
+    StreamevalError,
+)
 from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.checkpoint import Changes
 from streameval.monitoring.closing import Closing, Tally
 from streameval.monitoring.door import Door
 from streameval.monitoring.joining import Joining
 from streameval.monitoring.planning import rows_together, split
+from streameval.monitoring.quarantine import LabelRows
 from streameval.monitoring.reader import row_to_json
 from streameval.monitoring.status import Status, Step
 
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.checkpoint import Addition, Checkpoint, Saved
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake
+    from streameval.monitoring.quarantine import Quarantine
     from streameval.monitoring.reader import Reader
     from streameval.monitoring.settings import Settings
     from streameval.monitoring.source_protocol import Chunk
@@ -101,6 +108,8 @@ class Pipeline:
         The delivery of alert events.
     output : Output, optional
         The output for each pane.
+    quarantine : Quarantine, optional
+        Where rows go that are not counted.
     stopping : Stopping
         Set when a step should end soon.
     samples : mapping from role to sequence of Fields
@@ -122,6 +131,7 @@ class Pipeline:
         checkpoint: Checkpoint,
         delivery: Delivery,
         output: Output | None,
+        quarantine: Quarantine | None,
         stopping: Stopping,
         samples: Mapping[str, Sequence[Fields]],
     ) -> None:
@@ -130,6 +140,7 @@ class Pipeline:
         self._checkpoint = checkpoint
         self._delivery = delivery
         self._output = output
+        self._quarantine = quarantine
         self._stopping = stopping
         first = rows_together(samples["predictions"], samples.get("labels", ()))
         self._plan = settings.planner.plan(first)
@@ -145,14 +156,15 @@ class Pipeline:
             settings.rules, empty, self._stored_alerts, false_alarms=settings.false_alarms
         )
         delivery.check_slices([state.slice for state in self._alerts.states()])
-        if output is not None:
-            state = output.restore(saved.state.get("output"))
-            checkpoint.note("output", state)  # before a line is written
+        for name, file in (("output", output), ("quarantine", quarantine)):
+            if file is not None:
+                state = file.restore(saved.state.get(name))
+                checkpoint.note(name, state)  # before a line is written
         intake.begin(self._windows.width)
         self._joining = self._begin_to_read(samples, saved)
         self._counters: Counter[str] = Counter()
         self._door = Door(
-            self._windows, settings.timing.max_ahead, settings.max_bad, self._counters
+            self._windows, settings.timing.max_ahead, settings.max_bad, self._counters, quarantine
         )
         self.number = saved.number
         """Of the last commit."""
@@ -165,6 +177,15 @@ class Pipeline:
 
     def step(self, now: float) -> Step:
         """Read and count the new rows, and commit if anything has changed."""
+        try:
+            return self._stepped(now)
+        except BadDataError:
+            if self._quarantine is not None:  # it shows what has gone wrong, until the next start
+                with suppress(StreamevalError):
+                    self._quarantine.write()
+            raise
+
+    def _stepped(self, now: float) -> Step:
         began = clocks.monotonic()
         before = self._n_rows, self._counters["labels"]
         waited_for = self._intake.waits_for
@@ -276,7 +297,13 @@ class Pipeline:
             names = settings.key or "", settings.label_time or settings.time
             parts = split(self._plan, *names, samples["predictions"], samples["labels"])
             plans = {"predictions": parts.predictions, "labels": parts.labels}
-            joining = Joining(settings, self._windows, parts, saved)
+            label_rows = None
+            if self._quarantine is not None:
+                label_rows = LabelRows(
+                    self._quarantine, self._checkpoint.label_rows, settings.timing
+                )
+            self._checkpoint.begin_label_rows(is_wanted=label_rows is not None)
+            joining = Joining(settings, self._windows, parts, saved, label_rows)
         where = settings.planner.where
         plans["predictions"] = attrs.evolve(plans["predictions"], where=where)
         for role, reader in readers.items():
@@ -343,14 +370,20 @@ class Pipeline:
             reader.put_back(chunk, until)
             return False
         accumulator = self._tally.fresh if joining is None else plan.make()
-        batch = self._door.admit(parsed, chunk.block, plan, accumulator, now)
+        batch, row_ids = self._door.admit(parsed, chunk.block, reader, accumulator, now)
         times = batch[self._windows.time].view(np.int64)
         if len(times):
-            self._add(reader, chunk, times, batch, now)
+            self._add(reader, chunk, times, batch, row_ids, now)
         return True
 
     def _add(
-        self, reader: Reader, chunk: Chunk, times: TimeArray, batch: Mapping[str, Any], now: float
+        self,
+        reader: Reader,
+        chunk: Chunk,
+        times: TimeArray,
+        batch: Mapping[str, Any],
+        row_ids: Sequence[Any],
+        now: float,
     ) -> None:
         """Add good rows to the join, or note those that have been counted."""
         joining = self._joining
@@ -360,7 +393,7 @@ class Pipeline:
             self._note_read(reader, times, marks)
             self._closing.note_counted(times)
             return
-        own = joining.put(reader.role, chunk.partition, times, batch)
+        own = joining.put(reader.role, chunk.partition, times, batch, (chunk.block, row_ids))
         self._note_read(reader, times[own], marks[own])
 
     def _note_waiting(self, before: int | None, now: float) -> bool:
@@ -467,6 +500,8 @@ class Pipeline:
         }
         if self._output is not None:
             state["output"] = self._output.write(closed)
+        if self._quarantine is not None:
+            state["quarantine"] = self._quarantine.write()
         changes = Changes(
             rows=added[0],
             unlabelled=added[1],

@@ -7,14 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 from monitoring.histories import OUT_OF_ORDER, WAIT
 
 from streameval.monitoring.checkpoint import read_checkpoint
+from streameval.monitoring.status import BAD
 
 __all__ = ["check", "counters", "drawn_share", "ended", "killed_often", "streameval"]
 
 HANGS = 120
+LOST = (*BAD, "late_label", "orphan_expired")
 COUNTING = (
     *("--task", "binary", "--budget", "16", "--by", "country=DE,FR"),
     *("--time", "ts", "--unit", "s", "--pane", "1m", "--keep", "6m", "--rollups", "3m:9m"),
@@ -54,6 +57,12 @@ def unlabelled(path):
     return held.to_bytes()
 
 
+def lost_rows(path):
+    """Count the rows in a quarantine by reason; files of other names held them."""
+    lines = map(json.loads, path.read_text().splitlines())
+    return Counter((line["reason"], line["row"]) for line in lines)
+
+
 def killed_often(folder, sources, logs, rng, n_kills, disturb=None):
     """Follow logs that grow while the process is killed, until all rows have been counted.
 
@@ -71,7 +80,10 @@ def killed_often(folder, sources, logs, rng, n_kills, disturb=None):
         What else happens to the logs now and then.
     """
     predictions, labels = sources
-    options = ("--checkpoint", "ck.db", "--output", "out.jsonl", "--quiet")
+    options = (
+        *("--checkpoint", "ck.db", "--output", "out.jsonl", "--quiet"),
+        *("--quarantine", "q.jsonl"),
+    )
     for number in range(n_kills):
         pieces = rng.choice([300, 3000, 30_000, 10**7])
         watch = streameval(
@@ -104,7 +116,7 @@ def check(folder, sources, joined):
     """Compare what was counted with one process that is not killed, and with the joined rows."""
     predictions, labels = sources
     (folder / "joined.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in joined))
-    options = ("--checkpoint", "whole.db", "--quiet", "--once")
+    options = ("--checkpoint", "whole.db", "--quiet", "--once", "--quarantine", "whole-q.jsonl")
     ended(
         streameval(
             *("watch", predictions, "--labels", labels, *JOIN, *COUNTING, *options), cwd=folder
@@ -116,6 +128,11 @@ def check(folder, sources, joined):
     assert unlabelled(folder / "ck.db") == unlabelled(folder / "whole.db")
     again, once = counters(folder / "ck.db"), counters(folder / "whole.db")
     assert again == once, (again, once)
+    quarantined = lost_rows(folder / "q.jsonl")
+    assert quarantined == lost_rows(folder / "whole-q.jsonl")
+    counted = Counter(reason for reason, _ in quarantined.elements())
+    assert counted.total() > 0
+    assert counted == Counter({reason: again.get(reason, 0) for reason in LOST})
     lines = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
     starts = [line["start"] for line in lines if not line["revised"]]
     assert len(starts) == len(set(starts)) > 0

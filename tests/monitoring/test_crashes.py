@@ -55,6 +55,7 @@ def monitor(path, history, rng, **options):
         read_bytes=rng.choice([1, 200, 3000]),
         commit_bytes=rng.choice([1, 500, 5000, 10**6]),
         alerts=["coverage < 0.5"],
+        quarantine=path.with_name("whole.jsonl" if path.stem == "whole" else "killed.jsonl"),
         **joins | options,
     )
 
@@ -91,3 +92,10 @@ def test_every_row_is_counted_once_wherever_the_process_dies(seed, tmp_path, mor
     assert found == history.expected
     assert again.counters == status.counters
     assert (again.n_rows, again.n_labelled) == (status.n_rows, status.n_labelled)
+    written, once = (
+        sorted((tmp_path / f"{name}.jsonl").read_text().splitlines())
+        for name in ("killed", "whole")
+    )
+    assert written == once
+    n_lost = sum(status.counters.get(name, 0) for name in ("late_label", "orphan_expired"))
+    assert len(once) == n_lost

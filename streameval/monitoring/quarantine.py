@@ -1,0 +1,161 @@
+"""Quarantine: the rows that were not counted, in a file, with where and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.io.raw_rows import raw_rows
+from streameval.monitoring.arrivals import MAX_TIME
+from streameval.monitoring.committed_lines import CommittedLines
+from streameval.monitoring.ids import hash_ids
+from streameval.render.text import json_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from streameval.io.blocks import Block, Fault
+    from streameval.monitoring.columns import ArrayColumns
+    from streameval.monitoring.join import Join
+    from streameval.monitoring.settings import Timing
+
+MAX_BYTES = 2**26
+"""Of the file and the one before it together, and of the labels that may still be unmatched."""
+MAX_ROW = 4096
+"""How many bytes of a row are written."""
+
+RowEntry = dict[str, Any]
+HeldRow = tuple[bytes, int, int, RowEntry]
+"""A label that no prediction has yet: its id, its time, the watermark if later, and its entry."""
+
+
+class Quarantine:
+    """A file with a JSON line for each row that was not counted.
+
+    Each has the ``role`` of its source, ``source``, ``unit`` and ``position``, the ``reason``,
+    which is the name of a counter, and the ``row``, up to 4 KiB; ``cut`` is true if it was longer.
+    Bad rows have an ``error``, too. Source, position and row are null where they are not known: of
+    labels that were read before there was a quarantine, or while 64 MiB of others were held.
+
+    Parameters
+    ----------
+    path : str
+        The file. Once it has 32 MiB, it gets the name PATH.1, and the file of that name goes.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = CommittedLines(path, MAX_BYTES)
+        self.paths = [path, self._file.older]
+        self._lines: list[str] = []
+
+    def restore(self, state: Any) -> Any:
+        """Cut off what was not committed."""
+        return self._file.restore(state)
+
+    def add_faults(self, role: str, block: Block, reason: str, faults: Sequence[Fault]) -> None:
+        """Add bad rows of a block."""
+        if faults:
+            row_ids, errors = zip(*faults, strict=True)
+            for entry, error in zip(entries_of(block, row_ids), errors, strict=True):
+                self.add(role, reason, {**entry, "error": error})
+
+    def add(self, role: str, reason: str, entry: RowEntry) -> None:
+        """Add a row."""
+        self._lines.append(json_line({"role": role, "reason": reason, **entry}))
+
+    def write(self) -> Any:
+        """Write the rows of a commit, and return the state to commit."""
+        lines, self._lines = self._lines, []
+        return self._file.append(lines)
+
+
+UNKNOWN: RowEntry = dict.fromkeys(("source", "unit", "position", "row"))
+
+
+def entries_of(block: Block, row_ids: Iterable[Any]) -> list[RowEntry]:
+    """Describe rows of a block."""
+    listed = list(row_ids)
+    return [
+        {
+            "source": block.source,
+            "unit": block.unit,
+            "position": row_id,
+            "row": raw[:MAX_ROW].decode("utf-8", "backslashreplace"),
+            **({"cut": True} if len(raw) > MAX_ROW else {}),
+        }
+        for row_id, raw in zip(listed, raw_rows(block, listed), strict=True)
+    ]
+
+
+class LabelRows:
+    """The rows of labels until it is decided whether they belong to a prediction.
+
+    A join keeps the hash of an id. So rows that are undecided at a commit are stored beside it, and
+    found again by that hash and by time.
+
+    Parameters
+    ----------
+    quarantine : Quarantine
+        Where labels without a prediction go.
+    stored : callable
+        Returns the times and entries of the stored rows of an id.
+    timing : Timing
+        How long a label can be undecided.
+    """
+
+    def __init__(
+        self,
+        quarantine: Quarantine,
+        stored: Callable[[bytes], list[tuple[int, RowEntry]]],
+        timing: Timing,
+    ) -> None:
+        self._quarantine = quarantine
+        self._stored = stored
+        self._span = 2 * timing.wait + (timing.settle or 0) + timing.out_of_order
+        self._new: list[tuple[Block, Sequence[Any], npt.NDArray[np.int64], ArrayColumns]] = []
+
+    def note(
+        self,
+        block: Block,
+        row_ids: Sequence[Any],
+        ids: Sequence[Any],
+        times: npt.NDArray[np.int64],
+    ) -> None:
+        """Note labels that the join has taken."""
+        high, low = hash_ids(ids, name="ids")
+        self._new.append((block, row_ids, times, {"high": high, "low": low}))
+
+    def lose(self, reason: str, labels: ArrayColumns) -> None:
+        """Put labels that belong to no prediction into quarantine."""
+        fresh: dict[bytes, list[tuple[int, Block, Any]]] = {}
+        for block, row_ids, times, keys in self._new:
+            for at in np.flatnonzero(np.isin(keys["high"], labels["high"])).tolist():
+                found = int(times[at]), block, row_ids[at]
+                fresh.setdefault(_key(keys, at), []).append(found)
+        for at, arrived in enumerate(labels["time"].tolist()):
+            key = _key(labels, at)
+            rows = self._stored(key)
+            rows += [(t, entries_of(block, [n])[0]) for t, block, n in fresh.get(key, ())]
+            # A label arrives at its own time, or later if it is out of order.
+            before = [row for row in rows if row[0] <= arrived]
+            latest = max(before, key=lambda row: row[0], default=None)
+            self._quarantine.add("labels", reason, UNKNOWN if latest is None else latest[1])
+
+    def undecided(self, join: Join) -> tuple[int, list[HeldRow]]:
+        """Return the time before which all is decided, and the new rows that are not."""
+        found = []
+        watermark = -MAX_TIME if join.watermark is None else join.watermark
+        for block, row_ids, times, keys in self._new:
+            at = np.flatnonzero(join.holds_labels(keys)).tolist()
+            entries = entries_of(block, [row_ids[one] for one in at])
+            for one, entry in zip(at, entries, strict=True):
+                time = int(times[one])
+                found.append((_key(keys, one), time, max(time, watermark), entry))
+        self._new = []
+        return watermark - self._span, found
+
+
+def _key(keys: Mapping[str, Any], at: int) -> bytes:
+    return b"".join(int(keys[half][at]).to_bytes(8, "big") for half in ("high", "low"))
