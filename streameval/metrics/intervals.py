@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -75,10 +76,15 @@ def _upper_limit(more: float, less: float, n: float, z: float) -> float:
 
 def normal_quantile(level: float) -> float:
     """Compute z such that a standard normal variable is within z of 0 with probability `level`."""
-    level = real_number(level, name="level")
+    if type(level) is not float:
+        level = real_number(level, name="level")
     if not 0.0 <= level < 1.0:
         raise InvalidInputError(f"must lie in [0, 1), got {level!r}", argument="level")
-    return -NormalDist().inv_cdf((1.0 - level) / 2.0)
+    return _quantile(level)
+
+
+_quantile = lru_cache(maxsize=64)(lambda level: -NormalDist().inv_cdf((1.0 - level) / 2.0))
+"""A command or a monitor reads all of its numbers at one level."""
 
 
 def student(z: float, n: float) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -89,6 +89,10 @@ def _attribute(name: str) -> Callable[..., Any]:
         return found(*args, **options) if callable(found) else found
 
     return value
+
+
+def _lacks_default(row: Metric) -> bool:
+    return any("=" not in one for one in row.arguments)
 
 
 def _always(source: Any) -> bool:  # noqa: ARG001 - of any source
@@ -195,6 +199,10 @@ class Metric:
     absent: tuple[object, ...] = ()
     by_class: bool = False
     headline: int = 0
+    needs_argument: bool = attrs.field(
+        default=attrs.Factory(_lacks_default, takes_self=True), init=False
+    )
+    """Whether an argument has no default."""
 
     @property
     def meaning(self) -> str:
@@ -207,11 +215,6 @@ class Metric:
         if not self.needs_argument:
             return self.name
         return f"{self.name}@k" if self.arguments == ("k",) else f"{self.name}(x)"
-
-    @property
-    def needs_argument(self) -> bool:
-        """Whether an argument has no default."""
-        return bool(self.arguments) and any("=" not in one for one in self.arguments)
 
     def check_arguments(self, args: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Refuse arguments that the metric does not take; one with averages looks itself."""
@@ -264,35 +267,15 @@ def _parts(word: str) -> tuple[str, str]:
     return (match["name"], match["first"] or match["last"] or "") if match else (word, "")
 
 
-class Table(Mapping[str, Metric]):
+class Table(dict[str, Metric]):
     """The metrics of one result class by name, in the order of reports."""
 
     def __init__(self, *rows: Metric) -> None:
-        self._rows = {row.name: row for row in rows}
+        super().__init__({row.name: row for row in rows})
         without = [row for row in rows if not row.needs_argument]
         self._by_request = {
             asked: [row for row in without if row.on_request == asked] for asked in (False, True)
         }
-
-    def __getitem__(self, name: str) -> Metric:
-        """Look up the row of a metric."""
-        return self._rows[name]
-
-    def get(self, name: str, default: Any = None) -> Metric | Any:
-        """Look up the row of a metric; every read does."""
-        return self._rows.get(name, default)
-
-    def __contains__(self, name: object) -> bool:
-        """Tell whether there is a row of that name."""
-        return name in self._rows
-
-    def __iter__(self) -> Iterator[str]:
-        """List the names."""
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        """Count the metrics."""
-        return len(self._rows)
 
     @property
     def by_class(self) -> list[Metric]:

@@ -37,9 +37,10 @@ from streameval.render.blocks import ByClass, PageContent, Reliability, Reliabil
 from streameval.render.sheets import Grid, ItemLines, Sheet
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
+from streameval.results.classes import CLASS_DETAILS
 from streameval.results.members import CalibrationMembers, add_members
 from streameval.results.names import PICTURES_BY_TASK
-from streameval.results.result import CLASS_DETAILS, SumsResult, of_moments, without_interval
+from streameval.results.result import SumsResult, of_moments, without_interval
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 

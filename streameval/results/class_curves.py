@@ -22,12 +22,12 @@ from streameval.render.blocks import BandedLine, ByClass, Curves, Lines, PageCon
 from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
-from streameval.results.clusters import Clusters
+from streameval.results.classes import CLASS_DETAILS, OfClasses
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
-from streameval.results.result import CLASS_DETAILS, Asked, Result, not_measured, unknown_class
+from streameval.results.result import Asked, not_measured
 from streameval.results.tables import ItemAxis, PerItem, by_metric, named_classes
 from streameval.states.cells import Cells
 
@@ -38,11 +38,11 @@ _MAX_DRAWN = 8
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
+class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
     """One curve for each class against the rest, and their averages.
 
     Made by `PRCurveSketch.compute`. A mapping from the label of a class to its `Curve`, in the
-    order of the score columns. You can look a class up by its display name too. Averages are
+    order of the score columns. Display names look a class up too. Averages are
     `Bounded`, like the metrics of a `Curve`.
 
     Notes
@@ -87,7 +87,7 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
     ALONE = "curves of classes show one state"
 
     _n: FixedPoint
-    _curves: dict[Label, Curve]
+    _labels: tuple[Label, ...]
     _tables: tuple[CellTable, ...]
     _skipped: FixedPoint
     _class_names: tuple[Label, ...]
@@ -107,34 +107,15 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         """Read the cells of all curves; the curves of pairs of classes are last."""
         labels, every = tuple(labels), tuple(tables)
         tables, pairs = every[: len(labels)], every[len(labels) :]
-        curves = (Curve(table, skipped) for table in tables)
-        by_label = dict(zip(labels, curves, strict=True))
-        return cls(n, by_label, tables, skipped, names, pairs, budget)
+        return cls(n, labels, tables, skipped, names, pairs, budget)
 
-    def __getitem__(self, label: Label) -> Curve:
-        """Look up the curve of a class by its label or its display name."""
-        return (self._curves if label in self._curves else self._by_class_name())[label]
-
-    def with_clusters(self, clusters: Clusters | None) -> ClassCurves:
-        """Give the result and its curves clustered intervals; None for those of rows."""
-        curves = {
-            label: curve.with_clusters(clusters and clusters.part("__getitem__", label))
-            for label, curve in self._curves.items()
-        }
-        return attrs.evolve(self, curves=curves, clusters=clusters)
-
-    def __iter__(self) -> Iterator[Label]:
-        """List the labels in the order of the score columns."""
-        return iter(self._curves)
-
-    def __len__(self) -> int:
-        """Count the classes."""
-        return len(self._curves)
+    def _part(self, position: int) -> Curve:
+        return Curve(self._tables[position], self._skipped)
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The classes, in the order of the score columns."""
-        return tuple(self._curves)
+        return self._labels
 
     @property
     def class_names(self) -> tuple[Label, ...]:
@@ -150,12 +131,12 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
     @property
     def n_averaged(self) -> int:
         """The number of classes with a positive, which `mean_average_precision` averages."""
-        return sum(curve.n_pos > 0 for curve in self._curves.values())
+        return sum(curve.n_pos > 0 for curve in self.values())
 
     @property
     def exact(self) -> bool:
         """Whether every distinct score of every class has a cell of its own."""
-        return all(curve.exact for curve in self._curves.values())
+        return all(curve.exact for curve in self.values())
 
     @property
     def has_probabilities(self) -> bool:
@@ -228,7 +209,7 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
         >>> f"{curves.class_wise_ece:.3f}", f"{curves[0].ece:.3f}", f"{curves[0].ece(bins=2):.3f}"
         ('0.333', '0.333', '0.333')
         """
-        values = [curve.ece(bins) for curve in self._curves.values()]
+        values = [curve.ece(bins) for curve in self.values()]
         return mean_of(values, [1.0] * len(values))
 
     def versus(self, label: Label, other: Label) -> Curve:
@@ -310,7 +291,7 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
 
     def titled(self) -> Iterator[tuple[str, Any]]:
         """Yield the curve of each class after its name."""
-        for name, curve in self._by_class_name().items():
+        for name, curve in self._by(self.class_names).items():
             yield f"class {name}", curve
 
     def plot(
@@ -352,7 +333,7 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
 
     def described(self, level: float) -> PageContent:
         """Describe the result for a page: averages, classes, and curves of the largest classes."""
-        named = self._by_class_name()
+        named = self._by(self.class_names)
         averaged = [row for row in self.TABLE.values() if row.averages]
         return self._page(
             level,
@@ -386,7 +367,7 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
 
     def _of_both_classes(self) -> list[tuple[Label, Curve]]:
         """List the classes with positives and negatives, those with most positives first."""
-        named = self._by_class_name().items()
+        named = self._by(self.class_names).items()
         both = [(name, curve) for name, curve in named if curve.n_pos and curve.n_neg]
         return sorted(both, key=lambda item: -item[1].n_pos)
 
@@ -415,36 +396,30 @@ class ClassCurves(ClassCurvesMembers, Result, Mapping[Label, Curve]):
             if name not in averaged:
                 raise UnknownMetricError(f"no metric {name!r}: {nearest(name, averaged)}")
             return super()._asked(MetricName(f"{name}_{of}"), args, options)
-        position = class_position(of, self.class_names, self.labels)
-        if position is None:
-            raise unknown_class(of, map(str, self.class_names), _AVERAGES)
-        return self[self.labels[position]]._asked(MetricName(name), args, options)
-
-    def _by_class_name(self) -> dict[Label, Curve]:
-        """Map the display names of classes to their curves."""
-        return dict(zip(self.class_names, self.values(), strict=True))
+        return self._named_class(of, _AVERAGES)._asked(MetricName(name), args, options)
 
     def _classes(self, level: float) -> ItemAxis:
         """Read the metrics of each curve."""
         every = [curve.readings(level) for curve in self.values()]
         return ItemAxis(named_classes(self.class_names, self.labels), by_metric(every))
 
-    _PER_ITEM = PerItem("class", _classes, in_json=True, results=_by_class_name)
+    _PER_ITEM = PerItem(
+        "class", _classes, in_json=True, results=lambda curves: curves._by(curves.class_names)
+    )
 
     def _average(self, name: str, average: Any = "macro") -> Any:
         if average is not None:
             one_of(average, ("macro", "micro", "weighted"), name="average")
         if average == "micro":
             return getattr(self._pooled, name)
-        values = [getattr(curve, name) for curve in self._curves.values()]
+        values = [getattr(curve, name) for curve in self.values()]
         if average is None:
             return tuple(values)
         return mean_of(values, self._weights(average))
 
     def _weights(self, average: str) -> list[float]:
         """Return the weight of each class in an average."""
-        curves = self._curves.values()
-        return [float(curve.n_pos) if average == "weighted" else 1.0 for curve in curves]
+        return [float(one.n_pos) if average == "weighted" else 1.0 for one in self.values()]
 
 
 _AVERAGES = {

@@ -13,7 +13,7 @@ import numpy as np
 from streameval.configs.cached import Cached
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, Interval
-from streameval.metrics.intervals import hull, normal_quantile
+from streameval.metrics.intervals import hull
 from streameval.metrics.jackknife import jackknife_interval, jackknife_variance
 from streameval.render.text import plural
 
@@ -76,7 +76,7 @@ class Clusters(Cached):
         number: Any,
         read: Callable[[Any], Any],
         limits: Interval,
-        level: float,
+        z: float,
         plain: tuple[Any, Any] | None = None,
     ) -> tuple[Any, Any]:
         """Compute the sampling interval of a number, or of each of several.
@@ -89,12 +89,11 @@ class Clusters(Cached):
             Reads the same of a result without a group.
         limits : (low, high)
             The lowest and the highest possible value.
-        level : float
-            The coverage probability, in [0, 1).
+        z : float
+            The number of deviations of the interval.
         plain : (low, high), optional
             The interval of independent rows, or those of several numbers.
         """
-        z = normal_quantile(level)
         without = self._without(read)
 
         def ends(value: Any, others: Sequence[Any], plain: Any) -> tuple[float, float]:

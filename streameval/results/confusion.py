@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.names import nearest
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import confusion_table as functions
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import Share
-from streameval.metrics.intervals import UNDEFINED
+from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Metric, Reading
 from streameval.render import notebook, plots
@@ -25,10 +24,11 @@ from streameval.render.blocks import ByClass, Matrix, PageContent
 from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import shorten
 from streameval.results import findings
+from streameval.results.classes import CLASS_DETAILS, OfClasses
 from streameval.results.members import ConfusionMembers, add_members
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
 from streameval.results.names import PICTURES_BY_TASK, MetricName
-from streameval.results.result import CLASS_DETAILS, Asked, Result, unknown_class
+from streameval.results.result import Asked
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ ClassCounts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @attrs.frozen(repr=False, eq=False)
-class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
+class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     """Counts of truth against prediction, and every metric computed from them.
 
     Made by `ConfusionAccumulator.compute`. The counts are sums of weights: int64 while all weights
@@ -121,29 +121,9 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
 
     _counts: LabelCounts
 
-    __hash__ = None  # type: ignore[assignment] # as of NumPy's arrays, which it holds
-
-    def __getitem__(self, of: Label) -> Confusion:
-        """Look up a class, by its label or its display name: its counts against the rest.
-
-        The result is of two classes, and the class is the positive one.
-        """
-        position = class_position(of, self.class_names, self.labels)
-        if position is None:
-            raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, self.class_names))}")
-        return self._class(position)
-
-    def _class(self, position: int) -> Confusion:
-        made = Confusion(self._counts.of_class(position))
-        return self._derived(made, "__getitem__", self.class_names[position])
-
-    def __iter__(self) -> Iterator[Label]:
-        """List the labels in the order of rows and columns."""
-        return iter(self.labels)
-
-    def __len__(self) -> int:
-        """Count the classes."""
-        return len(self.labels)
+    def _part(self, position: int) -> Confusion:
+        """Count a class against the rest: the result is of two classes, and it is positive."""
+        return Confusion(self._counts.of_class(position))
 
     @property
     def n(self) -> int | float:
@@ -273,7 +253,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         return made
 
     def _clustered(
-        self, row: Metric, value: Any, level: float, *args: Any, **options: Any
+        self, row: Metric, value: Any, z: float, *args: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Compute the interval of a metric for clusters, nan where the metric is undefined.
 
@@ -289,8 +269,8 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
             found = dict(zip(one.labels, number.tolist(), strict=True))
             return np.array([found.get(label, math.nan) for label in labels])
 
-        plain = self._of_rows(row, value, level, *args, **options)
-        low, high = clusters.interval(read(self), read, row.limits, level, plain)
+        plain = self._of_rows(row, value, z, *args, **options)
+        low, high = clusters.interval(read(self), read, row.limits, z, plain)
         if not row.averages:
             return low, high
         known = row.value(self._counts, *args, **options | {"zero_division": math.nan})
@@ -430,10 +410,10 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         if args or options:
             raise InvalidInputError("takes no arguments", argument=str(metric))
         asked = super()._asked(MetricName(metric.name), args, options)
+        averages, (average, colon, names) = asked.row.averages, of.partition(":")
         position = class_position(of, self.class_names, self.labels)
         if position is not None:
-            return Asked(self._class(position), asked.row)
-        averages, (average, colon, names) = asked.row.averages, of.partition(":")
+            return Asked(self._parts[position], asked.row)
         if average in averages and not colon:
             self._counts.resolve(cast("Average", average))  # refuses an average that is not kept
             return attrs.evolve(asked, options={"average": average})
@@ -442,7 +422,7 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         if average not in averages:
             others = [] if self._counts.has_examples else ["samples"]
             held = [name for name in averages if name not in others]
-            raise unknown_class(of, map(str, self.class_names), held)
+            raise self._unknown_class(of, held)
         known = self._counts.position_of
         named = [self.labels[known(name)] for name in names.split(",")]
         return attrs.evolve(asked, options={"average": average, "labels": named})
@@ -452,11 +432,12 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         options: Any = {"average": None, "zero_division": math.nan}
         values = row.value(self._counts, **options)
         ends: list[Interval | None] = [None] * len(values)
-        sampling = self._sampling(row, values, level, **options) if level else None
+        z = normal_quantile(level)
+        sampling = self._sampling(row, values, z, **options) if z else None
         if sampling is not None:
             pairs = zip(*(side.tolist() for side in sampling), strict=True)
             ends = [None if math.isnan(pair[0]) else pair for pair in pairs]
-        why_none = row.why_none if level else ""
+        why_none = row.why_none if z else ""
         return [Reading(*pair, why_none) for pair in zip(values.tolist(), ends, strict=True)]
 
     def _on_page(self, row: Metric, reading: Reading) -> Reading:
@@ -527,12 +508,12 @@ class Confusion(ConfusionMembers, Result, Mapping[Label, "Confusion"]):
         return Grid(columns)
 
     def _metric_grid(self, level: float) -> Grid:
-        rows = self._metrics
-        readings = {row.name: self._reading(row, row.value(self._counts), level) for row in rows}
+        rows, z = self._metrics, normal_quantile(level)
+        readings = {row.name: self._reading(row, row.value(self._counts), z) for row in rows}
         return reading_grid(readings, level, decimals=4, caption=self.scope)
 
     def _interval(self, row: Metric, level: float) -> str:
-        ends = self._reading(row, row.value(self._counts), level).sampling
+        ends = self._reading(row, row.value(self._counts), normal_quantile(level)).sampling
         return "" if ends is None else f"[{_decimals(ends[0])}, {_decimals(ends[1])}]"
 
 

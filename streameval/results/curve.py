@@ -146,7 +146,7 @@ class Curve(CurveMembers, Result):
     """
 
     TABLE = CURVE_METRICS
-    _FINDINGS = staticmethod(findings.of_cells)
+    _FINDINGS = staticmethod(findings.of_curve)
     TASK = "binary"
     MADE_BY = "PRCurveSketch"
     _PAGE: ClassVar = {"heading": "Precision, recall and ROC"}

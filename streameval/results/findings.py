@@ -51,15 +51,16 @@ def of_confusion(result: Any) -> Iterator[str]:
     yield _EXACT
 
 
-def of_curve(result: Any) -> Iterator[str]:
-    """Say which examples were left out, and of which class there are few; a curve says the rest."""
-    if result.n_skipped:
-        yield f"Examples left out because their score is NaN: {result.n_skipped:,}."
-    for count, noun in ((result.n_pos, "positives"), (result.n_neg, "negatives")):
+def of_curve(curve: Any) -> Iterator[str]:
+    """Say which examples were left out, of which class there are few, and what limits the rest."""
+    if curve.n_skipped:
+        yield f"Examples left out because their score is NaN: {curve.n_skipped:,}."
+    for count, noun in ((curve.n_pos, "positives"), (curve.n_neg, "negatives")):
         yield from _few(count, noun)
+    yield from _of_cells(curve)
 
 
-def of_cells(curve: Any) -> Iterator[str]:
+def _of_cells(curve: Any) -> Iterator[str]:
     """Say what limits the numbers of a curve: classes, ties, saturation, the budget."""
     table = curve._table
     if not table.n:
@@ -153,7 +154,7 @@ def of_classes(result: Any) -> Iterator[str]:
     worst = sorted(seen, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
     shown = dict(zip(result.labels, result.class_names, strict=True))
     for label in worst:
-        for finding in filter(is_limit, of_cells(result[label])):
+        for finding in filter(is_limit, _of_cells(result[label])):
             yield f"Class {listed_few([str(shown[label])])}: {finding}"
 
 

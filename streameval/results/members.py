@@ -6,9 +6,11 @@ read `members.pyi`, which is generated from the rows; a test compares them.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from streameval.metrics.table import Metric
+from streameval.results.metric_values import MetricValue
 
 
 class RowMembers:
@@ -31,8 +33,8 @@ def add_members(cls: type[Any]) -> None:
     """Make an attribute of each of these rows."""
     for row in rows_of_members(cls):
         may_lack = row.measured or row.absent or {"_attribute", "_why_absent"} & {*vars(cls)}
-        is_plain = not (row.arguments or row.averages or may_lack)
-        setattr(cls, row.name, RowMember(row, is_plain=is_plain))
+        is_direct = not may_lack and (bool(row.averages) or not row.arguments)
+        setattr(cls, row.name, RowMember(row, is_direct=is_direct))
 
 
 class RowMember(property):
@@ -42,17 +44,21 @@ class RowMember(property):
     ----------
     row : Metric
         The row.
-    is_plain : bool
+    is_direct : bool
         Whether the metric is a number that every result of the class has.
     """
 
-    def __init__(self, row: Metric, *, is_plain: bool) -> None:
+    def __init__(self, row: Metric, *, is_direct: bool) -> None:
         value, name = row.value, row.name
-        plain, other = (
-            lambda result: value(result._source),
-            lambda result: result._attribute(name),
-        )
-        super().__init__(plain if is_plain else other)
+
+        def read(result: Any) -> Any:
+            if not is_direct:
+                return result._attribute(name)
+            if row.averages:
+                return MetricValue(partial(value, result._source))
+            return value(result._source)
+
+        super().__init__(read)
         self.__doc__ = row.meaning
 
 

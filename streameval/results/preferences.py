@@ -18,7 +18,7 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import refuse_fractions
-from streameval.metrics.intervals import wilson
+from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.preferences import Strengths, strengths, win_rate, win_rate_interval
 from streameval.metrics.table import (
     EXAMPLES,
@@ -243,21 +243,19 @@ class Preferences(PreferencesMembers, SumsResult):
         return super()._asked(MetricName(metric.name), args, options)
 
     def _clustered(
-        self, row: Metric, value: Any, level: float, *args: Any, **options: Any
+        self, row: Metric, value: Any, z: float, *args: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Compute the interval of a metric for clusters: all of [0, inf] if nothing limits it."""
-        low, high = super()._clustered(row, value, level, *args, **options)
+        low, high = super()._clustered(row, value, z, *args, **options)
         if row.name == "bradley_terry" and math.isnan(low):
             return (low, high) if math.isnan(value) else NOT_NEGATIVE
         return low, high
 
     def _each(self, level: float) -> dict[Label, dict[str, Reading]]:
         """Read the metrics of each model."""
-        rows = [self.TABLE[name] for name in _OF_MODELS]
+        rows, z = [self.TABLE[name] for name in _OF_MODELS], normal_quantile(level)
         return {
-            model: {
-                row.name: self._reading(row, row.value(self, model), level, model) for row in rows
-            }
+            model: {row.name: self._reading(row, row.value(self, model), z, model) for row in rows}
             for model in self.models
         }
 

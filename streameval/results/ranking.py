@@ -25,7 +25,14 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.evidence import Mean, Share, Statistic, refuse_fractions
-from streameval.metrics.intervals import UNDEFINED, effective_draws, hull, student, wilson
+from streameval.metrics.intervals import (
+    UNDEFINED,
+    effective_draws,
+    hull,
+    normal_quantile,
+    student,
+    wilson,
+)
 from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
@@ -599,7 +606,8 @@ class Ranking(Result, Mapping[str, Bounded]):
         return f"Ranking(n_queries={self.n_queries}, {values})"
 
     def _measured(self, level: float) -> dict[str, Reading]:
-        return {name: self._reading(self._row(name), self[name], level) for name in self}
+        z = normal_quantile(level)
+        return {name: self._reading(self._row(name), self[name], z) for name in self}
 
     def _count_names(self) -> list[str]:
         return [row.name for row in self.TABLE.values() if row.is_count]

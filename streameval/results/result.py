@@ -6,13 +6,13 @@ import abc
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import attrs
 import numpy as np
 
-from streameval.configs.cached import Cached
+from streameval.configs.cached import Cached, OnDemand
 from streameval.configs.names import closest, listed, nearest
 from streameval.configs.other_names import our_name
 from streameval.errors import InvalidInputError, Named, UnknownMetricError
@@ -208,13 +208,12 @@ class Result(Cached, Comparable):
             If the metric, class or average does not exist, or its argument or the level is out of
             range.
         """
-        if level != 0:
-            normal_quantile(level)  # refuses an invalid level even if there is no interval
+        z = normal_quantile(level)  # refuses an invalid level even if there is no interval
         if isinstance(metric, str):
             row, source = self._rows.get(metric), self._source
             if row is not None and not row.needs_argument and row.listed(source):
-                return self._reading(row, row.value(source), level)
-        return self.asked(metric).read(level)
+                return self._reading(row, row.value(source), z)
+        return self.asked(metric).read(z)
 
     @classmethod
     def _prepare(cls, results: Sequence[Any], metrics: Sequence[MetricName]) -> None:
@@ -389,6 +388,14 @@ class Result(Cached, Comparable):
         UnknownMetricError
             If there is no such metric, class or average here; new classes may still appear.
         """
+        return self._lookups[metric] if isinstance(metric, str) else self._find(metric)
+
+    @cached_property
+    def _lookups(self) -> OnDemand[str, Asked]:
+        """What names ask for, each looked up once."""
+        return OnDemand(self._find)
+
+    def _find(self, metric: str | MetricName) -> Asked:
         asked = self._asked(metric_name(metric), (), {})
         if not (asked.is_within or asked.row.listed(asked.result._source)):
             raise asked.result._unknown(asked.row.name)
@@ -400,10 +407,9 @@ class Result(Cached, Comparable):
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every metric, each computed once."""
-        if level != 0:
-            normal_quantile(level)  # refuses an invalid level even if there is no interval
+        z = normal_quantile(level)  # refuses an invalid level even if there is no interval
         return {
-            name: self._reading(self._row(name), number, level)
+            name: self._reading(self._row(name), number, z)
             for name, number in self._numbers().items()
         }
 
@@ -840,44 +846,42 @@ class Result(Cached, Comparable):
             found += named[:1]
         return found
 
-    def _reading(
-        self, row: Metric, number: Any, level: float, *args: Any, **options: Any
-    ) -> Reading:
-        """Combine a number with its sampling interval; at the level 0 there is none."""
-        if level == 0 or row.is_count:
+    def _reading(self, row: Metric, number: Any, z: float, *args: Any, **options: Any) -> Reading:
+        """Combine a number with its sampling interval; at the level 0, whose z is 0, is none."""
+        if not z or row.is_count:
             return Reading(number, is_count=row.is_count)
         if self._clusters is not None and row.limits is None:
             return Reading(number)
         why_none = row.why_none if self._clusters is None else WHY_NONE
-        ends = self._sampling(row, number, level, *args, **options)
+        ends = self._sampling(row, number, z, *args, **options)
         is_none = ends is None or math.isnan(ends[0])
         return Reading(number, None if is_none else ends, why_none)
 
     def _sampling(
-        self, row: Metric, value: Any, level: float, *args: Any, **options: Any
+        self, row: Metric, value: Any, z: float, *args: Any, **options: Any
     ) -> tuple[Any, Any] | None:
         """Compute the sampling interval of a value, None if there is none."""
         if self._clusters is not None:
-            return self._clustered(row, value, level, *args, **options)
-        return self._of_rows(row, value, level, *args, **options)
+            return self._clustered(row, value, z, *args, **options)
+        return self._of_rows(row, value, z, *args, **options)
 
     def _clustered(
-        self, row: Metric, value: Any, level: float, *args: Any, **options: Any
+        self, row: Metric, value: Any, z: float, *args: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Compute the sampling interval of a value for clusters."""
         clusters, asked = self._clusters, Asked(self, row, args, options)
         assert clusters is not None  # noqa: S101 - tells the type checker
-        plain = self._of_rows(row, value, level, *args, **options)
-        return clusters.interval(value, asked.of, row.limits or UNLIMITED, level, plain)
+        plain = self._of_rows(row, value, z, *args, **options)
+        return clusters.interval(value, asked.of, row.limits or UNLIMITED, z, plain)
 
     def _of_rows(
-        self, row: Metric, value: Any, level: float, *args: Any, **options: Any
+        self, row: Metric, value: Any, z: float, *args: Any, **options: Any
     ) -> tuple[Any, Any] | None:
         """Compute the interval of independent rows; None if there is none."""
         if row.sampling is None:
             return None
         try:
-            return row.sampling(self._source, value, normal_quantile(level), *args, **options)
+            return row.sampling(self._source, value, z, *args, **options)
         except InvalidInputError:  # weights had fractions
             return None
 
@@ -924,26 +928,25 @@ class Asked:
             name = f"{self.row.name}({self.args[0]:g})"
             raise UnknownMetricError(f"{name}: {error}") from None
 
-    def read(self, level: float) -> Reading:
-        """Read the value and its uncertainty."""
-        return self.result._reading(self.row, self.value(), level, *self.args, **self.options)
+    def read(self, z: float) -> Reading:
+        """Read the value and its uncertainty, whose z is 0 at the level 0."""
+        return self.result._reading(self.row, self.value(), z, *self.args, **self.options)
 
     def interval(self, level: float) -> tuple[Any, Any]:
         """Compute the sampling interval; at the level 0 the ends of the value itself."""
-        result, row, value = self.result, self.row, self.value()
-        if level == 0:
+        result, row, value, z = self.result, self.row, self.value(), normal_quantile(level)
+        if not z:
             return (value.low, value.high) if isinstance(value, Bounded) else (value, value)
         if row.is_count or (row.sampling if result._clusters is None else row.limits) is None:
             raise self._without()
         if result._clusters is None:
-            z = normal_quantile(level)
             return row.sampling(result._source, value, z, *self.args, **self.options)  # type: ignore[misc] # has one
         if result._clusters.table.n_groups < 2:
             raise InvalidInputError(
                 "has no sampling interval: fewer than two groups of clusters have rows",
                 argument=row.name,
             )
-        return result._clustered(row, value, level, *self.args, **self.options)
+        return result._clustered(row, value, z, *self.args, **self.options)
 
     def _without(self) -> InvalidInputError:
         """Make the error about a metric without a sampling interval: name those that have one."""
@@ -1005,13 +1008,6 @@ def _unasked(*_: Any) -> Interval:
     raise InvalidInputError("must be True when the accumulator is made", argument="intervals")
 
 
-CLASS_DETAILS: dict[str, Callable[[Any], Any]] = {
-    "classes": lambda result: list(result.class_names),
-    "labels": lambda result: None if result.class_names == result.labels else list(result.labels),
-}
-"""The names of classes in JSON, and their labels if these differ."""
-
-
 def not_measured(name: str) -> tuple[object, ...]:
     """Say how a metric is asked for, in pieces of a message."""
     return (
@@ -1019,11 +1015,6 @@ def not_measured(name: str) -> tuple[object, ...]:
         Named("measures", f"[{name!r}]"),
         ".",
     )
-
-
-def unknown_class(of: str, classes: Iterable[str], averages: Iterable[str]) -> UnknownMetricError:
-    """Make the error about an unknown class or average."""
-    return UnknownMetricError(f"no class {of!r}: {nearest(of, [*classes, *averages])}")
 
 
 def owners_of(name: str) -> list[tuple[type[Result], Metric]]:

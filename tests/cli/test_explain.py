@@ -10,7 +10,7 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.cli.states.explain import brief, limits
+from streameval.cli.states.explain import brief
 from streameval.configs.measures.requested import DEFAULT_MEASURES
 from streameval.render.text import listed_few, number
 from streameval.results.result import Result
@@ -92,7 +92,7 @@ def explained(folder, call):
 
 def said(accumulator):
     """What limits the numbers."""
-    return list(limits(accumulator.compute()))
+    return list(accumulator.compute().findings())
 
 
 def sections(text):
@@ -391,7 +391,7 @@ def test_limits_of_a_large_sample_are_few():
     assert line == "Only sums are kept, so no metric has a sampling interval."
 
 
-def test_limits_of_a_curve_are_what_it_explains_and_more():
+def test_limits_of_a_curve_are_those_of_its_rows_and_of_its_cells():
     acc = se.PRCurveSketch(16, nan="skip").update(*scores(20)).update([1], [math.nan])
     found = said(acc)
     assert found[:3] == [
@@ -400,7 +400,7 @@ def test_limits_of_a_curve_are_what_it_explains_and_more():
         f"Few negatives, {acc.compute().n_neg}: another sample may give quite different numbers.",
     ]
     plain = " ".join(acc.compute().explain().split())
-    assert " ".join(f"* {line}" for line in found[3:]) == plain
+    assert " ".join(f"* {line}" for line in found) == plain
 
 
 def test_limits_of_classes_are_those_of_the_widest():
@@ -490,7 +490,7 @@ def test_limits_of_rankings_name_open_missing_and_cut_queries():
 
 
 def test_limits_of_anything_else_are_none():
-    assert list(limits(se.Sliced(se.ConfusionAccumulator(), "c").compute())) == []
+    assert list(se.Sliced(se.ConfusionAccumulator(), "c").compute().findings()) == []
     assert list(Result().findings()) == []
 
 

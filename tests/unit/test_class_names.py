@@ -302,3 +302,17 @@ def test_a_class_is_read_as_it_is_looked_up_when_names_are_labels_of_other_class
     result = swapped.update(["a", "a", "b"], ["a", "b", "b"]).compute()
     assert (result["a"].recall, result["b"].recall) == (1.0, 0.5)
     assert (result.value("recall[a]"), result.value("recall[b]")) == (1.0, 0.5)
+    assert {label: part.recall for label, part in result.items()} == {"a": 0.5, "b": 1.0}
+
+
+def test_a_curve_is_read_as_it_is_looked_up_when_names_are_labels_of_other_classes() -> None:
+    swapped = se.PRCurveSketch(classes={"a": "b", "b": "a", "c": "c"})
+    result = swapped.update(["a", "a", "b"], [[0.5, 0.3, 0.2], [0.6, 0.4, 0], [0.5, 0.5, 0]])
+    curves = result.compute()
+    assert (curves["a"].n_pos, curves["b"].n_pos) == (1, 2)
+    assert curves["a"] == curves.asked("roc_auc[a]").result
+    assert {label: curve.n_pos for label, curve in curves.items()} == {"a": 2, "b": 1, "c": 0}
+    assert [curve.n_pos for curve in curves.values()] == [2, 1, 0]
+    assert list(curves) == ["a", "b", "c"]
+    with pytest.raises(KeyError, match="no class 'x': choose from b, a, c"):
+        curves["x"]

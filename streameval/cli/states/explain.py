@@ -16,8 +16,6 @@ from streameval.configs.collection import SEPARATOR
 from streameval.errors import InvalidInputError
 from streameval.render.text import WIDTH, interval_text, number, plural, printable
 from streameval.results.class_curves import ClassCurves
-from streameval.results.curve import Curve
-from streameval.results.findings import of_curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -130,7 +128,7 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
     lines += _wrapped(_contents(accumulator, result, readings), width, "")
     lines += ["", _OPTIONS, *_options(accumulator, width)]
     lines += ["", "What limits the numbers"]
-    for finding in limits(result):
+    for finding in result.findings():
         lines += _wrapped(f"* {finding}", width, "  ")
     lines += ["", "What the numbers mean"]
     for name, reading in readings.items():
@@ -140,13 +138,6 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
         lines += ["", *_wrapped(f"On request, by --metrics: {', '.join(more)}.", width, "  ")]
     drawn = "clusters" if result.note else "the data"
     return lines + _key(readings.values(), result.TERMS, drawn, width)
-
-
-def limits(result: Result) -> Iterator[str]:
-    """Yield sentences on what limits the numbers, for a curve also how few examples there are."""
-    if isinstance(result, Curve):
-        yield from of_curve(result)
-    yield from result.findings()
 
 
 def _heading(title: str, accumulator: Any, width: int) -> list[str]:
