@@ -23,8 +23,7 @@ from streameval.cli.errors import (
     exit_code,
 )
 from streameval.cli.options import Options, Reporting, option_words, taken
-from streameval.cli.outcome import CommandOutput
-from streameval.cli.terminal import Note, line_of, put
+from streameval.cli.terminal import CommandOutput, Note, line_of, put
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 from streameval.render.text import printable_lines
 

@@ -1,4 +1,7 @@
-"""Arguments from text: each function reads one type of value or raises ArgumentTypeError."""
+"""Arguments from text: each function reads one type of value or raises ArgumentTypeError.
+
+What loads NumPy is imported when it is used: the help needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.errors import InvalidInputError, UnknownMetricError
-from streameval.inputs.times import duration_text, read_duration, read_offset
-from streameval.io.columns import Texts, integer_or_text
-from streameval.io.row_filters import RELATIONS, Condition
+from streameval.io.notation import integer_or_text
 from streameval.results.names import MetricName, parse_metric
-from streameval.runs.counting import RowShare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from streameval.io.row_filters import Condition
+    from streameval.runs.counting import RowShare
 
 # The first relation separates the column from the value.
 _CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re.DOTALL)
@@ -94,6 +97,8 @@ class By:
 
     def canonical(self) -> tuple[Any, ...]:
         """Write the named values in the form that values of files have."""
+        from streameval.io.columns import Texts
+
         values, texts = self.values or (), Texts()
         if isinstance(self.column, str):
             return tuple(texts.from_text(values))
@@ -144,6 +149,8 @@ def width(text: str) -> str | int:
     """
     if text.isascii() and text.isdigit():
         return positive(text)
+    from streameval.inputs.times import duration_text, read_duration
+
     try:
         return duration_text(read_duration(text, name="width"))
     except InvalidInputError:
@@ -162,6 +169,8 @@ def span(text: str) -> str | int:
 
 
 def _no_span(text: str) -> str | None:
+    from streameval.inputs.times import read_offset
+
     try:
         return None if read_offset(text, name="span") else "0s"
     except InvalidInputError:
@@ -192,6 +201,8 @@ def count_or_share(text: str) -> int | RowShare:
     >>> count_or_share("10"), str(count_or_share("0.5%"))
     (10, '0.5%')
     """
+    from streameval.runs.counting import RowShare
+
     if not text.endswith("%"):
         try:
             return count(text)
@@ -327,6 +338,8 @@ def condition(text: str) -> Condition:
     (Condition(column='country', relation='=', values=('DE', 'FR')), Condition(column='age', \
 relation='>=', values=('30',)))
     """
+    from streameval.io.row_filters import RELATIONS, Condition
+
     match = _CONDITION.fullmatch(text)
     if match is None:
         raise ArgumentTypeError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streameval.cli.arguments import argument_parser
 from streameval.cli.errors import UsageError
-from streameval.cli.outcome import CommandOutput
+from streameval.cli.terminal import CommandOutput
 from streameval.results.names import PICTURES_BY_TASK
 
 if TYPE_CHECKING:

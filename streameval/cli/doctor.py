@@ -12,8 +12,7 @@ import attrs
 
 import streameval
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
-from streameval.cli.outcome import CommandOutput
-from streameval.cli.terminal import Note
+from streameval.cli.terminal import CommandOutput, Note
 from streameval.render.sheets import columns_grid, sheet_text
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import judge
 from streameval.cli.options import DIALECT, option_words, refuse
-from streameval.cli.outcome import CommandOutput, Findings, evidence_of, laid_out, reported
+from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
 from streameval.cli.slice_gates import check_gates
 from streameval.cli.slice_order import check_order, refuse_order
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
@@ -25,16 +25,16 @@ from streameval.cli.tasks.clusters import check_clusters, clustered, dependence
 from streameval.cli.tasks.columns import NO_COLUMNS, check_columns
 from streameval.cli.tasks.every_column import every_column
 from streameval.cli.tasks.windows import check_windows, windowed
-from streameval.cli.terminal import Note, ProgressLine, is_live
+from streameval.cli.terminal import CommandOutput, Note, ProgressLine, is_live
 from streameval.cli.window_text import split_up
 from streameval.configs.paired import ERRORS, MAX_MODELS, PAIRED_MEASURES
 from streameval.errors import BadDataError, InvalidInputError, UnknownMetricError
-from streameval.io.csv_rows import Dialect
 from streameval.io.errors import RepeatedQueryError, ScatteredQueryError
-from streameval.io.formats import format_of
+from streameval.io.notation import Dialect
 from streameval.io.recognition import is_of_run
 from streameval.io.streams import (
     STANDARD_INPUT,
+    format_of,
     is_read_once,
     name_of,
     size_of,

@@ -12,8 +12,16 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.cli.terminal import Note
 from streameval.render.text import chance_title, significant
-from streameval.results.names import METRIC, SIGN, Inequality, MetricName, parse_metric, read_number
-from streameval.results.slice_search import GAPS, Contrast
+from streameval.results.names import (
+    GAPS,
+    METRIC,
+    SIGN,
+    Contrast,
+    Inequality,
+    MetricName,
+    parse_metric,
+    read_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,9 +16,8 @@ from streameval.cli import argument_values as values
 from streameval.cli.argument_values import By
 from streameval.cli.errors import UsageError
 from streameval.cli.gates import parse_gate, parse_limit
-from streameval.io.csv_rows import Dialect
-from streameval.io.formats import FORMATS
-from streameval.io.row_filters import RowFilter
+from streameval.io.notation import Dialect
+from streameval.io.streams import FORMATS
 from streameval.monitoring.addresses import ADDRESS
 from streameval.results.names import parse_metric
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from streameval.cli.argument_values import ClassesOption
     from streameval.cli.gates import Gate
     from streameval.errors import Named
-    from streameval.io.row_filters import Condition
+    from streameval.io.row_filters import Condition, RowFilter
     from streameval.results.names import MetricName
     from streameval.results.result import Result
     from streameval.runs.counting import RowShare
@@ -594,6 +593,8 @@ class Options:
         """The rows that are counted; values have decimal commas if the cells do."""
         if not self.where:
             return None
+        from streameval.io.row_filters import RowFilter  # noqa: PLC0415 (loads NumPy)
+
         has_commas = self.decimal == ","
         return RowFilter(tuple(one.with_points() if has_commas else one for one in self.where))
 

@@ -10,14 +10,14 @@ import attrs
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.slice_gates import judged
 from streameval.cli.slice_order import arranged, slice_entries, slice_sheet
-from streameval.cli.terminal import Note, width_of
+from streameval.cli.terminal import CommandOutput, Note, width_of
 from streameval.cli.window_text import window_entries, window_sheet
 from streameval.render.sheets import markdown, reading_grid, sheet_text
 from streameval.render.text import json_line
 from streameval.results.collection import read_or_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from streameval.cli.options import Reporting
     from streameval.cli.slice_order import Arrangement
@@ -88,40 +88,6 @@ def _entry(one: Evidence) -> dict[str, Any]:
         "n_series": one.n_series,
         "exact": one.exact,
     }
-
-
-# What --quiet leaves out.
-_QUIET = ("note", "passed", "warning")
-
-
-@attrs.frozen
-class CommandOutput:
-    """The output of a command that has finished.
-
-    Parameters
-    ----------
-    text : str
-        For standard output.
-    notes : tuple of Note
-        For standard error.
-    code : int
-        The exit code.
-    before : iterable of str
-        Text that goes to standard output first, in pieces because it may be long.
-    is_data : bool
-        Whether the text is in a requested format; --quiet prints it too.
-    """
-
-    text: str
-    notes: tuple[Note, ...] = ()
-    code: int = OK
-    before: Iterable[str] = ()
-    is_data: bool = False
-
-    def quieted(self) -> CommandOutput:
-        """Keep only errors, gates that did not pass, and data."""
-        notes = tuple(note for note in self.notes if note.category not in _QUIET)
-        return attrs.evolve(self, text=self.text if self.is_data else "", notes=notes)
 
 
 @attrs.frozen(kw_only=True)

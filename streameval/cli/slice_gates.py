@@ -10,7 +10,8 @@ from streameval.cli.gates import judge, verdict, within, without_interval
 from streameval.cli.slice_order import slice_name, slice_names
 from streameval.cli.terminal import Note
 from streameval.render.text import plural, significant
-from streameval.results.slice_search import GAPS, Search, better_of
+from streameval.results.names import GAPS
+from streameval.results.slice_search import Search, better_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from streameval.cli.gates import Gate
     from streameval.cli.options import Reporting
     from streameval.metrics.bounded import Interval
+    from streameval.results.names import Contrast
     from streameval.results.result import Result
-    from streameval.results.slice_search import Contrast
     from streameval.runs.slices import Slices
 
 

@@ -1,4 +1,4 @@
-"""Output on standard error: warnings, notes and verdicts in colour, and a progress line."""
+"""The output of a command; warnings, notes and verdicts in colour, and a progress line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 import attrs
 
+from streameval.cli.errors import OK
 from streameval.render.text import printable
 
 if TYPE_CHECKING:
@@ -31,6 +32,40 @@ class Note:
 
     category: str
     text: str
+
+
+# What --quiet leaves out.
+_QUIET = ("note", "passed", "warning")
+
+
+@attrs.frozen
+class CommandOutput:
+    """The output of a command that has finished.
+
+    Parameters
+    ----------
+    text : str
+        For standard output.
+    notes : tuple of Note
+        For standard error.
+    code : int
+        The exit code.
+    before : iterable of str
+        Text that goes to standard output first, in pieces because it may be long.
+    is_data : bool
+        Whether the text is in a requested format; --quiet prints it too.
+    """
+
+    text: str
+    notes: tuple[Note, ...] = ()
+    code: int = OK
+    before: Iterable[str] = ()
+    is_data: bool = False
+
+    def quieted(self) -> CommandOutput:
+        """Keep only errors, gates that did not pass, and data."""
+        notes = tuple(note for note in self.notes if note.category not in _QUIET)
+        return attrs.evolve(self, text=self.text if self.is_data else "", notes=notes)
 
 
 def is_live(stream: TextIO) -> bool:

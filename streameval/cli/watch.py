@@ -31,13 +31,13 @@ from streameval.cli.options import (
     refuse,
     taken,
 )
-from streameval.cli.outcome import CommandOutput, described, laid_out
+from streameval.cli.outcome import described, laid_out
 from streameval.cli.state_files import check_output
 from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
-from streameval.cli.terminal import Note, is_live, line_of, put
+from streameval.cli.terminal import CommandOutput, Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import window_entry
 from streameval.errors import (

@@ -19,9 +19,8 @@ from streameval.engines._counting import (
 )
 from streameval.engines._sources import DataFile, PolarsFrame, Stream
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
-from streameval.io.formats import FORMATS, format_of
 from streameval.io.parquet import parquet_blocks
-from streameval.io.streams import size_of, store_of
+from streameval.io.streams import PARQUET, format_of, size_of, store_of
 from streameval.runs.files import files_of
 from streameval.runs.partitions import Partition, partitions_of
 
@@ -37,7 +36,6 @@ larger: a cell takes a few times the bytes of the row that it comes from, a pack
 less."""
 _OPENING = 2**17
 """How many bytes are read in the time that it takes to open a file."""
-_PARQUET = FORMATS[-1]
 
 
 @attrs.frozen
@@ -205,7 +203,7 @@ def _piece(file: str, form: str | None, partition: Partition) -> TaskPiece:
 
 def _parts(piece: TaskPiece, target: int) -> list[TaskPiece]:
     """Cut a large file of Parquet into its row groups."""
-    if piece.size <= target or (piece.form or format_of(piece.file)) != _PARQUET:
+    if piece.size <= target or (piece.form or format_of(piece.file)) != PARQUET:
         return [piece]
     try:
         blocks = list(parquet_blocks(piece.file))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.io.errors import shown
-from streameval.io.notation import advice
+from streameval.io.notation import advice, integer_or_text, number_or_text, text_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-# 3.0 counts as 3, because tables with gaps often hold integers as floats.
-_INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
 _UNNAMED_CLASS = re.compile(r"LABEL_([0-9]{1,9})")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")  # maybe thousands: no advice then
@@ -185,7 +183,7 @@ class Labels:
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Turn the cells into integers where they are meant to be."""
-        read = class_number if self.integers else _text if self.listed else integer_or_text
+        read = class_number if self.integers else text_or_none if self.listed else integer_or_text
         values = {cell: read(cell) for cell in set(cells)}
         return [values[cell] for cell in cells]
 
@@ -318,7 +316,7 @@ class _Nested:
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Leave the cells: a cell of a text table holds neither."""
-        return [_text(cell) for cell in cells]
+        return [text_or_none(cell) for cell in cells]
 
 
 @attrs.frozen
@@ -450,12 +448,6 @@ def with_point(cell: str) -> str:
     return cell.replace(",", ".") if has_decimal_comma(cell) else cell
 
 
-def integer_or_text(cell: str) -> int | str | None:
-    """Read a cell as an integer if it looks like one; an empty cell is missing."""
-    match = _INTEGER.fullmatch(cell)
-    return _text(cell) if match is None else int(match[1])
-
-
 def class_number(cell: str) -> int | str | None:
     """Read a label as an integer, including Hugging Face's names for unnamed classes.
 
@@ -464,14 +456,6 @@ def class_number(cell: str) -> int | str | None:
     """
     match = _UNNAMED_CLASS.fullmatch(cell)
     return integer_or_text(cell) if match is None else int(match[1])
-
-
-def number_or_text(cell: str) -> float | str | None:
-    """Read a cell as a number if it is one; an empty cell is missing."""
-    try:
-        return float(cell) if "_" not in cell else cell
-    except ValueError:
-        return _text(cell)
 
 
 def _read(values: Sequence[Any], read: Callable[[str], Any]) -> Sequence[Any]:
@@ -485,10 +469,6 @@ def _read(values: Sequence[Any], read: Callable[[str], Any]) -> Sequence[Any]:
 def _truth(cell: str) -> Any:
     """Read true, yes, y, t, 1 and their opposites in any case; other text stays as it is."""
     return _TRUTHS.get(cell.strip().lower(), cell or None)
-
-
-def _text(cell: str) -> str | None:
-    return cell or None
 
 
 def _text_fault(text: str, longest: int) -> str | None:
@@ -505,7 +485,7 @@ def _canonical_text(cell: str) -> str | None:
     match = _WHOLE.fullmatch(cell)
     if match is not None:
         return match[1]
-    return cell.lower() if cell in ("True", "False") else _text(cell)
+    return cell.lower() if cell in ("True", "False") else text_or_none(cell)
 
 
 def _value(text: str | None) -> int | bool | str | None:

@@ -6,27 +6,21 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
-from attrs.converters import optional
 
-from streameval.errors import BadDataError, InvalidInputError, Named
+from streameval.errors import BadDataError, Named
 from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
-from streameval.io.columns import (
-    has_decimal_comma,
-    integer_or_text,
-    number_or_text,
-)
+from streameval.io.columns import has_decimal_comma
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, is_utf8, pieces, text_of
-from streameval.io.notation import UTF8, Notation, known_encoding
+from streameval.io.notation import UTF8, Dialect, Notation, integer_or_text, number_or_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from streameval.io.columns import Argument, Array
     from streameval.io.lines import Piece
@@ -48,123 +42,6 @@ _DELIMITERS: dict[str, tuple[object, ...]] = {
     ";": (Named("delimiter", "';'"), " reads it."),
     "|": (Named("delimiter", "'|'"), " reads it."),
 }
-
-
-def _given(check: Callable[[Any], Any]) -> Any:
-    """Declare an option that the user may set, with its check."""
-    return attrs.field(default=None, converter=optional(check))
-
-
-def _delimiter(value: Any) -> str:
-    if not isinstance(value, str) or len(value) != 1 or value in '"\r\n':
-        raise InvalidInputError(
-            f"must be one character other than a quote, got {value!r}", argument="delimiter"
-        )
-    return value
-
-
-def _texts(value: Any, *, name: str, what: str) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidInputError(f"must be a list of {what}, got {value!r}", argument=name)
-    return tuple(value)
-
-
-def _decimal(value: Any) -> str:
-    if value not in (",", "."):
-        raise InvalidInputError(f"must be ',' or '.', got {value!r}", argument="decimal")
-    return str(value)
-
-
-def _thousands(value: Any) -> str:
-    if not isinstance(value, str) or len(value) != 1 or value not in ",.' _":
-        raise InvalidInputError(
-            f"must be a comma, point, apostrophe, space or underscore, got {value!r}",
-            argument="thousands",
-        )
-    return value
-
-
-def _encoding(value: Any) -> str:
-    known = known_encoding(value) if isinstance(value, str) else None
-    if known is None:
-        raise InvalidInputError(
-            f"must be an encoding that has the bytes of ASCII, such as cp1252 or latin-1, got "
-            f"{value!r}",
-            argument="encoding",
-        )
-    return known
-
-
-class TableOptions(TypedDict, total=False):
-    """How files are read: their format, and the `Dialect` of tables of text."""
-
-    format: str | None
-    delimiter: str | None
-    header: Sequence[str] | None
-    decimal: str | None
-    thousands: str | None
-    percent: bool | None
-    na: Sequence[str] | None
-    encoding: str | None
-
-
-@attrs.frozen
-class Dialect:
-    """The parts of a table's format that the user has set.
-
-    Parameters
-    ----------
-    delimiter : str, optional
-        The separator of cells.
-    header : tuple of str, optional
-        The names of the columns if the file has no header; empty to call them 1, 2, and so on.
-    decimal : {",", "."}, optional
-        The decimal separator.
-    thousands : str, optional
-        The separator of thousands.
-    percent : bool, optional
-        Whether 6.95% is 0.0695.
-    na : tuple of str, optional
-        The cells that are missing values, besides empty ones.
-    encoding : str, optional
-        The encoding of the file.
-
-    Raises
-    ------
-    InvalidInputError
-        If one is invalid.
-    """
-
-    delimiter: str | None = _given(_delimiter)
-    header: tuple[str, ...] | None = _given(partial(_texts, name="header", what="names"))
-    decimal: str | None = _given(_decimal)
-    thousands: str | None = _given(_thousands)
-    percent: bool | None = None
-    na: tuple[str, ...] | None = _given(partial(_texts, name="na", what="texts"))
-    encoding: str | None = _given(_encoding)
-
-    def __attrs_post_init__(self) -> None:
-        if self.notation.decimal == self.thousands:
-            raise InvalidInputError(
-                f"must differ from the decimal separator, got {self.thousands!r}",
-                argument="thousands",
-            )
-
-    @property
-    def notation(self) -> Notation:
-        """What cells mean; beside points as separators of thousands, decimals have commas."""
-        usual = "," if self.thousands == "." else "."
-        given = {name: getattr(self, name) for name in ("thousands", "percent", "na", "encoding")}
-        return Notation(
-            decimal=self.decimal or usual,
-            **{name: value for name, value in given.items() if value is not None},
-        )
-
-    @property
-    def argument(self) -> str | None:
-        """The first argument that was given."""
-        given = attrs.asdict(self)
-        return next((name for name, value in given.items() if value is not None), None)
 
 
 @attrs.frozen

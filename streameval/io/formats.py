@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io.csv_rows import CsvLayout, Dialect, csv_blocks
+from streameval.io.csv_rows import CsvLayout, csv_blocks
 from streameval.io.json_lines import JsonLayout, holds_items, item_blocks, json_blocks
 from streameval.io.lines import BYTE_ORDER_MARK, Piece, unended, unmarked
-from streameval.io.packed import PACKED_SUFFIXES
+from streameval.io.notation import Dialect
 from streameval.io.parquet import parquet_blocks
 from streameval.io.recognition import PARQUET_MAGIC, check_is_text
-from streameval.io.streams import is_read_once, name_of, opened
+from streameval.io.streams import PARQUET, format_of, is_read_once, name_of, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,29 +19,11 @@ if TYPE_CHECKING:
     from streameval.io.blocks import Block
     from streameval.io.lines import Ends
 
-_PARQUET = "parquet"
 _PIPED_PARQUET = (
     "is a Parquet file, which cannot be read from a pipe; save it, and "
     "`streameval eval FILE.parquet` reads it."
 )
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
-_SUFFIXES = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": _PARQUET,
-    ".pq": _PARQUET,
-}
-FORMATS = (*dict.fromkeys(_SUFFIXES.values()),)
-
-
-def format_of(source: str) -> str | None:
-    """Tell the format from the name of a file, or None if the name does not say."""
-    path = Path(source.lower())
-    inner = path.with_suffix("") if path.suffix in PACKED_SUFFIXES else path
-    return _SUFFIXES.get(inner.suffix)
 
 
 def read_blocks(
@@ -71,7 +52,7 @@ def read_blocks(
         If the file cannot be read.
     """
     form = checked_format(source, form, dialect)
-    if form == _PARQUET:
+    if form == PARQUET:
         yield from parquet_blocks(source)
         return
     with opened(source, may_be_cut=may_be_cut) as stream:
@@ -83,7 +64,7 @@ def read_blocks(
             yield from item_blocks(stream) if holds_items(head) else json_blocks(stream)
         elif form in _DELIMITERS:
             yield from csv_blocks(stream, dialect, _DELIMITERS[form])
-    if form == _PARQUET:
+    if form == PARQUET:
         yield from parquet_blocks(source)
 
 
@@ -174,7 +155,7 @@ def _sniffed(head: bytes) -> str:
     ('jsonl', 'csv', 'tsv')
     """
     if head.startswith(PARQUET_MAGIC):
-        return _PARQUET
+        return PARQUET
     text = head.removeprefix(BYTE_ORDER_MARK).lstrip()
     if text.removeprefix(b"[").lstrip().startswith(b"{"):
         return "jsonl"

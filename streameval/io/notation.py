@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import codecs
 import re
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
+from typing import Any, TypedDict
 
 import attrs
+from attrs.converters import optional
+
+from streameval.errors import InvalidInputError
 
 UTF8 = "utf-8"
+# 3.0 counts as 3, because tables with gaps often hold integers as floats.
+_INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
 _SPACES = " \u00a0\u202f"
 _MISSING = re.compile(r"null|n/?a|none|nil|#n/a|\\n|-|\.|missing|undefined", re.IGNORECASE)
 _PERCENT = re.compile(r"[+-]?[0-9.,\s]*[0-9][0-9.,]*\s*%")
@@ -113,3 +120,139 @@ def advice(cell: str) -> str:
         if form.fullmatch(text):
             return f" (--thousands {mark} reads such numbers)"
     return ""
+
+
+def _given(check: Callable[[Any], Any]) -> Any:
+    """Declare an option that the user may set, with its check."""
+    return attrs.field(default=None, converter=optional(check))
+
+
+def _delimiter(value: Any) -> str:
+    if not isinstance(value, str) or len(value) != 1 or value in '"\r\n':
+        raise InvalidInputError(
+            f"must be one character other than a quote, got {value!r}", argument="delimiter"
+        )
+    return value
+
+
+def _texts(value: Any, *, name: str, what: str) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"must be a list of {what}, got {value!r}", argument=name)
+    return tuple(value)
+
+
+def _decimal(value: Any) -> str:
+    if value not in (",", "."):
+        raise InvalidInputError(f"must be ',' or '.', got {value!r}", argument="decimal")
+    return str(value)
+
+
+def _thousands(value: Any) -> str:
+    if not isinstance(value, str) or len(value) != 1 or value not in ",.' _":
+        raise InvalidInputError(
+            f"must be a comma, point, apostrophe, space or underscore, got {value!r}",
+            argument="thousands",
+        )
+    return value
+
+
+def _encoding(value: Any) -> str:
+    known = known_encoding(value) if isinstance(value, str) else None
+    if known is None:
+        raise InvalidInputError(
+            f"must be an encoding that has the bytes of ASCII, such as cp1252 or latin-1, got "
+            f"{value!r}",
+            argument="encoding",
+        )
+    return known
+
+
+class TableOptions(TypedDict, total=False):
+    """How files are read: their format, and the `Dialect` of tables of text."""
+
+    format: str | None
+    delimiter: str | None
+    header: Sequence[str] | None
+    decimal: str | None
+    thousands: str | None
+    percent: bool | None
+    na: Sequence[str] | None
+    encoding: str | None
+
+
+@attrs.frozen
+class Dialect:
+    """The parts of a table's format that the user has set.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        The separator of cells.
+    header : tuple of str, optional
+        The names of the columns if the file has no header; empty to call them 1, 2, and so on.
+    decimal : {",", "."}, optional
+        The decimal separator.
+    thousands : str, optional
+        The separator of thousands.
+    percent : bool, optional
+        Whether 6.95% is 0.0695.
+    na : tuple of str, optional
+        The cells that are missing values, besides empty ones.
+    encoding : str, optional
+        The encoding of the file.
+
+    Raises
+    ------
+    InvalidInputError
+        If one is invalid.
+    """
+
+    delimiter: str | None = _given(_delimiter)
+    header: tuple[str, ...] | None = _given(partial(_texts, name="header", what="names"))
+    decimal: str | None = _given(_decimal)
+    thousands: str | None = _given(_thousands)
+    percent: bool | None = None
+    na: tuple[str, ...] | None = _given(partial(_texts, name="na", what="texts"))
+    encoding: str | None = _given(_encoding)
+
+    def __attrs_post_init__(self) -> None:
+        if self.notation.decimal == self.thousands:
+            raise InvalidInputError(
+                f"must differ from the decimal separator, got {self.thousands!r}",
+                argument="thousands",
+            )
+
+    @property
+    def notation(self) -> Notation:
+        """What cells mean; beside points as separators of thousands, decimals have commas."""
+        usual = "," if self.thousands == "." else "."
+        given = {name: getattr(self, name) for name in ("thousands", "percent", "na", "encoding")}
+        return Notation(
+            decimal=self.decimal or usual,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+
+    @property
+    def argument(self) -> str | None:
+        """The first argument that was given."""
+        given = attrs.asdict(self)
+        return next((name for name, value in given.items() if value is not None), None)
+
+
+def integer_or_text(cell: str) -> int | str | None:
+    """Read a cell as an integer if it looks like one; an empty cell is missing."""
+    match = _INTEGER.fullmatch(cell)
+    return text_or_none(cell) if match is None else int(match[1])
+
+
+def number_or_text(cell: str) -> float | str | None:
+    """Read a cell as a number if it is one; an empty cell is missing."""
+    try:
+        return float(cell) if "_" not in cell else cell
+    except ValueError:
+        return text_or_none(cell)
+
+
+def text_or_none(cell: str) -> str | None:
+    """Read a cell as text; an empty one is missing."""
+    return cell or None

@@ -10,14 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.inputs.paths import find
-from streameval.io.columns import (
-    Argument,
-    Texts,
-    as_text,
-    integer_or_text,
-    number_or_text,
-    with_point,
-)
+from streameval.io.columns import Argument, Texts, as_text, with_point
+from streameval.io.notation import integer_or_text, number_or_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -10,7 +10,8 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import as_steps, as_times, read_time
-from streameval.io.columns import Array, FieldType, Labels, number_or_text, objects, whole_numbers
+from streameval.io.columns import Array, FieldType, Labels, objects, whole_numbers
+from streameval.io.notation import number_or_text
 
 _NAME = "time"
 

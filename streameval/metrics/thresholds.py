@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from typing import Any, Self, overload
 
 import attrs
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves
-from streameval.metrics.bounded import ROUNDING, Bounded, BoundedArray, Threshold
+from streameval.metrics.bounded import ROUNDING, Bounded, Threshold
 from streameval.metrics.envelope import of_shares
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.shares import reaches
@@ -24,6 +25,64 @@ from streameval.metrics.shares import reaches
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 FractionPair = tuple[Fraction, Fraction]
+
+
+@attrs.frozen(eq=False, repr=False)
+class BoundedArray:
+    """Estimates and the intervals that contain the exact values: an array of `Bounded`.
+
+    NumPy reads it as the array of the estimates. An index returns a `Bounded`, a slice an array.
+
+    Parameters
+    ----------
+    value, low, high : float64 arrays, shape (m,)
+        The estimates, and the ends of their intervals. Read-only.
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, numbers: Iterable[Bounded]) -> Self:
+        """Collect numbers."""
+        ends = [(float(number), number.low, number.high) for number in numbers]
+        columns = np.array(ends, dtype=np.float64).reshape(-1, 3).T.copy()
+        columns.flags.writeable = False
+        return cls(*columns)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every value is certain."""
+        return bool(((self.low == self.high) | np.isnan(self.value)).all())
+
+    def __len__(self) -> int:
+        """Count the numbers."""
+        return len(self.value)
+
+    @overload
+    def __getitem__(self, index: int) -> Bounded: ...
+    @overload
+    def __getitem__(self, index: slice) -> BoundedArray: ...
+    def __getitem__(self, index: int | slice) -> Bounded | BoundedArray:
+        """Return one number, or a slice."""
+        value, low, high = self.value[index], self.low[index], self.high[index]
+        if isinstance(index, slice):
+            return BoundedArray(value, low, high)
+        return Bounded(float(value), float(low), float(high))
+
+    def __iter__(self) -> Iterator[Bounded]:
+        """Yield each number."""
+        return (self[index] for index in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Return the estimates."""
+        return np.array(self.value, dtype=dtype) if copy else np.asarray(self.value, dtype=dtype)
+
+    def __repr__(self) -> str:
+        if self.exact:
+            return f"BoundedArray({self.value.tolist()})"
+        return f"BoundedArray({[*self]})"
 
 
 @attrs.frozen(eq=False)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from streameval.io.blocks import Block
-    from streameval.io.csv_rows import Dialect
     from streameval.io.formats import Layout
+    from streameval.io.notation import Dialect
 
 FINGERPRINT_BYTES = 1024
 _PIECE_BYTES = 2**20

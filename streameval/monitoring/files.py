@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from streameval.configs.other_names import spelled_out
 from streameval.errors import InvalidInputError
-from streameval.io.csv_rows import TableOptions
 from streameval.io.formats import checked_format
+from streameval.io.notation import TableOptions
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import Mark, PackedContent, RowReader, opened_content
 from streameval.monitoring.followed import FollowedFile, OutdatedError, in_order, match

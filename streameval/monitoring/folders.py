@@ -10,8 +10,8 @@ import attrs
 
 from streameval.configs.other_names import spelled_out
 from streameval.errors import BadDataError
-from streameval.io.csv_rows import TableOptions
 from streameval.io.formats import checked_format
+from streameval.io.notation import TableOptions
 from streameval.io.parquet import parquet_blocks
 from streameval.io.recognition import PARQUET_MAGIC
 from streameval.io.streams import reading

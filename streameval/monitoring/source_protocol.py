@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Unpack, runtime_check
 import attrs
 
 from streameval.errors import InvalidInputError
-from streameval.io.csv_rows import Dialect, TableOptions
-from streameval.io.formats import FORMATS, checked_format
+from streameval.io.formats import checked_format
+from streameval.io.notation import Dialect, TableOptions
+from streameval.io.streams import FORMATS
 
 if TYPE_CHECKING:
     from streameval.io.blocks import Block

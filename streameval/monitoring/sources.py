@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from streameval.errors import InvalidInputError
-from streameval.io.csv_rows import TableOptions
+from streameval.io.notation import TableOptions
 from streameval.io.streams import STANDARD_INPUT
 from streameval.monitoring.files import Tail
 from streameval.monitoring.folders import Folder

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Unpack
 
 from streameval.configs.other_names import spelled_out
 from streameval.errors import BadDataError
-from streameval.io.csv_rows import TableOptions
+from streameval.io.notation import TableOptions
 from streameval.io.packed import HEAD_BYTES, packing_of
 from streameval.io.streams import STANDARD_INPUT, name_of, reading
 from streameval.monitoring.contents import FINGERPRINT_BYTES, Content, Mark, RowReader

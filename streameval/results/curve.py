@@ -17,10 +17,10 @@ from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
-from streameval.metrics.bounded import Bounded, BoundedArray
+from streameval.metrics.bounded import Bounded
 from streameval.metrics.delong import note_areas
 from streameval.metrics.points import CellTable
-from streameval.metrics.thresholds import ThresholdRates, rates_at
+from streameval.metrics.thresholds import BoundedArray, ThresholdRates, rates_at
 from streameval.render import plots
 from streameval.render.blocks import (
     BandedLine,

@@ -15,10 +15,10 @@ from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
-from streameval.metrics.bounded import Bounded, BoundedArray, outward
+from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.points import CellTable
-from streameval.metrics.thresholds import outcome_at
+from streameval.metrics.thresholds import BoundedArray, outcome_at
 from streameval.results.confusion import Confusion
 from streameval.results.names import metric_name
 from streameval.states.confusion import MatrixCounts

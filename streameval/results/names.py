@@ -6,18 +6,26 @@ import math
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from streameval.errors import InvalidInputError, UnknownMetricError
-from streameval.metrics.table import Reading
+
+if TYPE_CHECKING:
+    from streameval.metrics.table import Reading
 
 OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[(?s:.+)\])?"
 """Of a metric without a member, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``."""
 
 METRIC = rf"(?:[^\[\]<>]+/)?{OWN_METRIC}"
 """Matches any metric, as in ``curve/roc_auc``."""
+
+Gap = Literal["difference", "ratio"]
+Contrast = Literal["worst", "difference", "ratio"]
+
+GAPS: tuple[Gap, ...] = ("difference", "ratio")
+"""How the highest and the lowest value of slices can be compared."""
 
 _PARTS = re.compile(r"(.*?)(?:\[(.+)\])?", re.DOTALL)
 _CALL = re.compile(r"(\w+)\(([^()]+)\)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import attrs
 
@@ -14,14 +14,8 @@ from streameval.inputs.values import Value
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
-from streameval.results.names import MetricName
+from streameval.results.names import Contrast, Gap, MetricName
 from streameval.results.result import Asked, Result
-
-Gap = Literal["difference", "ratio"]
-Contrast = Literal["worst", "difference", "ratio"]
-
-GAPS: tuple[Gap, ...] = ("difference", "ratio")
-"""How the highest and the lowest value can be compared."""
 
 
 @attrs.frozen(eq=False)

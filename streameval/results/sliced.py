@@ -15,9 +15,9 @@ from streameval.inputs.values import Value, value_text
 from streameval.render import plots
 from streameval.render.sheets import Sheet
 from streameval.results.collection import CollectionResult, flattened, read_or_nan, value_name
-from streameval.results.names import parse_metric
+from streameval.results.names import GAPS, parse_metric
 from streameval.results.result import Result
-from streameval.results.slice_search import GAPS, Search
+from streameval.results.slice_search import Search
 from streameval.results.tables import Form, TablePart, TableRow
 
 if TYPE_CHECKING:

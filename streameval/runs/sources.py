@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from streameval.io.blocks import Block
     from streameval.io.columns import Argument
-    from streameval.io.csv_rows import Dialect
+    from streameval.io.notation import Dialect
     from streameval.io.row_filters import RowFilter
     from streameval.io.trec import Run
 

@@ -16,10 +16,10 @@ from streameval.io.columns import (
     Texts,
     Vectors,
     as_text,
-    integer_or_text,
     objects,
     what_is_wrong,
 )
+from streameval.io.notation import integer_or_text
 from streameval.io.times import Steps, Times
 
 KINDS = [

@@ -10,7 +10,8 @@ from offenders import each
 
 from streameval.io import BadDataError, csv_columns, csv_rows
 from streameval.io.columns import Argument, Labels, Numbers
-from streameval.io.csv_rows import Dialect, csv_blocks
+from streameval.io.csv_rows import csv_blocks
+from streameval.io.notation import Dialect
 from streameval.io.streams import ByteStream
 
 WORD = Argument("y_true", ("t",), Labels(integers=False))

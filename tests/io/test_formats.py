@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 from offenders import each
 
-from streameval.io.formats import format_of, read_blocks
+from streameval.io.formats import read_blocks
+from streameval.io.streams import format_of
 
 
 @each(

@@ -12,8 +12,8 @@ from offenders import each
 
 import streameval as se
 from streameval.io.columns import Argument, Numbers
-from streameval.io.csv_rows import Dialect, csv_blocks
-from streameval.io.notation import Notation, advice, known_encoding
+from streameval.io.csv_rows import csv_blocks
+from streameval.io.notation import Dialect, Notation, advice, known_encoding
 from streameval.io.streams import ByteStream
 
 GERMAN = Notation(decimal=",", thousands=".", percent=True, na=("NULL", "k. A."))

@@ -250,6 +250,11 @@ def test_import_of_streameval_loads_its_errors_alone() -> None:
     assert loaded.isdisjoint({"numpy", "attrs", "importlib.metadata"})
 
 
+def test_help_loads_no_numpy() -> None:
+    code = "from streameval.cli.app import _parser; _parser().format_help()"
+    assert "numpy" not in loaded_by(code)
+
+
 @pytest.mark.slow
 @each("module", ["streameval", "streameval.cli.app"])
 def test_what_a_monitor_needs_is_not_loaded_without_one(module: str) -> None:
@@ -316,6 +321,12 @@ def test_type_checkers_are_told_where_each_public_name_is() -> None:
 def test_unknown_name_is_named() -> None:
     with pytest.raises(AttributeError, match=r"^module 'streameval' has no attribute 'oi'$"):
         _ = se.oi  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"^module 'streameval.io' has no attribute 'rd'$"):
+        _ = se.io.rd  # type: ignore[attr-defined]
+
+
+def test_readers_of_trec_files_are_public() -> None:
+    assert dir(se.io) == [name for name in se.io.__all__ if getattr(se.io, name)]
 
 
 def test_types_are_announced() -> None:

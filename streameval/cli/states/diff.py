@@ -14,15 +14,15 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import Worsening, decide
-from streameval.cli.outcome import CommandOutput, laid_out
+from streameval.cli.outcome import laid_out
 from streameval.cli.state_files import computed, load_state
 from streameval.cli.states.explain import brief, every_option
 from streameval.cli.states.samples import SamplePair
 from streameval.cli.states.show import size_text
-from streameval.cli.terminal import Note
+from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import IncompatibleStateError, UnknownMetricError
 from streameval.inputs.times import is_naive, read_duration
-from streameval.io.columns import integer_or_text
+from streameval.io.notation import integer_or_text
 from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Grid, SheetColumn

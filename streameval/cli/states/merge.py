@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.parts import Parts
 from streameval.cli.errors import UsageError
-from streameval.cli.outcome import CommandOutput
 from streameval.cli.state_files import (
     check_distinct,
     check_folder,
@@ -20,7 +19,7 @@ from streameval.cli.state_files import (
     slices_by_name,
 )
 from streameval.cli.states.show import size_text
-from streameval.cli.terminal import Note
+from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import IncompatibleStateError, StreamevalError
 from streameval.render.text import plural, printable
 

@@ -13,10 +13,9 @@ import attrs
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
-from streameval.cli.outcome import CommandOutput
 from streameval.cli.state_files import check_output, computed, load_state, save_picture
 from streameval.cli.states.show import short_names
-from streameval.cli.terminal import Note
+from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
 from streameval.render.text import plural, printable, shorten

@@ -11,7 +11,7 @@ from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.parts import Parts
 from streameval.accumulators.persistence import replace_file
 from streameval.cli.errors import UsageError
-from streameval.cli.outcome import CommandOutput, Findings, evidence_of, laid_out, reported
+from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
 from streameval.cli.slice_order import refuse_order
 from streameval.cli.state_files import (
     check_distinct,
@@ -21,6 +21,7 @@ from streameval.cli.state_files import (
     numbers_of_monitor,
     states_of,
 )
+from streameval.cli.terminal import CommandOutput
 from streameval.cli.window_text import split_up
 from streameval.errors import BadDataError
 from streameval.render.text import plural, printable

@@ -23,9 +23,9 @@ from streameval.io.columns import (
     Vectors,
     as_text,
     class_number,
-    integer_or_text,
     scores_by_class,
 )
+from streameval.io.notation import integer_or_text
 from streameval.runs.columns import class_label_type, has_integer_labels, says_yes
 from streameval.runs.sources import typical_row
 
