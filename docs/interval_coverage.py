@@ -392,7 +392,7 @@ N_CLUSTERS = (20, 100, 400)
 ROWS = (1, 5, 50)
 ALIKE = 0.3  # the share of the variance that the rows of a cluster have in common
 LIMIT, STEPS = 0.75, 20.0  # the threshold of decisions; scores have 20 values for each unit
-POPULATION_ROWS, TRIALS = 2_000_000, 500
+POPULATION_ROWS, TRIALS = 2_000_000, 2000
 
 Columns = dict[str, np.ndarray]
 

@@ -629,7 +629,8 @@ class FlatGroups(FlatSlices):
     @property
     def n_groups(self) -> int:
         """How many groups have rows that count: not only ignored or skipped ones."""
-        return sum(self.leaves.weight(at) > 0 for at in range(len(self.leaves)))
+        weights = self.leaves.weights(np.arange(len(self.leaves)), len(self.leaves))
+        return int(np.any([weight.is_positive() for weight in weights], axis=0).sum())
 
     def left_out(self, member: int) -> list[Any]:
         """Make the accumulators of one member without each of the groups where it has counted.
