@@ -54,7 +54,7 @@ def of_confusion(result: Any) -> Iterator[str]:
 def of_curve(curve: Any) -> Iterator[str]:
     """Say which examples were left out, of which class there are few, and what limits the rest."""
     if curve.n_skipped:
-        yield f"Examples left out because their score is NaN: {curve.n_skipped:,}."
+        yield f"Examples left out because they have no score: {curve.n_skipped:,}."
     for count, noun in ((curve.n_pos, "positives"), (curve.n_neg, "negatives")):
         yield from _few(count, noun)
     yield from _of_cells(curve)

@@ -395,7 +395,7 @@ def test_limits_of_a_curve_are_those_of_its_rows_and_of_its_cells():
     acc = se.PRCurveSketch(16, nan="skip").update(*scores(20)).update([1], [math.nan])
     found = said(acc)
     assert found[:3] == [
-        "Examples left out because their score is NaN: 1.",
+        "Examples left out because they have no score: 1.",
         f"Few positives, {acc.compute().n_pos}: another sample may give quite different numbers.",
         f"Few negatives, {acc.compute().n_neg}: another sample may give quite different numbers.",
     ]
