@@ -323,9 +323,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         return rows
 
     def _name_of(self, key: Key) -> str:
-        """Name the column of a key, or the first of several."""
-        if isinstance(key, tuple):
-            return str(key[1])
+        """Name the column of a key, or the first of several; members have checked their own."""
         levels = (level for level in self._config.levels if isinstance(level, _LEVEL_OF[key]))
         name: str = next(levels).key_columns[0]
         return name
