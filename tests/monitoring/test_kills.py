@@ -122,7 +122,7 @@ def check_files(folder, seed, n_kills, size=1500):
     whole = [folder / f"whole-{name}" for name in sources]
     for path, log in zip(whole, logs, strict=True):
         path.write_text("".join(log.lines))
-    check(folder, whole, history.joined)
+    assert check(folder, whole, history.joined).total() > 0
     n_halves = sum(len(log.lines) - len(rows) for log, rows in zip(logs, sides, strict=True))
     assert counters(folder / "ck.db")["unreadable"] == n_halves > 1
 
