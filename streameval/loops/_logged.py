@@ -50,7 +50,8 @@ class Logged:
         Raises
         ------
         InvalidInputError
-            If a result lacks one of the metrics. Slices that are not known yet may have any.
+            If one is no accumulator, or a result lacks one of the metrics. Slices that are not
+            known yet may have any.
         """
         if metrics is not None and (isinstance(metrics, str) or not metrics):
             raise InvalidInputError(
@@ -64,6 +65,10 @@ class Logged:
             )
         names = parse_metrics(metrics or ())
         for held in accumulators:
+            if not isinstance(held, Accumulator):
+                raise InvalidInputError(
+                    f"must be an accumulator, got {type(held).__name__}", argument="accumulator"
+                )
             result = held.copy().reset().compute()
             if isinstance(result, Result) and not isinstance(result, SlicedResult):
                 for name in names:

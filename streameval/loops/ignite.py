@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from streameval.accumulators.base import Accumulator
-from streameval.errors import InvalidInputError
 from streameval.loops._logged import Logged, binary_scores
 
 try:
@@ -57,13 +56,8 @@ class Evaluate(Metric):  # type: ignore[misc] # it is Any where the framework is
         prefix: str = "",
         per_class: bool = False,
     ) -> None:
-        if not isinstance(accumulator, Accumulator):
-            type_name = type(accumulator).__name__
-            raise InvalidInputError(
-                f"must be an accumulator, got {type_name}", argument="accumulator"
-            )
-        self.accumulator: Any = accumulator.copy()
         self._logged = Logged.checked(metrics, prefix, accumulator, per_class=per_class)
+        self.accumulator: Any = accumulator.copy()
         super().__init__(output_transform)
 
     def reset(self) -> None:

@@ -72,11 +72,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         batch_size: int = 256,
     ) -> None:
         super().__init__()
-        if not isinstance(accumulator, Accumulator):
-            type_name = type(accumulator).__name__
-            raise InvalidInputError(
-                f"must be an accumulator, got {type_name}", argument="accumulator"
-            )
+        self._logged = Logged.checked(metrics, prefix, accumulator, per_class=per_class)
         if isinstance(data, Iterator):
             raise InvalidInputError(
                 "must be there after each epoch, got an iterator", argument="data"
@@ -84,10 +80,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         self.accumulator: Any = accumulator.copy().reset()
         self._data: Any = data
         self._read = read
-        self._logged, self._batch_size = (
-            Logged.checked(metrics, prefix, accumulator, per_class=per_class),
-            batch_size,
-        )
+        self._batch_size = batch_size
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         """Evaluate the model."""

@@ -76,16 +76,9 @@ class Evaluate:
         prefix: str = "",
         per_class: bool = False,
     ) -> None:
-        if not isinstance(accumulator, Accumulator):
-            type_name = type(accumulator).__name__
-            raise InvalidInputError(
-                f"must be an accumulator, got {type_name}", argument="accumulator"
-            )
+        self._logged = Logged.checked(metrics, prefix, accumulator, per_class=per_class)
         self.accumulator: Any = accumulator.copy().reset()
-        self._read, self._logged = (
-            read,
-            Logged.checked(metrics, prefix, accumulator, per_class=per_class),
-        )
+        self._read = read
         self._is_over = False
         self._loop: FrameType | None = None
 

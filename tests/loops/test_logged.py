@@ -169,3 +169,8 @@ def test_rows_that_mark_one_class_become_labels(acc, labels):
 )
 def test_other_labels_are_left_alone(acc, labels):
     assert class_labels(acc, labels) is labels
+
+
+def test_only_accumulators_are_logged():
+    with pytest.raises(se.InvalidInputError, match="`accumulator` must be an accumulator, got int"):
+        Evaluate(3)
