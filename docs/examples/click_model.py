@@ -1,12 +1,10 @@
-"""Evaluate a click model, from a log to a report.
+"""Evaluate a click model, from a log to a report and a gate.
 
     python docs/examples/click_model.py clicks.csv report.html
 
-The log has the columns user, clicked and score. If it does not exist,
-the script simulates one.
+The log has the columns user, clicked and score. If it does not exist, the script simulates one.
+The exit code is 1 unless the log shows that the model is good enough.
 """
-
-from __future__ import annotations
 
 import csv
 import sys
@@ -18,53 +16,45 @@ import numpy as np
 
 import streameval as se
 
-BATCH = 10_000
+LOWEST_AUC = 0.75
 
 
 def make_log(path: Path) -> None:
     """Write 30,000 impressions of 500 users; the model predicts too many clicks."""
     random = np.random.default_rng(0)
-    taste = random.normal(-3.0, 1.0, 500)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["user", "clicked", "score"])
-        for user in random.integers(0, 500, 30_000):
-            logit = taste[user] + random.normal()
-            clicked = int(random.random() < 1 / (1 + np.exp(-logit)))
-            writer.writerow([user, clicked, 1 / (1 + np.exp(-(0.8 * logit - 0.2)))])
+    user = random.integers(0, 500, 30_000)
+    logit = random.normal(-3.0, 1.0, 500)[user] + random.normal(size=30_000)
+    clicked = random.random(30_000) < 1 / (1 + np.exp(-logit))
+    rows = np.column_stack([user, clicked, 1 / (1 + np.exp(0.2 - 0.8 * logit))])
+    np.savetxt(path, rows, "%d,%d,%.9g", header="user,clicked,score", comments="")
 
 
 def batches(path: Path) -> Iterator[dict[str, np.ndarray]]:
     """Read the log in batches, so that memory does not grow with it."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
-        while batch := list(islice(rows, BATCH)):
-            yield {
-                "y_true": np.array([int(row["clicked"]) for row in batch]),
-                "y_score": np.array([float(row["score"]) for row in batch]),
-                "group": np.array([int(row["user"]) for row in batch]),
-            }
+        while batch := list(islice(rows, 10_000)):
+            numbers = {name: np.array([float(row[name]) for row in batch]) for name in batch[0]}
+            yield numbers | {name: numbers[name].astype(int) for name in ("user", "clicked")}
 
 
-def main(log: Path, report: Path) -> None:
-    """Count the log once with three accumulators, and write the report."""
+def main(log: Path, report: Path) -> int:
+    """Count the log once with three accumulators, write the report, and check the gate."""
     if not log.exists():
         make_log(log)
-    curve, users = se.PRCurveSketch(), se.GroupedAUC()
-    calibration = se.CalibrationAccumulator()
+    curve, rates, users = se.PRCurveSketch(), se.CalibrationAccumulator(), se.GroupedAUC()
     for batch in batches(log):
-        curve.update(batch)
-        users.update(batch)
-        calibration.update(batch["y_true"], batch["y_score"])
-
-    overall, rates, within = curve.compute(), calibration.compute(), users.compute()
-    low, high = overall.confidence("roc_auc")
-    print(f"ROC AUC {overall.roc_auc:.3f}, 95% interval [{low:.3f}, {high:.3f}]")
-    print(f"within users {within.gauc:.3f}, over {within.coverage:.0%} of the impressions")
-    print(f"predicted clicks over clicks {rates.pcopc:.2f}")
-    parts = {"ranking": curve, "rates": calibration, "within users": users}
+        curve.update(batch["clicked"], batch["score"])
+        rates.update(batch["clicked"], batch["score"])
+        users.update(batch["clicked"], batch["score"], group=batch["user"])
+    low, high = curve.compute().confidence("roc_auc")
+    print(f"ROC AUC {curve.compute().roc_auc:.3f}, 95% interval [{low:.3f}, {high:.3f}]")
+    print(f"within users {users.compute().gauc:.3f}")
+    print(f"predicted clicks over clicks {rates.compute().pcopc:.2f}")
+    parts = {"ranking": curve, "rates": rates, "within users": users}
     report.write_text(se.reports.html_report(parts, title="Click model"), encoding="utf-8")
+    return 0 if low >= LOWEST_AUC else 1
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))

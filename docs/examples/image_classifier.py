@@ -5,8 +5,6 @@
 Each rank evaluates its own part of the validation images, and each image counts once.
 """
 
-from __future__ import annotations
-
 import torch
 from sklearn.datasets import load_digits
 from torch import distributed, nn
@@ -16,16 +14,13 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 import streameval as se
 from streameval.engines.torch import EvaluationSampler, gather
 
-EPOCHS = 3
-
 
 def data() -> tuple[TensorDataset, TensorDataset]:
     """Split the digits of scikit-learn into training and validation."""
     pixels, digits = load_digits(return_X_y=True)
     images = torch.tensor(pixels, dtype=torch.float32).view(-1, 1, 8, 8) / 16
     labels = torch.tensor(digits)
-    train = TensorDataset(images[:1200], labels[:1200])
-    return train, TensorDataset(images[1200:], labels[1200:])
+    return TensorDataset(images[:1200], labels[:1200]), TensorDataset(images[1200:], labels[1200:])
 
 
 def main() -> None:
@@ -39,7 +34,7 @@ def main() -> None:
     sampler = DistributedSampler(train)
     evaluated = DataLoader(valid, batch_size=64, sampler=EvaluationSampler(valid))
 
-    for epoch in range(EPOCHS):
+    for epoch in range(3):
         sampler.set_epoch(epoch)
         for images, labels in DataLoader(train, batch_size=32, sampler=sampler):
             optimizer.zero_grad()
@@ -52,11 +47,11 @@ def main() -> None:
                 curves.update(labels, model(images).softmax(dim=1))
         total = gather(curves)
         if distributed.get_rank() == 0:
-            result = total.compute()
-            print(f"epoch {epoch}: {total.n} images, ROC AUC {result.roc_auc('macro'):.3f}")
+            auc = total.compute().roc_auc("macro")
+            print(f"epoch {epoch}: {total.n} images, ROC AUC {auc:.3f}")
 
-    if distributed.get_rank() == 0:
-        for digit, value in enumerate(result.average_precision(None)):
+    for digit, value in enumerate(total.compute().average_precision(None)):
+        if distributed.get_rank() == 0:
             print(f"  digit {digit}: average precision {value:.3f}")
     distributed.destroy_process_group()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import subprocess
@@ -20,17 +21,19 @@ EXAMPLES = ROOT / "docs" / "examples"
 DATA = ROOT / "docs" / "data"
 
 
-def run(*command: object, folder: Path) -> str:
+def run(
+    *command: object, folder: Path, code: int = 0, program: str = sys.executable, **variables: str
+) -> str:
     done = subprocess.run(
-        [sys.executable, *map(str, command)],
+        [program, *map(str, command)],
         cwd=folder,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        env=os.environ | {"OMP_NUM_THREADS": "1"} | variables,
         capture_output=True,
         encoding="utf-8",
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return done.stdout
 
 
@@ -42,6 +45,29 @@ def test_example_of_a_click_model_reports_the_log(tmp_path: Path) -> None:
     assert f"ROC AUC {roc_auc_score(clicked, score):.3f}, " in said
     assert f"predicted clicks over clicks {sum(score) / sum(clicked):.2f}" in said
     assert "Click model" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_example_of_a_click_model_fails_where_the_model_is_not_good_enough(tmp_path: Path) -> None:
+    rows = "".join(f"{n % 9},{n % 2},{n % 7 / 7}\n" for n in range(200))
+    (tmp_path / "clicks.csv").write_text("user,clicked,score\n" + rows, encoding="utf-8")
+    run(EXAMPLES / "click_model.py", "clicks.csv", "report.html", folder=tmp_path, code=1)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the script needs a POSIX shell")
+def test_example_of_a_monitor_raises_one_alert_on_the_bad_day(tmp_path: Path) -> None:
+    (tmp_path / "streameval").write_text(f'#!/bin/sh\nexec {sys.executable} -m streameval "$@"\n')
+    (tmp_path / "streameval").chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    said = run(EXAMPLES / "monitor.sh", "out", folder=tmp_path, program="bash", PATH=path)
+    assert "an alert would fire" in said
+    assert said.count("an alert is firing") == 1
+    (event,) = (tmp_path / "out" / "alerts.jsonl").read_text(encoding="utf-8").splitlines()
+    event = json.loads(event)
+    assert (event["state"], event["value"], event["limit"]) == ("firing", 0.75, 0.9)
+    assert event["end"] == "2023-11-17T02:00:00Z"
+    assert len(re.findall(r"^2023-11-17T\d\d:00 +60 +0.7500 ", said, re.MULTILINE)) >= 3
 
 
 @pytest.mark.slow
@@ -75,7 +101,29 @@ def test_example_of_a_classifier_counts_every_image_once_on_four_ranks(tmp_path:
     assert len(re.findall(r"^  digit \d: average precision 0\.[5-9]", said, re.MULTILINE)) == 10
 
 
-@each("path", sorted(EXAMPLES.glob("*.py")))
+@pytest.mark.slow
+@pytest.mark.engine(name="torch")
+def test_example_of_a_language_model_has_wider_intervals_of_documents(tmp_path: Path) -> None:
+    said = run(
+        EXAMPLES / "language_model.py", *sorted(ROOT.glob("docs/explanation/*.md")), folder=tmp_path
+    )
+    for name in ("perplexity", "accuracy"):
+        pattern = rf"^{name} ([\d.]+), 95% interval of (\w+) \[([\d.]+), ([\d.]+)\]$"
+        (value, first, *wide), (same, second, *narrow) = re.findall(pattern, said, re.MULTILINE)
+        assert (value, first, second) == (same, "documents", "tokens")
+        assert float(wide[0]) < float(narrow[0]) < float(value) < float(narrow[1]) < float(wide[1])
+
+
+SCRIPTS = sorted(path for path in EXAMPLES.iterdir() if path.suffix in {".py", ".sh"})
+
+
+def test_examples_are_five_scripts_of_at_most_60_lines() -> None:
+    sizes = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in SCRIPTS}
+    assert len(sizes) == 5
+    assert max(sizes.values()) <= 60, sizes
+
+
+@each("path", SCRIPTS)
 def test_page_of_examples_names_a_script(path: Path) -> None:
     page = (ROOT / "docs" / "examples" / "index.md").read_text(encoding="utf-8")
     assert f"```{{literalinclude}} {path.name}" in page
