@@ -151,7 +151,9 @@ def measured(way: Way, data: Data, exact: float) -> str:
     value, kept = way.run(batches)
     says = f"[{value.low:.6f}, {value.high:.6f}]" if isinstance(value, se.Bounded) else "none"
     size = len(pickle.dumps(kept)) / 1e6
-    name = f"{way.library} {version(way.library)} {way.name}"
+    # the pages are those of this version
+    release = "" if way.library == "streameval" else f" {version(way.library)}"
+    name = f"{way.library}{release} {way.name}"
     off = f"{abs(value - exact):.0e}" if value != exact else "0"
     return f"| {name} | {value:.6f} | {off} | {says} | {size:.2g} MB |"
 

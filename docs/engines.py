@@ -182,7 +182,7 @@ def ray_cluster(paths: list[str]) -> bytes:
 
 WAYS: dict[str, tuple[str, Callable[[list[str]], bytes]]] = {
     "one process": (f"Python {platform.python_version()}", one_process),
-    "`streameval eval --jobs 2`": (f"streameval {se.__version__}", two_jobs),
+    "`streameval eval --jobs 2`": (f"Python {platform.python_version()}", two_jobs),
     "torch.distributed, 4 gloo ranks, one empty": ("torch", gloo_ranks),
     "Dask, one of 2 workers killed": ("dask", dask_cluster),
     "Spark, `local[2]`": ("pyspark", spark_session),

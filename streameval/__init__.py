@@ -136,7 +136,7 @@ __all__ = [
     "table",
 ]
 
-# Pickles of release 0.1.0 look for the accumulators in these modules.
+# Pickles of version 0.1.0 look for the accumulators in these modules.
 _FORMER = ("calibration", "collection", "confusion", "curve", "grouped", "ranking", "regression")
 sys.modules.update(dict.fromkeys([f"{__name__}.{name}" for name in _FORMER], sys.modules[__name__]))
 

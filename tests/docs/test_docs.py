@@ -357,11 +357,13 @@ def test_index_has_a_line_for_every_page(folder: str) -> None:
     assert set(re.findall(r"^(?:- |\d\. |\| )\[.+?\]\(([\w-]+\.md)\)", text, re.MULTILINE)) == pages
 
 
-def test_citation_is_of_the_version_of_the_package() -> None:
+def test_citation_and_changelog_have_the_version_of_the_package() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     project = PYPROJECT["project"]
     fields = dict(re.findall(r"^([\w-]+): (.+)$", citation, re.MULTILINE))
     assert fields["version"] == project["version"]
+    heading = f"\n## {project['version']} ({fields['date-released']})\n"
+    assert heading in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert fields["license"] == project["license"]
     assert fields["cff-version"] == "1.2.0"
 
