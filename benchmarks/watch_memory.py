@@ -24,7 +24,7 @@ import attrs
 from streameval.errors import BadDataError
 from streameval.monitoring.checkpoint import read_numbers
 
-PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "join-labels.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "monitor.md"
 MARKS = "<!-- memory -->\n", "<!-- end of memory -->\n"
 START = 1_700_000_000
 PER_SECOND = 1000

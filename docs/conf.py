@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import exported_metrics
 import metric_tables
 import name_table
 import option_tables
@@ -62,7 +63,10 @@ def setup(app):
     """Fill in the tables of metrics and of names, and leave out what is internal."""
 
     def fill(_app, _name, source):
-        for table in (metric_tables, name_table, option_tables, rank_divergence, speed_rows):
+        for table in (
+            *(exported_metrics, metric_tables, name_table),
+            *(option_tables, rank_divergence, speed_rows),
+        ):
             source[0] = table.filled(source[0])
 
     def skip(_app, _what, name, _thing, is_skipped, _options):

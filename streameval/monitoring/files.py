@@ -31,7 +31,7 @@ _MAX_MISSING = 4
 
 
 class Tail(FileSource):
-    """Follow files of JSON lines or tables of text that grow and rotate.
+    r"""Follow files of JSON lines or tables of text that grow and rotate.
 
     A file is identified by its contents, through a fingerprint of the part that was read, and not
     by its name or inode. If it is renamed or compressed, reading continues under the new name, and
@@ -75,7 +75,29 @@ class Tail(FileSource):
 
     Examples
     --------
-    >>> tail = se.Tail("logs/predictions-*.jsonl")  # doctest: +SKIP
+    Each chunk has the position after it, as JSON. Store it with what you have counted: reading
+    goes on there, although the log has been renamed and compressed.
+
+    >>> import gzip, pathlib, tempfile, streameval as se
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> log = pathlib.Path(folder.name, "app.log")
+    >>> _ = log.write_text('{"id": 1}\n{"id": 2}\n{"id')  # half of a line so far
+    >>> tail = se.Tail(log)
+    >>> chunk = tail.read(1_000_000)
+    >>> list(chunk.block.rows())
+    [{'id': 1}, {'id': 2}]
+    >>> tail.close()
+    >>> packed = gzip.compress(log.read_bytes() + b'": 3}\n')
+    >>> _ = log.with_suffix(".log.1.gz").write_bytes(packed)
+    >>> _ = log.write_text('{"id": 4}\n')
+    >>> tail = se.Tail(log)
+    >>> tail.seek(chunk.position)
+    >>> while chunk := tail.read(1_000_000):
+    ...     print(list(chunk.block.rows()))
+    [{'id': 3}]
+    [{'id': 4}]
+    >>> tail.close()
+    >>> folder.cleanup()
     """
 
     _noun = "files that are followed"

@@ -138,15 +138,18 @@ class Monitor:
     --------
     >>> import json, pathlib, tempfile, streameval as se
     >>> folder = tempfile.TemporaryDirectory()
-    >>> log = pathlib.Path(folder.name, "log.jsonl")
-    >>> rows = [{"ts": t, "y_true": t % 2, "y_pred": 1} for t in range(150)]
-    >>> _ = log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    >>> predictions, labels = (pathlib.Path(folder.name, f"{name}.jsonl") for name in ("p", "l"))
+    >>> rows = [{"id": t, "ts": t, "y_pred": 1} for t in range(150)]
+    >>> _ = predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    >>> rows = [{"id": t, "ts": t + 10, "y_true": t % 2} for t in range(150)]
+    >>> _ = labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
     >>> w = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
-    >>> with se.Monitor(log.with_suffix(".db"), w, predictions=str(log), time="ts") as m:
+    >>> logs = {"predictions": str(predictions), "labels": str(labels), "key": "id"}
+    >>> with se.Monitor(f"{folder.name}/ck.db", w, **logs, time="ts", wait="30s") as m:
     ...     step = m.step()
     ...     print([(pane.n_rows, pane.accumulator.compute().accuracy) for pane in step.closed])
     ...     print(m.status().n_rows, m.windowed.n)
-    [(60, 0.5), (60, 0.5)]
+    [(60, 0.5)]
     150 150
     >>> folder.cleanup()
     """

@@ -290,6 +290,21 @@ def test_command_line_reference_names_every_option(monkeypatch: pytest.MonkeyPat
     assert {option for option in options if f"`{option}" not in page} == {"-h"}
 
 
+def test_monitor_reference_names_every_exported_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    core = pytest.importorskip("prometheus_client.core")
+    from streameval.monitoring.prometheus import _Families
+
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    tables = importlib.import_module("exported_metrics")
+    page = tables.filled(TEXTS[ROOT / "docs" / "reference" / "monitor.md"])
+    names = {
+        one.name + "_total" * isinstance(one, core.CounterMetricFamily)
+        for one in _Families().every()
+    }
+    steps = {name for name in names if name.endswith("_steps")}
+    assert {name for name in names - steps if f"| `{name}` |" not in page} == set()
+
+
 @pytest.mark.slow
 def test_delays_of_evidence_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
