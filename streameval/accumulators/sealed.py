@@ -19,7 +19,7 @@ from streameval.accumulators.members import Members
 from streameval.configs.collection import SEPARATOR, CollectionConfig, Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig, SlicedConfig, read_value
-from streameval.errors import CorruptStateError, require
+from streameval.errors import CorruptStateError, IncompatibleStateError, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
@@ -391,6 +391,25 @@ class FlatSlices:
         """Merge the states of `Sliced` accumulators."""
         every = cls.concatenated([state for state in states if len(state.leaves)] or states[:1])
         return every.summed(np.zeros(len(every), dtype=np.int64), 1)
+
+    def chosen_again(self, config: SlicedConfig) -> Self:
+        """Choose the slices of each `Sliced` by other options: the state of counting with these.
+
+        Raises
+        ------
+        IncompatibleStateError
+            If a value that gets a slice may be among the rows that have none.
+        """
+        before = self.inner.options
+        is_fewer = config.named <= before.named and config.max_others <= before.max_others
+        if self.others.any() and not is_fewer:
+            raise IncompatibleStateError(
+                "would need the rows of values without a slice, which were counted together",
+                argument="values",
+                where="cannot continue: ",
+            )
+        state = attrs.evolve(self, inner=Inner(self.inner.cls, config))
+        return state.summed(np.arange(len(self)), len(self))
 
     @cached_property
     def parts(self) -> dict[Value, Sealed]:

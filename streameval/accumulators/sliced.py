@@ -231,9 +231,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         """Make one with fewer slices, which equals counting the same rows with that option."""
         config = attrs.evolve(self._config, max_values=max_values)
         held = self._held
-        state = attrs.evolve(self._everything(held), inner=Inner(Sliced, config))
-        total = self._all_rows(held).copy()
-        return self._make(config, attrs.evolve(FlatSlices.joined([state]), total=total))
+        state = self._everything(held).chosen_again(config)
+        return self._make(config, attrs.evolve(state, total=self._all_rows(held).copy()))
 
     def _slice(self, state: FlatSlices, value: Value) -> Any:
         found = state.parts.get(value)

@@ -39,6 +39,7 @@ from streameval.states.runs import quotients
 from streameval.states.sealed import Sealed
 
 if TYPE_CHECKING:
+    from streameval.configs.sliced import SlicedConfig
     from streameval.results.windowed import CountedPane, WindowedResult
 
 Array = npt.NDArray[Any]
@@ -430,6 +431,15 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         config = WindowedConfig.of(accumulator=inner, **parts.options)
         parts.check_header(codec.settings_json(written_options(config)), fields)
         return config, read_panes(config, fields)
+
+    def _with_slices(self, config: SlicedConfig) -> Self:
+        """Choose the slices of every pane again: `FlatSlices.chosen_again`."""
+        state = self._everything(self._held)
+        parts = state.accumulators
+        columns = gathered(self._inner, parts).chosen_again(config)
+        chosen = state.with_parts({id(one): Sealed(columns, at) for at, one in enumerate(parts)})
+        options = attrs.evolve(self._config, accumulator=Inner(self._inner.cls, config))
+        return self._make(options, attrs.evolve(chosen, total=self._all_rows(self._held).copy()))
 
     @property
     def _inner(self) -> Any:

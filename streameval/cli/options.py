@@ -666,6 +666,9 @@ class Watching:
         "an SQLite file, created if it does not exist", values.path, required=True
     )
     once: bool | None = _state("read what exists, and exit", bool)
+    migrate: bool | None = _state(
+        "continue a checkpoint of other slices or lateness, if it holds what they need", bool
+    )
     commit_bytes: int | None = _state("read at most this many bytes per commit", values.positive)
     alerts: tuple[Any, ...] = _alert(
         "alert on a rule such as 'recall[1] < 0.8', or a table of rule, name, severity, labels and "

@@ -164,7 +164,8 @@ def _followed(options: Options, watching: Watching, reporting: Reporting) -> Com
     try:
         opened = _monitor(options, watching, sources)
     except IncompatibleStateError as error:  # the checkpoint was started with other options
-        raise IncompatibleStateError(error.told(option_words)) from None
+        remedy = "Name another --checkpoint" + ("." if watching.migrate else ", or try --migrate.")
+        raise IncompatibleStateError(f"{error.told(option_words)} {remedy}") from None
     with opened as monitor, _heeding_signals(monitor.stop):
         _serve(monitor, watching, reporting)
         for step in _steps(monitor, once=bool(watching.once)):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.accumulators.parts import merge
+from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import (
     BadDataError,
@@ -86,6 +87,12 @@ class Pieces:
             self._replace(first, level + 1, merge(parts_held).to_bytes())
             first, level = self._alike(held)
 
+    def rewrite(self, whole: Windowed) -> None:
+        """Store the accumulator of all rows in place of all pieces."""
+        self._new = list(self._held)
+        if self._held:
+            self._replace(0, _WHOLE, whole.to_bytes())
+
     def note_committed(self) -> None:
         """Note that what was appended is stored."""
         self._held = self._new
@@ -138,6 +145,9 @@ _STATE = "state."
 _WAITING = f"{_STATE}waiting"  # there is no commit of rows yet
 
 _OWN = f"{_STATE}own"  # the last event of the monitor itself
+
+_MAY_DIFFER = ("allowed_lateness",)
+"""The options that do not change what is stored."""
 
 _LABEL_ROWS = (
     "CREATE TABLE IF NOT EXISTS label_row (key BLOB, time INTEGER, until INTEGER, entry TEXT)",
@@ -313,7 +323,7 @@ class Checkpoint:
             self._lock.close()
             raise
 
-    def begin(self, config: Any, empty: Windowed) -> Saved:
+    def begin(self, config: Any, empty: Windowed, *, migrate: bool = False) -> Saved:
         """Store the options of a new monitor, or compare them with those of the file.
 
         Parameters
@@ -322,6 +332,8 @@ class Checkpoint:
             The options that must not change.
         empty : Windowed
             The empty accumulator.
+        migrate : bool
+            Whether options may differ where what is stored is that of the new ones, too.
 
         Raises
         ------
@@ -335,9 +347,23 @@ class Checkpoint:
                 self._execute("INSERT OR IGNORE INTO meta VALUES ('number', 0)")
         saved = self.load()
         with _told(self.name):
-            _check_alike(saved.config, config)
-            saved.windowed._check_alike(empty, "continue")
-        return saved
+            found = _with_options(saved, config, empty) if migrate else saved
+            _check_alike(found.config, config)
+            found.windowed._check_alike(empty, "continue")
+        if found is not saved:
+            self._rewrite(found, empty)
+        return found
+
+    def _rewrite(self, saved: Saved, empty: Windowed) -> None:
+        """Store the options and the accumulators anew."""
+        rows = {"config": _json(saved.config), "accumulator": empty.to_bytes()}
+        with self._transaction():
+            self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
+            self._counted.rewrite(saved.windowed)
+            if saved.unlabelled is not None:
+                self._unlabelled.rewrite(saved.unlabelled)
+        self._counted.note_committed()
+        self._unlabelled.note_committed()
 
     @property
     def config(self) -> Any:
@@ -753,6 +779,28 @@ def _unlabelled_of(base: sqlite3.Connection, windowed: Windowed) -> Windowed | N
     if empty is None or _checked_version(base) < _VERSION:
         return empty
     return _sum_of(base, _UNLABELLED, empty)
+
+
+def _with_options(saved: Saved, config: Mapping[str, Any], empty: Windowed) -> Saved:
+    """Turn a commit into that of other options, as far as what is stored allows it."""
+    may_differ = {name: config[name] for name in _MAY_DIFFER}
+    inner, found = empty._config.accumulator, saved.windowed._config.accumulator
+    if inner.cls is not Sliced or found.cls is not Sliced or inner == found:
+        is_same = _json(saved.config) == _json({**saved.config, **may_differ})
+        return saved if is_same else attrs.evolve(saved, config={**saved.config, **may_differ})
+
+    def chosen(windowed: Windowed) -> Windowed:
+        options = windowed._config.accumulator.options
+        return windowed._with_slices(
+            attrs.evolve(options, values=inner.options.values, max_values=inner.options.max_values)
+        )
+
+    return attrs.evolve(
+        saved,
+        config={**saved.config, **may_differ},
+        windowed=chosen(saved.windowed),
+        unlabelled=None if saved.unlabelled is None else chosen(saved.unlabelled),
+    )
 
 
 def _check_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

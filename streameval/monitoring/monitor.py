@@ -113,6 +113,10 @@ class Monitor:
         The bytes to read at a time, and to count in one commit.
     clock : callable
         Returns seconds since 1970.
+    migrate : bool
+        Whether to take up a checkpoint of other options if it is the one that counting with them
+        would have made: other named slices and another limit of slices, as long as all values had
+        a slice of their own, or fewer slices; and another `allowed_lateness`.
 
     Raises
     ------
@@ -184,6 +188,7 @@ class Monitor:
         commit_bytes: int = 2**25,
         clock: Callable[[], float] = clocks.time,
         output: Output | None = None,
+        migrate: bool = False,
     ) -> None:
         self._settings = Settings.of(
             accumulator,
@@ -208,6 +213,7 @@ class Monitor:
             read_bytes=read_bytes,
             commit_bytes=commit_bytes,
             false_alarms=false_alarms,
+            migrate=migrate,
         )
         self._clock = clock
         self._delivery = Delivery(read_routes(on_alert, self._settings.rules))

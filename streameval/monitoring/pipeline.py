@@ -148,7 +148,7 @@ class Pipeline:
         self._windows: WindowedConfig = empty._config
         self._closing = Closing(self._windows, settings.timing.delay)
         self._check_keep()
-        saved = checkpoint.begin(self._config(samples), empty)
+        saved = checkpoint.begin(self._config(samples), empty, migrate=settings.migrate)
         self._tally = Tally(self._plan.make, saved)
         self._notes = list(self._plan.notes)
         self._stored_alerts = saved.state.get("alerts", {})

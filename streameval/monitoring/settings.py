@@ -122,6 +122,8 @@ class Settings:
     rules : tuple of AlertRule
         The alerts.
     false_alarms : str
+    migrate : bool
+        Whether a checkpoint of other options is taken up where it can be.
     """
 
     planner: Planner
@@ -137,6 +139,7 @@ class Settings:
     commit_bytes: int
     rules: tuple[AlertRule, ...]
     false_alarms: str
+    migrate: bool
 
     @classmethod
     def of(
