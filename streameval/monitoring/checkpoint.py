@@ -90,8 +90,7 @@ class Pieces:
     def rewrite(self, whole: Windowed) -> None:
         """Store the accumulator of all rows in place of all pieces."""
         self._new = list(self._held)
-        if self._held:
-            self._replace(0, _WHOLE, whole.to_bytes())
+        self._replace(0, _WHOLE, whole.to_bytes())
 
     def note_committed(self) -> None:
         """Note that what was appended is stored."""

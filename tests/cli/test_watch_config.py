@@ -311,7 +311,8 @@ def test_rehearsal_names_the_checkpoint_that_does_not_fit(config, folder, call):
     done = call("watch", "--config", config(), "--check", "--pane", "2m")
     assert done.code == 4
     assert done.err == (
-        "streameval: error: ck.db: cannot continue: --pane differs ('1m' and '2m').\n"
+        "streameval: error: ck.db: cannot continue: --pane differs ('1m' and '2m'). "
+        "Name another --checkpoint, or try --migrate.\n"
     )
 
 

@@ -53,7 +53,7 @@ def start(tmp_path):
 
 
 def counted(rows, accumulator=None):
-    columns = {name: [row[name] for row in rows] for name in ("ts", "y_true", "y_pred")}
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
     columns["time"] = columns.pop("ts")
     return (accumulator or windowed()).update(columns)
 
@@ -564,6 +564,59 @@ def test_changed_options_are_refused(start, options, named):
     with pytest.raises(se.IncompatibleStateError, match=named):
         start(source, **options)
     start(Rows()).close()
+
+
+def by_country(*values, max_values=3):
+    return se.Windowed(
+        se.Sliced(se.ConfusionAccumulator(), "country", values=values, max_values=max_values),
+        pane="1m",
+        unit="s",
+    )
+
+
+def from_countries(first, stop):
+    return [
+        row(at, [0, 1, None][at % 3], country=["DE", "FR"][at % 2]) for at in range(first, stop)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("slices", "others"), [(["DE", "FR"], {}), (["FR", "IT"], {"allowed_lateness": "5m"}), ([], {})]
+)
+def test_migrated_checkpoint_is_that_of_the_new_options(start, slices, others):
+    with start(Rows(a=from_countries(0, 150)), by_country("DE")) as monitor:
+        monitor.step()
+    rows = Rows(a=from_countries(0, 300))
+    with start(rows, by_country(*slices), migrate=True, **others) as monitor:
+        assert monitor.step().n_rows == 150
+    expected = counted(from_countries(0, 300), by_country(*slices))
+    with start(rows, by_country(*slices), **others) as monitor:
+        assert monitor.step().n_rows == 0
+        assert monitor.windowed.to_bytes() == expected.to_bytes()
+        assert monitor.snapshot().unlabelled.n == 100
+
+
+def test_migration_of_lateness_reports_every_pane_once(start):
+    source = Rows(a=[row(0), row(61), row(125)])
+    with start(source) as monitor:
+        assert len(monitor.step().closed) == 2
+    source.add("a", row(181), row(241), row(301))
+    with start(source, allowed_lateness="2m", migrate=True) as monitor:
+        assert [pane.n_rows for pane in monitor.step().closed] == [1]
+    with start(source, allowed_lateness="0s", migrate=True) as monitor:
+        assert [pane.n_rows for pane in monitor.step().closed] == [1, 1]
+        assert monitor.windowed.n == 6
+
+
+def test_refused_migration_leaves_the_checkpoint(start):
+    with start(Rows(a=from_countries(0, 150)), by_country("DE", max_values=1)) as monitor:
+        monitor.step()
+    with pytest.raises(se.IncompatibleStateError, match="cannot continue: `values` would need"):
+        start(Rows(), by_country("DE", "FR"), migrate=True)
+    with pytest.raises(se.IncompatibleStateError, match="cannot continue: `out_of_order` differs"):
+        start(Rows(), by_country("DE", max_values=1), migrate=True, out_of_order="1s")
+    with start(Rows(), by_country("DE", max_values=1), migrate=True) as monitor:
+        assert monitor.windowed.n == 100
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 from offenders import each
 from profiles import quick_cases
 
@@ -112,6 +113,36 @@ def test_tally_is_the_same_however_rows_are_cut_and_committed(seed: int) -> None
         assert tally.beside is not None
         states.add((tally.total.to_bytes(), tally.beside.to_bytes()))
     assert len(states) == 1
+
+
+OPTIONS = [
+    {"values": values, "max_values": len(values) + others}
+    for values in ([], ["DE"], ["FR", "DE", None], [3, "DE"])
+    for others in (0, 1, 3, 9)
+    if values or others
+]
+
+
+@each("seed", range(quick_cases(400, least=80)))
+def test_slices_that_are_chosen_again_are_those_counted_with_the_new_options(seed: int) -> None:
+    rng = random.Random(seed)
+    old, new = rng.choice(OPTIONS), rng.choice(OPTIONS)
+    batches = [drawn(rng, rng.choice([0, 1, 6]), 60) for _ in range(rng.randrange(4))]
+    for had, expected in zip(
+        counted(batches, windowed(**old)), counted(batches, windowed(**new)), strict=True
+    ):
+        options = expected._config.accumulator.options
+        parts = [span.part.copy() for span in spans(had) if span.part is not None]
+        gains = new["max_values"] - len(new["values"]) > old["max_values"] - len(old["values"])
+        if any(part.view().other is not None for part in parts) and (
+            gains or not {*new["values"]} <= {*old["values"]}
+        ):
+            with pytest.raises(se.IncompatibleStateError, match="`values` would need the rows"):
+                had._with_slices(options)
+            continue
+        made = had._with_slices(options)
+        assert made.to_bytes() == expected.to_bytes()
+        assert made.total() == expected.total()
 
 
 def test_value_among_others_is_not_known() -> None:
