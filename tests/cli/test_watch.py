@@ -473,6 +473,26 @@ def test_changed_option_is_named_as_it_is_typed(watch, log, changed):
     assert f"ck.db: cannot continue: {changed.split()[0]} differs" in done.err
 
 
+def test_migrate_continues_with_fewer_slices(watch, log, call):
+    by = "--once", "--by"
+    watch(log, *by, "country=DE,FR")
+    done = watch(log, *by, "country=DE")
+    assert done.code == 4
+    assert done.err.endswith("Name another --checkpoint, or try --migrate.\n")
+    assert watch(log, *by, "country=DE", "--migrate", "--check").code == 0
+    assert watch(log, *by, "country=DE").code == 4
+    assert watch(log, *by, "country=DE", "--migrate").code == 0
+    assert watch(log, *by, "country=DE").code == 0
+    done = watch(log, *by, "country=DE,FR", "--migrate")
+    assert done.code == 4
+    assert done.err == (
+        "streameval: error: ck.db: cannot continue: `values` would need the rows of values without "
+        "a slice, which were counted together. Name another --checkpoint.\n"
+    )
+    shown = call("show", "ck.db", "--json").json
+    assert ([one["value"] for one in shown["slices"]], shown["other"]["n"]) == (["DE"], 50)
+
+
 def test_where_that_leaves_out_all_rows_is_told(watch, log):
     done = watch(log, "--once", "--where", "country=IT")
     assert (done.code, done.out) == (0, "no rows yet: --where has left out 150 rows\n")
