@@ -18,13 +18,12 @@ from streameval.cli.errors import (
     INTERRUPTED,
     OK,
     SIGNALLED,
-    USAGE,
     Terminated,
     exit_code,
 )
-from streameval.cli.options import Options, Reporting, option_words, taken
+from streameval.cli.options import Options, Reporting, error_text, taken
 from streameval.cli.terminal import CommandOutput, Note, line_of, put
-from streameval.errors import BadDataError, InvalidInputError, StreamevalError
+from streameval.errors import StreamevalError
 from streameval.render.text import printable_lines
 
 if TYPE_CHECKING:
@@ -46,12 +45,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
+    parse = functools.partial(_parser().parse_args, argv)
     try:
-        outcome = _outcome(**vars(_parser().parse_args(argv)))
-    except SystemExit as ended:  # argparse has already printed its message
-        outcome = CommandOutput("", code=USAGE if ended.code else OK)
+        outcome = _outcome(parse, **vars(parse()))
+    except SystemExit:  # after the help or the version
+        return OK
     except StreamevalError as error:
-        text = _with_former_names(_message(error), sys.argv[1:] if argv is None else argv)
+        text = _with_former_names(error_text(error), sys.argv[1:] if argv is None else argv)
         outcome = CommandOutput("", (Note("error", text),), exit_code(error))
     except MemoryError:
         outcome = CommandOutput("", (Note("error", "there is not enough memory."),), BAD_DATA)
@@ -70,13 +70,15 @@ def _parser() -> argparse.ArgumentParser:
     return argument_parser()
 
 
-def _outcome(command: str, **arguments: Any) -> CommandOutput:
-    """Run the command that the arguments name."""
+def _outcome(
+    parse: Callable[[], argparse.Namespace], command: str, **arguments: Any
+) -> CommandOutput:
+    """Run the command that the arguments name; one that runs long may parse them again."""
     quiet = arguments.pop("quiet", False)
     if command == "watch":
         from streameval.cli.watch import watch
 
-        return watch(quiet=quiet, **arguments)
+        return watch(parse, quiet=quiet, **arguments)
     if command in ("eval", "show"):
         has_measures = bool(arguments.get("measures"))
         reporting = Reporting(quiet=quiet, has_measures=has_measures, **taken(arguments, Reporting))
@@ -134,12 +136,6 @@ def _command(name: str) -> Callable[..., CommandOutput]:
 
 _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 """The signals that ask a process to end; Windows has only one of them."""
-
-
-def _message(error: StreamevalError) -> str:
-    """Return the message, with arguments of the library named as options."""
-    is_of_input = isinstance(error, (InvalidInputError, BadDataError))
-    return error.told(option_words) if is_of_input else str(error)
 
 
 def _with_former_names(message: str, args: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import attrs
 
 import streameval
 from streameval.cli import argument_values as values
-from streameval.cli.errors import USAGE
+from streameval.cli.errors import UsageError
 from streameval.cli.gates import parse_condition
 from streameval.cli.options import (
     GROUPS,
@@ -27,7 +27,6 @@ from streameval.cli.options import (
 from streameval.cli.terminal import put
 from streameval.configs.names import closest, nearest
 from streameval.configs.other_names import our_name
-from streameval.render.text import printable
 from streameval.results.names import PICTURES_BY_TASK
 
 _DESCRIPTION = "Evaluate prediction logs of any size, in parts and with many processes."
@@ -344,14 +343,13 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Report what is wrong, and where to read more."""
         link = " See" if message.endswith("?") else "; see"
-        said = printable(self.origin + message)
-        self.exit(USAGE, f"streameval: error: {said}{link} {self.prog} --help.\n")
+        raise UsageError(f"{self.origin}{message}{link} {self.prog} --help.")
 
 
 def former_names(parser: argparse.ArgumentParser, args: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the former spellings of options that were typed, after those that the help shows."""
     commands = cast("_Parser", parser).siblings
-    command = next(commands[arg] for arg in args if arg in commands)
+    command = next((commands[arg] for arg in args if arg in commands), cast("_Parser", parser))
     for typed in dict.fromkeys(arg.partition("=")[0] for arg in args):
         action = command._option_string_actions.get(typed)
         if action is not None and action.help == argparse.SUPPRESS:

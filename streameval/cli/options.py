@@ -16,6 +16,7 @@ from streameval.cli import argument_values as values
 from streameval.cli.argument_values import By
 from streameval.cli.errors import UsageError
 from streameval.cli.gates import parse_gate, parse_limit
+from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.notation import Dialect
 from streameval.io.streams import FORMATS
 from streameval.monitoring.addresses import ADDRESS
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from streameval.cli.argument_values import ClassesOption
     from streameval.cli.gates import Gate
-    from streameval.errors import Named
+    from streameval.errors import Named, StreamevalError
     from streameval.io.row_filters import Condition, RowFilter
     from streameval.results.names import MetricName
     from streameval.results.result import Result
@@ -751,6 +752,12 @@ def option_words(named: Named) -> str | None:
     if option is None or named.value in (None, "", "True"):
         return option
     return f"{option} {shlex.quote(named.value.strip(_QUOTES))}"
+
+
+def error_text(error: StreamevalError) -> str:
+    """Return the message, with arguments of the library named as options."""
+    is_of_input = isinstance(error, (InvalidInputError, BadDataError))
+    return error.told(option_words) if is_of_input else str(error)
 
 
 _FIELDS = attrs.fields(Options)

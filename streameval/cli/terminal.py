@@ -64,8 +64,13 @@ class CommandOutput:
 
     def quieted(self) -> CommandOutput:
         """Keep only errors, gates that did not pass, and data."""
-        notes = tuple(note for note in self.notes if note.category not in _QUIET)
-        return attrs.evolve(self, text=self.text if self.is_data else "", notes=notes)
+        text = self.text if self.is_data else ""
+        return attrs.evolve(self, text=text, notes=quieted(self.notes))
+
+
+def quieted(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """Keep what is shown with --quiet."""
+    return tuple(note for note in notes if note.category not in _QUIET)
 
 
 def is_live(stream: TextIO) -> bool:

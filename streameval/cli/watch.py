@@ -26,6 +26,7 @@ from streameval.cli.options import (
     Options,
     Reporting,
     Watching,
+    error_text,
     option_text,
     option_words,
     refuse,
@@ -37,13 +38,14 @@ from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
-from streameval.cli.terminal import CommandOutput, Note, is_live, line_of, put
+from streameval.cli.terminal import CommandOutput, Note, is_live, line_of, put, quieted
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import window_entry
 from streameval.errors import (
     BadDataError,
     IncompatibleStateError,
     InvalidInputError,
+    StreamevalError,
     UnknownMetricError,
 )
 from streameval.monitoring.checkpoint import Checkpoint, copy_checkpoint, files_of
@@ -61,6 +63,7 @@ from streameval.results.result_types import check_metric_of_task
 from streameval.runs.counting import RowShare
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from streameval.monitoring.source_protocol import Source
@@ -75,20 +78,30 @@ _WAITS_ONCE = 30
 _MAX_BAD = RowShare(Decimal(1))
 _FIELDS = attrs.fields(Watching)
 _OF_MONITOR = [field.name for field in _FIELDS if field.name in signature(Monitor).parameters]
+_RELOADED = ("alerts", "false_alarms", "on_alert")
 _OF_JOIN = [field.name for field in _FIELDS if field.metadata["option"].group == JOIN]
 
 
-def watch(*, quiet: bool, **arguments: Any) -> CommandOutput:
+def watch(
+    parse: Callable[[], argparse.Namespace], *, quiet: bool, **arguments: Any
+) -> CommandOutput:
     """Follow files until a signal, or count the existing rows and end.
+
+    Parameters
+    ----------
+    parse : callable
+        Parses the command line and the file of configuration again.
+    quiet : bool
+    **arguments
+        The other arguments.
 
     Raises
     ------
     StreamevalError
         For the reasons that `exit_code` distinguishes.
     """
-    watching = Watching(**taken(arguments, Watching))
-    reporting = Reporting(quiet=quiet, **taken(arguments, Reporting))
-    options = Options.of(reporting, **{"files": (), "max_bad": _MAX_BAD, **arguments})
+    reload = _Reload(parse, {"quiet": quiet, **arguments})
+    options, watching, reporting = _read(quiet=quiet, **arguments)
     if not options.files:
         raise UsageError("watch needs FILE, or files in what --config names.")
     if watching.init:
@@ -101,11 +114,10 @@ def watch(*, quiet: bool, **arguments: Any) -> CommandOutput:
     if watching.check and "-" in (*options.files, *(watching.labels or ())):
         raise UsageError("--check reads what exists, which standard input would lose.")
     _check_page(watching)
-    routes = read_routes(watching.on_alert, read_rules(watching.alerts))
-    if not watching.alerts and not all(route.heartbeat for route in routes):
-        raise UsageError("--on-alert needs --alerts, which says when there is an alert.")
+    _check_routes(watching)
     if not watching.check:
-        return _watch(options, watching, reporting)
+        is_reloaded = watching.config is not None and not watching.once
+        return _watch(options, watching, reporting, reload if is_reloaded else None)
     with _rehearsed(watching) as silent:
         outcome = _watch(options, silent, reporting)
     told = [
@@ -115,6 +127,78 @@ def watch(*, quiet: bool, **arguments: Any) -> CommandOutput:
     texts = [*told, "a rehearsal: nothing was written or sent."]
     notes = (*outcome.notes, *(Note("note", text) for text in texts))
     return outcome if quiet else attrs.evolve(outcome, notes=notes)
+
+
+def _read(*, quiet: bool, **arguments: Any) -> tuple[Options, Watching, Reporting]:
+    watching = Watching(**taken(arguments, Watching))
+    reporting = Reporting(quiet=quiet, **taken(arguments, Reporting))
+    options = Options.of(reporting, **{"files": (), "max_bad": _MAX_BAD, **arguments})
+    return options, watching, reporting
+
+
+class _Reload:
+    """Rules and receivers that are read anew after a hangup, while all else stays.
+
+    Parameters
+    ----------
+    parse : callable
+        Returns all arguments as they are now.
+    arguments : mapping
+        Those that the monitor was started with.
+    """
+
+    def __init__(
+        self, parse: Callable[[], argparse.Namespace], arguments: Mapping[str, Any]
+    ) -> None:
+        self._parse = parse
+        self._fixed = _without_reloaded(arguments)
+        self._is_due = False
+
+    def heed(self, *_: object) -> None:
+        """Note a hangup; the handler of a signal does no more."""
+        self._is_due = True
+
+    def notes(self, monitor: Monitor) -> list[Note]:
+        """Reload if there was a hangup, and say what came of it."""
+        if not self._is_due:
+            return []
+        self._is_due = False
+        try:
+            with monitor._reloading():
+                watching = self._watching()
+                given = {name: getattr(watching, name) for name in _RELOADED}
+                monitor.reload(**{name: one for name, one in given.items() if one is not None})
+        except StreamevalError as error:
+            return [Note("error", f"{error_text(error)} The reload is refused; watch goes on.")]
+        return [Note("note", f"{watching.config}: alerts and receivers are reloaded.")]
+
+    def _watching(self) -> Watching:
+        """Read the options anew, and refuse what only a start may change."""
+        arguments = {"quiet": False, **vars(self._parse())}
+        del arguments["command"]
+        now = _without_reloaded(arguments)
+        options, watching, _ = _read(**arguments)
+        for name in {**self._fixed, **now}:
+            if self._fixed.get(name) != now.get(name):
+                raise UsageError(
+                    f"{watching.config}: {name} cannot change while watch runs, only "
+                    f"{', '.join(_RELOADED)}. Restart it; --check says whether it can continue."
+                )
+        _check_routes(watching)
+        _check_labels(watching)
+        _check_metrics(task_asked_for(options), (), watching.alerts)
+        return watching
+
+
+def _without_reloaded(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in _RELOADED}
+
+
+def _check_routes(watching: Watching) -> None:
+    """Raise UsageError or InvalidInputError for receivers that could not get an event."""
+    routes = read_routes(watching.on_alert, read_rules(watching.alerts))
+    if not watching.alerts and not all(route.heartbeat for route in routes):
+        raise UsageError("--on-alert needs --alerts, which says when there is an alert.")
 
 
 @contextmanager
@@ -143,12 +227,14 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
             raise IncompatibleStateError(message) from None
 
 
-def _watch(options: Options, watching: Watching, reporting: Reporting) -> CommandOutput:
+def _watch(
+    options: Options, watching: Watching, reporting: Reporting, reload: _Reload | None = None
+) -> CommandOutput:
     """Follow the files; without a commit, options that are refused leave no checkpoint."""
     path = Path(str(watching.checkpoint))
     is_new = not path.exists()
     try:
-        return _followed(options, watching, reporting)
+        return _followed(options, watching, reporting, reload)
     except (UsageError, InvalidInputError, UnknownMetricError):
         if is_new and path.exists():
             with closing(Checkpoint(path)) as checkpoint:
@@ -158,23 +244,35 @@ def _watch(options: Options, watching: Watching, reporting: Reporting) -> Comman
         raise
 
 
-def _followed(options: Options, watching: Watching, reporting: Reporting) -> CommandOutput:
+def _followed(
+    options: Options, watching: Watching, reporting: Reporting, reload: _Reload | None
+) -> CommandOutput:
     screen = _Screen(options, watching)
     sources = _sources(options, watching)
-    try:
-        opened = _monitor(options, watching, sources)
-    except IncompatibleStateError as error:  # the checkpoint was started with other options
-        remedy = "Name another --checkpoint" + ("." if watching.migrate else ", or try --migrate.")
-        raise IncompatibleStateError(f"{error.told(option_words)} {remedy}") from None
-    with opened as monitor, _heeding_signals(monitor.stop):
-        _serve(monitor, watching, reporting)
-        for step in _steps(monitor, once=bool(watching.once)):
-            screen.say(step)
-            if not screen.draw(monitor, step):
-                break
-        firing = any(alert.state == "firing" for alert in monitor.snapshot().alerts)
-        text = screen.last(monitor)
-        errors = _left_unread(monitor, sources.values()) if watching.once else []
+    with _heeding_hangup(reload):
+        try:
+            opened = _monitor(options, watching, sources)
+        except IncompatibleStateError as error:  # the checkpoint was started with other options
+            remedy = "" if watching.migrate else ", or try --migrate"
+            told = f"{error.told(option_words)} Name another --checkpoint{remedy}."
+            raise IncompatibleStateError(told) from None
+        with opened as monitor, _heeding_signals(monitor.stop):
+            _serve(monitor, watching, reporting)
+            for step in _steps(monitor, once=bool(watching.once)):
+                screen.say(step)
+                if not screen.draw(monitor, step):
+                    break
+                screen.tell([] if reload is None else reload.notes(monitor))
+            return _ended(monitor, screen, sources, watching)
+
+
+def _ended(
+    monitor: Monitor, screen: _Screen, sources: Mapping[str, Source], watching: Watching
+) -> CommandOutput:
+    """Return what is shown at the end, and how it was."""
+    firing = any(alert.state == "firing" for alert in monitor.snapshot().alerts)
+    text = screen.last(monitor)
+    errors = _left_unread(monitor, sources.values()) if watching.once else []
     if errors:
         return CommandOutput(text, notes=tuple(Note("error", one) for one in errors), code=BAD_DATA)
     return CommandOutput(text, code=GATE_FAILED if watching.once and firing else OK)
@@ -334,22 +432,35 @@ def _check_widths(options: Options, widths: Sequence[str | int]) -> None:
 
 @contextmanager
 def _heeding_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Let the first signal end the loop after its step, and the second end it at once.
-
-    A hangup, which programs that rotate logs send, ends it only if its output is a terminal.
-    """
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    """Let the first signal end the loop after its step, and the second end it at once."""
 
     def heed(number: int, _: object) -> None:
         signal.signal(number, _end)
         stop()
 
-    before = {number: signal.signal(number, heed) for number in numbers}
-    if hasattr(signal, "SIGHUP") and not sys.stdout.isatty():
-        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with _handled(dict.fromkeys((signal.SIGINT, signal.SIGTERM), heed)):
+        yield
+
+
+@contextmanager
+def _heeding_hangup(reload: _Reload | None) -> Iterator[None]:
+    """Let a hangup reload, or do nothing: programs that rotate logs send it.
+
+    If the output is a terminal, it has been closed, and the program ends.
+    """
+    is_heeded = hasattr(signal, "SIGHUP") and not sys.stdout.isatty()
+    handler = signal.SIG_IGN if reload is None else reload.heed
+    with _handled({signal.SIGHUP: handler} if is_heeded else {}):
+        yield
+
+
+@contextmanager
+def _handled(handlers: Mapping[int, Any]) -> Iterator[None]:
+    """Handle signals, which only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
@@ -381,9 +492,12 @@ class _Screen:
 
     def say(self, step: Step) -> None:
         """Print warnings and alerts on standard error."""
-        notes = [Note("alert", text) for text in map(event_text, step.events)]
-        if not self._reporting.quiet:
-            notes += [Note("warning", text) for text in step.notes]
+        alerts = [Note("alert", text) for text in map(event_text, step.events)]
+        self.tell([*alerts, *(Note("warning", text) for text in step.notes)])
+
+    def tell(self, notes: Sequence[Note]) -> None:
+        """Print on standard error; with --quiet, only alerts and errors."""
+        notes = quieted(notes) if self._reporting.quiet else notes
         if notes:
             self._wipe()
             put(sys.stderr, [line_of(note, sys.stderr) for note in notes])

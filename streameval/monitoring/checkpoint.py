@@ -388,6 +388,12 @@ class Checkpoint:
             runs, dead = (_Blobs(self._base, table, self.name) for table in ("run", "dead"))
             return attrs.evolve(_loaded(self._base), runs=runs, dead=dead)
 
+    @property
+    def outbox(self) -> list[tuple[str, Any]]:
+        """The undelivered events by id, the oldest first."""
+        with _told(self.name):
+            return _outbox_of(self._base)
+
     def check_is_there(self) -> None:
         """Detect that the file was deleted or replaced, because later commits would be lost.
 

@@ -12,15 +12,17 @@ from streameval.errors import StreamevalError
 from streameval.monitoring.heartbeat import Heartbeat
 from streameval.monitoring.outbox import Outbox
 from streameval.monitoring.vitals import summed
+from streameval.render.text import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from streameval.monitoring.alerts import Event
     from streameval.monitoring.checkpoint import Checkpoint
     from streameval.monitoring.routes import AlertRoute
 
 _TO = "@"  # between the id of an event and its receiver
+_SHOWN = 3
 
 
 class Delivery:
@@ -37,28 +39,53 @@ class Delivery:
     """
 
     def __init__(self, routes: Iterable[AlertRoute]) -> None:
-        given = [*routes]
-        self._hearts = [route for route in given if route.heartbeat is not None]
         self._beating: list[Heartbeat] = []
-        self._routes = _by_key(route for route in given if route.heartbeat is None)
-        self._outboxes = {key: Outbox(route.receiver) for key, route in self._routes.items()}
+        self._outboxes: dict[str, Outbox] = {}
         self._known: list[str] = []
-        self._undelivered: dict[str, dict[str, Any]] = {key: {} for key in self._outboxes}
-        self.untold: list[Any] = []
-        """Events as JSON that a later receiver is to get."""
+        self._untold: list[Any] = []  # as JSON, for a later receiver
+        self._notes: list[str] = []
+        self.n_dropped = 0
+        """How many events had not arrived when their receiver was removed, and have no other."""
+        self._turn_to(routes)
 
-    @property
-    def receivers(self) -> list[str]:
-        """The receivers that have been told of events; without any now, the last ones."""
-        return [*self._outboxes] or self._known
+    def _turn_to(self, routes: Iterable[AlertRoute]) -> None:
+        """Take other receivers; one that stays goes on with its deliveries."""
+        self.routes = tuple(routes)
+        self._routes = _by_key(route for route in self.routes if route.heartbeat is None)
+        for key in self._outboxes.keys() - self._routes.keys():
+            self._outboxes.pop(key).close()
+        before, self._outboxes = self._outboxes, {}
+        for key, route in self._routes.items():
+            outbox = self._outboxes[key] = before.get(key) or Outbox(route.receiver)
+            outbox.receiver = route.receiver  # a function may be another one of the same name
+        self._undelivered: dict[str, dict[str, Any]] = {key: {} for key in self._outboxes}
 
     def begin(self, is_alive: Callable[[], bool]) -> None:
         """Send heartbeats from now on, while there is life."""
+        for heartbeat in self._beating:
+            heartbeat.close()
         self._beating = [
             Heartbeat(route.receiver, route.heartbeat, is_alive)
-            for route in self._hearts
+            for route in self.routes
             if route.heartbeat is not None
         ]
+
+    def reload(self, routes: Iterable[AlertRoute], checkpoint: Checkpoint) -> None:
+        """Turn to other receivers between two steps, as a restart does."""
+        self.forget(self.wait(0.0), checkpoint)
+        state, outbox = self.to_json(), checkpoint.outbox
+        self._turn_to(routes)
+        self.restore(state, outbox, checkpoint)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a commit holds of the receivers: without any now, of the last ones."""
+        state = {"untold": self._untold, "receivers": [*self._outboxes] or self._known}
+        return state | ({"dropped": self.n_dropped} if self.n_dropped else {})
+
+    def take_notes(self) -> list[str]:
+        """Return what has happened to events since the last call."""
+        notes, self._notes = self._notes, []
+        return notes
 
     def tell(self, event: Mapping[str, Any], number: int, checkpoint: Checkpoint) -> None:
         """Commit an event of the monitor itself, which goes to every receiver, and deliver it.
@@ -86,21 +113,29 @@ class Delivery:
 
     def restore(
         self,
-        untold: Sequence[Any],
+        state: Mapping[str, Any],
         undelivered: Iterable[tuple[str, Any]],
-        known: Sequence[str],
         checkpoint: Checkpoint,
     ) -> None:
         """Continue from the last commit.
 
         The undelivered events of receivers that are gone go to those that are new, and take them.
-        If none does, they are dropped, since each of the others has been sent what it takes;
-        without any receiver, they wait. An event of an older release has no receiver: it goes to
-        all.
+        If none does, they are dropped, with a note, since each of the others has been sent what it
+        takes; without any receiver, they wait. An event of an older release has no receiver: it
+        goes to all.
+
+        Parameters
+        ----------
+        state : mapping
+            What `to_json` has returned; empty before the first commit.
+        undelivered : iterable of (str, JSON)
+            The outbox of the checkpoint.
+        checkpoint : Checkpoint
         """
-        self.untold, self._known = [*untold], [*known]
-        new = [key for key in self._outboxes if key not in known]
-        moved = {}
+        self._untold, self._known = [*state.get("untold", [])], [*state.get("receivers", [])]
+        self.n_dropped = state.get("dropped", 0)
+        new = [key for key in self._outboxes if key not in self._known]
+        moved, dropped = {}, []
         for name, event in undelivered:
             _, _, key = name.partition(_TO)
             others = [heir for heir in new if self._routes[heir].takes(event)]
@@ -109,18 +144,21 @@ class Delivery:
                 self._undelivered[heir][_name(event["id"], heir)] = event
             if self._outboxes and key not in heirs:
                 moved[name] = [_name(event["id"], heir) for heir in heirs]
+                dropped += [] if heirs else [f"{event['rule']!r} is {event['state']}"]
         if moved:
             checkpoint.readdress(moved)
-
-    def check_slices(self, slices: Sequence[Mapping[str, Any] | None]) -> None:
-        """Refuse routes of slices about which there is no alert."""
-        for route in self._routes.values():
-            route.check_slices(slices)
+        if dropped:
+            self.n_dropped += len(dropped)
+            shown = ", ".join(dropped[:_SHOWN]) + (", ..." if len(dropped) > _SHOWN else "")
+            self._notes.append(
+                f"dropped {plural(len(dropped), 'event')} of a receiver that was removed, which no "
+                f"new one takes: {shown}"
+            )
 
     @property
     def has_more_to_commit(self) -> bool:
         """Whether there is a receiver now for events that had none."""
-        return bool(self._outboxes) and bool(self.untold)
+        return bool(self._outboxes) and bool(self._untold)
 
     def to_commit(self, events: Iterable[Event]) -> list[tuple[str, Any]]:
         """Return the new events for the outbox of the checkpoint; none without a receiver.
@@ -129,14 +167,14 @@ class Delivery:
         receiver never gets the end of an alert without its start.
         """
         for event in events:
-            begun = [one for one in self.untold if one["alert"] == event.alert]
+            begun = [one for one in self._untold if one["alert"] == event.alert]
             if not self._outboxes and event.state == "resolved" and begun:
-                self.untold = [one for one in self.untold if one not in begun]
+                self._untold = [one for one in self._untold if one not in begun]
             else:
-                self.untold.append(event.to_json())
+                self._untold.append(event.to_json())
         if not self._outboxes:
             return []
-        told, self.untold = self.untold, []
+        told, self._untold = self._untold, []
         return [
             (_name(event["id"], key), event)
             for event in told

@@ -6,9 +6,11 @@ import os
 import threading
 import time as clocks
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast, final
+
+import attrs
 
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import InvalidInputError, StreamevalError
@@ -226,6 +228,7 @@ class Monitor:
         self._name = checkpoint
         self._is_open = True
         self._vitals: Vitals | None = None
+        self._is_reloaded, self._reloaded_at = True, clock()
         sources = {"predictions": as_source(predictions, argument="predictions")}
         if labels is not None:
             sources["labels"] = as_source(labels, argument="labels")
@@ -268,6 +271,47 @@ class Monitor:
                     self._tell_end(error)
                 self._release()
                 raise
+
+    def reload(
+        self,
+        *,
+        alerts: Sequence[str | Mapping[str, Any]] = (),
+        false_alarms: str = "1 per 30d",
+        on_alert: Any = (),
+    ) -> None:
+        """Turn to other rules and receivers between two steps.
+
+        The result is that of a restart with them: rules that stay keep their state, new ones look
+        at the panes that are kept, and alerts of removed ones are resolved. Events that have not
+        arrived go to their receiver or, if that is removed, to new ones that take them; else they
+        are dropped, with a note.
+
+        Parameters
+        ----------
+        alerts, false_alarms, on_alert
+            As of the monitor. What is left out is as of a monitor without it.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument breaks a rule. Then the monitor goes on as before.
+        """
+        with self._busy, self._reloading():
+            if self._stage is None or not self._is_open:
+                raise InvalidInputError("is closed", argument="monitor")
+            settings = self._settings.with_rules(alerts, false_alarms)
+            routes = read_routes(on_alert, settings.rules)
+            self._stage.reload(settings, routes)
+            self._settings = settings
+            self._delivery.begin(lambda: self._health.is_alive)
+            self._show_commit(self._stage)
+
+    @contextmanager
+    def _reloading(self) -> Iterator[None]:
+        """Note whether other settings could be read and taken."""
+        self._is_reloaded = False
+        yield
+        self._is_reloaded, self._reloaded_at = True, self._clock()
 
     def run(self, *, poll: float = 1.0) -> Iterator[Step]:
         """Yield one step after another until `stop` is called, or no source can have more rows.
@@ -482,6 +526,7 @@ class Monitor:
         began = clocks.monotonic()
         now, stage = self._clock(), self._current_stage()
         step = stage.step(now)
+        step = attrs.evolve(step, notes=(*step.notes, *self._delivery.take_notes()))
         self._health.note(step)
         if self._own_event is not None and self._own_event["state"] == "firing":
             self._own_event = end_of_end(self._own_event, round(now * 1e6))
@@ -523,6 +568,8 @@ class Monitor:
             memory_bytes=memory_of_process(),
             undelivered=undelivered,
             refused=refused,
+            is_reloaded=self._is_reloaded,
+            reloaded_at=self._reloaded_at,
         )
 
     def _current_stage(self) -> Waiting | Pipeline:

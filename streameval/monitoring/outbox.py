@@ -364,7 +364,7 @@ class Outbox:
         timeout: float = 10.0,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        self._receiver = receiver_of(on_alert)
+        self.receiver = receiver_of(on_alert)
         self._timeout = finite_number(timeout, name="timeout")
         self._report = _to_stderr if report is None else report
         self._held: dict[str, _Held] = {}
@@ -444,7 +444,7 @@ class Outbox:
             held = self._held[name]
             said, refusal = "", None
             try:
-                said = self._receiver.send(held.event, self._timeout)
+                said = self.receiver.send(held.event, self._timeout)
             except Refused as error:
                 said, refusal = error.output, str(error)
             except Exception as error:
@@ -454,7 +454,7 @@ class Outbox:
             if refusal is not None:
                 number, tries = held.event["id"], plural(held.tries, "time")
                 lines.append(
-                    f"streameval: warning: on-alert: {self._receiver.name} {refusal}; "
+                    f"streameval: warning: on-alert: {self.receiver.name} {refusal}; "
                     f"event {number} has been tried {tries}, and is tried again"
                 )
             for line in lines:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.intake import Intake
     from streameval.monitoring.quarantine import Quarantine
     from streameval.monitoring.reader import Reader
+    from streameval.monitoring.routes import AlertRoute
     from streameval.monitoring.settings import Settings
     from streameval.monitoring.source_protocol import Chunk
     from streameval.monitoring.status import Closed
@@ -152,10 +153,7 @@ class Pipeline:
         self._tally = Tally(self._plan.make, saved)
         self._notes = list(self._plan.notes)
         self._stored_alerts = saved.state.get("alerts", {})
-        self._alerts = Alerts.restore(
-            settings.rules, empty, self._stored_alerts, false_alarms=settings.false_alarms
-        )
-        delivery.check_slices([state.slice for state in self._alerts.states()])
+        self._alerts = self._judging(settings, self._stored_alerts, delivery.routes)
         for name, file in (("output", output), ("quarantine", quarantine)):
             if file is not None:
                 state = file.restore(saved.state.get(name))
@@ -216,6 +214,29 @@ class Pipeline:
             notes=self._new_notes(),
         )
 
+    def reload(self, settings: Settings, routes: Sequence[AlertRoute]) -> None:
+        """Turn to other rules and receivers, as a restart does.
+
+        Raises
+        ------
+        InvalidInputError
+            If a rule or a route does not fit what is counted; then nothing has changed.
+        """
+        alerts = self._judging(settings, self._alerts.to_json(), routes)
+        self._delivery.reload(routes, self._checkpoint)
+        self._settings, self._alerts = settings, alerts
+
+    def _judging(
+        self, settings: Settings, stored: Mapping[str, Any], routes: Sequence[AlertRoute]
+    ) -> Alerts:
+        """Continue the alerts by rules, and refuse routes of slices without an alert."""
+        made = Alerts.restore(
+            settings.rules, self._plan.make(), stored, false_alarms=settings.false_alarms
+        )
+        for route in routes:
+            route.check_slices([state.slice for state in made.states()])
+        return made
+
     def status(self) -> Status:
         """Return the current numbers, which `step` has committed."""
         watermark, label_watermark = self._watermarks()
@@ -236,6 +257,7 @@ class Pipeline:
             positions=self._intake.positions,
             is_full=joining is not None and joining.is_full,
             committed_at=self._committed_at,
+            n_dropped=self._delivery.n_dropped,
         )
 
     @property
@@ -313,9 +335,7 @@ class Pipeline:
     def _restore(self, saved: Saved) -> None:
         """Restore the numbers of the last commit."""
         state = saved.state["monitor"]
-        self._delivery.restore(
-            state.get("untold", []), saved.outbox, state.get("receivers", []), self._checkpoint
-        )
+        self._delivery.restore(state, saved.outbox, self._checkpoint)
         self._n_rows = state["rows"]
         self._n_counted, self._n_labelled = state["counted"], state["labelled"]
         self._closing.restore(state)
@@ -490,8 +510,7 @@ class Pipeline:
                 "counted": self._n_counted,
                 "labelled": self._n_labelled,
                 **self._closing.to_json(),
-                "untold": self._delivery.untold,
-                "receivers": self._delivery.receivers,
+                **self._delivery.to_json(),
                 "committed_at": now,
                 "counters": dict(self._counters),
                 "recent_bad": self._door.to_json(),

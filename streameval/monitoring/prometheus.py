@@ -81,6 +81,9 @@ _COUNTERS = {
     "streameval_disconnections": ("How often a server has gone away.",),
     "streameval_join": ("Rows by what the join made of them.", "outcome"),
     "streameval_commits": ("Commits.",),
+    "streameval_dropped_events": (
+        "Events that had not arrived when their receiver was removed, and went to no other.",
+    ),
     "streameval_refused": ("Attempts that a receiver refused, since the start.", "receiver"),
     "streameval_examples": ("Weight of the labelled rows.", "slice"),
     "streameval_confusion": (
@@ -120,6 +123,12 @@ _VITALS = {
     "streameval_checkpoint_bytes": ("Size of the checkpoint, with its write-ahead log.",),
     "streameval_pending_bytes": ("Memory of pending rows.",),
     "streameval_memory_bytes": ("Resident memory of the process.",),
+    "streameval_config_last_reload_successful": (
+        "0 after a reload that was refused, 1 otherwise.",
+    ),
+    "streameval_config_last_reload_success_time_seconds": (
+        "When rules and receivers were last read.",
+    ),
     "streameval_undelivered": ("Events that have not arrived.", "receiver"),
 }
 """The gauges of the last step, whether it committed or not."""
@@ -360,6 +369,7 @@ class _Families:
             "streameval_lost_rows": counters.get("lost", 0),
             "streameval_disconnections": counters.get("disconnected", 0),
             "streameval_commits": status.number,
+            "streameval_dropped_events": status.n_dropped,
             "streameval_pending": status.n_pending,
             "streameval_waiting_for_clock": int(status.waits_for is not None),
         }
@@ -385,6 +395,8 @@ class _Families:
             "streameval_checkpoint_bytes": vitals.checkpoint_bytes,
             "streameval_pending_bytes": vitals.pending_bytes,
             "streameval_memory_bytes": vitals.memory_bytes,
+            "streameval_config_last_reload_successful": vitals.is_reloaded,
+            "streameval_config_last_reload_success_time_seconds": vitals.reloaded_at,
         }
         for name, number in numbers.items():
             if number is not None:

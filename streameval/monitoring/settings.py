@@ -189,10 +189,15 @@ class Settings:
             raise InvalidInputError(f"must be longer than zero, got {wait!r}", argument="wait")
         for name in ("max_pending", "read_bytes", "commit_bytes"):
             others[name] = positive_integer(others[name], name=name)
+        made = cls(planner=planner, timing=timing, time=time, rules=(), **others)
+        return made.with_rules(alerts, others["false_alarms"])
+
+    def with_rules(self, alerts: Any, false_alarms: str) -> Self:
+        """Replace the rules; without a plan, their metrics are checked once there is one."""
         rules = read_rules(alerts)
-        if planner.empty is not None:  # else their metrics are checked once there is a plan
-            Alerts(rules, planner.empty, false_alarms=others["false_alarms"])
-        return cls(planner=planner, timing=timing, time=time, rules=rules, **others)
+        if self.planner.empty is not None:
+            Alerts(rules, self.planner.empty, false_alarms=false_alarms)
+        return attrs.evolve(self, rules=rules, false_alarms=false_alarms)
 
     def to_json(self) -> dict[str, Any]:
         """Return the options that a checkpoint holds, and which must not change."""

@@ -58,6 +58,8 @@ class Status:
         Whether predictions are not read because too many are waiting for a label.
     committed_at : float or None
         Seconds since 1970; None before the first commit.
+    n_dropped : int
+        The events that had not arrived when their receiver was removed, and went to no other.
     """
 
     number: int
@@ -74,6 +76,7 @@ class Status:
     positions: Mapping[str, Any]
     is_full: bool
     committed_at: float | None
+    n_dropped: int = 0
 
     @classmethod
     def before_the_first_commit(cls, positions: Mapping[str, Any]) -> Self:

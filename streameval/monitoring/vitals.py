@@ -36,6 +36,10 @@ class Vitals:
         The resident memory of the process; None where the system does not say.
     undelivered, refused : mapping from receiver to int
         The events that have not arrived, and the refused attempts of this process.
+    is_reloaded : bool
+        Whether the last reload succeeded, or there was none.
+    reloaded_at : float
+        When rules and receivers were last read, in seconds since 1970.
     """
 
     commit_seconds: float | None
@@ -46,6 +50,8 @@ class Vitals:
     memory_bytes: int | None
     undelivered: Mapping[str, int]
     refused: Mapping[str, int]
+    is_reloaded: bool
+    reloaded_at: float
 
 
 def memory_of_process() -> int | None:

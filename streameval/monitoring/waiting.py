@@ -20,13 +20,14 @@ from streameval.runs.counting import bad_rows
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from streameval.io.blocks import Block
     from streameval.monitoring.alerts import Event
     from streameval.monitoring.checkpoint import Checkpoint
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake
+    from streameval.monitoring.routes import AlertRoute
     from streameval.monitoring.rules import AlertRule
     from streameval.monitoring.settings import Settings
 
@@ -73,13 +74,10 @@ class Waiting:
         state = early.state.get("waiting") or {}
         self._n_rows: dict[str, int] = state.get("rows", {})
         self._committed_at: float | None = state.get("committed_at")
-        delivery.restore(
-            state.get("untold", []), early.outbox, state.get("receivers", []), checkpoint
-        )
+        delivery.restore(state, early.outbox, checkpoint)
         self._stored_alerts = early.state.get("alerts", {})
         self._empty = Windowed(ConfusionAccumulator(), pane=1) if self.total is None else self.total
-        rules = filter(_looks_at_no_pane, settings.rules)
-        self._alerts = Alerts.restore(rules, self._empty, self._stored_alerts)
+        self._alerts = self._judging(settings, self._stored_alerts)
 
     def step(self, now: float) -> Step:
         """Read ahead, evaluate the rules, and commit if anything has changed."""
@@ -92,6 +90,16 @@ class Waiting:
         notes = (*self._new_notes(), *self._intake.warnings())
         return Step(events=events, is_waiting=self._intake.is_waiting, notes=notes)
 
+    def reload(self, settings: Settings, routes: Sequence[AlertRoute]) -> None:
+        """Turn to other rules and receivers, as a restart does."""
+        alerts = self._judging(settings, self._alerts.to_json())
+        self._delivery.reload(routes, self._checkpoint)
+        self._settings, self._alerts = settings, alerts
+
+    def _judging(self, settings: Settings, stored: Mapping[str, Any]) -> Alerts:
+        rules = filter(_looks_at_no_pane, settings.rules)
+        return Alerts.restore(rules, self._empty, stored)
+
     def status(self) -> Status:
         """Return the current numbers, which `step` has committed."""
         n_predictions, n_labels = (self._n_rows.get(role, 0) for role in ("predictions", "labels"))
@@ -103,6 +111,7 @@ class Waiting:
             counters={"labels": n_labels} if n_labels else {},
             is_full=self._intake.readers["predictions"].is_full,
             committed_at=self._committed_at,
+            n_dropped=self._delivery.n_dropped,
         )
 
     def alert_states(self) -> tuple[Any, ...]:
@@ -136,8 +145,7 @@ class Waiting:
         to_deliver = self._delivery.to_commit(events)
         waiting = {
             "rows": self._n_rows,
-            "untold": self._delivery.untold,
-            "receivers": self._delivery.receivers,
+            **self._delivery.to_json(),
             "committed_at": now,
         }
         state = {"alerts": alerts, "waiting": waiting}

@@ -511,7 +511,7 @@ def test_close_does_nothing_more_when_another_has_closed_meanwhile(start, monkey
 
     source = Rows(a=[row(0)])
     monitor = start(source, on_alert=print)
-    name = f"an event@{monitor._delivery.receivers[0]}"
+    name = f"an event@{monitor._delivery.to_json()['receivers'][0]}"
     monitor._delivery.note_committed([(name, {})])
     monkeypatch.setattr("streameval.monitoring.outbox.Outbox.flush", closed_by_another)
     monkeypatch.setattr("streameval.monitoring.outbox.Outbox.deliver", lambda *_: [])
