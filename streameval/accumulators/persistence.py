@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -93,7 +92,7 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    new = target.parent / f".streameval-{secrets.token_hex(8)}"
+    new = target.parent / f".streameval-{os.urandom(8).hex()}"
     try:
         with new.open("xb") as file:
             if mode is not None:

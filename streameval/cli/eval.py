@@ -19,14 +19,12 @@ from streameval.cli.options import DIALECT, option_words, refuse
 from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
 from streameval.cli.slice_gates import check_gates
 from streameval.cli.slice_order import check_order, refuse_order
-from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
 from streameval.cli.tasks import COMPARE_RUNS, plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence
 from streameval.cli.tasks.columns import NO_COLUMNS, check_columns
 from streameval.cli.tasks.every_column import every_column
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import CommandOutput, Note, ProgressLine, is_live
-from streameval.cli.window_text import split_up
 from streameval.configs.paired import ERRORS, MAX_MODELS, PAIRED_MEASURES
 from streameval.errors import BadDataError, InvalidInputError, UnknownMetricError
 from streameval.io.errors import RepeatedQueryError, ScatteredQueryError
@@ -40,15 +38,12 @@ from streameval.io.streams import (
     size_of,
     writing_temporary_file,
 )
-from streameval.io.trec import iter_run, read_qrels
 from streameval.render.text import json_line, listed_few, plural
 from streameval.results.result import owners_of
 from streameval.runs.counter import Gathered
-from streameval.runs.each_column import RowsByColumn, rows_by_column
 from streameval.runs.files import files_of
 from streameval.runs.processes import Team, n_cpus
-from streameval.runs.slices import SizeLimit, counting_plan, parts_by_value, rows_by_value
-from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
+from streameval.runs.sources import RowFiles, look_ahead
 from streameval.runs.totals import RunTotal
 from streameval.runs.workers import count_all
 
@@ -61,7 +56,7 @@ if TYPE_CHECKING:
     from streameval.results.models import ModelComparison
     from streameval.results.windowed import WindowedResult
     from streameval.runs.counting import Plan
-    from streameval.runs.slices import Slices
+    from streameval.runs.slices import SizeLimit, Slices
     from streameval.runs.sources import BlockSource, RawRow
     from streameval.runs.totals import BadRows
 
@@ -181,14 +176,14 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
         _check_any_good(tally, source, options)
         total, slices = _separated(held, options)
         remarks = (
-            *(*counting.notes, *_columns_left(held), *_choice(slices)),
+            *(*counting.notes, *_columns_left(held, options), *_choice(slices)),
             *(*source.left(), *source.remarks()),
         )
         missing = source.missing()
         for accumulator in (total, *(slices or ())):
             for text in counting.finish(accumulator, missing):
                 spool.write(text)
-        result, by_value, windows = _computed(total, slices)
+        result, by_value, windows = _computed(total, slices, options)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
         heading, origin, notes = _what_was_read(tally, remarks, options)
         found = Findings(
@@ -368,6 +363,9 @@ def _source(options: Options) -> BlockSource:
     once = [what for what, name in read if name == STANDARD_INPUT]
     if len({*once}) > 1:
         raise UsageError(f"standard input cannot be {' and '.join(dict.fromkeys(once))}.")
+    from streameval.io.trec import iter_run  # noqa: PLC0415 (of TREC files)
+    from streameval.runs.judged_runs import JudgedRuns  # noqa: PLC0415 (of TREC files)
+
     try:
         return JudgedRuns(
             options.files,
@@ -385,8 +383,11 @@ def _advice_on_files(error: BadDataError, options: Options) -> str:
     """Say what to do about files of the wrong sort; empty if nothing points to it."""
     if isinstance(error, RepeatedQueryError) and options.task == "ranking" and not options.compare:
         return COMPARE_RUNS
-    is_run = options.qrels is not None
-    return _SWAPPED if is_run and any(_can_read(read_qrels, file) for file in options.files) else ""
+    if options.qrels is None:
+        return ""
+    from streameval.io.trec import read_qrels  # noqa: PLC0415 (of TREC files)
+
+    return _SWAPPED if any(_can_read(read_qrels, file) for file in options.files) else ""
 
 
 def _refuse_run(row: RawRow, task: str) -> None:
@@ -418,6 +419,8 @@ def _check_output(options: Options) -> None:
     """Find out before the work whether the state, or the folder of states, can be put there."""
     if options.output is None:
         return
+    from streameval.cli.state_files import check_folder, check_state_output  # noqa: PLC0415 (of -o)
+
     if options.by is not None and options.time is None:
         check_folder(options.output)
         return
@@ -471,6 +474,8 @@ def _split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     by = options.by
     if by is None:
         return plan
+    from streameval.runs.each_column import rows_by_column  # noqa: PLC0415 (of --by)
+
     if by.columns == (EVERY,):
         columns, left_out = every_column(plan, options, rows)
         return rows_by_column(plan, columns, left_out, finds_columns=True)
@@ -482,6 +487,8 @@ def _split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
 
 def _by_value(plan: Plan, options: Options, values: tuple[Any, ...] | None) -> Plan:
     """Plan to count values; the rows of a query may span blocks, and have several values."""
+    from streameval.runs.slices import parts_by_value, rows_by_value  # noqa: PLC0415 (of --by)
+
     by: Any = options.by
     split = parts_by_value if options.task == "ranking" else rows_by_value
     return split(plan, by.column, values)
@@ -490,12 +497,17 @@ def _by_value(plan: Plan, options: Options, values: tuple[Any, ...] | None) -> P
 def _limit(options: Options) -> SizeLimit | None:
     """Limit the size of the states if the user named no values."""
     by = options.by
-    is_open = by is not None and by.values is None and options.time is None
-    return SizeLimit(_MAX_BYTES) if is_open else None
+    if by is None or by.values is not None or options.time is not None:
+        return None
+    from streameval.runs.slices import SizeLimit  # noqa: PLC0415 (of --by)
+
+    return SizeLimit(_MAX_BYTES)
 
 
 def _of_most_frequent(plan: Plan, options: Options, source: BlockSource, team: Team) -> Plan:
     """Find the most frequent values in a separate pass, and plan to count them."""
+    from streameval.runs.slices import counting_plan  # noqa: PLC0415 (of --by)
+
     by: Any = options.by
     if by.is_each:
         raise UsageError(
@@ -595,9 +607,10 @@ def _words_of_each(by: By) -> str:
     return "--by '*'" if by.columns == (EVERY,) else "--each"
 
 
-def _columns_left(held: Any) -> list[str]:
+def _columns_left(held: Any, options: Options) -> list[str]:
     """Say which columns were left out where each is compared by itself."""
-    left = held.left_out() if isinstance(held, RowsByColumn) else {}
+    is_each = options.by is not None and options.by.is_each
+    left = held.left_out() if is_each else {}
     return [f"no slices by {_why(left)}."] if left else []
 
 
@@ -610,11 +623,13 @@ def _why(left_out: Mapping[str, str]) -> str:
 
 
 def _computed(
-    total: Any, slices: Slices | None
+    total: Any, slices: Slices | None, options: Options
 ) -> tuple[Any, Slices | None, WindowedResult | None]:
     """Compute the result of all rows, those of slices and those of windows."""
-    if slices is not None:
-        return total.compute(), slices.computed(), None
+    if options.time is None:
+        return total.compute(), None if slices is None else slices.computed(), None
+    from streameval.cli.window_text import split_up  # noqa: PLC0415 (of panes)
+
     return split_up(total)
 
 
@@ -622,6 +637,8 @@ def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:
     """Save the state, or the states of slices, and return the notes about it."""
     if output is None:
         return []
+    from streameval.cli.state_files import save_slices, save_state  # noqa: PLC0415 (of -o)
+
     if slices is not None:
         return save_slices(total, slices, output)
     save_state(total, output)

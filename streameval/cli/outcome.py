@@ -11,7 +11,6 @@ from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.slice_gates import judged
 from streameval.cli.slice_order import arranged, slice_entries, slice_sheet
 from streameval.cli.terminal import CommandOutput, Note, width_of
-from streameval.cli.window_text import window_entries, window_sheet
 from streameval.render.sheets import markdown, reading_grid, sheet_text
 from streameval.render.text import json_line
 from streameval.results.collection import read_or_nan
@@ -166,6 +165,8 @@ def _sheet(found: Findings, reporting: Reporting) -> Sheet:
     result, level = found.result, reporting.level
     note = result.note if level else ""
     if found.windows is not None:
+        from streameval.cli.window_text import window_sheet  # noqa: PLC0415 (of panes)
+
         return window_sheet(found.slices, found.windows, reporting)
     if found.slices is not None:
         return [*slice_sheet(result, found.slices, reporting), note]
@@ -185,6 +186,8 @@ def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
     if found.slices is not None:
         entries |= slice_entries(found.slices, describe)
     if found.windows is not None:
+        from streameval.cli.window_text import window_entries  # noqa: PLC0415 (of panes)
+
         entries |= window_entries(found.windows, describe, found.slices)
     if found.order is not None:
         entries |= found.order.entries

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
@@ -53,8 +52,10 @@ def rank_of(value: Value) -> tuple[int, bytes]:
 
     The order is fixed and independent of the data, so the first values are a uniform sample.
     """
+    from hashlib import blake2b  # noqa: PLC0415 (loads OpenSSL)
+
     written = _written(value)
-    digest = hashlib.blake2b(written, digest_size=8).digest()
+    digest = blake2b(written, digest_size=8).digest()
     return int.from_bytes(digest, "big"), written
 
 

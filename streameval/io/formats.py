@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io.csv_rows import CsvLayout, csv_blocks
-from streameval.io.json_lines import JsonLayout, holds_items, item_blocks, json_blocks
 from streameval.io.lines import BYTE_ORDER_MARK, Piece, unended, unmarked
 from streameval.io.notation import Dialect
-from streameval.io.parquet import parquet_blocks
 from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.streams import PARQUET, format_of, is_read_once, name_of, opened
 
@@ -52,19 +49,27 @@ def read_blocks(
         If the file cannot be read.
     """
     form = checked_format(source, form, dialect)
+    if form != PARQUET:
+        with opened(source, may_be_cut=may_be_cut) as stream:
+            head = stream.peek()
+            if head.startswith(PARQUET_MAGIC) and is_read_once(source):
+                raise BadDataError(f"{stream.name}: {_PIPED_PARQUET}")
+            form = form or _sniffed(head)
+            if form == "jsonl":
+                from streameval.io.json_lines import (  # noqa: PLC0415 (of the format)
+                    holds_items,
+                    item_blocks,
+                    json_blocks,
+                )
+
+                yield from item_blocks(stream) if holds_items(head) else json_blocks(stream)
+            elif form in _DELIMITERS:
+                from streameval.io.csv_rows import csv_blocks  # noqa: PLC0415 (of the format)
+
+                yield from csv_blocks(stream, dialect, _DELIMITERS[form])
     if form == PARQUET:
-        yield from parquet_blocks(source)
-        return
-    with opened(source, may_be_cut=may_be_cut) as stream:
-        head = stream.peek()
-        if head.startswith(PARQUET_MAGIC) and is_read_once(source):
-            raise BadDataError(f"{stream.name}: {_PIPED_PARQUET}")
-        form = form or _sniffed(head)
-        if form == "jsonl":
-            yield from item_blocks(stream) if holds_items(head) else json_blocks(stream)
-        elif form in _DELIMITERS:
-            yield from csv_blocks(stream, dialect, _DELIMITERS[form])
-    if form == PARQUET:
+        from streameval.io.parquet import parquet_blocks  # noqa: PLC0415 (of the format)
+
         yield from parquet_blocks(source)
 
 
@@ -136,6 +141,9 @@ def layout_of(
     BadDataError
         If it is not a text file, or its first row cannot be read.
     """
+    from streameval.io.csv_rows import CsvLayout  # noqa: PLC0415 (of files that grow)
+    from streameval.io.json_lines import JsonLayout  # noqa: PLC0415 (of files that grow)
+
     check_is_text(head, source)
     form = form or _sniffed(head)
     ends: Ends = JsonLayout.ends() if form == "jsonl" else CsvLayout.ends()

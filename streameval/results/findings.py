@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from streameval.metrics import envelope
-from streameval.metrics.points import CellTable
 from streameval.render.text import listed_few
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from streameval.metrics.points import CellTable
 
 _FEW = 30
 _WORST = 3
@@ -119,6 +121,8 @@ def _about_cells(table: CellTable) -> Iterator[str]:
         f"{table.resolution:.3g}."
     )
     if _pairs(table):
+        from streameval.metrics import envelope  # noqa: PLC0415 (of curves)
+
         auc = envelope.roc_auc(table)
         yield (
             f"The interval of ROC AUC is {auc.high - auc.low:.2g} wide: in that share of the "

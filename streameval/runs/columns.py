@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.accumulators.windowed import Windowed
 from streameval.configs.inner import counted, key_columns
 from streameval.configs.mean import MeanConfig
 from streameval.configs.paired import PairedConfig
 from streameval.configs.regression import RegressionConfig
+from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.io.columns import (
     Argument,
@@ -113,10 +113,9 @@ def group_columns(
     columns : iterable of Argument
         Those of the accumulator within.
     """
-    keys = [*key_columns(accumulator._config)]
-    found = list(columns)
-    if isinstance(accumulator, Windowed):
-        config = accumulator._config
+    config = accumulator._config
+    keys, found = [*key_columns(config)], list(columns)
+    if isinstance(config, WindowedConfig):
         found = [with_gaps(column) for column in found]
         time = names[keys.pop(0)]
         found.append(Argument(config.time, (time,), time_type(config.unit, is_step=config.is_step)))

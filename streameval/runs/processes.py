@@ -6,10 +6,7 @@ import os
 import signal
 import threading
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
-from multiprocessing import resource_tracker
-from multiprocessing.context import SpawnContext
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
@@ -77,10 +74,9 @@ class Team:
 
     def start(self, n_workers: int) -> None:
         """Start workers until there are so many, or as many as there may be."""
-        context = SpawnContext()  # a forked process inherits locks of threads that it lacks
         for _ in range(len(self.workers), min(n_workers, self.n_max)):
             with _signals_held(), _heirs_leave_interrupts():
-                self.workers.append(Worker(context))
+                self.workers.append(Worker())
 
     def end(self) -> None:
         """End all workers, whatever they do."""
@@ -106,7 +102,11 @@ class Worker:
     answered, and neither waits for this process.
     """
 
-    def __init__(self, context: SpawnContext) -> None:
+    def __init__(self) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (most commands need none)
+        from multiprocessing.context import SpawnContext  # noqa: PLC0415 (the same)
+
+        context = SpawnContext()  # a forked process inherits locks of threads that it lacks
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,))
         self._process.start()
@@ -188,6 +188,8 @@ _ENDING = [
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Block Ctrl-C; a process started now inherits the mask from its first moment."""
+    from multiprocessing import resource_tracker  # noqa: PLC0415 (most commands start no process)
+
     resource_tracker.ensure_running()  # or the first process starts it, which undoes the mask
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -1,114 +1,30 @@
-"""Sources: files of rows, TREC runs with their judgements, and a look at their first rows."""
+"""Sources of blocks: files of rows, and a look at their first rows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import ExitStack
 from itertools import chain, islice
-from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import attrs
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError
-from streameval.inputs.judged_runs import judged_rows
 from streameval.inputs.paths import Fields, is_path
-from streameval.io.blocks import Parsed
-from streameval.io.columns import objects
 from streameval.io.formats import read_blocks
-from streameval.io.streams import (
-    CutShortError,
-    is_read_once,
-    name_of,
-    opened,
-    writing_temporary_file,
-)
-from streameval.io.trec import gathered_runs, is_scattered, read_qrels, run_tag, sized_runs
+from streameval.io.streams import CutShortError
 from streameval.runs.counting import MAYBE_PARTIAL, RowShare, bad_rows
 from streameval.runs.partitions import Partition, partitions_of, with_partition
-from streameval.runs.totals import BadRows, Seen
+from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import BinaryIO
 
     from streameval.io.blocks import Block
-    from streameval.io.columns import Argument
     from streameval.io.notation import Dialect
     from streameval.io.row_filters import RowFilter
-    from streameval.io.trec import Run
-
-
-_TYPES: dict[str, Any] = {
-    "relevance": np.float64,
-    "score": np.float64,
-    "doc": object,
-    "retrieved": bool,
-}
-
-
-@attrs.frozen(eq=False)
-class RunBlock:
-    """Several queries of a run, with all their rows and judgements.
-
-    Parameters
-    ----------
-    source : str
-        The name of the file.
-    run : Run
-        The rows.
-    judged : mapping from query to mapping from document to relevance
-        The judgements of the queries; queries without judgements are left out.
-    taken : int
-        Their number of bytes in the file, before unpacking.
-    unended : str
-        Empty: a run is read completely or not at all.
-    max_documents : int, optional
-        The number of documents of a query that count as retrieved, by default all.
-    """
-
-    unit: ClassVar[str] = "query"
-    source: str
-    run: Run
-    judged: Mapping[str, Mapping[str, float]]
-    taken: int
-    unended: str = ""
-    max_documents: int | None = None
-
-    def rows(
-        self,
-        names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
-    ) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of the run."""
-        run = self.run
-        for query, doc, score in zip(run.query, run.doc, run.score.tolist(), strict=True):
-            yield {"query": query, "doc": doc, "score": score}
-
-    def parse(
-        self,
-        columns: Sequence[Argument],  # noqa: ARG002 - they are always the same
-        where: RowFilter | None = None,  # noqa: ARG002 - queries are counted whole
-    ) -> Parsed:
-        """Lay out each judged query as lists; documents that were not returned come last."""
-        queries = list(self.judged)
-        rows = [self._query(query) for query in queries]
-        batch = {
-            name: objects([np.array(row[name], dtype=dtype) for row in rows])
-            for name, dtype in _TYPES.items()
-        }
-        return Parsed({"query": objects(queries), **batch}, queries, [], n_rows=len(self.run.doc))
-
-    def _query(self, query: str) -> dict[str, Any]:
-        run, qrels = {query: self.run[query]}, {query: self.judged[query]}
-        return next(judged_rows(run, qrels, max_documents=self.max_documents))
 
 
 RawRow = Mapping[str, Any]
 
-_ROWS = 2**16  # so many make a block worth a worker's while
-_COPIED = 2**20  # bytes at a time
 _FIRST_ROWS = 100
 _MAX_SEEN = 64  # blocks that are held while the first rows are looked for
 
@@ -214,128 +130,6 @@ class RowFiles(BlockSource):
             names = f"{first} and {len(others):,} more" if others else first
             remarks.append(f"{names}: read with {what}, as the first rows show.")
         return remarks
-
-
-class JudgedRuns(BlockSource):
-    """The parts of one TREC run, with its judgements.
-
-    Parameters
-    ----------
-    files : sequence of str
-        The parts.
-    qrels : str
-        The judgements.
-    count_missing : bool
-        Whether judged queries that no part has are counted.
-    max_documents : int, optional
-        How many documents of a query count as retrieved, all by default.
-
-    Raises
-    ------
-    BadDataError
-        If the judgements are missing or cannot be read.
-    """
-
-    def __init__(
-        self,
-        files: Sequence[str],
-        qrels: str,
-        *,
-        count_missing: bool,
-        max_documents: int | None = None,
-    ) -> None:
-        self._files = files
-        self._path = qrels
-        self._count_missing = count_missing
-        self._max_documents = max_documents
-        self._tag = ""
-        self._qrels = read_qrels(qrels)
-        if not self._qrels:
-            raise BadDataError(f"{name_of(qrels)}: holds no rows.")
-        self._seen = Seen()
-        self._n_judged = self._n_unjudged = 0
-        self._gathers = False
-        self._scattered: list[str] = []
-        self._copies: dict[str, BinaryIO] = {}
-        self._open = ExitStack()
-
-    def blocks(self) -> Iterator[Block]:
-        """Split the run between queries, and attach the judgements of each part.
-
-        Raises
-        ------
-        ScatteredQueryError
-            If a query continues after another one; after `gather` it may.
-        BadDataError
-            If two files have the same query; the message names it.
-        """
-        self._seen = Seen()
-        self._n_judged = self._n_unjudged = 0
-        for file in self._files:
-            for run, taken in self._runs(file):
-                self._seen.add(run, name_of(file))
-                judged = {query: self._qrels[query] for query in run if query in self._qrels}
-                self._n_judged += len(judged)
-                self._n_unjudged += len(run) - len(judged)
-                yield RunBlock(name_of(file), run, judged, taken, max_documents=self._max_documents)
-
-    def _runs(self, file: str) -> Iterator[tuple[Run, int]]:
-        copy = self._copies.get(file)
-        if copy is None and is_read_once(file):
-            copy = self._copies[file] = self._open.enter_context(TemporaryFile())  # noqa: SIM115
-            _copy(file, copy)
-        if file == self._files[0]:
-            self._tag = run_tag(file, copy=copy)
-        if self._gathers and is_scattered(file, copy=copy):
-            self._scattered.append(name_of(file))
-            return gathered_runs(file, _ROWS, copy=copy)
-        return sized_runs(file, _ROWS, copy=copy)
-
-    def gather(self) -> None:
-        """Check from now on whether queries are contiguous in each file; if not, hold the file."""
-        self._gathers = True
-
-    def close(self) -> None:
-        """Delete the copies of what can be read only once."""
-        self._open.close()
-
-    def missing(self) -> list[str]:
-        """List the judged queries that no file has, unless other parts of the run may have them."""
-        if not self._count_missing:
-            return []
-        return [query for query in self._qrels if query not in self._seen]
-
-    def remarks(self) -> list[str]:
-        """Say how many queries have been left out.
-
-        Raises
-        ------
-        BadDataError
-            If no query is judged at all.
-        """
-        if not self._n_judged:
-            raise BadDataError(f"{name_of(self._path)}: none of the queries of the run is judged.")
-        remarks = [
-            f"{name}: was read again and held in memory: the rows of a query are not together."
-            for name in self._scattered
-        ]
-        if self._n_unjudged:
-            left_out = "1 query" if self._n_unjudged == 1 else f"{self._n_unjudged:,} queries"
-            remarks.append(f"left out {left_out} of the run without judgements.")
-        return remarks
-
-    def origin(self) -> dict[str, Any]:
-        """Say where the judgements come from, how many queries have none, and the run's tag."""
-        tag = {"runid": self._tag} if self._tag else {}
-        return {"qrels": self._path, "unjudged": self._n_unjudged, **tag}
-
-
-def _copy(file: str, copy: BinaryIO) -> None:
-    """Copy a source that can be read only once, in case it is read again."""
-    with opened(file) as stream:
-        while piece := stream.read(_COPIED):
-            with writing_temporary_file():
-                copy.write(piece)
 
 
 def look_ahead(

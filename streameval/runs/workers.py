@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, cast
 
 from streameval.errors import StreamevalError
@@ -14,6 +13,7 @@ from streameval.runs.processes import AHEAD, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from streameval.io.blocks import Block
     from streameval.runs.counter import Counted
@@ -158,6 +158,8 @@ def _until_error(blocks: Iterator[Block]) -> Iterator[tuple[Any, StreamevalError
 
 
 def _done(counted: Counted) -> Future[Counted]:
+    from concurrent.futures import Future  # noqa: PLC0415 (most commands have no workers)
+
     done: Future[Counted] = Future()
     done.set_result(counted)
     return done

@@ -13,7 +13,7 @@ from pyarrow import parquet
 from streameval.cli import eval as eval_command
 from streameval.cli import main
 from streameval.io import lines
-from streameval.runs import slices, sources
+from streameval.runs import judged_runs, slices
 
 
 @attrs.frozen
@@ -38,7 +38,7 @@ def folder(tmp_path, monkeypatch):
 def small_buffers(monkeypatch):
     """Read, count and hold a sixteenth or less at a time, so that a small file fills them all."""
     monkeypatch.setattr(lines, "PIECE_BYTES", 2**15)
-    monkeypatch.setattr(sources, "_ROWS", 2**12)
+    monkeypatch.setattr(judged_runs, "_ROWS", 2**12)
     monkeypatch.setattr(slices.ValueCounts.__init__, "__defaults__", (2**12,))
     monkeypatch.setattr(eval_command, "_MAX_BYTES", 2**20)
 

@@ -13,7 +13,7 @@ from offenders import each
 
 import streameval as se
 from streameval.io import lines
-from streameval.runs import sources
+from streameval.runs import judged_runs
 
 RANKING = ("--task", "ranking")
 DATA = Path(__file__).parents[2] / "docs" / "data"
@@ -114,7 +114,7 @@ def write_weights(text=None, name="w.txt"):
 @pytest.mark.parametrize("rows", [1, 10**6])
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_weights_of_a_run_are_those_of_a_program(jobs, rows, call, run, monkeypatch):
-    monkeypatch.setattr(sources, "_ROWS", rows)
+    monkeypatch.setattr(judged_runs, "_ROWS", rows)
     done = call(
         *("eval", run, *RANKING, "--qrels", "a.qrels", *write_weights(), "--jobs", jobs),
         *("--measures", "map,p@5", "-o", "a.state"),
@@ -161,7 +161,7 @@ def test_ranking_weights_that_are_missing_are_named(call, run):
 @pytest.mark.parametrize("rows", [1, 40, 10**6])
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_state_of_a_run_is_that_of_a_program(jobs, rows, call, run, monkeypatch):
-    monkeypatch.setattr(sources, "_ROWS", rows)
+    monkeypatch.setattr(judged_runs, "_ROWS", rows)
     assert counted(call, run, "--qrels", "a.qrels", "--jobs", jobs) == of_run()
 
 
@@ -196,7 +196,7 @@ def scattered(lines):
 def test_ranking_of_scattered_queries_is_that_of_the_sorted_run(
     jobs, rows, call, run, folder, monkeypatch
 ):
-    monkeypatch.setattr(sources, "_ROWS", rows)
+    monkeypatch.setattr(judged_runs, "_ROWS", rows)
     (folder / "a.run").write_text(scattered(run_text()))
     assert counted(call, run, "--qrels", "a.qrels", "--jobs", jobs) == of_run()
 
@@ -323,7 +323,7 @@ def test_ranking_reports_measures_intervals_and_counts(call, run):
 
 @pytest.mark.parametrize("rows", [1, 10**6])
 def test_ranking_says_how_many_queries_have_no_judgements(rows, call, run, folder, monkeypatch):
-    monkeypatch.setattr(sources, "_ROWS", rows)
+    monkeypatch.setattr(judged_runs, "_ROWS", rows)
     (folder / "few.qrels").write_text(qrels_text({"t7": QRELS["t7"]}))
     done = call("eval", run, *RANKING, "--qrels", "few.qrels")
     assert done.err == "streameval: note: left out 7 queries of the run without judgements.\n"

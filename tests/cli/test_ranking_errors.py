@@ -8,7 +8,7 @@ from cli.ranking_data import QRELS, RUN, as_lists, as_rows, qrels_text, run_text
 from offenders import each
 
 from streameval.io import lines
-from streameval.runs import sources
+from streameval.runs import judged_runs
 
 RANKING = ("--task", "ranking")
 COMPARE = "To compare runs query by query, use --task ranking --compare."
@@ -155,7 +155,7 @@ def test_ranking_reads_standard_input_once(names, what, call):
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_names_a_query_of_two_files(jobs, call, run, folder, monkeypatch):
-    monkeypatch.setattr(sources, "_ROWS", 1)
+    monkeypatch.setattr(judged_runs, "_ROWS", 1)
     (folder / "b.run").write_text(run_text({"t7": RUN["t7"]}))
     done = call("eval", run, "b.run", *RANKING, "--qrels", "a.qrels", "--jobs", jobs)
     assert error_of(done, 3) == f"b.run: query 't7' is in a.run as well. {COMPARE}"
@@ -215,7 +215,7 @@ def test_ranking_says_that_there_is_no_room_for_a_copy(call, run, stdin, monkeyp
     class Full(io.BytesIO):
         write = full
 
-    monkeypatch.setattr(sources, "TemporaryFile", Full)
+    monkeypatch.setattr(judged_runs, "TemporaryFile", Full)
     stdin(run_text().encode())
     found = error_of(call("eval", "-", *RANKING, "--qrels", "a.qrels"), 3)
     assert found == "a temporary file cannot be written: no space left on device."

@@ -15,7 +15,7 @@ import streameval as se
 from streameval.cli import eval as command
 from streameval.configs.measures.trec_eval import trec_name
 from streameval.io import lines
-from streameval.runs import sources
+from streameval.runs import judged_runs
 
 RANKING = ("--task", "ranking")
 QUERIES = ("--per-query", *RANKING)
@@ -62,7 +62,7 @@ def trec_eval(run, qrels, level=1):
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("rows", [1, 10**6])
 def test_per_query_prints_what_trec_eval_does(rows, level, call, run, monkeypatch):
-    monkeypatch.setattr(sources, "_ROWS", rows)
+    monkeypatch.setattr(judged_runs, "_ROWS", rows)
     options = ("--like", "trec_eval", "--measures", ",".join(TREC), "--relevance-level", level)
     done = call("eval", run, "--qrels", "a.qrels", *options, *QUERIES)
     assert done.code == 0
@@ -159,7 +159,7 @@ def test_trec_name_is_its_own_where_trec_eval_has_none(name):
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rows", [1, 10**6])
 def test_per_query_writes_lines_of_json_in_the_order_of_the_run(jobs, rows, call, run, monkeypatch):
-    monkeypatch.setattr(sources, "_ROWS", rows)
+    monkeypatch.setattr(judged_runs, "_ROWS", rows)
     options = ("--like", "trec_eval", "--measures", "map,ndcg@5", "--json", "--jobs", jobs)
     done = call("eval", run, "--qrels", "a.qrels", *options, *QUERIES)
     *found, whole = map(json.loads, done.out.splitlines())

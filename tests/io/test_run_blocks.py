@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from streameval.io.trec import gathered_runs, is_scattered, sized_runs
-from streameval.runs.sources import RunBlock
+from streameval.runs.judged_runs import RunBlock
 
 RUN = "q1 Q0 a 1 2.5 t\nq1 Q0 b 2 1 t\nq2 Q0 a 1 1 t\nq3 Q0 c 1 -inf t\n"
 JUDGED = {"q3": {"c": 2.0}, "q1": {"b": 1.0, "z": 0.0}}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.accumulators.clustered import Clustered
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
     check_columns,
@@ -22,6 +21,7 @@ from streameval.io.columns import Argument, Texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from streameval.accumulators.clustered import Clustered
     from streameval.cli.options import Options
     from streameval.io.blocks import Block
     from streameval.runs.counting import Plan
@@ -76,6 +76,8 @@ def clustered(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
 
 
 def _make(make: Callable[[], Any], column: str) -> Clustered:
+    from streameval.accumulators.clustered import Clustered  # noqa: PLC0415 (of --cluster)
+
     return Clustered(make(), by=column)
 
 

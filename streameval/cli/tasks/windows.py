@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.accumulators.sliced import Sliced
-from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.options import refuse
 from streameval.cli.tasks.columns import (
@@ -27,6 +25,7 @@ from streameval.runs.sources import typical_row
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from streameval.accumulators.windowed import Windowed
     from streameval.cli.argument_values import By
     from streameval.cli.options import Options
     from streameval.runs.sources import RawRow
@@ -98,6 +97,9 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
 
 
 def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) -> Windowed:
+    from streameval.accumulators.sliced import Sliced  # noqa: PLC0415 (of panes)
+    from streameval.accumulators.windowed import Windowed  # noqa: PLC0415 (of panes)
+
     inner = make()
     if by is not None:
         values = () if by.values is None else by.canonical()
