@@ -59,7 +59,7 @@ def test_script_reports(labels):
 def test_workers_are_ended_before_the_report(words, labels, call, monkeypatch):
     done, computed = [], eval_command._computed
     worker = Mock(n_ahead=lambda: processes.AHEAD, end=lambda: done.append("end"))
-    monkeypatch.setattr(processes, "Worker", lambda _: worker)
+    monkeypatch.setattr(processes, "Worker", lambda: worker)
     monkeypatch.setattr(processes, "_WORTH_BYTES", 1)
     monkeypatch.setattr(eval_command, "n_cpus", lambda: 2)
     monkeypatch.setattr(

@@ -290,9 +290,6 @@ def test_every_worker_is_ended_when_an_interrupt_arrives_meanwhile(monkeypatch):
     ended = []
 
     class Worker:
-        def __init__(self, context):
-            pass
-
         def end(self):
             ended.append(self)
             signal.raise_signal(signal.SIGINT)

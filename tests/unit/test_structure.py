@@ -255,6 +255,17 @@ def test_help_loads_no_numpy() -> None:
     assert "numpy" not in loaded_by(code)
 
 
+def test_counting_a_table_loads_what_it_needs(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("y_true,y_score\n1,0.9\n")
+    loaded = loaded_by(f"from streameval.cli import main; main(['--quiet', 'eval', {str(file)!r}])")
+    packages = {"multiprocessing", "concurrent", "hashlib", "pyarrow", "msgspec"}
+    assert {name.partition(".")[0] for name in loaded} & packages == set()
+    readers = {"streameval.io.json_lines", "streameval.io.parquet", "streameval.io.trec"}
+    parts = {"accumulators.sliced", "accumulators.windowed", "runs.slices", "cli.state_files"}
+    assert loaded.isdisjoint(readers | {f"streameval.{part}" for part in parts})
+
+
 @pytest.mark.slow
 @each("module", ["streameval", "streameval.cli.app"])
 def test_what_a_monitor_needs_is_not_loaded_without_one(module: str) -> None:
