@@ -125,7 +125,8 @@ def complaints(typed: list[Typed], done: list[Done]) -> list[str]:
 def clone(tmp_path: Path) -> Path:
     """The folder that a user is in: that of the repository."""
     folder = tmp_path / "clone"
-    shutil.copytree(ROOT / "docs" / "data", folder / "docs" / "data")
+    for name in ("data", "examples"):
+        shutil.copytree(ROOT / "docs" / name, folder / "docs" / name)
     return folder
 
 
