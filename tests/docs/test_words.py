@@ -31,6 +31,12 @@ def prose(page: Path) -> str:
     return re.sub(r"^```.*?^```|`[^`]*`", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
+def test_pages_have_at_most_45000_words_beside_tables_and_code() -> None:
+    texts = {page: re.sub(r"^ *\|.*$", "", prose(page), flags=re.MULTILINE) for page in PAGES}
+    words = {page: len(text.split()) for page, text in texts.items() if page.parent != ROOT}
+    assert sum(words.values()) <= 45_000, sorted(words.items(), key=lambda item: -item[1])[:10]
+
+
 def strings(module: Path) -> str:
     """Join the strings of a module: docstrings, help texts, parts of messages."""
     nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
