@@ -19,7 +19,7 @@ def _table():
     families = [
         ("counter", {f"{name}_total": rest for name, rest in module._COUNTERS.items()}),
         ("histogram", module._HISTOGRAMS),
-        ("gauge", module._GAUGES | times | module._VITALS),
+        ("gauge", module._GAUGES | times),
     ]
     rows = (
         f"| `{name}` | {family} | {', '.join(f'`{label}`' for label in labels)} | {text} |"

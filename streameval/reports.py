@@ -18,9 +18,10 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.render.blocks import PageContent, Row
-from streameval.render.markup import Html, count, element, joined, label, percent, short, size
+from streameval.render.markup import Html, count, element, joined, label, percent, short
 from streameval.render.page import heading, legend, section
 from streameval.render.tables import Confusions, scrolled, sheet_tables
+from streameval.render.text import size
 from streameval.render.time_pictures import over_time
 from streameval.results.collection import CollectionResult
 from streameval.results.names import MetricName, parse_metrics

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 import attrs
 
 from streameval.cli.errors import OK
-from streameval.render.text import printable
+from streameval.render.text import duration, printable, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -107,8 +107,6 @@ def put(stream: TextIO, texts: Iterable[str]) -> OSError | None:
 
 _INTERVAL = 0.1
 _BAR_WIDTH = 20
-_DAY = 86_400
-_LONG = 2 * _DAY
 
 
 class ProgressLine:
@@ -168,32 +166,3 @@ class ProgressLine:
         bar = "#" * round(share * _BAR_WIDTH)
         left = seconds * (1.0 - share) / share if share else 0.0
         return f"{share:4.0%} [{bar:<{_BAR_WIDTH}}] {counts}  {duration(left)} left"
-
-
-def size(n_bytes: int) -> str:
-    """Write a number of bytes in a readable unit.
-
-    >>> size(999), size(1_300_000)
-    ('999 B', '1.3 MB')
-    """
-    if n_bytes < 1000:
-        return f"{n_bytes} B"
-    number = float(n_bytes)
-    for unit in ("kB", "MB", "GB"):
-        number /= 1000
-        if number < 999.95:
-            return f"{number:.1f} {unit}"
-    return f"{number / 1000:,.1f} TB"
-
-
-def duration(seconds: float) -> str:
-    """Write seconds as minutes and seconds, with hours if needed; from two days on, as days.
-
-    >>> duration(75.2), duration(3600), duration(90_000_000)
-    ('1:15', '1:00:00', '1,041 d')
-    """
-    if seconds >= _LONG:
-        return f"{seconds // _DAY:,.0f} d"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

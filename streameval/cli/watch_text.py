@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from streameval.accumulators.pane_results import counted, pane_result, results_of
-from streameval.cli.terminal import duration
 from streameval.cli.window_text import window_sheet
 from streameval.errors import InvalidInputError
-from streameval.render.text import numbers, plural
+from streameval.render.text import duration, numbers, plural
 from streameval.results.collection import DECIMALS, read_or_nan, time_texts
 from streameval.results.windowed import PaneResult, WindowedResult
 

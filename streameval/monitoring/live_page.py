@@ -7,7 +7,7 @@ import math
 import threading
 import time
 import zlib
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from importlib.resources import files
 from typing import Any, Self, final
@@ -18,6 +18,7 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.monitoring.live_view import ViewBuilder
 from streameval.monitoring.server import Request, Response, Route
 from streameval.monitoring.status import Snapshot
+from streameval.monitoring.vitals import Vitals
 from streameval.render.live import View, document, fragment, icon
 from streameval.render.markup import Html
 from streameval.results.names import MetricName, parse_metrics
@@ -39,6 +40,8 @@ class LivePage:
         The heading.
     snapshot : Snapshot
         What to show first.
+    vitals : callable
+        Returns the `Vitals` of the last step.
     metrics : sequence of str or MetricName, optional
         The metrics of each slice; by default, those of the alerts and the main metric of the
         result.
@@ -65,6 +68,7 @@ class LivePage:
         title: str,
         snapshot: Snapshot,
         *,
+        vitals: Callable[[], Vitals | None] = lambda: None,
         metrics: Sequence[str | MetricName] = (),
         level: float = 0.95,
         pace: float = 1.0,
@@ -72,6 +76,7 @@ class LivePage:
     ) -> None:
         normal_quantile(level)
         self._title = title
+        self._vitals = vitals
         self._level = level
         self._pace = pace
         self._keep_alive = keep_alive
@@ -180,7 +185,7 @@ class LivePage:
         with self._rendering:
             held, snapshot = self._rendered, self._snapshot
             if held is None or held.view.version != str(snapshot.status.number):
-                held = _Rendered.of(self._builder.build(self._title, snapshot))
+                held = _Rendered.of(self._builder.build(self._title, snapshot, self._vitals()))
                 if is_streamed:
                     _deflated(held.event)  # before many threads wait for it
                 with self._changed:

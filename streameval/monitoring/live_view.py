@@ -7,7 +7,6 @@ import math
 import operator
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import compress, count
 from typing import Any, cast
 
@@ -24,9 +23,11 @@ from streameval.monitoring.rules import COVERAGE, MetricRule, parse_rule
 from streameval.monitoring.series import UNDEFINED, AlertState, read_defined
 from streameval.monitoring.status import BAD, Snapshot, Status
 from streameval.monitoring.unlabelled import SliceRows, Weights
+from streameval.monitoring.vitals import Vitals
 from streameval.render.live import Alert, Card, MetricSeries, PaneTimes, Point, View
 from streameval.render.markup import share
 from streameval.render.sparklines import Marks
+from streameval.render.text import clock_text
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
@@ -134,9 +135,10 @@ class ViewBuilder:
         self._values: dict[Any, None] = {}
         self._has_values = False
 
-    def build(self, title: str, snapshot: Snapshot) -> View:
+    def build(self, title: str, snapshot: Snapshot, vitals: Vitals | None = None) -> View:
         """Put together what a page shows of a commit."""
         status, windowed = snapshot.status, snapshot.windowed
+        committed = status.committed_at
         counted = [] if windowed is None else self._read(snapshot)
         panes = self._panes(counted, status)
         times = panes.times if counted else None
@@ -145,7 +147,7 @@ class ViewBuilder:
         return View(
             title=title,
             number=status.number,
-            committed=_clock_text(status.committed_at),
+            committed="not begun yet" if committed is None else clock_text(committed),
             facts=_facts(status),
             times=times,
             whole=cards[0] if cards else None,
@@ -155,6 +157,7 @@ class ViewBuilder:
             is_complete=self._is_complete,
             awaited=_awaited(status),
             newest_at=_seconds(status.last_event_time),
+            own=[] if vitals is None else _own_facts(vitals),
         )
 
     def _cards(
@@ -422,18 +425,19 @@ def _facts(status: Status) -> list[tuple[str, str]]:
     return facts + [(name, f"{number:,}") for name, number in named.items()]
 
 
+def _own_facts(vitals: Vitals) -> list[tuple[str, str]]:
+    """List the numbers of the monitor itself."""
+    return [
+        (vital.heading if key is None else f"{vital.heading} ({key})", vital.write(number))
+        for vital, key, number in vitals.numbers()
+    ]
+
+
 def _awaited(status: Status) -> str:
     """Name what no row has been read of."""
     if not status.n_rows:
         return "rows"
     return "labels" if "labels" in status.positions and not status.counters.get("labels") else ""
-
-
-def _clock_text(seconds: float | None) -> str:
-    """Write the time of a commit in UTC."""
-    if seconds is None:
-        return "not begun yet"
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _time_text(time: Any) -> str:

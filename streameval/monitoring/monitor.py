@@ -27,7 +27,7 @@ from streameval.monitoring.settings import Settings
 from streameval.monitoring.source_protocol import FileSource
 from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import Snapshot, Status, Step
-from streameval.monitoring.vitals import Vitals, memory_of_process, size_of_files
+from streameval.monitoring.vitals import Pace, Vitals, memory_of_process, size_of_files
 from streameval.monitoring.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -419,7 +419,7 @@ class Monitor:
 
         with self._busy:
             title, last = Path(self._name).name, self._shared()
-            page = LivePage(title, last, metrics=metrics, level=level)
+            page = LivePage(title, last, vitals=self.vitals, metrics=metrics, level=level)
             exporter = Exporter(last, self.vitals, metrics=metrics, windows=windows, level=level)
             server = Server(
                 page.routes | self._health.routes | {"/metrics": exporter.answer},
@@ -506,6 +506,8 @@ class Monitor:
         self._intake.seek()
         self._own_event = self._checkpoint.own_event
         self._show_commit(self._stage)
+        self._pace = Pace()
+        self._pace.observe(clocks.monotonic(), self._status.rows_read)
         self._delivery.begin(lambda: self._health.is_alive)
 
     def _pipeline(self, samples: Mapping[str, Sequence[Fields]]) -> Pipeline:
@@ -570,6 +572,8 @@ class Monitor:
             refused=refused,
             is_reloaded=self._is_reloaded,
             reloaded_at=self._reloaded_at,
+            quarantined=stage.quarantined if isinstance(stage, Pipeline) else {},
+            rows_per_second=self._pace.observe(clocks.monotonic(), self._status.rows_read),
         )
 
     def _current_stage(self) -> Waiting | Pipeline:

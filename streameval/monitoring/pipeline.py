@@ -265,6 +265,11 @@ class Pipeline:
         """The memory of pending rows."""
         return 0 if self._joining is None else self._joining.n_bytes
 
+    @property
+    def quarantined(self) -> dict[str, int]:
+        """The rows in quarantine, by reason."""
+        return {} if self._quarantine is None else dict(self._quarantine.counts)
+
     def lag_seconds(self, now: float) -> dict[str, float]:
         """Return by how much the newest row of each source is older than the clock."""
         if self._windows.is_step:

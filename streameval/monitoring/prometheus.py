@@ -28,6 +28,7 @@ from streameval.monitoring.score_buckets import score_buckets
 from streameval.monitoring.series import read_defined
 from streameval.monitoring.status import BAD, check_exported
 from streameval.monitoring.unlabelled import SliceRows
+from streameval.monitoring.vitals import VITALS
 from streameval.results.names import parse_metric, parse_metrics
 from streameval.results.result import Result
 
@@ -48,7 +49,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from streameval.monitoring.status import Snapshot, Status
-    from streameval.monitoring.vitals import Vitals
     from streameval.results.confusion import Confusion
     from streameval.results.names import MetricName
 
@@ -70,7 +70,17 @@ class Watched(Protocol):
         ...
 
 
+def _of_vitals(*, is_counter: bool) -> dict[str, tuple[str, ...]]:
+    """Describe the numbers of the monitor itself, as of its last step."""
+    return {
+        one.family: (one.text, *one.labels)
+        for one in VITALS
+        if one.family and one.is_counter is is_counter
+    }
+
+
 _COUNTERS = {
+    **_of_vitals(is_counter=True),
     "streameval_predictions": ("Predictions read, without bad rows.",),
     "streameval_labels": ("Rows of labels read, without bad rows.",),
     "streameval_counted": ("Weight of the rows counted, labelled or not.",),
@@ -84,7 +94,6 @@ _COUNTERS = {
     "streameval_dropped_events": (
         "Events that had not arrived when their receiver was removed, and went to no other.",
     ),
-    "streameval_refused": ("Attempts that a receiver refused, since the start.", "receiver"),
     "streameval_examples": ("Weight of the labelled rows.", "slice"),
     "streameval_confusion": (
         "Weight of the labelled rows by true and predicted class.",
@@ -102,6 +111,7 @@ _HISTOGRAMS = {
     ),
 }
 _GAUGES = {
+    **_of_vitals(is_counter=False),
     "streameval_pending": ("Predictions that wait for a label.",),
     "streameval_waiting_for_clock": ("1 while rows ahead of the clock are not read.",),
     "streameval_last_commit_time_seconds": ("Time of the last commit.",),
@@ -116,22 +126,6 @@ _GAUGES = {
     ),
     "streameval_left_out": ("Series that are not exported.", "family"),
 }
-_VITALS = {
-    "streameval_commit_duration_seconds": ("How long the last step took that committed.",),
-    "streameval_lag_bytes": ("Bytes of files that have not been read.", "source"),
-    "streameval_lag_seconds": ("Clock minus the event time of the newest row.", "source"),
-    "streameval_checkpoint_bytes": ("Size of the checkpoint, with its write-ahead log.",),
-    "streameval_pending_bytes": ("Memory of pending rows.",),
-    "streameval_memory_bytes": ("Resident memory of the process.",),
-    "streameval_config_last_reload_successful": (
-        "0 after a reload that was refused, 1 otherwise.",
-    ),
-    "streameval_config_last_reload_success_time_seconds": (
-        "When rules and receivers were last read.",
-    ),
-    "streameval_undelivered": ("Events that have not arrived.", "receiver"),
-}
-"""The gauges of the last step, whether it committed or not."""
 _TIMES = {
     "streameval_value_time": ("End of the windows of streameval_value.", "window"),
     "streameval_watermark": ("Event time before which no row is expected.", "source"),
@@ -228,7 +222,9 @@ class MonitorCollector:
         vitals = getattr(self._monitor, "vitals", lambda: None)()
         if vitals is not None:
             own = _Families()
-            own.add_vitals(vitals)
+            for vital, key, number in vitals.numbers():
+                if vital.family:
+                    own.add(vital.family, [] if key is None else [key], number)
             families += [one for one in own.every() if one.samples]
         return iter(families)
 
@@ -271,8 +267,8 @@ class MonitorCollector:
         Rows that are held until each source has one are shown; then they are read for good, over
         several commits and without the bad ones.
         """
-        numbers = {"predictions": status.n_rows, "labels": status.counters.get("labels", 0)}
-        self._read = {name: max(n, self._read.get(name, 0)) for name, n in numbers.items()}
+        numbers = status.rows_read.items()
+        self._read = {name: max(n, self._read.get(name, 0)) for name, n in numbers}
         return self._read
 
     def _add_windows(self, families: _Families, snapshot: Snapshot, total: Any) -> None:
@@ -323,12 +319,12 @@ class _Families:
         times = {f"{name}{unit}": rest for name, rest in _TIMES.items() for unit in _UNITS}
         self._by_name: dict[str, Any] = {
             name: make(name, text, labels=labels)
-            for make, described in (
+            for make, families in (
                 (CounterMetricFamily, _COUNTERS),
                 (HistogramMetricFamily, _HISTOGRAMS),
-                (GaugeMetricFamily, _GAUGES | _VITALS | times),
+                (GaugeMetricFamily, _GAUGES | times),
             )
-            for name, (text, *labels) in described.items()
+            for name, (text, *labels) in families.items()
         }
         self._left_out: dict[str, int] = dict.fromkeys(
             ("streameval_confusion", "streameval_score", "streameval_value"), 0
@@ -387,29 +383,6 @@ class _Families:
         self.add_time("streameval_watermark", status.label_watermark, "labels")
         self.add_time("streameval_mature_until", status.mature_until)
         self.add_time("streameval_last_event_time", status.last_event_time)
-
-    def add_vitals(self, vitals: Vitals) -> None:
-        """Add the numbers of the monitor itself."""
-        numbers = {
-            "streameval_commit_duration_seconds": vitals.commit_seconds,
-            "streameval_checkpoint_bytes": vitals.checkpoint_bytes,
-            "streameval_pending_bytes": vitals.pending_bytes,
-            "streameval_memory_bytes": vitals.memory_bytes,
-            "streameval_config_last_reload_successful": vitals.is_reloaded,
-            "streameval_config_last_reload_success_time_seconds": vitals.reloaded_at,
-        }
-        for name, number in numbers.items():
-            if number is not None:
-                self.add(name, (), number)
-        by_label = {
-            "streameval_lag_bytes": vitals.lag_bytes,
-            "streameval_lag_seconds": vitals.lag_seconds,
-            "streameval_undelivered": vitals.undelivered,
-            "streameval_refused": vitals.refused,
-        }
-        for name, found in by_label.items():
-            for label, number in found.items():
-                self.add(name, [label], number)
 
     def add_counts(self, slice_name: str, part: Any) -> None:
         """Add the counts of a slice."""

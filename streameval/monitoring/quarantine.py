@@ -11,6 +11,7 @@ from streameval.io.raw_rows import raw_rows
 from streameval.monitoring.arrivals import MAX_TIME
 from streameval.monitoring.committed_lines import CommittedLines
 from streameval.monitoring.ids import hash_ids
+from streameval.monitoring.status import BAD
 from streameval.render.text import json_line
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ MAX_BYTES = 2**26
 """Of the file and the one before it together, and of the labels that may still be unmatched."""
 MAX_ROW = 4096
 """How many bytes of a row are written."""
+
+REASONS = (*BAD, "late_label", "orphan_expired")
+"""Why a row is not counted."""
 
 RowEntry = dict[str, Any]
 HeldRow = tuple[bytes, int, int, RowEntry]
@@ -49,10 +53,13 @@ class Quarantine:
         self._file = CommittedLines(path, MAX_BYTES)
         self.paths = [path, self._file.older]
         self._lines: list[str] = []
+        self.counts: dict[str, int] = dict.fromkeys(REASONS, 0)
+        """The rows that were added, by reason."""
 
     def restore(self, state: Any) -> Any:
         """Cut off what was not committed."""
-        return self._file.restore(state)
+        self.counts |= (state or {}).get("counts", {})
+        return self._with_counts(self._file.restore(state))
 
     def add_faults(self, role: str, block: Block, reason: str, faults: Sequence[Fault]) -> None:
         """Add bad rows of a block."""
@@ -63,12 +70,16 @@ class Quarantine:
 
     def add(self, role: str, reason: str, entry: RowEntry) -> None:
         """Add a row."""
+        self.counts[reason] += 1
         self._lines.append(json_line({"role": role, "reason": reason, **entry}))
 
     def write(self) -> Any:
         """Write the rows of a commit, and return the state to commit."""
         lines, self._lines = self._lines, []
-        return self._file.append(lines)
+        return self._with_counts(self._file.append(lines))
+
+    def _with_counts(self, state: Any) -> Any:
+        return {**state, "counts": dict(self.counts)}
 
 
 UNKNOWN: RowEntry = dict.fromkeys(("source", "unit", "position", "row"))

@@ -98,6 +98,12 @@ class Status:
         )
 
     @property
+    def rows_read(self) -> dict[str, int]:
+        """The rows that have been read of each source, without the bad ones."""
+        numbers = {"predictions": self.n_rows, "labels": self.counters.get("labels", 0)}
+        return {role: numbers[role] for role in self.positions}
+
+    @property
     def coverage(self) -> float | None:
         """The share of the counted rows that have a label; None before the first."""
         return self.n_labelled / self.n_counted if self.n_counted else None

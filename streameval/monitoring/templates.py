@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _COLOURS = {"firing": "attention", "resolved": "good"}
 _PAGERDUTY = ("critical", "error", "warning", "info")
 _SUMMARY = 1024  # characters that PagerDuty takes
+_NO_NAME = re.compile(r"^(?=\d|$)|\W", re.ASCII)
 _FIRES_ON = timedelta(days=3650)
 
 
@@ -89,7 +91,8 @@ def alertmanager(event: Mapping[str, Any]) -> Any:
     annotations = {"summary": title(event), **_facts(event), **event.get("links", {})}
     # The time at which it began is not known at the end; Alertmanager keeps its own.
     start = {} if is_over else {"startsAt": event["at"]}
-    return [{"labels": labels, "annotations": annotations, **start, "endsAt": end}]
+    named = {"labels": _with_names(labels), "annotations": _with_names(annotations)}
+    return [{**named, **start, "endsAt": end}]
 
 
 TEMPLATES: dict[str, Callable[..., Any]] = {
@@ -111,6 +114,11 @@ def title(event: Mapping[str, Any]) -> str:
     return f"{event['state']}: {event.get('name', event['rule'])}{f' ({about})' if about else ''}"
 
 
+def _with_names(texts: Mapping[str, str]) -> dict[str, str]:
+    """Give texts names that Alertmanager takes: it refuses alerts with any other."""
+    return {_NO_NAME.sub("_", name): text for name, text in texts.items()}
+
+
 def _slice(event: Mapping[str, Any]) -> str:
     items = event["slice"] or {}
     return slice_text([*items], [*items.values()])
@@ -123,7 +131,7 @@ def _facts(event: Mapping[str, Any]) -> dict[str, str]:
         "rule": event["rule"] if "name" in event else None,
         "severity": event.get("severity"),
         "value": None if event["value"] is None else f"{event['value']:.4g}",
-        "95% interval": interval and "{:.4g} to {:.4g}".format(*interval),
+        "interval": interval and "{:.4g} to {:.4g}, 95%".format(*interval),
         "examples": None if event["n"] is None else f"{event['n']:,}",
         "time": (f"{start} to {end}" if end is not None else f"since {start}") if start else None,
         "error": event.get("error"),

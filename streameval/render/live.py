@@ -216,6 +216,8 @@ class View:
         What the monitor has read none of, although it reads such a source.
     newest_at : float, optional
         The time of the newest row, in seconds since 1970; None if rows have no time of the clock.
+    own : sequence of (str, str)
+        The numbers of the monitor itself.
     """
 
     title: str
@@ -230,6 +232,7 @@ class View:
     is_complete: bool = True
     awaited: str = ""
     newest_at: float | None = None
+    own: Sequence[tuple[str, str]] = ()
 
     @property
     def version(self) -> str:
@@ -292,6 +295,9 @@ def fragment(view: View) -> Html:
         cards = element("div", *(_card(card, frame) for card in view.slices), class_="cards")
         title = element("h2", f"Slices ({len(view.slices):,})")
         parts.append(element("section", title, cards))
+    if view.own:
+        title = element("h2", "The monitor itself")
+        parts.append(element("section", title, _facts(view.own), id="monitor"))
     return element(
         "main",
         *parts,
@@ -309,7 +315,6 @@ def _tab_title(view: View) -> str:
 
 
 def _header(view: View) -> Html:
-    facts = (element("div", element("dt", term), element("dd", text)) for term, text in view.facts)
     return element(
         "header",
         element(
@@ -324,8 +329,13 @@ def _header(view: View) -> Html:
             f" · commit {view.number:,}, {view.committed}",
             class_="when",
         ),
-        element("dl", *facts, class_="facts"),
+        _facts(view.facts),
     )
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> Html:
+    terms = (element("div", element("dt", term), element("dd", text)) for term, text in facts)
+    return element("dl", *terms, class_="facts")
 
 
 def _whole(card: Card, times: PaneTimes, level: float) -> Html:

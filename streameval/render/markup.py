@@ -159,15 +159,3 @@ def share(value: float) -> str:
 def percent(level: float) -> str:
     """Write a probability as it was given."""
     return f"{100 * level:.6g}%"
-
-
-def size(n_bytes: int) -> str:
-    """Write a number of bytes.
-
-    >>> size(563), size(20480), size(3_500_000)
-    ('563 B', '20.5 kB', '3.5 MB')
-    """
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if n_bytes >= factor:
-            return f"{n_bytes / factor:.3g} {unit}"
-    return f"{n_bytes} B"

@@ -7,6 +7,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from itertools import accumulate, takewhile
 from typing import Any
 
@@ -22,6 +23,8 @@ _CONTROL = re.compile(f"[{_CONTROLS}]")
 _CONTROL_IN_LINES = re.compile(rf"(?![\n\t])[{_CONTROLS}]")
 
 _MAX_LISTED = 10
+_DAY = 86_400
+_LONG = 2 * _DAY
 _SMALLEST, _LARGEST = 1e-5, 1e12
 """Numbers outside of this range are written with an exponent."""
 
@@ -210,3 +213,41 @@ def _strict(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_strict(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def size(n_bytes: int) -> str:
+    """Write a number of bytes in a readable unit.
+
+    >>> size(999), size(1_300_000)
+    ('999 B', '1.3 MB')
+    """
+    if n_bytes < 1000:
+        return f"{n_bytes} B"
+    number = float(n_bytes)
+    for unit in ("kB", "MB", "GB"):
+        number /= 1000
+        if number < 999.95:
+            return f"{number:.1f} {unit}"
+    return f"{number / 1000:,.1f} TB"
+
+
+def duration(seconds: float) -> str:
+    """Write seconds as minutes and seconds, with hours if needed; from two days on, as days.
+
+    >>> duration(75.2), duration(3600), duration(90_000_000)
+    ('1:15', '1:00:00', '1,041 d')
+    """
+    if seconds >= _LONG:
+        return f"{seconds // _DAY:,.0f} d"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def clock_text(seconds: float) -> str:
+    """Write seconds since 1970 as a time.
+
+    >>> clock_text(1_700_000_000)
+    '2023-11-14 22:13:20 UTC'
+    """
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from streameval.cli.terminal import Note, ProgressLine, duration, line_of, size
+from streameval.cli.terminal import Note, ProgressLine, line_of
+from streameval.render.text import duration, size
 
 
 class Terminal(io.StringIO):

@@ -11,7 +11,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-__all__ = ["Prometheus", "free_port", "wait_until"]
+__all__ = ["Alertmanager", "Prometheus", "free_port", "wait_until"]
 
 DOCS = Path(__file__).parents[2] / "docs" / "monitoring"
 PATIENCE = 60
@@ -34,35 +34,15 @@ def wait_until(found, seconds=PATIENCE):
         time.sleep(0.1)
 
 
-class Prometheus:
-    """The server, with the rules of the docs, which scrapes ports every tenth of a second."""
+class Program:
+    """A server of a free port, until it is closed."""
 
-    def __init__(self, folder, ports):
-        targets = ", ".join(f'"127.0.0.1:{port}"' for port in ports)
-        config = (DOCS / "prometheus.yml").read_text()
-        for before, after in (
-            ("scrape_interval: 15s", "scrape_interval: 100ms"),
-            ("evaluation_interval: 30s", "evaluation_interval: 500ms"),
-            ('"127.0.0.1:8765"', targets),
-        ):
-            assert before in config
-            config = config.replace(before, after)
-        for name in ("recording_rules.yml", "alert_rules.yml"):
-            (folder / name).write_text((DOCS / name).read_text())
-        path, port = folder / "prometheus.yml", free_port()
-        path.write_text(config)
-        self.url = f"http://127.0.0.1:{port}"
-        self.log = (folder / "log").open("w")
-        self.process = subprocess.Popen(
-            [
-                "prometheus",
-                f"--config.file={path}",
-                f"--storage.tsdb.path={folder / 'data'}",
-                f"--web.listen-address=127.0.0.1:{port}",
-            ],
-            stdout=self.log,
-            stderr=subprocess.STDOUT,
-        )
+    def __init__(self, folder, name, *options):
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = (folder / f"{name}.log").open("w")
+        command = [name, *options, f"--web.listen-address=127.0.0.1:{self.port}"]
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
         wait_until(self._is_ready)
 
     def close(self):
@@ -82,6 +62,48 @@ class Prometheus:
                 return answer.status == 200
         except OSError:
             return False
+
+
+def configured(folder, name, *changes):
+    """Copy a configuration of the docs with these changes, and return its path."""
+    config = (DOCS / name).read_text()
+    for before, after in changes:
+        assert before in config
+        config = config.replace(before, after)
+    path = folder / name
+    path.write_text(config)
+    return path
+
+
+class Alertmanager(Program):
+    """The server, with the configuration of the docs, which tells a URL at once."""
+
+    def __init__(self, folder, told):
+        changes = [
+            ("group_wait: 30s", "group_wait: 0s"),
+            ("group_interval: 5m", "group_interval: 1s"),
+            ("http://127.0.0.1:9000", told),
+        ]
+        path = configured(folder, "alertmanager.yml", *changes)
+        options = f"--config.file={path}", f"--storage.path={folder / 'am'}"
+        super().__init__(folder, "prometheus-alertmanager", *options, "--cluster.listen-address=")
+
+
+class Prometheus(Program):
+    """The server, with the rules of the docs, which scrapes ports every tenth of a second."""
+
+    def __init__(self, folder, ports, alertmanager):
+        changes = [
+            ("scrape_interval: 15s", "scrape_interval: 100ms"),
+            ("evaluation_interval: 30s", "evaluation_interval: 500ms"),
+            ('"127.0.0.1:8765"', ", ".join(f'"127.0.0.1:{port}"' for port in ports)),
+            ("127.0.0.1:9093", f"127.0.0.1:{alertmanager.port}"),
+        ]
+        path = configured(folder, "prometheus.yml", *changes)
+        for name in ("recording_rules.yml", "alert_rules.yml"):
+            configured(folder, name)
+        options = f"--config.file={path}", f"--storage.tsdb.path={folder / 'data'}"
+        super().__init__(folder, "prometheus", *options)
 
     def get(self, path, **query):
         url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(query, doseq=True)}"

@@ -1,6 +1,7 @@
 """The path that Prometheus scrapes, beside the live page."""
 
 import json
+import re
 import sys
 import urllib.error
 import urllib.request
@@ -9,7 +10,8 @@ import pytest
 from monitoring.memory import Clock, Rows
 
 import streameval as se
-from streameval.monitoring.vitals import memory_of_process
+from streameval.monitoring.quarantine import REASONS
+from streameval.monitoring.vitals import Pace, memory_of_process
 
 START = 1_699_999_980
 
@@ -51,10 +53,11 @@ def test_scrape_gets_the_numbers_of_the_monitor_itself(tmp_path):
     log = tmp_path / "log.jsonl"
     rows = [{"ts": START + 10 * i, "y_true": 1, "y_pred": 0, "id": i} for i in range(20)]
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "labels.jsonl").write_text(json.dumps(rows[0]) + "\n")
+    (tmp_path / "labels.jsonl").write_text(json.dumps(rows[0]) + "\n{}\n")
     windowed = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
     join = {"labels": str(tmp_path / "labels.jsonl"), "key": "id", "wait": "1h"}
-    options = {"clock": lambda: START + 200.0, "on_alert": [refuse, print]}
+    options = {"clock": lambda: START + 200.0, "on_alert": [refuse, print], "max_bad": 1}
+    options["quarantine"] = tmp_path / "quarantine.jsonl"
     with (
         se.Monitor(
             tmp_path / "ck.db", windowed, predictions=str(log), time="ts", **join, **options
@@ -81,6 +84,52 @@ def test_scrape_gets_the_numbers_of_the_monitor_itself(tmp_path):
     assert 1e6 < numbers["streameval_memory_bytes"] < 1e11
     assert numbers['streameval_undelivered{receiver="refuse"}'] == 0
     assert numbers['streameval_refused_total{receiver="print"}'] == 0
+    assert numbers['streameval_quarantined_rows_total{reason="unreadable"}'] == 1
+    assert not any("per_second" in name for name in numbers), "Prometheus has rate()"
+
+
+def test_page_shows_the_numbers_of_the_monitor_itself(tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f'{{"ts": {START + i}, "y_true": 1, "y_pred": 1}}\n' for i in range(9)))
+    windowed = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
+    options = {"clock": lambda: START + 3600.0, "on_alert": print, "max_bad": 1}
+    with (
+        se.Monitor(tmp_path / "ck.db", windowed, predictions=str(log), time="ts", **options) as m,
+        m.serve("127.0.0.1:0") as server,
+    ):
+        m.step()
+        with urllib.request.urlopen(server.url, timeout=30) as answer:
+            page = answer.read().decode()
+    shown = dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", page.split('id="monitor"')[1]))
+    assert shown["Unread (predictions)"] == "0 B"
+    assert shown["Newest row is older than the clock by (predictions)"] == "59:52"
+    assert shown["Events not delivered (print)"] == "0"
+    assert float(shown["Rows a second (predictions)"].replace(",", "")) > 0
+    assert re.fullmatch(r"[\d.]+ s", shown["Last step with a commit"])
+    assert {"Checkpoint", "Memory", "Memory of pending rows"} <= shown.keys()
+
+
+def test_pace_is_that_of_the_last_minute():
+    pace = Pace()
+    assert pace.observe(100.0, {"a": 10}) == {}
+    assert pace.observe(110.0, {"a": 30}) == {"a": 2.0}
+    assert pace.observe(160.0, {"a": 130}) == {"a": 2.0}
+    assert pace.observe(180.0, {"a": 130}) == {"a": 100 / 70}, "since the last one before that"
+    assert pace.observe(300.0, {"a": 130}) == {"a": 0.0}
+
+
+def test_counts_of_the_quarantine_go_on_after_a_restart(tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text("{}\n" * 3 + f'{{"ts": {START}, "y_true": 1, "y_pred": 1}}\n')
+    for n_bad in (3, 4):
+        windowed = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
+        options = {"quarantine": tmp_path / "bad.jsonl", "max_bad": 9, "time": "ts"}
+        with se.Monitor(tmp_path / "ck.db", windowed, predictions=str(log), **options) as monitor:
+            monitor.step()
+            found = monitor.vitals().quarantined
+            assert found == {**dict.fromkeys(REASONS, 0), "unreadable": n_bad}
+        with log.open("a") as file:
+            file.write("{}\n")
 
 
 def test_undelivered_events_and_refusals_are_exported(tmp_path, monkeypatch):

@@ -9,12 +9,13 @@ import sys
 import threading
 import time
 import urllib.request
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import attrs
 import pytest
-from monitoring.prometheus_server import DOCS, Prometheus, free_port, wait_until
+from monitoring.prometheus_server import DOCS, Alertmanager, Prometheus, free_port, wait_until
 
 import streameval as se
 from streameval.monitoring.rules import slice_text
@@ -77,8 +78,9 @@ class Growing:
 class Watch:
     """`streameval watch --serve` over these logs; it is killed now and then."""
 
-    def __init__(self, folder, log):
+    def __init__(self, folder, log, alertmanager):
         self.port = free_port()
+        receiver = {"to": f"{alertmanager.url}/api/v2/alerts", "format": "alertmanager"}
         self.command = [
             *(sys.executable, "-m", "streameval", "watch", log.predictions, "--labels", log.labels),
             *("--key", "id", "--wait", "2s", "--time", "ts", "--unit", "s"),
@@ -86,6 +88,7 @@ class Watch:
             *("--by", "country=" + ",".join(ACCURACIES), "--pane", "1s", "--keep", "5m"),
             *("--windows", "5s", "--checkpoint", folder / "ck.db", "--quiet"),
             *("--alerts", "recall[1] < 0.8 for 1 pane", "--serve", f"127.0.0.1:{self.port}"),
+            *("--on-alert", json.dumps(receiver), "--quarantine", folder / "quarantine.jsonl"),
         ]
 
     @property
@@ -124,6 +127,7 @@ class Scene:
     hostile: Log
     watch: Watch
     metrics: str
+    told: list[tuple[str, dict]]
 
     def query(self, promql):
         return self.prometheus.query(promql)
@@ -133,13 +137,38 @@ class Scene:
         return self.prometheus.value(promql.replace("@", f'{{instance="{self.watch.instance}"}}'))
 
 
+@contextmanager
+def receiving():
+    """Collect path and alert of what Alertmanager posts, and give the URL to post to."""
+    told = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            told.extend((self.path, alert) for alert in body["alerts"])
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield told, f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
     """Let Prometheus scrape while logs grow, and while `watch` is killed and started again."""
     folder = tmp_path_factory.mktemp("prometheus")
     log, hostile = Log(folder / "a", list(ACCURACIES)), Log(folder / "b", HOSTILE)
-    watch = Watch(folder, log)
     with ExitStack() as stack:
+        told, url = stack.enter_context(receiving())
+        alertmanager = stack.enter_context(Alertmanager(folder, url))
+        watch = Watch(folder, log, alertmanager)
         growing = Growing([log, hostile])
         stack.callback(growing.stop)
         monitor = stack.enter_context(following(folder, hostile))
@@ -151,8 +180,8 @@ def scene(tmp_path_factory):
         watch.start()
         stack.callback(watch.kill)
         ports = watch.port, int(server.url.rstrip("/").rpartition(":")[2])
-        prometheus = stack.enter_context(Prometheus(folder, ports))
-        scene = Scene(prometheus, log, hostile, watch, f"{server.url}metrics")
+        prometheus = stack.enter_context(Prometheus(folder, ports, alertmanager))
+        scene = Scene(prometheus, log, hostile, watch, f"{server.url}metrics", told)
         for _ in range(3):
             wait_until(lambda: scene.value("changes(streameval_predictions_total@[3s])"))
             watch.kill()
@@ -222,6 +251,39 @@ def test_alert_of_the_monitor_is_an_alert_of_prometheus(scene):
     assert alert["alertstate"] == "firing"
 
 
+def names_told(scene, path):
+    return {alert["labels"]["alertname"] for at, alert in scene.told if at == path}
+
+
+def test_alertmanager_passes_on_what_prometheus_and_the_monitor_post(scene):
+    expected = {"StreamevalAlert", "recall[1] < 0.8 for 1 pane"}
+    wait_until(lambda: expected <= names_told(scene, "/page") | names_told(scene, "/ticket"))
+    assert "StreamevalAlert" in names_told(scene, "/page"), "it has the severity"
+
+
+def test_alertmanager_tells_that_an_alert_of_a_monitor_fires_and_is_resolved(tmp_path):
+    log = tmp_path / "log.jsonl"
+    windowed = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
+    rule = {"rule": "accuracy < 0.8 for 1 pane", "name": "low", "severity": "page"}
+    rule |= {"labels": {"2nd team": "\u00e9"}, "links": {"the runbook": "https://wiki/low"}}
+    with ExitStack() as stack:
+        told, url = stack.enter_context(receiving())
+        server = stack.enter_context(Alertmanager(tmp_path, url))
+        receiver = {"to": f"{server.url}/api/v2/alerts", "format": "alertmanager"}
+        options = {"predictions": str(log), "time": "ts", "alerts": [rule], "on_alert": receiver}
+        log.write_text("")
+        monitor = stack.enter_context(se.Monitor(tmp_path / "ck.db", windowed, **options))
+        for pred, status in ((0, "firing"), (1, "resolved")):
+            begin = 1_700_000_040 + 180 * pred
+            with log.open("a") as file:
+                for t in range(begin, begin + 130, 10):
+                    file.write(json.dumps({"ts": t, "y_true": 1, "y_pred": pred}) + "\n")
+            monitor.step()
+            wait_until(lambda status=status: [one for _, one in told if one["status"] == status])
+    path, alert = told[-1]
+    assert (path, alert["labels"]["alertname"], alert["status"]) == ("/page", "low", "resolved")
+
+
 def test_every_rule_is_evaluated_without_an_error(scene):
     def rules():
         groups = scene.prometheus.get("rules")["groups"]
@@ -285,4 +347,10 @@ def test_alerts_fire_where_they_should():
     found = subprocess.run(
         ["promtool", "test", "rules", str(cases)], capture_output=True, text=True, check=False
     )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_configuration_of_alertmanager_is_valid():
+    check = ["amtool", "check-config", str(DOCS / "alertmanager.yml")]
+    found = subprocess.run(check, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr

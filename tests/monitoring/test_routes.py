@@ -140,7 +140,7 @@ def test_format_json_is_the_event() -> None:
 def test_format_slack_escapes_its_markup() -> None:
     assert posted(EVENT, "slack") == {
         "text": "*firing: low (country=DE)*\nrule: recall[1] &lt; 0.8\nseverity: page\n"
-        "value: 0.7543\n95% interval: 0.7 to 0.8\nexamples: 1,500\n"
+        "value: 0.7543\ninterval: 0.7 to 0.8, 95%\nexamples: 1,500\n"
         "time: 2026-01-01T00:00:00Z to 2026-01-01T00:05:00Z\nteam: search\n"
         "<https://wiki.example.org/low|runbook>"
     }
@@ -184,9 +184,15 @@ def test_format_alertmanager_resolves_by_the_same_labels() -> None:
     assert alert["startsAt"] == "2026-01-01T01:00:00Z"
     assert datetime.fromisoformat(alert["endsAt"]) > datetime.now(UTC)
     assert alert["annotations"]["value"] == "0.7543"
+    assert alert["annotations"]["interval"] == "0.7 to 0.8, 95%"
     assert alert["annotations"]["runbook"] == "https://wiki.example.org/low"
     (over,) = posted(EVENT | {"state": "resolved", "at": "2026-01-01T02:00:00Z"}, "alertmanager")
     assert over["labels"] == alert["labels"]
     assert over["endsAt"] == "2026-01-01T02:00:00Z"
+    named = EVENT | {"labels": {"2nd team": "a", "": "b"}, "links": {"the page": "https://c"}}
+    (valid,) = posted(named, "alertmanager")
+    assert valid["labels"]["_2nd_team"] == "a"
+    assert valid["labels"]["_"] == "b"
+    assert valid["annotations"]["the_page"] == "https://c"
     (silent,) = posted(SILENT, "alertmanager")
     assert silent["labels"] == {"alertname": "no data for 10m", "rule": "no data for 10m"}
