@@ -37,6 +37,16 @@ def test_pages_have_at_most_45000_words_beside_tables_and_code() -> None:
     assert sum(words.values()) <= 45_000, sorted(words.items(), key=lambda item: -item[1])[:10]
 
 
+def test_how_tos_of_monitoring_have_at_most_5000_words_with_tables_and_code() -> None:
+    folder = ROOT / "docs" / "how-to"
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    section = index.partition("## Monitoring\n")[2].partition("\n## ")[0]
+    names = re.findall(r"^- \[.+?\]\(([\w-]+\.md)\)", section, re.MULTILINE)
+    words = {name: len((folder / name).read_text(encoding="utf-8").split()) for name in names}
+    assert len(words) > 8
+    assert sum(words.values()) <= 5_000, words
+
+
 def strings(module: Path) -> str:
     """Join the strings of a module: docstrings, help texts, parts of messages."""
     nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
