@@ -324,8 +324,13 @@ class PRCurveSketch(
 
     def _fold(self, alike: Sequence[Any]) -> BufferedTables:
         first = alike[0]
-        # a new one does not write into the block of the first
-        buffered = first._held if self is first else BufferedState.of(first._state)
+        buffered: BufferedTables = first._held
+        if self is not first:  # a new one does not write into the block of the first
+            is_few = not len(buffered.state.lo) and 0 < buffered.used <= _FEW_ROWS
+            if is_few:  # rows are joined in a quarter of the time of cells
+                buffered = self._appended(BufferedState.of(buffered.state), buffered.rows)
+            else:
+                buffered = BufferedState.of(first._state)
         for other in alike[1:]:
             buffered = self._joined(buffered, other._held)
         return buffered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -57,14 +58,14 @@ def quantile(values: Floats, weights: FixedPoint, q: float, *, is_whole: bool) -
     ends = np.cumsum(np.array(units, dtype=object))
     if not is_whole:
         target = Fraction(repr(q)) * ends[-1]
-        first = int(np.argmax(ends >= target))
+        first = bisect_left(ends, target)
         is_met = ends[first] == target and first + 1 < len(ordered)
         return float((ordered[first] + ordered[first + is_met]) / 2)
     # as NumPy does, while the product of floats is close enough
     rank = (ends[-1] - 1) * (q if ends[-1] <= _MAX_FLOAT_RANK else Fraction(q))
     below = min(math.floor(rank), ends[-1] - 1)
     low, high = (
-        float(ordered[np.argmax(ends > at)]) for at in (below, min(below + 1, ends[-1] - 1))
+        float(ordered[bisect_right(ends, at)]) for at in (below, min(below + 1, ends[-1] - 1))
     )
     share = float(rank - below)
     # as NumPy does, from the nearer end
@@ -135,7 +136,7 @@ def cell_quantile(cells: Cells, level: float) -> Bounded:
     units = cells.pos.units()
     reached = np.cumsum(np.array(units, dtype=object))
     target = Fraction(repr(level)) * reached[-1]
-    first = int(np.argmax(reached >= target))
+    first = bisect_left(reached, target)
     low, high = (
         Fraction(scores_of(ends[first : first + 1], "real").item()) for ends in (cells.lo, cells.hi)
     )
