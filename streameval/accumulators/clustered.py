@@ -54,8 +54,8 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
     value has certified bounds, the interval covers those at both bounds.
 
     Groups are left out if none of their rows counts: with fewer clusters than groups, most of the
-    others hold one cluster, and intervals are wide because there are few. With one group there is
-    no interval; with fewer than twenty clusters, it may be too narrow.
+    others hold one cluster, and intervals are wide because there are few. With one group it is the
+    whole range of the metric; with fewer than twenty clusters, it may be too narrow.
 
     Within a `Sliced` or a `Windowed`, each slice or pane has clustered intervals. With a
     `RankingAccumulator`, all rows of a query must have one cluster, and an update must hold

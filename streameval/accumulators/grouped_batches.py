@@ -20,7 +20,7 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.batches import TableBatch
 from streameval.inputs.coded import CodedTexts, are_texts
-from streameval.inputs.values import ValueCodes, mixed
+from streameval.inputs.values import ValueCodes, mixed, passes_int64
 from streameval.inputs.weighted_rows import WeightedRows
 
 Array = npt.NDArray[Any]
@@ -174,7 +174,8 @@ def groups_of_clusters(
     """Return the group of the cluster of each row; codes remember the clusters that are texts."""
     column = table.column(by)
     dtype = getattr(column, "dtype", None)
-    if isinstance(dtype, np.dtype) and dtype.kind in "iu" and column.ndim == 1:
+    is_whole = isinstance(dtype, np.dtype) and dtype.kind in "iu" and column.ndim == 1
+    if is_whole and not passes_int64(np.asarray(column)):
         numbers = as_labels(column, name=by)
         groups = np.empty(len(numbers), dtype=np.uint16)
         for start in range(0, len(numbers), _CHUNK):

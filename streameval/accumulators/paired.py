@@ -155,7 +155,7 @@ class Paired(
     >>> result.mse_a, result.mse_b, result.n_only_a, result.n_only_b
     (0.375, 0.5625, 3, 1)
     >>> [round(end, 2) for end in result.confidence("mse_difference")]
-    [-1.36, 0.98]
+    [-1.5, 1.13]
 
     The marks of a judge for the answers of two models, without a truth:
 

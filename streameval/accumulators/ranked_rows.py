@@ -325,7 +325,7 @@ def _relevances(array: Array, real: Mask | None, config: RankingConfig) -> Array
     """Read relevances; NaN marks a document that has not been judged."""
     if real is None and array.dtype.kind in "bi" and _has_fast_path(array, config):
         return array.view(np.uint8) if array.dtype == bool else array
-    relevance = as_scores(array, name="relevance", allow_nan=True)
+    relevance = as_scores(array, name="relevance", nan="keep")
     if real is not None:
         relevance = np.where(real, relevance, np.nan)
     return relevance if _has_fast_path(relevance, config) else _checked(relevance, config)
@@ -387,7 +387,7 @@ def _refuse(wrong: Mask, array: Floats, *rule: object) -> None:
 
 
 def _scores(array: Array, is_retrieved: Mask | None, config: RankingConfig) -> Array:
-    scores = as_comparable(array, name="score", allow_nan=True)
+    scores = as_comparable(array, name="score", nan="keep")
     if config.nan == "raise" and scores.size and np.isnan(scores.min()):
         missing = np.isnan(scores) & (True if is_retrieved is None else is_retrieved)
         if missing.any():

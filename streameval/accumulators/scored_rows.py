@@ -119,7 +119,7 @@ def read_scored(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConf
     labels = as_labels_or_scores(y_true, name="y_true")
     given = as_array(y_score, name="y_score", allow_missing=config.nan == "skip")
     if config.classes is None and are_pairs(given) and config.pos_label in (None, 1):
-        given = _of_pairs(y_score, given, config, allow_nan=config.nan == "skip")
+        given = _of_pairs(y_score, given, config, nan=config.nan)
     return _read(labels, given, sample_weight, config, hint=_OTHER_LABELS)
 
 
@@ -196,7 +196,6 @@ def _read(
 def _read_general(
     labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: tuple[object, ...]
 ) -> ScoredBatch:
-    allow_nan = config.nan == "skip"
     if not config.multilabel:
         labels = as_vector(labels)
     if config.classes is None:
@@ -204,7 +203,7 @@ def _read_general(
         scores = _score_vector(given, config)
     else:
         check_matrix(given, rows=None, columns=config.n_scores, name="y_score")
-        scores = as_scores(given, name="y_score", allow_nan=allow_nan)
+        scores = as_scores(given, name="y_score", nan=config.nan)
     positive, negative, ignored = _classes(labels, len(scores), config, hint)
     weights = read_weights(sample_weight, rows=len(scores))
     columns = scores.reshape(len(scores), config.n_scores)
@@ -229,13 +228,11 @@ def _read_general(
 
 
 def _of_pairs(
-    y_score: Any, pairs: Array, config: CurveConfig | GroupedConfig, *, allow_nan: bool = False
+    y_score: Any, pairs: Array, config: CurveConfig | GroupedConfig, *, nan: str = ""
 ) -> Array:
     """Read the scores of two classes, 0 and 1, as one score a row."""
     tolerance = sum_tolerance(y_score, pairs)
-    return positive_scores(
-        pairs, tolerance, scale=config.scores, name="y_score", allow_nan=allow_nan
-    )
+    return positive_scores(pairs, tolerance, scale=config.scores, name="y_score", nan=nan)
 
 
 def _score_vector(given: Array, config: CurveConfig) -> Floats:
@@ -245,7 +242,7 @@ def _score_vector(given: Array, config: CurveConfig) -> Floats:
         label = repr(config.pos_label)
         remedy = ("Pass the column of ", Named("pos_label", label), ".")
     check_vector(given, rows=None, name="y_score", remedy=remedy)
-    return as_scores(given, name="y_score", allow_nan=config.nan == "skip")
+    return as_scores(given, name="y_score", nan=config.nan)
 
 
 def _positives(

@@ -108,15 +108,20 @@ def as_labels_or_scores(value: Any, *, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def as_scores(value: Any, *, name: str, allow_nan: bool = False) -> npt.NDArray[np.float64]:
-    """Convert to float64 scores; NaN raises unless allowed, infinities pass."""
-    return as_comparable(value, name=name, allow_nan=allow_nan).astype(np.float64, copy=False)
+_LEAVES_OUT = (Named("nan", '"skip"'), " leaves it out.")
 
 
-def as_comparable(
-    value: Any, *, name: str, allow_nan: bool = False
-) -> npt.NDArray[np.float32 | np.float64]:
+def as_scores(value: Any, *, name: str, nan: str = "") -> npt.NDArray[np.float64]:
+    """Convert to float64 scores; infinities pass.
+
+    NaN passes too unless the option `nan` is "raise", whose error names it, or there is none.
+    """
+    return as_comparable(value, name=name, nan=nan).astype(np.float64, copy=False)
+
+
+def as_comparable(value: Any, *, name: str, nan: str = "") -> npt.NDArray[np.float32 | np.float64]:
     """Convert to scores that are compared with each other: keep float32, else use float64."""
+    allow_nan = nan not in ("", "raise")
     array = as_array(value, name=name, allow_missing=allow_nan)
     if array.dtype.kind == "O":
         raise InvalidInputError("must hold scores, got strings", argument=name)
@@ -124,7 +129,10 @@ def as_comparable(
     if scores.size and not allow_nan and np.isnan(scores.min()):
         where = np.isnan(scores)
         raise InvalidInputError(
-            "must not hold NaN, got NaN", argument=name, position=first_index(where)
+            "must not hold NaN, got NaN",
+            argument=name,
+            position=first_index(where),
+            remedy=_LEAVES_OUT if nan else (),
         )
     return scores
 
@@ -136,8 +144,7 @@ def as_values(value: Any, *, name: str, nan: str) -> npt.NDArray[np.float64]:
     except InvalidInputError:
         if nan != "skip":
             gaps = np.isnan(as_numbers(value, name=name, allow_nan=True))
-            remedy = (Named("nan", '"skip"'), " leaves it out.")
-            _refuse_first(gaps, np.where(gaps, np.nan, 0), name, "must not hold NaN", remedy)
+            _refuse_first(gaps, np.where(gaps, np.nan, 0), name, "must not hold NaN", _LEAVES_OUT)
         raise
 
 

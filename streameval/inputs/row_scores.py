@@ -138,7 +138,7 @@ def positive_scores(
     scale: str,
     name: str,
     positive: int = 1,
-    allow_nan: bool = False,
+    nan: str = "",
 ) -> Array:
     """Make one score a row of the scores of two classes.
 
@@ -157,15 +157,15 @@ def positive_scores(
         The argument, for errors.
     positive : int
         The column of the positive class.
-    allow_nan : bool
-        Whether NaN is a score that is missing; the row has none then.
+    nan : str
+        The option `nan`, as for `as_scores`; a row with one that passes has no score.
 
     Raises
     ------
     InvalidInputError
         If the columns are no scores of two classes.
     """
-    scores = as_scores(pairs, name=name, allow_nan=allow_nan)
+    scores = as_scores(pairs, name=name, nan=nan)
     if not scores.size:
         return scores[:, positive]
     if scale == "probability":

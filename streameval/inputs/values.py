@@ -27,11 +27,16 @@ _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 
 
 def canonical_value(value: Any, *, name: str) -> Label | None:
-    """Return a value as int, str, or None for a missing one: True is 1, 2.0 is 2."""
+    """Return a value as int, str, or None for a missing one: True is 1, 2.0 is 2.
+
+    An integer past 64 bits is text, as it is in files.
+    """
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, (float, np.floating)) and math.isnan(value):
         return None
+    if isinstance(value, (int, np.integer)) and 63 < int(value).bit_length() < 2**10:
+        value = int(value) if value == -(2**63) else str(value)
     label = canonical_label(value, name=name)
     if isinstance(label, str) and len(label) > MAX_CHARACTERS:
         raise InvalidInputError(
@@ -206,8 +211,16 @@ def _listed(column: Any, name: str) -> tuple[npt.NDArray[Any] | None, list[Any]]
     has_gaps = array.dtype.kind == "f" and np.isnan(array).any()
     if array.dtype.kind in "UTO" or has_gaps or not array.size:
         return None, array.tolist()
+    if passes_int64(array):
+        numbers, codes = np.unique(array, return_inverse=True)
+        return codes, numbers.tolist()
     numbers, codes = distinct(as_labels(array, name=name), name=name)
     return codes, numbers.tolist()
+
+
+def passes_int64(array: npt.NDArray[Any]) -> bool:
+    """Tell whether an array of unsigned integers holds one of 2**63 or more."""
+    return array.dtype == np.uint64 and bool(array.size) and array.item(array.argmax()) >= 2**63
 
 
 def _listed_of_arrow(column: Any) -> tuple[npt.NDArray[Any] | None, list[Any]]:

@@ -185,17 +185,10 @@ def balanced_accuracy_interval(counts: LabelCounts, _value: float, z: float) -> 
 
 
 def matthews_interval(counts: LabelCounts, value: float, z: float) -> Interval:
-    """Use Fisher's z of the coefficient; all of [-1, 1] if the truths or predictions are one class.
-
-    The coefficient is then 0 whatever else is true, and has no derivatives.
-    """
+    """Use Fisher's z of the coefficient."""
     if isinstance(counts.state, MultilabelCounts):  # the labels of one example may be dependent
         return UNDEFINED
     matrix = counts.matrix_state("matthews_corrcoef").matrix.to_floats()
-    if not matrix.any():
-        return UNDEFINED
-    if any(np.count_nonzero(matrix.sum(axis=axis)) < 2 for axis in (0, 1)):
-        return -1.0, 1.0
     return _agreement_interval(matrix, value, z, intervals.matthews_gradient)
 
 
@@ -227,9 +220,10 @@ def _agreement_interval(
 
     As in score intervals, `z` squared further examples of each true class are right by half: few
     examples of a class may all be right or wrong by chance. At 1, there are as many errors as the
-    interval of accuracy allows, each with the largest penalty; -1 mirrors that.
+    interval of accuracy allows, each with the largest penalty; -1 mirrors that. nan if the truths
+    or the predictions are one class: whatever else is true, nothing agrees better than by chance.
     """
-    if math.isnan(value):
+    if any(np.count_nonzero(matrix.sum(axis=axis)) < 2 for axis in (0, 1)):
         return UNDEFINED
     if abs(value) < 1.0:
         slopes = gradient(matrix)

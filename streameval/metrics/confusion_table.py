@@ -86,7 +86,7 @@ def _metric(name: str, *, sampling: Callable[..., Any], **row: Any) -> Metric:
     defaults: dict[str, Any] = {
         "better": "higher",
         "limits": SHARE,
-        "why_none": "fractional weights and empty classes have none",
+        "why_none": "fractional weights have none",
         "why_no_evidence": "it is not a proportion of examples",
     }
     return Metric(name=name, sampling=_of_draws(sampling), **defaults | row)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 from streameval.metrics.bounded import Interval
-from streameval.metrics.intervals import UNDEFINED, effective_draws, student, wilson
+from streameval.metrics.intervals import UNDEFINED, effective_draws, or_limits, student, wilson
 
 """The lowest and the highest possible value of a metric, which may be infinite."""
 
@@ -73,10 +73,9 @@ def jackknife_interval(
     Returns
     -------
     (low, high)
-        Without variance, for G draws; the limits, if they are finite and independent rows have no
-        interval either, or if the metric is undefined without one of the groups: one cluster
-        decides everything. nan if the metric, its variance or the interval of independent rows is
-        undefined, or if it does not vary between groups and has no two limits.
+        Without variance, for G draws; the limits, where neither groups nor independent rows say how
+        far off the metric may be, or if it is undefined without one of the groups: one cluster
+        decides everything. nan if the metric is.
 
     Examples
     --------
@@ -86,26 +85,23 @@ def jackknife_interval(
     >>> jackknife_interval(1.0, [1.0] * 20, (0.0, 1.0), 1.96)
     (0.0, 1.0)
     """
-    low, high = _of_groups(value, without, limits, z, is_alone=plain is None)
+    ends = _of_groups(value, without, limits, z, is_alone=plain is None)
+    low, high = or_limits(ends, value, limits)
     if plain is None:
         return low, high
-    if math.isnan(low) or math.isnan(plain[0]):
-        return UNDEFINED
     return min(low, plain[0]), max(high, plain[1])
 
 
 def _of_groups(
     value: float, without: Sequence[float], limits: Interval, z: float, *, is_alone: bool
 ) -> Interval:
-    """Compute the interval that follows from the groups."""
+    """Compute the interval that follows from the groups; nan if none does."""
     variance = jackknife_variance(value, without)
     low, high = limits
-    is_bounded = math.isfinite(high - low)
     if math.isnan(variance) or (is_alone and not variance):
-        is_wide = is_bounded and len(without) > 1 and not math.isnan(value)
-        return limits if is_wide else UNDEFINED
+        return UNDEFINED
     t = z * student(z, len(without))
-    if is_bounded:
+    if math.isfinite(high - low):
         share = (value - low) / (high - low)
         draws = effective_draws(share, variance / (high - low) ** 2, float(len(without)))
         ends = wilson(share, draws, t)
@@ -113,7 +109,7 @@ def _of_groups(
             min(low + ends[0] * (high - low), value),
             max(low + ends[1] * (high - low), value),
         )
-    if not variance > 0.0 or not math.isfinite(variance):
+    if not 0.0 < variance < math.inf:
         return UNDEFINED
     reach = t * math.sqrt(variance)
     if math.isfinite(low):

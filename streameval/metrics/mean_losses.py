@@ -10,7 +10,8 @@ is the effective number of rows that make up the sum (Kish, Survey sampling, 196
 they have the same loss, and one row if it has all of it. The factor falls to 1 for many rows.
 Losses are at least 0 and skewed, so the intervals are computed on the log scale. Errors and
 differences of losses, which fall to both sides of 0, have 2 in place of 4. Both constants were
-chosen by simulation (docs/interval_coverage.py).
+chosen by simulation (docs/interval_coverage.py). For up to five rows, the factor of Student's
+distribution is larger, and replaces it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from fractions import Fraction
 import attrs
 
 from streameval.metrics.bounded import Interval
-from streameval.metrics.intervals import UNDEFINED
+from streameval.metrics.intervals import UNDEFINED, student
 
 _MAX_LOG = 600.0
 _OF_LOSSES, _OF_SIGNED = 4.0, 2.0
@@ -62,30 +63,34 @@ class MeanLoss:
         """
         return widening(self.squares / self.total**2, is_signed=is_signed) if self.total else 1.0
 
-    def interval(self, z: float, *, largest: float = math.inf) -> Interval:
-        """Compute the interval of the mean of a loss in [0, `largest`].
+    def deviations(self, z: float, *, is_signed: bool = False) -> float:
+        """Compute how many deviations an interval reaches to either side, for z of a normal one."""
+        return z * max(math.sqrt(self.widening(is_signed=is_signed)), student(z, float(self.n)))
 
-        nan with fewer than two rows, or if the loss does not vary and has no upper end.
+    def interval(self, z: float, *, largest: float = math.inf) -> Interval:
+        """Compute the interval of the mean of a loss in [0, `largest`]; there must be a row.
+
+        nan if the loss does not vary and has no upper end.
         """
         if self.n < 2:
-            return UNDEFINED
+            return 0.0, largest
         variance = self.variance
         if not variance:
             return unvarying(float(self.mean), float(self.n), z, low=0.0, high=largest)
-        deviation = math.sqrt(variance / self.mean**2 * self.widening())
-        low, high = around(float(self.mean), deviation, z)
+        deviation = math.sqrt(variance / self.mean**2)
+        low, high = around(float(self.mean), deviation * self.deviations(z))
         return low, min(high, largest)
 
     def signed_interval(self, z: float, *, magnitude: Fraction) -> Interval:
         """Compute the normal interval of the mean of values that fall to both sides of 0.
 
-        `magnitude` is the sum of their magnitudes; there must be two rows. nan if the values do not
-        vary: rows elsewhere may differ.
+        `magnitude` is the sum of their magnitudes. nan with fewer than two rows, or if the values
+        do not vary: rows elsewhere may differ.
         """
-        if not self.variance:
+        if self.n < 2 or not self.variance:
             return UNDEFINED
         of_sizes = MeanLoss(self.n, magnitude, self.squares)
-        reach = z * math.sqrt(self.variance * of_sizes.widening(is_signed=True))
+        reach = math.sqrt(self.variance) * of_sizes.deviations(z, is_signed=True)
         return float(self.mean) - reach, float(self.mean) + reach
 
 
@@ -94,9 +99,9 @@ def widening(share: Fraction | float, *, is_signed: bool = False) -> float:
     return 1.0 + (_OF_SIGNED if is_signed else _OF_LOSSES) * math.sqrt(share)
 
 
-def around(value: float, deviation: float, z: float) -> Interval:
-    """Compute the interval of a value above 0, given the deviation of its logarithm."""
-    factor = math.exp(min(z * deviation, _MAX_LOG))
+def around(value: float, reach: float) -> Interval:
+    """Compute the interval of a value above 0, given that of its logarithm to either side."""
+    factor = math.exp(min(reach, _MAX_LOG))
     return value / factor, value * factor
 
 

@@ -90,8 +90,12 @@ class Means:
 
     @property
     def pvalue(self) -> float:
-        """The two-sided p-value of the difference."""
-        return two_sided_pvalue(self.difference, self._variance)
+        """The two-sided p-value of the difference: of the z at which `interval` ends at 0."""
+        variance = self._of_difference.variance if self.n.to_fraction() >= 2 else 0.0
+        if not variance:
+            return self._t_pvalue
+        widened = variance * self._both.widening(is_signed=True)
+        return max(two_sided_pvalue(self.difference, widened), self._t_pvalue)
 
     def interval_a(self, z: float) -> Interval:
         """Compute the interval of the mean loss of A."""
@@ -103,21 +107,33 @@ class Means:
 
     def interval(self, z: float) -> Interval:
         """Compute the interval of the difference."""
-        variance, difference = self._variance, self.difference
-        if not variance:
-            n, ends = float(self.n.to_fraction()), {"low": -self.largest, "high": self.largest}
-            return unvarying(difference, n, z, **ends)
-        reach = z * math.sqrt(variance)
+        difference, found = self.difference, self._of_difference
+        if found.n < 2:
+            return UNDEFINED
+        if not found.variance:
+            return unvarying(difference, float(found.n), z, low=-self.largest, high=self.largest)
+        reach = math.sqrt(found.variance) * self._both.deviations(z, is_signed=True)
         return max(difference - reach, -self.largest), min(difference + reach, self.largest)
 
     @property
-    def _variance(self) -> float:
-        """The variance of the difference; nan with fewer than two rows."""
-        difference = self._loss(self.sums.difference, self.sums.squared_difference)
-        if difference.n < 2:
+    def _t_pvalue(self) -> float:
+        """The two-sided p-value of the paired t-test; nan if it has no variance to compare with."""
+        found = self._of_difference
+        if found.n < 2 or (not found.variance and found.total):
             return math.nan
-        both = self._loss(self.sums.both, self.sums.squared_both)
-        return difference.variance * both.widening(is_signed=True)
+        if not found.total:
+            return 1.0
+        t = float(found.mean) / math.sqrt(found.variance)
+        return student_pvalue(t, float(found.n) - 1.0)
+
+    @property
+    def _of_difference(self) -> MeanLoss:
+        return self._loss(self.sums.difference, self.sums.squared_difference)
+
+    @property
+    def _both(self) -> MeanLoss:
+        """The loss that tells how many rows make the difference up."""
+        return self._loss(self.sums.both, self.sums.squared_both)
 
     def _loss(self, total: ExactSum, squares: ExactSum) -> MeanLoss:
         return MeanLoss(self.n.to_fraction(), total.to_fraction(), squares.to_fraction())
@@ -130,13 +146,7 @@ class MeanValues(Means):
     @property
     def pvalue(self) -> float:
         """The two-sided p-value of the paired t-test."""
-        found = self._loss(self.sums.difference, self.sums.squared_difference)
-        if found.n < 2 or (not found.variance and found.total):
-            return math.nan
-        if not found.total:
-            return 1.0
-        t = float(found.mean) / math.sqrt(found.variance)
-        return student_pvalue(t, float(found.n) - 1.0)
+        return self._t_pvalue
 
     def interval_a(self, z: float) -> Interval:
         """Compute the interval of the mean of A."""

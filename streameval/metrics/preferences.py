@@ -20,7 +20,6 @@ Mask = npt.NDArray[np.bool_]
 
 _STEPS = 200
 _CLOSE = 1e-12
-_WIDEST = (0.0, math.inf)
 
 
 def win_rate(wins: float, losses: float, ties: float) -> float:
@@ -60,14 +59,12 @@ class Strengths:
     def interval(self, index: int, z: float) -> Interval:
         """Compute the interval of a strength, which is normal on the scale of its logarithm.
 
-        It is all of [0, inf] if data do not limit the strength: it is 0 or infinite, or there are
-        no more comparisons than models. nan if the strength is undefined.
+        nan if data do not limit the strength: it is 0 or infinite, or there are no more comparisons
+        than models.
         """
         value, variance = self.values[index].item(), self.variances[index].item()
-        if math.isnan(value):
-            return UNDEFINED
         if not 0.0 < value < math.inf or not math.isfinite(variance):
-            return _WIDEST
+            return UNDEFINED
         factor = math.exp(min(z * math.sqrt(variance), 700.0))
         return value / factor, value * factor
 

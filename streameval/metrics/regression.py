@@ -84,11 +84,11 @@ class Moments:
         unexplained = ratio(errors, squares)
         if math.isinf(unexplained):
             return UNDEFINED
-        deviation = math.sqrt(
-            MeanLoss(n, Fraction(0), own - shared).variance
-            * MeanLoss(n, 2 * n, own + shared).widening()
-        )
-        low, high = around(unexplained, deviation, z)
+        variance = MeanLoss(n, Fraction(0), own - shared).variance
+        if not variance:
+            return UNDEFINED
+        deviations = MeanLoss(n, 2 * n, own + shared).deviations(z)
+        low, high = around(unexplained, math.sqrt(variance) * deviations)
         return 1.0 - high, 1.0 - low
 
 

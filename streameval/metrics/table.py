@@ -16,6 +16,7 @@ import attrs
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import Statistic
+from streameval.metrics.intervals import or_limits
 
 SHARE: Interval = (0.0, 1.0)
 CORRELATION: Interval = (-1.0, 1.0)
@@ -135,7 +136,8 @@ class Metric:
     sampling : callable, optional
         The function of the sampling interval: from the source of a result, the value, the number
         of deviations z, and the arguments of `value`, to low and high. It raises InvalidInputError
-        for weights that have none, and its ends are nan where the interval is undefined.
+        for weights that have none, and its ends are nan where rows do not say how far off the value
+        may be.
     why_none : str
         Why there may be no sampling interval.
     evidence : callable, optional
@@ -151,9 +153,10 @@ class Metric:
     listed : callable
         From the source of a result: whether the metric applies to it.
     limits : (low, high), optional
-        The range of its values, by which intervals for clusters choose their scale. None for those
-        that have no such interval: they are not properties of the population, such as p-values, or
-        not smooth, such as the best threshold and sums of absolute gaps, which the jackknife needs.
+        The range of its values, which is the interval where rows do not say how far off it may be.
+        Intervals for clusters choose their scale by it. None for those that have no such interval:
+        they are not properties of the population, such as p-values, or not smooth, such as the best
+        threshold and sums of absolute gaps, which the jackknife needs.
     is_count : bool
         Whether it is a weight or a count.
     is_rare : bool
@@ -226,6 +229,14 @@ class Metric:
         if not (self.averages or is_good):
             taken = f"takes {' and '.join(names)} alone" if names else "takes no arguments"
             raise InvalidInputError(taken, argument=self.name)
+
+    def interval(
+        self, source: Any, value: Any, z: float, *args: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        """Compute the sampling interval of a metric that has a function for it; see `or_limits`."""
+        assert self.sampling is not None  # noqa: S101 - tells the type checker
+        ends = self.sampling(source, value, z, *args, **options)
+        return or_limits(ends, value, self.limits or UNLIMITED)
 
     def statistic(self, source: Any, *args: Any, **options: Any) -> Statistic:
         """Return the statistic for a test, or raise InvalidInputError with the reason for none."""

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from streameval.exact.exact_sum import ExactSum
 from streameval.metrics.bounded import Interval
-from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.mean_losses import MeanLoss
 
 _DIGITS = Context(prec=40)
@@ -55,11 +54,8 @@ def mean_interval(
 ) -> Interval:
     """Compute the normal interval of a mean of values of either sign.
 
-    It is wider where few values make up much of the sum of their magnitudes. nan with fewer than
-    two values.
+    It is wider where few values make up much of the sum of their magnitudes.
     """
-    if n < 2:
-        return UNDEFINED
     return MeanLoss(n, total.to_fraction(), squares.to_fraction()).signed_interval(
         z, magnitude=magnitude.to_fraction()
     )

@@ -35,7 +35,7 @@ def hash_ids(ids: Sequence[Any] | npt.NDArray[Any], *, name: str) -> tuple[Words
     Raises
     ------
     InvalidInputError
-        If an id is missing, or is neither text nor a 64-bit integer.
+        If an id is missing, or is neither text nor an integer.
 
     Examples
     --------

@@ -66,7 +66,7 @@ class Calibration(CalibrationMembers, SumsResult):
     The intervals of `confidence`, of "log_loss" and "brier", need an accumulator made with
     ``intervals=True``. They are those of a mean on the log scale, with the variance of the loss
     over the rows, and more where few rows make up much of it. If the loss does not vary, rows that
-    have not been seen may differ. They are nan with fewer than two examples:
+    have not been seen may differ:
 
     >>> import streameval as se
     >>> acc = se.CalibrationAccumulator(intervals=True)
@@ -409,7 +409,7 @@ def _sampling_of(name: str) -> Callable[..., Interval]:
 
 
 _SAMPLED: dict[str, Any] = {
-    "why_none": "it takes intervals=True, two examples and whole weights",
+    "why_none": "it takes intervals=True and whole weights",
 }
 
 Calibration.TABLE = Table(

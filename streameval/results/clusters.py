@@ -17,8 +17,6 @@ from streameval.metrics.intervals import hull
 from streameval.metrics.jackknife import jackknife_interval, jackknife_variance
 from streameval.render.text import plural
 
-WHY_NONE = "it has none for clusters, or fewer than two groups of clusters have rows"
-
 
 @attrs.frozen(slots=False)
 class Clusters(Cached):

@@ -19,7 +19,8 @@ from streameval.configs.options import natural_number, positive_integer
 from streameval.configs.paired import read_models
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Interval
-from streameval.metrics.intervals import UNDEFINED, normal_quantile, student
+from streameval.metrics.intervals import UNDEFINED, normal_quantile, or_limits, student
+from streameval.metrics.mean_losses import unvarying
 from streameval.metrics.pvalues import holm, student_pvalue
 from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import numbers, plural
@@ -49,6 +50,7 @@ class Difference(Cached, Comparable):
     Made by `compare`. It leaves out queries that a policy leaves out of either mean.
     """
 
+    _measure: Measure
     _a: Floats
     _b: Floats
     _permutations: int
@@ -111,18 +113,22 @@ class Difference(Cached, Comparable):
         Returns
         -------
         (low, high)
-            nan with fewer than two queries, or if the differences do not vary.
+            If the differences do not vary, those of other queries may: it extends a share
+            ``z**2 / (n + z**2)`` of the distance to either end of the range of differences, or to
+            the ends with fewer than two queries or without such an end. nan without a query.
 
         Raises
         ------
         InvalidInputError
             For a level outside [0, 1).
         """
-        z = normal_quantile(level)
-        if not self.stderr > 0.0:
-            return math.nan, math.nan
-        reach = z * student(z, self.n) * self.stderr
-        return self.difference - reach, self.difference + reach
+        z, n, value = normal_quantile(level), self.n, self.difference
+        largest = self._measure.max_value - self._measure.min_value
+        if self.stderr > 0.0:
+            reach = z * student(z, n) * self.stderr
+            return value - reach, value + reach
+        ends = unvarying(value, n, z, low=-largest, high=largest) if n > 1 else UNDEFINED
+        return or_limits(ends, value, (-largest, largest))
 
     @property
     def t(self) -> float:
@@ -363,7 +369,8 @@ def compare(
     values = {name: rows[:, ~np.isnan(rows).any(axis=0)] for name, rows in values.items()}
     if names is None and not more:
         differences = {
-            name: Difference(x, y, permutations, seed) for name, (x, y) in values.items()
+            name: Difference(measure(name), x, y, permutations, seed)
+            for name, (x, y) in values.items()
         }
         only = [len(one["query"]) - len(indices[0]) for one in columns]
         return Comparison(differences, *only)
@@ -429,7 +436,7 @@ def _compared(
     """Compare systems by one measure, given their values in the same queries."""
     item, z = measure(name), normal_quantile(level)
     pairs = {
-        (a, b): Difference(values[a], values[b], permutations, seed)
+        (a, b): Difference(item, values[a], values[b], permutations, seed)
         for a, b in combinations(values, 2)
     }
     randomized = [one.randomization_pvalue if one.n else math.nan for one in pairs.values()]
@@ -462,12 +469,10 @@ def _compared(
 
 def _interval_of_mean(item: Measure, values: Floats, z: float) -> Interval:
     """Compute the interval of a mean over queries, as `Ranking.confidence` does."""
-    n = len(values)
-    if n < 2:
-        return UNDEFINED
-    mean = _mean(values)
-    variance = math.fsum((values - mean) ** 2) / (n - 1)
-    return mean_interval(item, mean, variance, float(n), z)
+    n, mean = len(values), _mean(values)
+    variance = math.fsum((values - mean) ** 2) / max(n - 1, 1)
+    ends = mean_interval(item, mean, variance, float(n), z)
+    return or_limits(ends, mean, (item.min_value, item.max_value))
 
 
 def _check_conventions(a: Ranking, b: Ranking, shared: list[str], argument: str) -> None:

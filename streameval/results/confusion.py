@@ -255,10 +255,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     def _clustered(
         self, row: Metric, value: Any, z: float, *args: Any, **options: Any
     ) -> tuple[Any, Any]:
-        """Compute the interval of a metric for clusters, nan where the metric is undefined.
-
-        Without a group, dynamic labels may be missing.
-        """
+        """Compute the interval of a metric for clusters: without one, a label may be missing."""
         clusters: Any = self._clusters
         labels = self.labels
 
@@ -270,14 +267,8 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
             return np.array([found.get(label, math.nan) for label in labels])
 
         plain = self._of_rows(row, value, z, *args, **options)
-        low, high = clusters.interval(read(self), read, row.limits, z, plain)
-        if not row.averages:
-            return low, high
-        known = row.value(self._counts, *args, **options | {"zero_division": math.nan})
-        if not isinstance(known, np.ndarray):
-            return UNDEFINED if math.isnan(known) else (low, high)
-        is_known = ~np.isnan(known)
-        return np.where(is_known, low, math.nan), np.where(is_known, high, math.nan)
+        ends: tuple[Any, Any] = clusters.interval(read(self), read, row.limits, z, plain)
+        return ends
 
     @property
     def scope(self) -> str:

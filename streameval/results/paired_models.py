@@ -127,7 +127,7 @@ def _pvalue(result: PairedResult, measure: str, difference: str) -> float:
 
 def _pvalue_of_interval(result: PairedResult, name: str) -> float:
     """Find 1 minus the highest level at which an interval does not contain 0."""
-    if math.isnan(_interval(result, name, _LEVEL)[0]):
+    if math.isnan(result.stderr(name)):  # the interval is all that is possible
         return math.nan
     apart, around = 0.0, 1.0  # levels
     for _ in range(_STEPS):

@@ -242,15 +242,6 @@ class Preferences(PreferencesMembers, SumsResult):
             args = (self.models[self._position(metric.of)], *args)
         return super()._asked(MetricName(metric.name), args, options)
 
-    def _clustered(
-        self, row: Metric, value: Any, z: float, *args: Any, **options: Any
-    ) -> tuple[Any, Any]:
-        """Compute the interval of a metric for clusters: all of [0, inf] if nothing limits it."""
-        low, high = super()._clustered(row, value, z, *args, **options)
-        if row.name == "bradley_terry" and math.isnan(low):
-            return (low, high) if math.isnan(value) else NOT_NEGATIVE
-        return low, high
-
     def _each(self, level: float) -> dict[Label, dict[str, Reading]]:
         """Read the metrics of each model."""
         rows, z = [self.TABLE[name] for name in _OF_MODELS], normal_quantile(level)

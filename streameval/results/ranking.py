@@ -54,8 +54,7 @@ if TYPE_CHECKING:
 _CREDIT = {"zero": 0, "one": 1}
 _NOTHING = Fraction(0)
 _KEYS = ("query", "query_weight")
-_WHY_NONE = "it takes two queries"
-_WHY_FRACTIONS = "weights had fractions"
+_WHY_NONE = "weights had fractions"
 
 
 @attrs.frozen(slots=False)
@@ -148,8 +147,8 @@ class Ranking(Result, Mapping[str, Bounded]):
     their population, whereas the bounds of a value are about these queries alone. It is Wilson's
     interval for the number of draws of 0 and 1 with this variance. Measures that are not shares,
     such as "dcg", and geometric means have the normal interval. Both are wider for few queries, by
-    Student's t. It is nan with fewer than two queries. If the value has bounds, it covers the
-    intervals at both.
+    Student's t. With one query, it is the range of the measure. If the value has bounds, it covers
+    the intervals at both.
 
     Examples
     --------
@@ -367,8 +366,8 @@ class Ranking(Result, Mapping[str, Bounded]):
         Returns
         -------
         (low, high)
-            nan with fewer than two queries. If the value has bounds, the interval covers the
-            intervals at both bounds.
+            The range of the measure with one query, and nan with none. If the value has bounds, the
+            interval covers the intervals at both bounds.
 
         Raises
         ------
@@ -638,7 +637,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         own["sampling"] = lambda ranking, value, z: ranking._interval(index, z)  # noqa: ARG005
         if row.evidence is not None:
             own["evidence"] = lambda ranking: _draws(ranking, index)
-        return attrs.evolve(row, **own, why_none=_WHY_NONE if self._is_whole else _WHY_FRACTIONS)
+        return attrs.evolve(row, **own, why_none=_WHY_NONE)
 
     @property
     def _is_whole(self) -> bool:
@@ -708,7 +707,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Compute the interval of a mean, which covers those at both bounds of the value."""
         refuse_fractions(self._is_whole, argument="query_weight", of="a query")
         tally = self._tallies[index]
-        if not tally.n > 1 or tally.is_undefined:
+        if tally.is_undefined:
             return UNDEFINED
         return hull([self._end(index, total, z) for total in (tally.low, tally.total, tally.high)])
 
@@ -771,9 +770,16 @@ class Ranking(Result, Mapping[str, Bounded]):
 
 
 def mean_interval(item: Measure, mean: float, variance: float, n: float, z: float) -> Interval:
-    """Compute the sampling interval of a mean over n queries, from the variance of their values."""
+    """Compute the sampling interval of a mean over n queries, from the variance of their values.
+
+    nan with fewer than two, or if they are equal and have no upper end or are logarithms.
+    """
+    if not n > 1:
+        return UNDEFINED
     of_mean, few = max(variance, 0.0) / n, student(z, n)
     if item.is_geometric or math.isinf(item.max_value):
+        if not of_mean:
+            return UNDEFINED
         reach = z * few * math.sqrt(of_mean)
         if not item.is_geometric:
             return max(mean - reach, item.min_value), mean + reach

@@ -58,7 +58,8 @@ class Regression(RegressionMembers, SumsResult):
     The intervals of `confidence` need an accumulator made with ``intervals=True``. They follow from
     the delta method, on the logarithmic scale for errors and 1 - R2, and are wider where few rows
     make up much of a loss. With fewer than 50 examples and heavy tails they may still be too
-    narrow. They are nan with fewer than two examples, or if no error is larger than another.
+    narrow. They are all of the range of a metric for one example, or if no error is larger than
+    another.
 
     Examples
     --------
@@ -436,7 +437,7 @@ def _sampling_of(name: str) -> Callable[..., Interval]:
 
 
 _SAMPLED: dict[str, Any] = {
-    "why_none": "it takes intervals=True, two examples and whole weights",
+    "why_none": "it takes intervals=True and whole weights",
 }
 
 Regression.TABLE = Table(

@@ -31,7 +31,7 @@ from streameval.render.sheets import (
     sheet_text,
 )
 from streameval.render.text import WIDTH, check_count
-from streameval.results.clusters import WHY_NONE, Clusters
+from streameval.results.clusters import Clusters
 from streameval.results.findings import is_limit
 from streameval.results.metric_values import MetricValue
 from streameval.results.names import MetricName, metric_name
@@ -258,8 +258,9 @@ class Result(Cached, Comparable):
         Returns
         -------
         (low, high)
-            nan where the metric is undefined, or too few rows have been counted. Two arrays where
-            the arguments ask for several numbers.
+            The whole range of the metric where the rows do not say how far off it may be, such as
+            a single one; nan only where the metric is. Two arrays where the arguments ask for
+            several numbers.
 
         Raises
         ------
@@ -852,10 +853,9 @@ class Result(Cached, Comparable):
             return Reading(number, is_count=row.is_count)
         if self._clusters is not None and row.limits is None:
             return Reading(number)
-        why_none = row.why_none if self._clusters is None else WHY_NONE
         ends = self._sampling(row, number, z, *args, **options)
         is_none = ends is None or math.isnan(ends[0])
-        return Reading(number, None if is_none else ends, why_none)
+        return Reading(number, None if is_none else ends, row.why_none)
 
     def _sampling(
         self, row: Metric, value: Any, z: float, *args: Any, **options: Any
@@ -881,7 +881,7 @@ class Result(Cached, Comparable):
         if row.sampling is None:
             return None
         try:
-            return row.sampling(self._source, value, z, *args, **options)
+            return row.interval(self._source, value, z, *args, **options)
         except InvalidInputError:  # weights had fractions
             return None
 
@@ -940,12 +940,7 @@ class Asked:
         if row.is_count or (row.sampling if result._clusters is None else row.limits) is None:
             raise self._without()
         if result._clusters is None:
-            return row.sampling(result._source, value, z, *self.args, **self.options)  # type: ignore[misc] # has one
-        if result._clusters.table.n_groups < 2:
-            raise InvalidInputError(
-                "has no sampling interval: fewer than two groups of clusters have rows",
-                argument=row.name,
-            )
+            return row.interval(result._source, value, z, *self.args, **self.options)
         return result._clustered(row, value, z, *self.args, **self.options)
 
     def _without(self) -> InvalidInputError:
@@ -994,7 +989,7 @@ def of_moments(function: Callable[[Any, float], Interval]) -> Callable[..., Inte
     def sampling(result: Any, value: float, z: float) -> Interval:  # noqa: ARG001
         state = result._state
         refuse_fractions(state.n.is_whole)
-        return UNDEFINED if state.n.to_fraction() < 2 else function(result, z)
+        return function(result, z) if state.n.is_positive() else UNDEFINED
 
     return sampling
 

@@ -202,7 +202,7 @@ def _metric(name: str, **row: Any) -> Metric:
     return Metric(name=name, **defaults | row)
 
 
-_WHY_NONE = "it takes two values and whole weights"
+_WHY_NONE = "weights had fractions"
 
 Summary.TABLE = Table(
     count_row("n", "Values", "The sum of the weights of all values."),

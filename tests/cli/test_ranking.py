@@ -301,9 +301,11 @@ def test_ranking_json_leaves_intervals_out_at_level_0(call, run):
     assert (found["intervals"], found["level"]) == ({}, 0)
 
 
-def test_ranking_json_has_no_interval_of_one_query(call, write):
+def test_ranking_json_has_the_whole_range_of_one_query(call, write):
     log = write("a.jsonl", as_lists()[:1])
-    assert call("eval", log, *RANKING, "--json").json["intervals"] == {}
+    intervals = call("eval", log, *RANKING, "--json").json["intervals"]
+    assert intervals
+    assert all(ends == [0.0, 1.0] for ends in intervals.values())
 
 
 def test_ranking_reports_measures_intervals_and_counts(call, run):

@@ -172,7 +172,7 @@ def test_slice_without_an_interval_keeps_a_gate_from_passing_but_not_from_failin
     done = call(*common, "worst(accuracy)>=0.7")
     assert verdict(done) == (
         "undecided: worst(accuracy)>=0.7: 0.95 (country=DE, n = 400); country=FR: no sampling "
-        "interval (fractional weights and empty classes have none); --level 0 ignores sampling "
+        "interval (fractional weights have none); --level 0 ignores sampling "
         "error."
     )
     assert "failed" in call(*common, "worst(accuracy)>=0.99").err

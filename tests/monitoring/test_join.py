@@ -327,7 +327,7 @@ TIMES = np.array([0, 1])
         (["a", None], TIMES, ROWS, r"`ids` must hold an id in every row, got None at position 1\."),
         (["a", float("nan")], TIMES, ROWS, r"`ids` must hold an id in every row, got nan at pos"),
         ([1, 1.5], TIMES, ROWS, r"`ids` must be an integer or a string, got 1.5 at position 1\."),
-        ([1, 2**63], TIMES, ROWS, r"`ids` must fit 64 bits, got 9223372036854775808 at position 1"),
+        ([1, 2**1024], TIMES, ROWS, r"`ids` must fit 64 bits, got a far larger integer at pos"),
         (
             ["a", "\ud800"],
             TIMES,

@@ -220,12 +220,14 @@ def test_low_end_of_perfect_predictions_rises_with_their_number(
 
 
 @call_cases
-def test_interval_of_nothing_is_nan(
+def test_interval_of_nothing_is_nan_or_all_that_a_metric_defined_by_convention_can_be(
     name: str, args: tuple[Any, ...], options: dict[str, Any]
 ) -> None:
     c = se.ConfusionAccumulator(3).compute()
 
-    np.testing.assert_array_equal(c.confidence(name, *args, **options), (np.nan, np.nan))
+    is_defined = not np.isnan(c.value(name, *args, **options))
+    expected = (0.0, 1.0) if is_defined else (np.nan, np.nan)
+    np.testing.assert_array_equal(c.confidence(name, *args, **options), expected)
 
 
 @call_cases

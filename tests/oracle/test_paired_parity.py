@@ -240,8 +240,9 @@ def test_errors_of_two_models_equal_their_oracle(measure: str) -> None:
         ends = result.confidence(f"{measure}_difference", level=0.8)
         expected = norm.interval(0.8, middle, deviation)
         assert ends == pytest.approx(expected, **scale), f"seed {seed}"
-        pvalue = two_sided(middle, deviation)
-        assert result.value(f"{measure}_pvalue") == pytest.approx(pvalue, rel=1e-8, abs=1e-12)
+        by_t = ttest_rel(loss(truth, a), loss(truth, b)).pvalue
+        pvalue = max(two_sided(middle, deviation), by_t)
+        assert result.value(f"{measure}_pvalue") == pytest.approx(pvalue, rel=1e-6, abs=1e-12)
 
 
 VALUES = {

@@ -446,7 +446,7 @@ def test_measure_that_one_ranking_lacks_is_a_dash() -> None:
     other = se.RankingAccumulator(["mrr"]).update([[1, 0]], [[1, 0]])
     found = cells(report(EVERY["ranking"](), other), "Measures")
     assert found["map"][1] == DASH
-    assert found["mrr"] == [DASH, "1.0000", DASH]
+    assert found["mrr"] == [DASH, f"1.0000 0.0000 {DASH} 1.0000", DASH]
 
 
 def test_errors_of_a_regression_are_those_of_the_result() -> None:

@@ -323,14 +323,35 @@ def test_groups_without_rows_do_not_count() -> None:
     assert 0.9 < high < 1
 
 
-def test_one_group_has_no_interval() -> None:
+def test_ids_past_64_bits_are_texts_as_in_files() -> None:
+    ids = [2**64 - 1, 5, 2**63]
+    states = set()
+    for by in (
+        ids,
+        list(map(np.uint64, ids)),
+        np.array(ids, np.uint64),
+        [str(ids[0]), 5, str(ids[2])],
+    ):
+        acc = se.Clustered(se.ConfusionAccumulator(), by="user")
+        states.add(acc.update([0, 1, 1], [0, 0, 1], by=by).to_bytes())
+        sliced = se.Sliced(se.ConfusionAccumulator(), "user")
+        assert {*sliced.update({"y_true": [0, 1, 1], "y_pred": [0, 0, 1], "user": by})} == {
+            *(str(ids[0]), 5, str(ids[2]))
+        }
+    assert len(states) == 1
+    sliced = se.Sliced(se.ConfusionAccumulator(), "user")
+    lowest = np.array([-(2**63), -(2**63) - 1], object)
+    assert {*sliced.update({"y_true": [0, 1], "y_pred": [0, 0], "user": lowest})} == {
+        *(-(2**63), str(-(2**63) - 1))
+    }
+
+
+def test_one_group_may_be_anything() -> None:
     acc = se.Clustered(se.ConfusionAccumulator(), by="user").update([0, 1], [0, 0], by=["a", "a"])
     result = acc.compute()
-    assert result.read("accuracy").sampling is None
+    assert result.read("accuracy").sampling == result.confidence("accuracy") == (0.0, 1.0)
     assert math.isnan(result.stderr("accuracy"))
-    with pytest.raises(se.InvalidInputError, match="fewer than two groups"):
-        result.confidence("accuracy")
-    assert "accuracy" in result.report()
+    assert "in 1 group." in result.report()
     empty = acc.reset().compute()
     assert math.isnan(empty.accuracy)
     assert empty.read("accuracy").sampling is None
@@ -365,13 +386,15 @@ def test_dynamic_labels_that_a_group_alone_has_get_intervals() -> None:
     assert math.isnan(result.stderr("recall[c]"))
 
 
-def test_metrics_that_only_zero_division_defines_have_no_interval() -> None:
+def test_metrics_that_only_zero_division_defines_may_be_anything() -> None:
     user = np.arange(50)
     acc = se.Clustered(se.ConfusionAccumulator(3), by="user")
     result = acc.update(user % 2, user % 2, by=user).compute()
-    assert result.read("recall[2]").sampling is None
-    assert math.isnan(result.confidence("recall", average=None)[0][2])
-    assert math.isnan(result.confidence("recall", average="macro", labels=[2])[0])
+    assert result.read("recall[2]").sampling == (0.0, 1.0)
+    assert [end[2] for end in result.confidence("recall", average=None)] == [0.0, 1.0]
+    assert result.confidence("recall", average="macro", labels=[2]) == (0.0, 1.0)
+    undefined = result.confidence("recall", average="macro", labels=[2], zero_division=math.nan)
+    assert all(map(math.isnan, undefined))
     assert result.confidence("recall", average="macro", level=0) == (1.0, 1.0)
 
 
@@ -862,14 +885,14 @@ def test_a_wrong_level_is_refused() -> None:
 
 
 JACKKNIFE: dict[str, tuple[float, list[float], tuple[float, float], tuple[float, float]]] = {
-    "no variance without limits": (1.0, [1.0] * 9, (-math.inf, math.inf), (math.nan, math.nan)),
-    "undefined without a group": (1.0, [math.nan, 1.0], (0.0, math.inf), (math.nan, math.nan)),
+    "no variance without limits": (1.0, [1.0] * 9, (-math.inf, math.inf), (-math.inf, math.inf)),
+    "undefined without a group": (1.0, [math.nan, 1.0], (0.0, math.inf), (0.0, math.inf)),
     "no variance between limits": (1.0, [1.0] * 9, (0.0, 1.0), (0.0, 1.0)),
     "undefined": (math.nan, [1.0, 1.0], (0.0, 1.0), (math.nan, math.nan)),
     "undefined without a group, of a share": (1.0, [math.nan, 1.0], (0.0, 1.0), (0.0, 1.0)),
-    "infinite": (1.0, [math.inf, 1.0], (0.0, math.inf), (math.nan, math.nan)),
-    "at a lower limit": (0.0, [1.0, 0.0], (0.0, math.inf), (math.nan, math.nan)),
-    "at an upper limit": (1.0, [1.0, 0.0], (-math.inf, 1.0), (math.nan, math.nan)),
+    "infinite": (1.0, [math.inf, 1.0], (0.0, math.inf), (0.0, math.inf)),
+    "at a lower limit": (0.0, [1.0, 0.0], (0.0, math.inf), (0.0, math.inf)),
+    "at an upper limit": (1.0, [1.0, 0.0], (-math.inf, 1.0), (-math.inf, 1.0)),
     "far from a limit": (1e-9, [1.0, 0.0], (0.0, math.inf), (0.0, math.inf)),
 }
 
