@@ -22,6 +22,7 @@ from streameval.errors import (
     IncompatibleStateError,
     InvalidInputError,
     StreamevalError,
+    UnavailableError,
     UnknownTypeError,
     UnsupportedVersionError,
 )
@@ -123,6 +124,7 @@ __all__ = [
     "StreamevalError",
     "Summary",
     "Tail",
+    "UnavailableError",
     "UnknownTypeError",
     "UnsupportedVersionError",
     "Windowed",

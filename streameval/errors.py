@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,10 +20,12 @@ __all__ = [
     "InvalidInputError",
     "Named",
     "StreamevalError",
+    "UnavailableError",
     "UnknownMetricError",
     "UnknownTypeError",
     "UnsupportedVersionError",
     "corrupt",
+    "refused",
     "require",
 ]
 
@@ -198,6 +201,10 @@ class BadDataError(StreamevalError, ValueError):
     """A file cannot be read, or holds rows that cannot be counted; the message names it."""
 
 
+class UnavailableError(BadDataError):
+    """A checkpoint, port, disk or server is in use or does not answer; a later try may succeed."""
+
+
 class IncompatibleStateError(StreamevalError, ValueError):
     """Two states cannot be merged: their class or their configuration differs."""
 
@@ -216,6 +223,18 @@ class UnknownTypeError(CorruptStateError):
 
 class CountOverflowError(StreamevalError, OverflowError):
     """A total would pass 2**63 - 1; it is refused, never wrapped."""
+
+
+_PASSING = {
+    *(errno.EBUSY, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOSPC),
+    *(errno.ESTALE, errno.ETIMEDOUT),
+}
+
+
+def refused(what: str, error: OSError) -> BadDataError:
+    """Create the error about a file that the system refuses, perhaps only now."""
+    made = UnavailableError if error.errno in _PASSING else BadDataError
+    return made(f"{what}: {str(error.strerror or error).lower().removesuffix('.')}.")
 
 
 def require(claim: object, what: str) -> None:

@@ -45,7 +45,7 @@ examples:
 exit codes:
     0  success                3  bad data: the message names file and line
   1  a gate did not pass    4  states that cannot be merged or compared
-  2  wrong usage
+  2  wrong usage            5  something is in use or does not answer: try again
 """
 _EVAL_EPILOG = """\
 examples:
@@ -89,6 +89,11 @@ However a run ends, the next run continues from the last commit. After Ctrl-C or
 SIGTERM, watch finishes its step, commits, and exits with 0. With --once, the
 exit code is 1 while an alert is firing, 3 if a path or pattern matches no file,
 and 0 otherwise.
+
+Otherwise, a run ends only with an error. A restart does not help after exit
+code 2 (options), 3 (rows, a damaged checkpoint) and 4 (other options than those
+of the checkpoint); it may help after 5: the port or the checkpoint is in use,
+or a disk or a server does not answer.
 """
 _MERGE_EPILOG = """\
 example:

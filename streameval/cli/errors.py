@@ -11,6 +11,7 @@ from streameval.errors import (
     IncompatibleStateError,
     InvalidInputError,
     StreamevalError,
+    UnavailableError,
 )
 
 OK = 0
@@ -18,6 +19,7 @@ GATE_FAILED = 1
 USAGE = 2
 BAD_DATA = 3
 INCOMPATIBLE = 4
+UNAVAILABLE = 5
 SIGNALLED = 128  # plus the number of the signal, as in shells
 INTERRUPTED = SIGNALLED + signal.SIGINT
 
@@ -37,6 +39,7 @@ class UsageError(StreamevalError):
 _EXIT_CODES: dict[type[StreamevalError], int] = {
     UsageError: USAGE,
     InvalidInputError: USAGE,
+    UnavailableError: UNAVAILABLE,
     BadDataError: BAD_DATA,
     CorruptStateError: BAD_DATA,
     CountOverflowError: BAD_DATA,

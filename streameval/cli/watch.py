@@ -6,7 +6,7 @@ import shutil
 import signal
 import sys
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from inspect import signature
@@ -44,8 +44,8 @@ from streameval.cli.window_text import window_entry
 from streameval.errors import (
     BadDataError,
     IncompatibleStateError,
-    InvalidInputError,
     StreamevalError,
+    UnavailableError,
     UnknownMetricError,
 )
 from streameval.monitoring.checkpoint import Checkpoint, copy_checkpoint, files_of
@@ -235,13 +235,19 @@ def _watch(
     is_new = not path.exists()
     try:
         return _followed(options, watching, reporting, reload)
-    except (UsageError, InvalidInputError, UnknownMetricError):
-        if is_new and path.exists():
-            with closing(Checkpoint(path)) as checkpoint:
-                is_empty = not checkpoint.early().number
-            for name in files_of(path) if is_empty else ():
-                Path(name).unlink(missing_ok=True)
+    except StreamevalError:
+        if is_new:
+            _remove_if_empty(path)
         raise
+
+
+def _remove_if_empty(path: Path) -> None:
+    """Remove a checkpoint without a commit, unless another monitor uses it."""
+    with suppress(StreamevalError):
+        with closing(Checkpoint(path)) as checkpoint:
+            is_empty = not checkpoint.number
+        for name in files_of(path) if is_empty else ():
+            Path(name).unlink(missing_ok=True)
 
 
 def _followed(
@@ -327,7 +333,7 @@ def _steps(monitor: Monitor, *, once: bool) -> Iterator[Step]:
         elif not step.is_waiting:
             return
         elif n_waits == _WAITS_ONCE:
-            raise BadDataError("a server does not answer; what was read before is committed.")
+            raise UnavailableError("a server does not answer; what was read before is committed.")
         else:
             n_waits += 1
 

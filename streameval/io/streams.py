@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from streameval.errors import BadDataError, InvalidInputError
+from streameval.errors import BadDataError, InvalidInputError, refused
 from streameval.io.packed import HEAD_BYTES, PACKED_SUFFIXES, DamagedError, packing_of
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ def reading(name: str) -> Iterator[None]:
     except FileNotFoundError:  # some file systems give only its name
         raise BadDataError(f"{name}: no such file or directory.") from None
     except OSError as error:
-        raise BadDataError(f"{name}: {str(error.strerror or error).lower()}.") from None
+        raise refused(name, error) from None
 
 
 @contextmanager
@@ -313,5 +313,4 @@ def writing_temporary_file() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = str(error.strerror or error).lower()
-        raise BadDataError(f"a temporary file cannot be written: {reason}.") from None
+        raise refused("a temporary file cannot be written", error) from None

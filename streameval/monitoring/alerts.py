@@ -199,7 +199,9 @@ def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:
     if inner.cls is not Sliced:
         if selector is None:
             return [...]
-        raise InvalidInputError(f"{rule.text!r} names a slice, but panes are not a Sliced")
+        raise InvalidInputError(
+            f"{rule.text!r} names a slice, but panes are not a Sliced; --by makes one"
+        )
     options = inner.options
     if selector is None:
         return [..., *options.values]

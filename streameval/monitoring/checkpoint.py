@@ -21,7 +21,9 @@ from streameval.errors import (
     CorruptStateError,
     IncompatibleStateError,
     StreamevalError,
+    UnavailableError,
     UnsupportedVersionError,
+    refused,
 )
 from streameval.monitoring.quarantine import MAX_BYTES
 from streameval.monitoring.unlabelled import empty_beside
@@ -137,6 +139,7 @@ _GIVEN_BACK = 512  # pages that one commit moves at most; 8 MiB of writing
 _LOG_BYTES = 2**26  # of the write-ahead log, between commits
 _SHOWN = 200
 _LOCK = "-lock"
+_PASSING = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_LOCKED")
 _OTHER = "exists and is not a checkpoint; choose another name."
 _EMPTY = "nothing has been committed yet."
 _COUNTED, _UNLABELLED = "piece", "unlabelled"
@@ -483,6 +486,13 @@ class Checkpoint:
             rows = [(name, number, _json(event)) for name, event in events]
             self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", rows)
             self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_OWN, _json(state)))
+
+    @property
+    def number(self) -> int:
+        """That of the last commit; 0 before the first."""
+        with _told(self.name):
+            found = self._execute("SELECT value FROM meta WHERE name = 'number'").fetchone()
+            return 0 if found is None else int(found[0])
 
     @property
     def own_event(self) -> Any:
@@ -838,7 +848,7 @@ def _locked(path: str, name: str) -> BinaryIO:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.close()
-        raise BadDataError(f"{name}: another monitor holds this checkpoint.") from None
+        raise UnavailableError(f"{name}: another monitor holds this checkpoint.") from None
     return file
 
 
@@ -857,11 +867,12 @@ def _told(name: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise BadDataError(f"{name}: {error}.") from None
+        is_passing = getattr(error, "sqlite_errorname", "").startswith(_PASSING)
+        raise (UnavailableError if is_passing else BadDataError)(f"{name}: {error}.") from None
     except (sqlite3.DatabaseError, json.JSONDecodeError, KeyError) as error:
         raise CorruptStateError(f"{name}: state is corrupt: {error}.") from None
     except OSError as error:
-        raise BadDataError(f"{name}: {str(error.strerror or error).lower()}.") from None
+        raise refused(name, error) from None
     except StreamevalError as error:
         raise (error if str(error).startswith(name) else error.within(name)) from None
 

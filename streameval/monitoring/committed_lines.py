@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval.errors import BadDataError
+from streameval.errors import BadDataError, refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ class CommittedLines:
                 file.truncate(self._length)
                 self._inode = os.fstat(file.fileno()).st_ino
         except OSError as error:
-            raise self._failed(error) from None
+            raise refused(self.path, error) from None
         return self._state()
 
     def append(self, lines: Sequence[str]) -> Any:
@@ -78,7 +78,7 @@ class CommittedLines:
                     self._inode = os.fstat(file.fileno()).st_ino
                     self._length = file.tell()
             except OSError as error:
-                raise self._failed(error) from None
+                raise refused(self.path, error) from None
         return self._state()
 
     def _bounded(self, data: bytes, limit: int) -> bytes:
@@ -87,10 +87,6 @@ class CommittedLines:
             Path(self.path).replace(self.older)
         cut = len(data) - limit
         return data if cut <= 0 else data[data.index(b"\n", cut - 1) + 1 :]
-
-    def _failed(self, error: OSError) -> BadDataError:
-        reason = str(error.strerror or error).lower().removesuffix(".")
-        return BadDataError(f"{self.path}: {reason}.")
 
     def _state(self) -> Any:
         state = {"path": os.path.realpath(self.path), "length": self._length}

@@ -87,14 +87,15 @@ class Delivery:
         notes, self._notes = self._notes, []
         return notes
 
-    def tell(self, event: Mapping[str, Any], number: int, checkpoint: Checkpoint) -> None:
+    def tell(self, event: Mapping[str, Any], number: int, checkpoint: Checkpoint | None) -> None:
         """Commit an event of the monitor itself, which goes to every receiver, and deliver it.
 
         Where it cannot be committed, it is delivered all the same, as far as it can be told now.
         """
         told = [(_name(event["id"], key), {**event}) for key in self._routes]
         with suppress(StreamevalError):
-            checkpoint.tell(number, told, event)
+            if checkpoint is not None:
+                checkpoint.tell(number, told, event)
         self.note_committed(told)
         self.deliver(checkpoint)
 
@@ -187,7 +188,7 @@ class Delivery:
         for name, event in events:
             self._undelivered[name.partition(_TO)[2]][name] = event
 
-    def deliver(self, checkpoint: Checkpoint) -> None:
+    def deliver(self, checkpoint: Checkpoint | None) -> None:
         """Deliver committed events, and drop those that have arrived."""
         for key, outbox in self._outboxes.items():
             if self._undelivered[key]:
@@ -202,14 +203,14 @@ class Delivery:
             for name in outbox.flush(max(deadline - time.monotonic(), 0.0))
         ]
 
-    def forget(self, names: Iterable[str], checkpoint: Checkpoint) -> None:
+    def forget(self, names: Iterable[str], checkpoint: Checkpoint | None) -> None:
         """Drop the events that have arrived."""
         arrived = [
             name
             for name in names
             if self._undelivered[name.partition(_TO)[2]].pop(name, None) is not None
         ]
-        if arrived:
+        if arrived and checkpoint is not None:
             checkpoint.delivered(arrived)
 
     def close(self) -> None:

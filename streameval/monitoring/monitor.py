@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, cast, final
 import attrs
 
 from streameval.accumulators.windowed import Windowed
-from streameval.errors import InvalidInputError, StreamevalError
+from streameval.errors import CorruptStateError, InvalidInputError, StreamevalError
 from streameval.inputs.paths import Fields
 from streameval.monitoring.checkpoint import Checkpoint, files_of, read_checkpoint
 from streameval.monitoring.delivery import Delivery
@@ -104,7 +104,8 @@ class Monitor:
         once, after their commit, and none waits for another. A table has a receiver as ``to``, a
         ``format`` ("slack", "teams", "pagerduty" with its ``key``, "alertmanager"), and the events
         that it gets: ``severity``, ``rules``, ``slices``, ``resolved``; or ``heartbeat`` if it
-        only gets a sign of life, after each such time. Receivers are also told if a step fails.
+        only gets a sign of life, after each such time. Receivers are also told if the
+        monitor ends with an error.
     quarantine : path, optional
         A file that gets a JSON line for each row that is not counted: bad rows, late labels and
         labels without a prediction. Lines are written once, with the commit; the file and the one
@@ -125,7 +126,7 @@ class Monitor:
     InvalidInputError
         If an argument breaks a rule.
     BadDataError
-        If another monitor uses the checkpoint, or it is not a checkpoint.
+        If it is not a checkpoint; `UnavailableError` if another monitor uses it.
     IncompatibleStateError
         If the checkpoint was created with other options; the message names one.
     CorruptStateError
@@ -236,19 +237,29 @@ class Monitor:
         self._health = Health(sources)
         self._intake = Intake(sources, self._settings.timing)
         self._stage: Waiting | Pipeline | None = None
-        self._checkpoint = Checkpoint(checkpoint)
+        self._status = Status.before_the_first_commit(self._intake.positions)
+        self._own_event: Any = None
+        try:
+            self._checkpoint = Checkpoint(checkpoint)
+        except CorruptStateError as error:
+            self._tell_end(error)
+            self._delivery.close()
+            raise
         try:
             self._start()
-        except BaseException:
-            self._release()
+        except BaseException as error:
+            self._end(error)
             raise
 
     def __enter__(self) -> Self:
         """Return the monitor."""
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        """Close it."""
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Close it; receivers are told of an error."""
+        if error is not None:
+            with self._busy:
+                self._end(error)
         self.close()
 
     def step(self) -> Step:
@@ -267,9 +278,7 @@ class Monitor:
                 with self._health.during_step():
                     return self._stepped()
             except BaseException as error:
-                if isinstance(error, Exception) and self._delivery.has_receivers:
-                    self._tell_end(error)
-                self._release()
+                self._end(error)
                 raise
 
     def reload(
@@ -411,7 +420,9 @@ class Monitor:
         Raises
         ------
         InvalidInputError
-            If an argument breaks a rule, or the address is taken.
+            If an argument breaks a rule.
+        UnavailableError
+            If the port is in use.
         """
         from streameval.monitoring.exporter import Exporter  # noqa: PLC0415 (they need http)
         from streameval.monitoring.live_page import LivePage  # noqa: PLC0415
@@ -495,7 +506,8 @@ class Monitor:
 
     def _start(self) -> None:
         """Restore the last commit, or wait for the first rows."""
-        self._status = Status.before_the_first_commit(self._intake.positions)
+        self._own_event = self._checkpoint.own_event
+        self._status = attrs.evolve(self._status, number=self._checkpoint.number)
         self._shown_alerts: tuple[Any, ...] = ()
         config = self._checkpoint.config
         if config is None:
@@ -504,7 +516,6 @@ class Monitor:
             rows = config["rows"].items()
             self._stage = self._pipeline({role: list(map(Fields, some)) for role, some in rows})
         self._intake.seek()
-        self._own_event = self._checkpoint.own_event
         self._show_commit(self._stage)
         self._pace = Pace()
         self._pace.observe(clocks.monotonic(), self._status.rows_read)
@@ -541,17 +552,25 @@ class Monitor:
         self._vitals = self._measured(stage, now, duration)
         return step
 
-    def _tell_end(self, error: Exception) -> None:
+    def _end(self, error: BaseException) -> None:
+        """Close everything after an error, and tell every receiver of it."""
+        if isinstance(error, Exception) and self._is_open:
+            self._tell_end(error, self._checkpoint)
+        self._release()
+
+    def _tell_end(self, error: Exception, checkpoint: Checkpoint | None = None) -> None:
         """Tell every receiver that the monitor ends, unless the same end was told before."""
+        if not self._delivery.has_receivers:
+            return
         number, now = self._status.number, round(self._clock() * 1e6)
         said = str(error) or type(error).__name__
         event = event_of_end(os.path.realpath(self._name), number, said, now)
         if self._own_event is not None and self._own_event["id"] == event["id"]:
             return
-        self._delivery.tell(event, number, self._checkpoint)
+        self._delivery.tell(event, number, checkpoint)
         arrived = self._delivery.wait(self._patience)
         with suppress(StreamevalError):  # the checkpoint may be gone; then it is told again
-            self._delivery.forget(arrived, self._checkpoint)
+            self._delivery.forget(arrived, checkpoint)
 
     @property
     def _patience(self) -> float:

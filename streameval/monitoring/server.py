@@ -22,7 +22,7 @@ from typing import Any, Protocol, Self, cast, final
 import attrs
 
 from streameval.configs.options import positive_integer
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, UnavailableError
 from streameval.monitoring.addresses import ADDRESS, Hosts, bracketed, is_specific, read_address
 
 __all__ = ["Headers", "Request", "Response", "Route", "Server"]
@@ -129,6 +129,8 @@ class Server:
     ------
     InvalidInputError
         If the address cannot be read, or cannot be bound.
+    UnavailableError
+        If the port is in use.
 
     Notes
     -----
@@ -225,9 +227,11 @@ class _Sockets(ThreadingHTTPServer):
             super().__init__(cast("Any", address), _Handler)
         except OSError as error:
             reason = str(error.strerror or error).lower()
-            remedy = "Choose another port." if error.errno == errno.EADDRINUSE else ""
             message = f"cannot be {f'{bracketed(host)}:{port}'!r}: {reason}"
-            raise InvalidInputError(message, argument="address", remedy=remedy) from None
+            if error.errno == errno.EADDRINUSE:
+                remedy = "Choose another port."
+                raise UnavailableError(message, argument="address", remedy=remedy) from None
+            raise InvalidInputError(message, argument="address") from None
 
     def server_bind(self) -> None:
         """Bind without asking for the full name of the host, which may take seconds."""

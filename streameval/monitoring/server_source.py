@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from streameval.errors import BadDataError
+from streameval.errors import UnavailableError
 from streameval.monitoring.source_protocol import ResumableSource
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class ServerSource(ResumableSource):
         if not self._has_answered:
             if self._is_interrupted:
                 return
-            raise BadDataError(f"{self.name}: cannot be reached: {reason}.")
+            raise UnavailableError(f"{self.name}: cannot be reached: {reason}.")
         if not self._is_away:
             self._is_away = True
             self._counts["disconnected"] += 1

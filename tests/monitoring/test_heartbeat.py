@@ -11,7 +11,13 @@ from monitoring.memory import Clock, Rows
 from offenders import each
 
 import streameval as se
-from streameval.errors import BadDataError, InvalidInputError
+from streameval.errors import (
+    BadDataError,
+    CorruptStateError,
+    IncompatibleStateError,
+    InvalidInputError,
+    UnavailableError,
+)
 from streameval.monitoring.heartbeat import Heartbeat
 from streameval.monitoring.outbox import receiver_of
 from streameval.monitoring.routes import AlertRoute
@@ -177,6 +183,57 @@ def test_end_is_told_although_the_checkpoint_is_gone(start: Any, tmp_path: Any) 
         monitor.step()
     (event,) = got
     assert "was deleted or replaced" in event["error"]
+
+
+def test_end_at_the_start_is_told_once_and_resolved(start: Any) -> None:
+    got: list[Any] = []
+    source = Broken(a=[row(0)])
+    source.why = ""
+    with start(source, on_alert=got.append) as monitor:
+        monitor.step()
+    for _ in range(2):
+        with pytest.raises(IncompatibleStateError, match="`out_of_order` differs"):
+            start(source, on_alert=got.append, out_of_order="1s")
+    (event,) = got
+    assert (event["rule"], event["state"]) == ("monitor ended", "firing")
+    assert "`out_of_order` differs" in event["error"]
+    source.why = "the disk is gone"
+    with pytest.raises(BadDataError):
+        start(source, on_alert=got.append).step()
+    source.why = ""
+    with start(source, on_alert=got.append) as monitor:
+        monitor.step()
+    assert [one["state"] for one in got] == ["firing", "firing", "resolved"]
+    assert len({one["alert"] for one in got}) == 1, "so that no alert stays without its end"
+
+
+@pytest.mark.parametrize("is_header", [False, True])
+def test_damaged_checkpoint_is_told(start: Any, tmp_path: Any, is_header: bool) -> None:
+    got: list[Any] = []
+    start(Rows(a=[row(0)]), on_alert=got.append).close()
+    path = tmp_path / "ck.db"
+    data = bytearray(path.read_bytes())
+    path.write_bytes(data[:100] + bytes(len(data) - 100) if is_header else data[: len(data) // 2])
+    with pytest.raises(CorruptStateError):
+        start(Rows(), on_alert=got.append).step()
+    (event,) = got
+    assert (event["rule"], "state is corrupt" in event["error"]) == ("monitor ended", True)
+
+
+def test_second_monitor_on_a_checkpoint_tells_nobody(start: Any) -> None:
+    got: list[Any] = []
+    with start(Rows(), on_alert=got.append), pytest.raises(UnavailableError):
+        start(Rows(), on_alert=got.append)
+    assert got == []
+
+
+def test_error_around_the_steps_is_told(start: Any) -> None:
+    got: list[Any] = []
+    monitor = start(Rows(a=[row(0)]), on_alert=got.append)
+    monitor.step()
+    with pytest.raises(KeyError), monitor:
+        raise KeyError("why")
+    assert [(one["rule"], one["error"]) for one in got] == [("monitor ended", "'why'")]
 
 
 def test_interruption_is_no_error(start: Any) -> None:

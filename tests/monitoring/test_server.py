@@ -449,7 +449,7 @@ def test_server_names_what_is_wrong_with_an_address(address: object, reason: str
 def test_server_says_that_a_port_is_taken() -> None:
     with serve() as server:
         address = server.url.removeprefix("http://").removesuffix("/")
-        with pytest.raises(se.InvalidInputError, match=r"already in use\. Choose another port\."):
+        with pytest.raises(se.UnavailableError, match=r"already in use\. Choose another port\."):
             serve(address=address)
 
 

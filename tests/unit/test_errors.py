@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import pickle
 from typing import Any
 
@@ -12,7 +13,7 @@ from offenders import each
 
 import streameval as se
 from streameval.cli.options import option_words
-from streameval.errors import Named
+from streameval.errors import Named, refused
 
 LOGITS = {
     "argument": "y_score",
@@ -141,3 +142,13 @@ def test_error_with_a_constructor_of_its_own_is_copied_whole(copied: Any) -> Non
 def test_error_with_a_constructor_of_its_own_can_be_told_within_another() -> None:
     made = CodeError(5).within("member 'a'")
     assert (type(made), str(made), made.code) == (CodeError, "member 'a': code 5", 5)
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(errno.EIO, se.UnavailableError), (errno.EACCES, se.BadDataError)]
+)
+def test_error_of_the_system_tells_whether_a_later_try_may_succeed(
+    number: int, expected: type[Exception]
+) -> None:
+    error = refused("a.csv", OSError(number, "The disk says no."))
+    assert (type(error), str(error)) == (expected, "a.csv: the disk says no.")
