@@ -124,21 +124,24 @@ class Curves:
     title : str
         Of the picture.
     across, up : str
-        What the axes are, which show shares.
+        What the axes are.
     area : str
-        The name of the area under each line.
+        The name of the area under each line; empty if none summarizes it.
     title_of_several : str
         Above the curves of classes.
     has_chance : bool
         Whether to draw the line of chance.
+    is_normal : bool
+        Whether the axes are rates on normal scales; else they are shares.
     """
 
     title: str
     across: str
     up: str
-    area: str
-    title_of_several: str
+    area: str = ""
+    title_of_several: str = ""
     has_chance: bool = False
+    is_normal: bool = False
 
 
 @attrs.frozen(eq=False)
@@ -172,6 +175,8 @@ class Reliability:
         The share of all examples in each bin.
     are_draws : bool
         Whether the examples of a bin are independent, so that Wilson's interval is of them.
+    across, up : str
+        What the axes are: predictions and labels.
     """
 
     predicted: Floats
@@ -179,21 +184,14 @@ class Reliability:
     weight: npt.NDArray[np.int64] | Floats
     share: Floats
     are_draws: bool
+    across: str
+    up: str
 
     @property
     def edges(self) -> Floats:
         """The ends of the bins, shape (B + 1,)."""
         bins = len(self.share)
         return np.arange(bins + 1) / bins
-
-
-@attrs.frozen(eq=False)
-class ReliabilityDiagram:
-    """Observed values over predicted ones, and the names of both."""
-
-    reliability: Reliability
-    across: str
-    up: str
 
 
 @attrs.frozen(eq=False)
@@ -310,7 +308,7 @@ class Limits:
     sentences: tuple[str, ...]
 
 
-Figure = Lines | ReliabilityDiagram | ScoreShares | Spread | Dots | Matrix | Limits
+Figure = Lines | Reliability | ScoreShares | Spread | Dots | Matrix | Limits
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -18,7 +18,7 @@ from streameval.render.blocks import (
     Lines,
     Matrix,
     PageContent,
-    ReliabilityDiagram,
+    Reliability,
     ScoreShares,
     Spread,
 )
@@ -156,7 +156,7 @@ class _Section:
         match held[0][1]:
             case Lines():
                 return self._lines(blocks)
-            case ReliabilityDiagram():
+            case Reliability():
                 return self._reliability(blocks)
             case Spread():
                 return self._spread(blocks)
@@ -192,11 +192,9 @@ class _Section:
         title = self._title(curves.title_of_several, name)
         return _figure(title, joined([legend(list(block.lines)), image]), said)
 
-    def _reliability(self, blocks: Sequence[ReliabilityDiagram | None]) -> list[Html]:
-        first = next(block for block in blocks if block is not None)
-        diagrams = [None if block is None else block.reliability for block in blocks]
-        image, has_whiskers = pictures.reliability(diagrams, first.across, first.up, self.level)
-        bars = " Bars: the share of the examples." if len(diagrams) == 1 else ""
+    def _reliability(self, blocks: Sequence[Reliability | None]) -> list[Html]:
+        image, has_whiskers = pictures.reliability(blocks, self.level)
+        bars = " Bars: the share of the examples." if len(blocks) == 1 else ""
         at = percent(self.level)
         thin = f" Whiskers: sampling intervals at {at}." if has_whiskers else ""
         return [_figure("Reliability diagram", image, f"Dashed: perfectly calibrated.{bars}{thin}")]

@@ -57,17 +57,14 @@ def _few(line: Line) -> Line:
     return thinned(*line, _MAX_POINTS)
 
 
-def reliability(
-    diagrams: Sequence[Reliability | None], across: str, up: str, level: float
-) -> tuple[Html, bool]:
+def reliability(diagrams: Sequence[Reliability | None], level: float) -> tuple[Html, bool]:
     """Draw observed over predicted values, and say whether there are whiskers.
 
     A single diagram also has bars for the share of the examples in each bin.
     """
-    frame, held = (
-        Frame(Axis(0, 1, RATES, across), Axis(0, 1, RATES, up)),
-        _styled(diagrams),
-    )
+    held = _styled(diagrams)
+    across, up = held[0][1].across, held[0][1].up
+    frame = Frame(Axis(0, 1, RATES, across), Axis(0, 1, RATES, up))
     parts = [frame.grid()]
     if len(diagrams) == 1:
         parts += [frame.stairs(one.share, one.edges, "plain", filled=True) for _, one in held]

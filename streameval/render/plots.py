@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
-from streameval.render.blocks import BandedLine, Matrix, Reliability, ScoreShares, TimeLine
+from streameval.render.blocks import Lines, Matrix, Reliability, ScoreShares, TimeLine
 from streameval.render.text import shorten
 
 if TYPE_CHECKING:
@@ -67,36 +68,11 @@ def _literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def lines(
-    curve: BandedLine,
-    ax: Axes | None,
-    *,
-    across: str,
-    up: str,
-    title: str,
-    label: str | None,
-    has_chance: bool = False,
-    is_normal: bool = False,
-) -> Axes:
-    """Draw a curve with its band.
-
-    Parameters
-    ----------
-    curve : BandedLine
-        What to draw.
-    ax : matplotlib Axes, optional
-        Where to draw.
-    across, up : str
-        What the axes are.
-    title : str
-        The title of a single curve.
-    label : str, optional
-        The name of one of several curves.
-    has_chance : bool
-        Whether the line of chance is drawn under a single curve.
-    is_normal : bool
-        Whether the axes are rates on normal scales; else they are shares.
-    """
+def lines(block: Lines, ax: Axes | None, *, label: str | None) -> Axes:
+    """Draw the line of one state with its band; with a label, as one of several."""
+    curves, (curve, area) = block.curves, block.lines[""]
+    if curve is None:
+        raise InvalidInputError("needs examples of both classes", argument="plot")
     axes = new_axes() if ax is None else ax
     (drawn,) = axes.plot(*curve.line, label=label)
     if curve.outline is not None:
@@ -104,24 +80,22 @@ def lines(
         axes.fill(*curve.outline, alpha=0.3, linewidth=0, color=drawn.get_color(), label=band)
         if band:
             axes.legend()
-    if has_chance and label is None:
+    if curves.has_chance and label is None:
         axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="chance")
-    axes.set(xlabel=across, ylabel=up)
-    if is_normal:
+    axes.set(xlabel=curves.across.lower(), ylabel=curves.up.lower())
+    if curves.is_normal:
         ticks = [NormalDist().inv_cdf(rate) for rate in _RATES]
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_ticks(ticks, [f"{rate:.3g}" for rate in _RATES])
     else:
         axes.set(xlim=(0, 1), ylim=(0, 1.02))
-    return _named(axes, label, title)
+    return _named(axes, label, f"{curves.area} {area:.4f}" if curves.area else curves.title.lower())
 
 
 def reliability(
     diagram: Reliability,
     ax: Axes | None,
     *,
-    across: str,
-    up: str,
     title: str,
     label: str | None,
     bars: Mapping[str, Any],
@@ -136,6 +110,7 @@ def reliability(
         axes.stairs(diagram.share, diagram.edges, fill=True, color=_BAR, **bars)
         axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="perfectly calibrated")
     axes.plot(diagram.predicted, diagram.observed, marker="o", label=label or line)
+    across, up = diagram.across.lower(), diagram.up.lower()
     axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=across, ylabel=up)
     return _named(axes, label, title)
 

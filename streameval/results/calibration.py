@@ -33,7 +33,7 @@ from streameval.metrics.table import (
     count_row,
 )
 from streameval.render import plots
-from streameval.render.blocks import ByClass, PageContent, Reliability, ReliabilityDiagram
+from streameval.render.blocks import ByClass, Reliability
 from streameval.render.sheets import Grid, ItemLines, Sheet
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
@@ -112,7 +112,6 @@ class Calibration(CalibrationMembers, SumsResult):
 
     TASK = "calibration"
     _FINDINGS = staticmethod(findings.of_calibration)
-    _PAGE: ClassVar = {"common_heading": "Calibration"}
     _DETAILS: ClassVar = {
         "reliability": lambda result: result._columns_of_bins(),
         "classes": lambda result: list(result.class_names) or None,
@@ -255,8 +254,6 @@ class Calibration(CalibrationMembers, SumsResult):
         axes = plots.reliability(
             self._reliability(),
             ax,
-            across=self._titles[0].lower(),
-            up=self._titles[1].lower(),
             title=f"expected calibration error {self.ece:.4f}",
             label=label,
             bars={"label": "share of the examples"},
@@ -266,26 +263,27 @@ class Calibration(CalibrationMembers, SumsResult):
             axes.legend(loc="upper left")
         return axes
 
-    def described(self, level: float) -> PageContent:
-        """Describe the result to a page: metrics, reliability, and the metrics of each class."""
+    def _by_class(self, _: float) -> ByClass:
         rows = self.TABLE.by_class
-        diagram = ReliabilityDiagram(self._reliability(), *self._titles) if self.n else None
         columns = [getattr(self, row.name).tolist() for row in rows] if self.labels else []
-        of = f" of {len(self.labels):,} classes" if self.labels else ""
-        return self._page(
-            level,
-            heading=f"Calibration{of}",
-            by_class=ByClass(
-                columns=[row.heading for row in rows],
-                rows={
-                    label: list(map(Reading, values))
-                    for label, *values in zip(self.class_names, *columns, strict=True)
-                },
-            ),
-            beside=[diagram],
-            form=bool(self.labels),
-            classes=self.class_names,
+        return ByClass(
+            columns=[row.heading for row in rows],
+            rows={
+                label: list(map(Reading, values))
+                for label, *values in zip(self.class_names, *columns, strict=True)
+            },
         )
+
+    _PAGE: ClassVar = {
+        "heading": lambda one, _: (
+            f"Calibration of {len(one.labels):,} classes" if one.labels else "Calibration"
+        ),
+        "common_heading": "Calibration",
+        "by_class": _by_class,
+        "beside": lambda one, _: [one._reliability() if one.n else None],
+        "form": lambda one, _: bool(one.labels),
+        "classes": lambda one, _: one.class_names,
+    }
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
@@ -301,16 +299,13 @@ class Calibration(CalibrationMembers, SumsResult):
         state = self._state
         return metrics.bins_of(state.prediction, state.hits, state.weight)
 
-    @property
-    def _titles(self) -> tuple[str, str]:
-        if self.labels:
-            return "Mean confidence", "Accuracy"
-        return "Mean prediction", "Share of positives"
-
     def _reliability(self) -> Reliability:
         every = self._state.weight.to_floats()
         share, are_draws = every / max(every.sum(), 1e-300), self._clusters is None
-        return Reliability(*self.reliability_curve(), share, are_draws)
+        axes = ("Mean prediction", "Share of positives")
+        if self.labels:
+            axes = ("Mean confidence", "Accuracy")
+        return Reliability(*self.reliability_curve(), share, are_draws, *axes)
 
     def _columns_of_bins(self) -> dict[str, list[float]]:
         """List the reliability curve as columns."""

@@ -21,7 +21,7 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
-from streameval.render.blocks import ByClass, PageContent
+from streameval.render.blocks import ByClass
 from streameval.results import findings
 from streameval.results.members import CatalogMembers, add_members
 from streameval.results.result import SumsResult
@@ -60,7 +60,6 @@ class Catalog(CatalogMembers, SumsResult):
 
     TASK = "catalog"
     _FINDINGS = staticmethod(findings.of_catalog)
-    _PAGE: ClassVar = {"heading": "Exposure of the catalog"}
     MADE_BY = "CatalogAccumulator"
 
     _state: Exposures
@@ -87,20 +86,6 @@ class Catalog(CatalogMembers, SumsResult):
         state = self._state
         return {"item": state.items.values.copy(), "exposure": state.exposures.to_numbers()}
 
-    def described(self, level: float) -> PageContent:
-        """Describe the result for a page: the metrics, and the items recommended most."""
-        return self._page(
-            level,
-            by_class=ByClass(
-                columns=("Exposure", "Share"),
-                rows=self._most_exposed(),
-                what="item",
-                title="Items recommended most",
-                caption=f"Of each state the first {_MAX_ITEMS}, at most.",
-                position="under",
-            ),
-        )
-
     def __repr__(self) -> str:
         """Show size and headline on one line."""
         return (
@@ -114,16 +99,27 @@ class Catalog(CatalogMembers, SumsResult):
 
     _PER_ITEM = PerItem("item", _items)
 
-    def _most_exposed(self) -> dict[object, list[Reading]]:
+    def _most_exposed(self, _: float) -> ByClass:
+        """List the items recommended most."""
         columns = self.per_item()
         first = np.argsort(-columns["exposure"].astype(np.float64), kind="stable")[:_MAX_ITEMS]
-        return {
+        rows: dict[object, list[Reading]] = {
             columns["item"][index]: [
                 Reading(columns["exposure"][index].item(), is_count=True),
                 Reading(float(columns["exposure"][index] / self.n)),
             ]
             for index in first
         }
+        return ByClass(
+            columns=("Exposure", "Share"),
+            rows=rows,
+            what="item",
+            title="Items recommended most",
+            caption=f"Of each state the first {_MAX_ITEMS}, at most.",
+            position="under",
+        )
+
+    _PAGE: ClassVar = {"heading": "Exposure of the catalog", "by_class": _most_exposed}
 
 
 _NO_TEST = "it depends on all recommendations together"

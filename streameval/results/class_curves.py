@@ -18,12 +18,12 @@ from streameval.inputs.labels import Label, class_position
 from streameval.metrics.bounded import Bounded, Interval, mean_of
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
-from streameval.render.blocks import BandedLine, ByClass, Curves, Lines, PageContent
+from streameval.render.blocks import ByClass, Lines
 from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS, OfClasses
-from streameval.results.curve import PR, ROC, Curve
+from streameval.results.curve import Curve
 from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
@@ -77,10 +77,6 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
 
     TASK = "binary"
     _FINDINGS = staticmethod(findings.of_classes)
-    _PAGE: ClassVar = {
-        "common_heading": "Precision, recall and ROC of classes",
-        "title": "Averages",
-    }
     _DETAILS: ClassVar = CLASS_DETAILS
     MADE_BY = "PRCurveSketch"
     PICTURES = Curve.PICTURES
@@ -331,31 +327,21 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         axes.set_title(f"{len(largest)} of {len(self)} classes" if hidden else "")
         return axes
 
-    def described(self, level: float) -> PageContent:
-        """Describe the result for a page: averages, classes, and curves of the largest classes."""
+    def _by_class(self, _: float) -> ByClass:
         named = self._by(self.class_names)
         averaged = [row for row in self.TABLE.values() if row.averages]
-        return self._page(
-            level,
-            heading=f"Precision, recall and ROC of {len(self):,} classes",
-            by_class=ByClass(
-                columns=("Positives", *(row.heading for row in averaged)),
-                rows={
-                    label: [
-                        Reading(curve.n_pos, is_count=True),
-                        *(Reading(getattr(curve, row.name)) for row in averaged),
-                    ]
-                    for label, curve in named.items()
-                },
-                caption="Each class against the rest.",
-                weights={label: float(curve.n_pos) for label, curve in named.items()},
-                position="beside",
-            ),
-            above=[
-                self._lines(PR, Curve.pr_line, "average_precision"),
-                self._lines(ROC, Curve.roc_line, "roc_auc"),
-            ],
-            classes=self.class_names,
+        return ByClass(
+            columns=("Positives", *(row.heading for row in averaged)),
+            rows={
+                label: [
+                    Reading(curve.n_pos, is_count=True),
+                    *(Reading(getattr(curve, row.name)) for row in averaged),
+                ]
+                for label, curve in named.items()
+            },
+            caption="Each class against the rest.",
+            weights={label: float(curve.n_pos) for label, curve in named.items()},
+            position="beside",
         )
 
     def __repr__(self) -> str:
@@ -371,14 +357,22 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         both = [(name, curve) for name, curve in named if curve.n_pos and curve.n_neg]
         return sorted(both, key=lambda item: -item[1].n_pos)
 
-    def _lines(
-        self, curves: Curves, trace: Callable[[Curve], BandedLine], area: str
-    ) -> Lines | None:
-        largest = self._of_both_classes()[:_MAX_DRAWN]
-        if not largest:
+    def _lines(self, kind: str) -> Lines | None:
+        """Trace the curves of the largest classes."""
+        found = {of: curve.lines(kind) for of, curve in self._of_both_classes()[:_MAX_DRAWN]}
+        if not found:
             return None
-        lines = {label: (trace(curve), getattr(curve, area)) for label, curve in largest}
-        return Lines(curves, lines, of=len(self))
+        curves = next(iter(found.values())).curves
+        return Lines(curves, {of: one.lines[""] for of, one in found.items()}, of=len(self))
+
+    _PAGE: ClassVar = {
+        "heading": lambda one, _: f"Precision, recall and ROC of {len(one):,} classes",
+        "common_heading": "Precision, recall and ROC of classes",
+        "title": "Averages",
+        "by_class": _by_class,
+        "above": lambda one, _: [one._lines("pr"), one._lines("roc")],
+        "classes": lambda one, _: one.class_names,
+    }
 
     @property
     def _rows(self) -> Table:

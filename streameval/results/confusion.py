@@ -20,7 +20,7 @@ from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Metric, Reading
 from streameval.render import notebook, plots
-from streameval.render.blocks import ByClass, Matrix, PageContent
+from streameval.render.blocks import ByClass, Matrix
 from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import shorten
 from streameval.results import findings
@@ -109,10 +109,6 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
 
     TABLE = functions.TABLE
     _FINDINGS = staticmethod(findings.of_confusion)
-    _PAGE: ClassVar = {
-        "common_heading": "Classification",
-        "common_caption": "Per-class metrics are for the positive class of each state.",
-    }
     _DETAILS: ClassVar = {**CLASS_DETAILS, "matrix": lambda result: result.matrix.tolist()}
     TASK = "classification"
     MADE_BY = "ConfusionAccumulator"
@@ -333,28 +329,23 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
             return row.meaning
         return f"{row.meaning} Here macro: {row.averages['macro']}."
 
-    def described(self, level: float) -> PageContent:
-        """Describe the result for a page: metrics, the matrix, and the metrics of each class."""
+    def _by_class(self, level: float) -> ByClass:
+        """List the metrics of each class."""
         labels, weights = self.class_names, self._class_weights()
         columns = [
             [Reading(weight, is_count=True) for weight in weights],
             *(self._class_readings(row, level) for row in self.TABLE.by_class),
         ]
-        has_matrix = self.matrix.ndim == 2 and len(labels) > 0
-        return self._page(
-            level,
-            heading=self._heading,
-            caption=self._caption,
-            beside=[Matrix(labels, self.matrix) if has_matrix else None],
-            form=(self.matrix.ndim, self._is_binary),
-            classes=labels,
-            by_class=ByClass(
-                columns=("Examples", *(row.heading for row in self.TABLE.by_class)),
-                rows=dict(zip(labels, zip(*columns, strict=True), strict=True)),
-                weights=dict(zip(labels, weights, strict=True)),
-                drawn=("Recall", "Precision"),
-            ),
+        return ByClass(
+            columns=("Examples", *(row.heading for row in self.TABLE.by_class)),
+            rows=dict(zip(labels, zip(*columns, strict=True), strict=True)),
+            weights=dict(zip(labels, weights, strict=True)),
+            drawn=("Recall", "Precision"),
         )
+
+    def _picture(self, _: float) -> list[Matrix | None]:
+        has_one = self.matrix.ndim == 2 and len(self.labels) > 0
+        return [Matrix(self.class_names, self.matrix) if has_one else None]
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
@@ -458,21 +449,30 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         weights: list[float] = self._counts.outcomes.support.to_numbers().tolist()
         return weights
 
-    @property
-    def _heading(self) -> str:
+    def _heading(self, _: float) -> str:
         if self.matrix.ndim == 3:
             return f"Multilabel classification, {len(self.class_names):,} labels"
         if self._is_binary:
             return "Binary classification"
         return f"Classification into {len(self.class_names):,} classes"
 
-    @property
-    def _caption(self) -> str:
+    def _caption(self, _: float) -> str:
         """Say which classes enter the averages of per-class metrics."""
         if not self._is_binary:
             return "Per-class metrics are means over the classes (macro)."
         of = shorten(self._counts.config.positive_name)
         return f"Per-class metrics are for class {of}, the positive one."
+
+    _PAGE: ClassVar = {
+        "heading": _heading,
+        "common_heading": "Classification",
+        "caption": _caption,
+        "common_caption": "Per-class metrics are for the positive class of each state.",
+        "by_class": _by_class,
+        "beside": _picture,
+        "form": lambda one, _: (one.matrix.ndim, one._is_binary),
+        "classes": lambda one, _: one.class_names,
+    }
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         return [self._class_grid(max_classes), self._metric_grid(level)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
@@ -22,14 +23,7 @@ from streameval.metrics.delong import note_areas
 from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import BoundedArray, ThresholdRates, rates_at
 from streameval.render import plots
-from streameval.render.blocks import (
-    BandedLine,
-    Curves,
-    Limits,
-    Lines,
-    PageContent,
-    ReliabilityDiagram,
-)
+from streameval.render.blocks import Limits, Lines, Reliability
 from streameval.render.text import plural
 from streameval.results import curve_confusion, curve_lines, findings
 from streameval.results.confusion import Confusion
@@ -53,23 +47,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = npt.NDArray[np.float64]
-
-
-PR = Curves(
-    "Precision over recall",
-    "Recall",
-    "Precision",
-    "average precision",
-    "Precision over recall",
-)
-ROC = Curves(
-    "ROC curve",
-    "False positive rate",
-    "True positive rate",
-    "ROC AUC",
-    "ROC curves",
-    has_chance=True,
-)
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
@@ -149,7 +126,6 @@ class Curve(CurveMembers, Result):
     _FINDINGS = staticmethod(findings.of_curve)
     TASK = "binary"
     MADE_BY = "PRCurveSketch"
-    _PAGE: ClassVar = {"heading": "Precision, recall and ROC"}
     PICTURES = PICTURES_BY_TASK["binary"]
 
     _table: CellTable
@@ -703,52 +679,37 @@ class Curve(CurveMembers, Result):
                     argument="kind",
                 )
             return plots.reliability(
-                self._reliability_diagram().reliability,
+                self._reliability(),
                 ax,
-                across="mean score",
-                up="share of positives",
                 title="reliability, and the share of the examples in each bin",
                 label=label,
                 bars={"alpha": 0.6},
             )
+        return plots.lines(self.lines(kind), ax, label=label)
+
+    def lines(self, kind: str) -> Lines:
+        """Trace a line of `kind`; None unless both classes occur."""
+        curves, trace, upper, name = curve_lines.KINDS[kind]
+        area = math.nan if name is None else getattr(self, name)
         if not (self.n_pos and self.n_neg):
-            raise InvalidInputError("needs examples of both classes", argument="plot")
-        line, look = _PLOTTED[kind](self)
-        return plots.lines(line, ax, label=label, **look)
+            return Lines(curves, {"": (None, area)})
+        return Lines(curves, {"": (curve_lines.banded(self._table, trace, upper), area)})
 
-    def described(self, level: float) -> PageContent:
-        """Describe the result for a page: curves, metrics, distributions, and their limits."""
-        has_both = bool(self.n_pos and self.n_neg)
+    def _reliability(self) -> Reliability:
+        return curve_lines.reliability(self._table, are_draws=self._clusters is None)
+
+    def _distributions(self, _: float) -> list[Any]:
         is_probability = self._table.scale == "probability" and bool(self.n)
-        return self._page(
-            level,
-            above=[
-                Lines(PR, {"": (self.pr_line() if has_both else None, self.average_precision)}),
-                Lines(ROC, {"": (self.roc_line() if has_both else None, self.roc_auc)}),
-            ],
-            beside=[
-                self._reliability_diagram() if is_probability else None,
-                curve_lines.score_shares(self._table),
-            ],
-            below=[Limits(tuple(self.findings()))],
-            form=self._table.scale,
-        )
+        diagram = self._reliability() if is_probability else None
+        return [diagram, curve_lines.score_shares(self._table)]
 
-    def _reliability_diagram(self) -> ReliabilityDiagram:
-        shown = curve_lines.reliability(self._table, are_draws=self._clusters is None)
-        return ReliabilityDiagram(shown, "Mean score", "Share of positives")
-
-    def pr_line(self) -> BandedLine:
-        """Trace precision over recall; both classes must occur."""
-        return curve_lines.banded(self._table, curve_lines.pr_line, upper=curve_lines.pr_steps)
-
-    def roc_line(self) -> BandedLine:
-        """Trace the true over the false positive rate; both classes must occur."""
-        return curve_lines.banded(self._table, curve_lines.roc_line)
-
-    def det_line(self) -> BandedLine:
-        """Trace the false negative over the false positive rate, both on normal scales."""
-        return curve_lines.banded(self._table, curve_lines.det_line)
+    _PAGE: ClassVar = {
+        "heading": "Precision, recall and ROC",
+        "above": lambda one, _: [one.lines("pr"), one.lines("roc")],
+        "beside": _distributions,
+        "below": lambda one, _: [Limits(tuple(one.findings()))],
+        "form": lambda one, _: one._table.scale,
+    }
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
@@ -778,23 +739,5 @@ class Curve(CurveMembers, Result):
             )
         return self._table
 
-
-def _plot_pr(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
-    axes = {"across": "recall", "up": "precision"}
-    return curve.pr_line(), axes | {"title": f"average precision {curve.average_precision:.4f}"}
-
-
-def _plot_roc(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
-    axes = {"across": "false positive rate", "up": "true positive rate", "has_chance": True}
-    return curve.roc_line(), axes | {"title": f"ROC AUC {curve.roc_auc:.4f}"}
-
-
-def _plot_det(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
-    axes = {"across": "false positive rate", "up": "false negative rate", "is_normal": True}
-    return curve.det_line(), axes | {"title": "detection error tradeoff"}
-
-
-_PLOTTED = {"pr": _plot_pr, "roc": _plot_roc, "det": _plot_det}
-"""The line of a picture, and how it is drawn."""
 
 add_members(Curve)

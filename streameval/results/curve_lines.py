@@ -10,8 +10,10 @@ import numpy as np
 from streameval.metrics import curves
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.thresholds import outcome_at
-from streameval.render.blocks import BandedLine, Line, Reliability, ScoreShares, thinned
+from streameval.render.blocks import BandedLine, Curves, Line, Reliability, ScoreShares, thinned
 from streameval.states.calibration import bin_indices
+
+Trace = Callable[[Points], Line]
 
 BINS = 15
 _MAX_POINTS = 2_000
@@ -20,8 +22,8 @@ _HISTOGRAM_BINS = 50
 
 def banded(
     table: CellTable,
-    line: Callable[[Points], Line],
-    upper: Callable[[Points], Line] | None = None,
+    line: Trace,
+    upper: Trace,
 ) -> BandedLine:
     """Trace the estimate, and the band between the extreme data sets."""
     estimate = thinned(*line(table.estimate), _MAX_POINTS)
@@ -29,7 +31,7 @@ def banded(
         return BandedLine(estimate, None)
     low, high = (
         thinned(*trace(points), _MAX_POINTS)
-        for trace, points in ((line, table.low), (upper or line, table.high))
+        for trace, points in ((line, table.low), (upper, table.high))
     )
     x, y = (np.concatenate([a, b[::-1]]) for a, b in zip(low, high, strict=True))
     return BandedLine(estimate, (x, y))
@@ -42,9 +44,9 @@ def roc_line(points: Points) -> Line:
 
 
 def pr_line(points: Points) -> Line:
-    """List recall and precision from a recall of 0 on; empty if there are no points."""
+    """List recall and precision from a recall of 0 on."""
     recall, precision = points.recall, points.precision
-    return np.append(np.zeros_like(recall[:1]), recall), np.append(precision[:1], precision)
+    return np.append(0.0, recall), np.append(precision[0], precision)
 
 
 def pr_steps(points: Points) -> Line:
@@ -64,6 +66,25 @@ def det_line(points: Points) -> Line:
     quantile = np.vectorize(NormalDist().inv_cdf, otypes=[float])
     x, y = thinned(fpr[inside], 1.0 - tpr[inside], _MAX_POINTS)
     return quantile(x), quantile(y)
+
+
+_PR = Curves(
+    "Precision over recall", "Recall", "Precision", "average precision", "Precision over recall"
+)
+_ROC = Curves(
+    *("ROC curve", "False positive rate", "True positive rate", "ROC AUC", "ROC curves"),
+    has_chance=True,
+)
+_DET = Curves(
+    *("Detection error tradeoff", "False positive rate", "False negative rate"), is_normal=True
+)
+
+KINDS: dict[str, tuple[Curves, Trace, Trace, str | None]] = {
+    "pr": (_PR, pr_line, pr_steps, "average_precision"),
+    "roc": (_ROC, roc_line, roc_line, "roc_auc"),
+    "det": (_DET, det_line, det_line, None),
+}
+"""What a kind of line shows, its trace, that of the upper end of the band, and its area."""
 
 
 def score_shares(table: CellTable) -> ScoreShares:
@@ -93,6 +114,8 @@ def reliability(table: CellTable, *, are_draws: bool) -> Reliability:
     )
     occupied = total > 0
     return Reliability(
+        across="Mean score",
+        up="Share of positives",
         predicted=score[occupied] / total[occupied],
         observed=positive[occupied] / total[occupied],
         weight=total[occupied],

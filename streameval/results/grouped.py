@@ -16,7 +16,7 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confidence
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
 from streameval.render import plots
-from streameval.render.blocks import ByClass, PageContent, Spread
+from streameval.render.blocks import ByClass, Spread
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.names import PICTURES_BY_TASK
@@ -77,7 +77,6 @@ class GroupedCurves(SumsResult):
 
     TASK = "grouped"
     _FINDINGS = staticmethod(findings.of_groups)
-    _PAGE: ClassVar = {"heading": "AUC within groups"}
     MADE_BY = "GroupedAUC"
     PICTURES = PICTURES_BY_TASK["grouped"]
 
@@ -176,23 +175,6 @@ class GroupedCurves(SumsResult):
             label=label,
         )
 
-    def described(self, level: float) -> PageContent:
-        """Describe the result for a page: the mean, how the AUCs are spread, the largest groups."""
-        areas = self._areas
-        defined = areas.auc[areas.is_defined]
-        return self._page(
-            level,
-            by_class=ByClass(
-                columns=("Positives", "Negatives", "AUC"),
-                rows=self._largest(),
-                what="group",
-                title="Largest groups",
-                caption=f"Of each state the {_MAX_GROUPS} with most examples, at most.",
-                position="under",
-            ),
-            beside=[Spread(defined, self.gauc)],
-        )
-
     @property
     def _remark(self) -> str:
         weight = self._config.group_weight
@@ -226,12 +208,24 @@ class GroupedCurves(SumsResult):
 
     _PER_ITEM = PerItem("group", _groups)
 
-    def _largest(self) -> dict[object, list[Reading]]:
+    def _largest(self, _: float) -> ByClass:
         """Read the groups with most examples."""
         columns = self.per_group()
         sizes = columns["n_pos"].astype(np.float64) + columns["n_neg"].astype(np.float64)
         largest = np.argsort(-sizes, kind="stable")[:_MAX_GROUPS]
-        return {columns["group"][index]: _group(columns, index) for index in largest}
+        return ByClass(
+            columns=("Positives", "Negatives", "AUC"),
+            rows={columns["group"][index]: _group(columns, index) for index in largest},
+            what="group",
+            title="Largest groups",
+            caption=f"Of each state the {_MAX_GROUPS} with most examples, at most.",
+            position="under",
+        )
+
+    def _spread(self, _: float) -> list[Spread]:
+        return [Spread(self._areas.auc[self._areas.is_defined], self.gauc)]
+
+    _PAGE: ClassVar = {"heading": "AUC within groups", "by_class": _largest, "beside": _spread}
 
 
 def _group(columns: dict[str, Any], index: int) -> list[Reading]:

@@ -33,7 +33,6 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
-from streameval.render.blocks import PageContent
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
 from streameval.results.result import Number, Result
@@ -163,7 +162,10 @@ class PairedResult(PairedResultMembers, Result):
 
     TASK = "paired"
     _FINDINGS = staticmethod(findings.of_paired)
-    _PAGE: ClassVar = {"heading": "Two models on the same rows"}
+    _PAGE: ClassVar = {
+        "heading": "Two models on the same rows",
+        "title": lambda one, _: "Values" if one._config.is_of_values else "Accuracy",
+    }
     IS_TASK = False
     MADE_BY = "Paired"
 
@@ -248,11 +250,6 @@ class PairedResult(PairedResultMembers, Result):
         """Whether every pair of scores is known, so that no metric has certified bounds."""
         pairs = self._state.pairs if isinstance(self._state, PairedSums) else None
         return pairs is None or not pairs.level
-
-    def described(self, level: float) -> PageContent:
-        """Describe the accuracies and the tests, for a page."""
-        title = "Values" if self._config.is_of_values else "Accuracy"
-        return self._page(level, title=title)
 
     def __repr__(self) -> str:
         """Show size, difference and p-values on one line."""

@@ -30,7 +30,7 @@ from streameval.metrics.table import (
     count_row,
 )
 from streameval.render import plots
-from streameval.render.blocks import ByClass, PageContent
+from streameval.render.blocks import ByClass
 from streameval.render.sheets import Grid, ItemLines, Sheet
 from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results import findings
@@ -77,7 +77,6 @@ class Preferences(PreferencesMembers, SumsResult):
     PICTURES = PICTURES_BY_TASK["preferences"]
     MADE_BY = "PreferencesAccumulator"
     _FINDINGS = staticmethod(findings.of_preferences)
-    _PAGE: ClassVar = {"heading": "Preferences"}
     _DETAILS: ClassVar = {
         "models": lambda result: list(result.models),
         "matrix": lambda result: result.matrix.tolist(),
@@ -169,20 +168,6 @@ class Preferences(PreferencesMembers, SumsResult):
             is_share=lambda _: False,
         )
 
-    def described(self, level: float) -> PageContent:
-        """Describe the result for a page: the size, and the numbers of each model."""
-        each = self._each(level)
-        return self._page(
-            level,
-            by_class=ByClass(
-                columns=[self.TABLE[name].heading for name in _OF_MODELS],
-                rows={model: [each[model][name] for name in _OF_MODELS] for model in self._ranked},
-                what="model",
-                title="By model",
-                position="under",
-            ),
-        )
-
     def __repr__(self) -> str:
         """Show the size on one line."""
         return f"Preferences(n={self.n}, models={len(self.models)}, tie_rate={self.tie_rate:.6g})"
@@ -261,6 +246,18 @@ class Preferences(PreferencesMembers, SumsResult):
         return ItemAxis({"model": self.models}, readings)
 
     _PER_ITEM = PerItem("model", _models, in_json=True)
+
+    def _by_model(self, level: float) -> ByClass:
+        each = self._each(level)
+        return ByClass(
+            columns=[self.TABLE[name].heading for name in _OF_MODELS],
+            rows={model: [each[model][name] for name in _OF_MODELS] for model in self._ranked},
+            what="model",
+            title="By model",
+            position="under",
+        )
+
+    _PAGE: ClassVar = {"heading": "Preferences", "by_class": _by_model}
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the size, and a line for each model."""

@@ -37,7 +37,7 @@ from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
-from streameval.render.blocks import Dots, PageContent
+from streameval.render.blocks import Dots
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.clusters import StandardErrors
@@ -214,11 +214,6 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     TASK = "ranking"
     _FINDINGS = staticmethod(findings.of_ranking)
-    _PAGE: ClassVar = {
-        "heading": "Retrieval and recommendation",
-        "title": "Measures",
-        "caption": "Means over the queries.",
-    }
     MADE_BY = "RankingAccumulator"
     SIZE = "n_queries"
     PICTURES = PICTURES_BY_TASK["ranking"]
@@ -585,20 +580,6 @@ class Ranking(Result, Mapping[str, Bounded]):
             is_share=_is_share,
         )
 
-    def described(self, level: float) -> PageContent:
-        """Describe the result for a page: all measures, and a picture of those that are shares."""
-        measured = self._measured(level)
-        return self._page(
-            level,
-            beside=[
-                Dots(
-                    "Means",
-                    "Means of the measures",
-                    {name: item for name, item in measured.items() if _is_share(name)},
-                )
-            ],
-        )
-
     def __repr__(self) -> str:
         """Show size and measures on one line."""
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.items())
@@ -606,7 +587,19 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def _measured(self, level: float) -> dict[str, Reading]:
         z = normal_quantile(level)
-        return {name: self._reading(self._row(name), self[name], z) for name in self}
+        return {name: self._reading(self._rows[name], self[name], z) for name in self}
+
+    def _dots(self, level: float) -> list[Dots]:
+        """Draw the measures that are shares."""
+        shares = {name: one for name, one in self._measured(level).items() if _is_share(name)}
+        return [Dots("Means", "Means of the measures", shares)]
+
+    _PAGE: ClassVar = {
+        "heading": "Retrieval and recommendation",
+        "title": "Measures",
+        "caption": "Means over the queries.",
+        "beside": _dots,
+    }
 
     def _count_names(self) -> list[str]:
         return [row.name for row in self.TABLE.values() if row.is_count]

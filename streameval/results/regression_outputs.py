@@ -18,7 +18,7 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.regression import spread
 from streameval.metrics.table import Metric, Reading, Table
-from streameval.render.blocks import ByClass, PageContent
+from streameval.render.blocks import ByClass
 from streameval.render.sheets import Grid, ItemLines, Sheet
 from streameval.render.text import intervals, numbers, plural
 from streameval.results import findings
@@ -48,7 +48,6 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
     TASK = "regression"
     _FINDINGS = staticmethod(findings.of_outputs)
-    _PAGE: ClassVar = {"common_heading": "Regression of several outputs", "title": "Averages"}
     MADE_BY = "RegressionAccumulator"
     TABLE = Regression.TABLE
 
@@ -155,24 +154,25 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         sizes = f"n = {self.n:,}, {plural(len(self), 'output')}"
         return [sizes, Grid([lines.heading("output")], columns)]
 
-    def described(self, level: float) -> PageContent:
-        """Describe the result for a page: averages, and the metrics of each output."""
+    def _by_output(self, _: float) -> ByClass:
         names = self._metric_names()
-        return self._page(
-            level,
-            heading=f"Regression of {plural(len(self), 'output')}",
-            by_class=ByClass(
-                columns=[self._row(name).heading for name in names],
-                rows={
-                    index: [Reading(one._number(name)) for name in names]
-                    for index, one in self.items()
-                },
-                what="output",
-                title="By output",
-            ),
-            form=True,
-            classes=tuple(self),
+        return ByClass(
+            columns=[self._rows[name].heading for name in names],
+            rows={
+                index: [Reading(one._number(name)) for name in names] for index, one in self.items()
+            },
+            what="output",
+            title="By output",
         )
+
+    _PAGE: ClassVar = {
+        "heading": lambda one, _: f"Regression of {plural(len(one), 'output')}",
+        "common_heading": "Regression of several outputs",
+        "title": "Averages",
+        "by_class": _by_output,
+        "form": True,
+        "classes": lambda one, _: tuple(one),
+    }
 
     def __repr__(self) -> str:
         means = (f"{name}={self._number(name):.6g}" for name in self._metric_names())
@@ -197,7 +197,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         return _averaged_rows(self._config)
 
     def _metric_names(self) -> list[str]:
-        return [name for name in self._names() if not self._row(name).is_count]
+        return [name for name in self._names() if not self._rows[name].is_count]
 
     def _raw(self, name: str) -> list[Any]:
         """Compute a metric of each output."""

@@ -171,7 +171,7 @@ class Result(Cached, Comparable):
     _PER_ITEM: ClassVar[PerItem | None] = None
     """The items that a result of this class consists of, if there are any."""
     _PAGE: ClassVar[Mapping[str, Any]] = {}
-    """What a page says of every result of this class: its heading, and the title of its table."""
+    """The fields of `PageContent` besides `rows`, or functions of the result and the level."""
     _DETAILS: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
     """The entries of the JSON object besides metrics and items; one that is None is left out."""
     TERMS: ClassVar[str] = ""
@@ -410,13 +410,13 @@ class Result(Cached, Comparable):
         """Read every metric, each computed once."""
         z = normal_quantile(level)  # refuses an invalid level even if there is no interval
         return {
-            name: self._reading(self._row(name), number, z)
+            name: self._reading(self._rows[name], number, z)
             for name, number in self._numbers().items()
         }
 
     def meaning(self, name: str) -> str:
         """Explain what a metric means."""
-        return self._row(name).meaning
+        return self._rows[name].meaning
 
     def as_dict(
         self, *, per_class: bool = False, bounds: bool = False, level: float = 0.0
@@ -566,7 +566,7 @@ class Result(Cached, Comparable):
 
     def measured(self) -> tuple[str, ...]:
         """List the metrics that are counted because `measures` name them."""
-        return tuple(name for name in self._names() if self._row(name).measured)
+        return tuple(name for name in self._names() if self._rows[name].measured)
 
     def scope_of(self, metrics: Iterable[MetricName]) -> str:  # noqa: ARG002 - for those with averages
         """Name the default class or average of a metric."""
@@ -576,7 +576,7 @@ class Result(Cached, Comparable):
         """Return the content of the report: the size, and the metrics with their intervals."""
         readings = self.readings(level).items()
         shown = {
-            f"{name}{self._row(name).subtracts}": reading
+            f"{name}{self._rows[name].subtracts}": reading
             for name, reading in readings
             if not reading.is_count
         }
@@ -625,11 +625,12 @@ class Result(Cached, Comparable):
         """
         normal_quantile(level)  # refuses an invalid level even if no interval is shown
         check_count(max_classes, name="max_classes")
-        return sheet_text(self._noted(level, max_classes))
+        return sheet_text(self.sheet(level, max_classes))
 
-    def sheet(self, level: float) -> Sheet:
-        """Return the content of the report."""
-        return self._noted(level, MAX_SHOWN)
+    def sheet(self, level: float, max_classes: int = MAX_SHOWN) -> Sheet:
+        """Return the content of the report, which says of what its intervals are."""
+        sheet = self._sheet(level, max_classes)
+        return [*sheet, self.note] if self.note and level else sheet
 
     @property
     def note(self) -> str:
@@ -640,11 +641,6 @@ class Result(Cached, Comparable):
     def _of_clusters(self) -> dict[str, Any]:
         """The entries of the JSON object about clusters, if there are some."""
         return {} if self._clusters is None else {"clusters": self._clusters.entry}
-
-    def _noted(self, level: float, max_classes: int) -> Sheet:
-        """Return the content of the report, and say of what its intervals are."""
-        sheet = self._sheet(level, max_classes)
-        return [*sheet, self.note] if self.note and level else sheet
 
     def text(self, level: float) -> str:
         """Lay the result out as text, with intervals at a level if it has any."""
@@ -685,19 +681,19 @@ class Result(Cached, Comparable):
         return notebook.sheet(self.sheet(0.95))
 
     def described(self, level: float) -> PageContent:
-        """Describe the result for a page; the members describe a collection."""
-        return self._page(level)
-
-    def _page(self, level: float, **more: Any) -> PageContent:
-        """Describe the metrics for a page, the counts first, and more."""
+        """Describe the result for a page, the counts first; the members describe a collection."""
         rows = {
             name: Row(row.heading, self._on_page(row, reading), row.qualifier(self), row.is_rare)
             for name, reading in self.readings(level).items()
-            for row in [self._row(name)]
+            for row in [self._rows[name]]
             if row.heading
         }
         in_order = sorted(rows.items(), key=lambda item: not item[1].reading.is_count)
-        return PageContent(rows=dict(in_order), **{**self._PAGE, **more})
+        said: dict[str, Any] = {
+            field: entry(self, level) if callable(entry) else entry
+            for field, entry in self._PAGE.items()
+        }
+        return PageContent(rows=dict(in_order), **said)
 
     def _on_page(self, row: Metric, reading: Reading) -> Reading:  # noqa: ARG002 - of classes
         """Return what a page shows of a reading."""
@@ -788,10 +784,6 @@ class Result(Cached, Comparable):
     def _numbers(self) -> dict[str, Any]:
         """Compute all of these metrics."""
         return {name: self._number(name) for name in self._names()}
-
-    def _row(self, name: str) -> Metric:
-        """Look up the row of one of these metrics."""
-        return self._rows[name]
 
     def _certainty(self, readings: dict[str, Reading], *, bounds: bool) -> dict[str, Any]:
         """Build the JSON entries that say whether metrics are exact, with bounds if requested."""
@@ -959,7 +951,6 @@ _SHOWN = {
 }
 _OF_SOME = {
     *("described", "of", "leaves", "line", "lines", "every", "draw_over_time"),
-    *("pr_line", "roc_line", "det_line"),
 }
 HIDDEN = {name for name in vars(Result) if not name.startswith("_")} - _SHOWN | _OF_SOME
 """What the rest of the library reads of results, which `dir` leaves out."""

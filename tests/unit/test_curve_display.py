@@ -565,11 +565,11 @@ def test_micro_of_weights_past_2_to_63_is_refused_and_the_rest_is_not() -> None:
     assert numbers["roc_auc_macro"] == 1.0
 
 
-@each("name", ["pr_line", "roc_line", "det_line"])
-def test_line_of_an_empty_curve_has_no_point(name: str) -> None:
-    x, y = getattr(EVERY["empty_curve"]().compute(), name)().line
-    assert not np.isfinite([*x, *y]).any()
-    assert len(x) == len(y)
+@each("kind", ["pr", "roc", "det"])
+def test_curve_without_both_classes_has_no_line(kind: str) -> None:
+    ((line, area),) = EVERY["empty_curve"]().compute().lines(kind).lines.values()
+    assert line is None
+    assert math.isnan(area)
 
 
 @each("budget", [4, 65_536])

@@ -237,7 +237,7 @@ def test_every_metric_is_in_text_json_page_and_explain(
     accumulator = RESULT_OF[name]
     se.save(accumulator, tmp_path / "a.state")
     result = accumulator.compute()
-    names = [metric for metric in result.readings() if not result._row(metric).is_count]
+    names = [metric for metric in result.readings() if not result._rows[metric].is_count]
     text, page = result.report(), se.reports.html_report({"a": accumulator})
     explained, json = in_text("explain"), result.entries(0.95)["metrics"]
     chosen = in_text("show", "--metrics", ",".join(names))
@@ -245,7 +245,7 @@ def test_every_metric_is_in_text_json_page_and_explain(
         assert f"\n{metric}  " in explained
         assert f"\n{metric[:21]}" in chosen  # where long names are cut
         assert json[metric] == pytest.approx(result.read(metric).value, nan_ok=True)
-        assert (metric if name == "Ranking" else result._row(metric).heading) in page
+        assert (metric if name == "Ranking" else result._rows[metric].heading) in page
         assert metric in text or name == "ClassCurves"  # of which it has a column
 
 
