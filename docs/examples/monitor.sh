@@ -19,11 +19,9 @@ awk 'BEGIN {
   }
 }'
 
-# A first look at the log gives a file of options with comments; fill in what it cannot know.
-streameval watch --init predictions.jsonl > monitor.toml
-sed -e 's/^# labels = .*/labels = ["labels.jsonl"]/' \
-  -e 's/^# key = /key = /' \
-  -e 's/^# wait = .*/wait = "1h"/' \
+# A first look at both logs gives a file of options with comments; fill in what it cannot know.
+streameval watch --init predictions.jsonl --labels labels.jsonl > monitor.toml
+sed -e 's/^wait = .*/wait = "1h"/' \
   -e 's/^# alerts = .*/alerts = ["accuracy < 0.9"]/' \
   -e 's/^# on_alert = .*/on_alert = ["tee -a alerts.jsonl"]/' \
   monitor.toml > filled.toml

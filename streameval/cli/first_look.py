@@ -43,9 +43,7 @@ task = {task}
 keep = "30d"
 
 # Labels that arrive later, in files of their own.
-# labels = ["labels-*.jsonl"]
-# key = {key}
-# wait = "1d"
+{join}
 
 # One result for each value of a column.
 # by = {by}
@@ -62,8 +60,10 @@ checkpoint = "monitor.db"
 """
 
 
-def first_config(source: Source, files: Sequence[str]) -> str:
-    """Write a file of configuration for a log.
+def first_config(
+    log: tuple[Sequence[str], Source], labels: tuple[Sequence[str], Source] | None = None
+) -> str:
+    """Write a file of configuration for the files of a log, and those of its labels, if others.
 
     What the first rows show is set, and what they leave open stands in comments.
 
@@ -72,13 +72,16 @@ def first_config(source: Source, files: Sequence[str]) -> str:
     BadDataError
         If there are no rows yet.
     """
+    files, source = log
     columns = _first_columns(source)
-    truth = _named(columns, _TRUTHS)
+    labelled = columns if labels is None else _first_columns(labels[1])
+    truth = _named(labelled, _TRUTHS)
     prediction, score = _named(columns, _PREDICTIONS), _named(columns, _SCORES)
     moment, unit = _time_of(columns)
-    task = _task(columns, truth, prediction, score)
+    task = _task({**columns, **labelled}, truth, prediction, score)
     is_scored = task == "binary" or prediction is None
     predicted = ("y_score", score) if is_scored else ("y_pred", prediction)
+    in_both = {name: values for name, values in columns.items() if name in labelled}
     groups = [name for name in columns if name not in (truth, prediction)]
     group = next((name for name in groups if _is_group(columns[name])), "country")
     return _TEMPLATE.format(
@@ -89,10 +92,17 @@ def first_config(source: Source, files: Sequence[str]) -> str:
         prediction=_line(*predicted, "the column of predictions"),
         time=_line("time", moment, "the column of the event time"),
         unit="" if unit is None else f"unit = {_quoted(unit)}\n",
-        key=_quoted(_named(columns, _IDS) or "id"),
+        join=_join(labels and labels[0], _named(in_both, _IDS)),
         by=_toml([group]),
         alerts=_toml([f"{_HEADLINES.get(task, 'accuracy')} < 0.8", "no data for 1h"]),
     )
+
+
+def _join(labels: Sequence[str] | None, key: str | None) -> str:
+    """Set how labels are joined, or propose it in comments."""
+    if labels is not None:
+        return f'labels = {_toml(labels)}\n{_line("key", key, "the column of ids")}\nwait = "1d"'
+    return f'# labels = ["labels-*.jsonl"]\n# key = {_quoted(key or "id")}\n# wait = "1d"'
 
 
 def _first_columns(source: Source) -> Columns:

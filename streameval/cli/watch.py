@@ -6,7 +6,7 @@ import shutil
 import signal
 import sys
 import threading
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from inspect import signature
@@ -107,8 +107,13 @@ def watch(
     if watching.init:
         from streameval.cli.first_look import first_config  # noqa: PLC0415 (used once)
 
-        with closing(_source(options.files, options, watching)) as source:
-            return CommandOutput(first_config(source, options.files), is_data=True)
+        with ExitStack() as opened:
+            logs = [
+                (files, opened.enter_context(closing(_source(files, options, watching))))
+                for files in (options.files, watching.labels)
+                if files
+            ]
+            return CommandOutput(first_config(*logs), is_data=True)
     if watching.checkpoint is None:
         raise UsageError("watch needs --checkpoint, the file that a restart continues from.")
     if watching.check and "-" in (*options.files, *(watching.labels or ())):

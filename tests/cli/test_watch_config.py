@@ -385,6 +385,40 @@ def test_first_look_finds_columns(rows, found, folder, call):
     assert ("time" in guessed) == ("time" in found)
 
 
+@each(
+    ("predictions", "labels", "found"),
+    [
+        (
+            {"ts": 5, "id": 1, "y_pred": 3},
+            {"id": 1, "y_true": 4},
+            {"task": "classification", "y_true": "y_true", "y_pred": "y_pred", "key": "id"},
+        ),
+        (
+            {"uuid": "a", "score": 0.5},
+            {"uuid": "a", "click": 1},
+            {"task": "binary", "y_true": "click", "y_score": "score", "key": "uuid"},
+        ),
+        ({"id": 1, "y_pred": 1.5}, {"y_true": 0.5}, {"task": "regression"}),
+    ],
+)
+def test_first_look_joins_labels(predictions, labels, found, folder, call):
+    write("log.jsonl", [predictions])
+    write("labels.jsonl", [labels])
+    text, table = begun(call, "log.jsonl", "--labels", "labels.jsonl")
+    assert table.items() >= {**found, "labels": ["labels.jsonl"], "wait": "1d"}.items(), table
+    assert ("key" in table) == ("key" in found)
+    assert ("# key = ..." in text) == ("key" not in found)
+
+
+def test_first_look_at_labels_makes_a_file_that_runs(folder, call):
+    write("log.jsonl", [{"ts": n, "id": n, "y_pred": n % 2} for n in range(9)])
+    write("labels.jsonl", [{"ts": n, "id": n, "y_true": 1} for n in range(9)])
+    text, _ = begun(call, "log.jsonl", "--labels", "labels.jsonl")
+    Path("monitor.toml").write_text(text)
+    done = call("watch", "--config", "monitor.toml", "--unit", "s", "--once")
+    assert (done.code, done.err) == (0, "")
+
+
 def test_first_look_proposes_a_column_of_few_texts(folder, log, call):
     text, _ = begun(call, log)
     assert '# by = ["country"]' in text
