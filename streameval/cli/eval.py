@@ -177,6 +177,7 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
         total, slices = _separated(held, options)
         remarks = (
             *(*counting.notes, *_columns_left(held, options), *_choice(slices)),
+            *_zones(tally, options),
             *(*source.left(), *source.remarks()),
         )
         missing = source.missing()
@@ -312,7 +313,7 @@ def _planned(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
     try:
         return clustered(plan_of(task)(options, rows), options, rows)
     except UsageError:
-        _refuse_run(rows[0], task)
+        _refuse_run(rows[0])
         raise
 
 
@@ -390,11 +391,10 @@ def _advice_on_files(error: BadDataError, options: Options) -> str:
     return _SWAPPED if any(_can_read(read_qrels, file) for file in options.files) else ""
 
 
-def _refuse_run(row: RawRow, task: str) -> None:
+def _refuse_run(row: RawRow) -> None:
     """Raise UsageError if a TREC run was mistaken for a table, whose header is its first line."""
     if (len(row) == 1 or "Q0" in row) and is_of_run(" ".join(row)):
-        add = "" if task == "ranking" else "add --task ranking and "
-        raise UsageError(f"the file looks like a TREC run; {add}pass its judgements with --qrels.")
+        raise UsageError("the file looks like a TREC run; pass its judgements with --qrels.")
 
 
 def _can_read(read: Callable[[str], Iterable[Any]], file: str) -> bool:
@@ -603,6 +603,18 @@ def _choice(slices: Slices | None) -> list[str]:
     return [note]
 
 
+def _zones(tally: RunTotal, options: Options) -> list[str]:
+    """Say which times were read as UTC because they name no zone."""
+    if False not in tally.zones:
+        return []
+    which = (
+        "times with and without an offset; those without"
+        if True in tally.zones
+        else ("times without an offset, which")
+    )
+    return [f"`{options.time}` has {which} are read as UTC."]
+
+
 def _words_of_each(by: By) -> str:
     return "--by '*'" if by.columns == (EVERY,) else "--each"
 
@@ -699,10 +711,17 @@ def _what_was_read(
 
 
 def _bad_rows(bad: BadRows) -> list[Note]:
-    """Return a warning for each of the first bad rows, and one for all the others."""
+    """Return a warning for each of the first bad rows, one for all the others, and for remedies."""
     notes = [Note("warning", str(row)) for row in bad.first]
     more = bad.n - len(notes)
-    return [*notes, Note("warning", f"{more:,} more bad rows.")] if more else notes
+    notes += [Note("warning", f"{more:,} more bad rows.")] if more else []
+    for option, n in bad.readable.items():
+        text = (
+            f"{n:,} of the bad rows hold values that {option} reads; without them, the "
+            "rows counted are no random sample."
+        )
+        notes.append(Note("warning", text))
+    return notes
 
 
 def _twice(options: Options) -> list[str]:

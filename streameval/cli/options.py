@@ -290,6 +290,9 @@ class Options:
         values.texts,
         "A,B,C",
     )
+    dates: str | None = _input(
+        "the order of dates in CSV such as 01.05.2026: day or month first", ("dmy", "mdy"), "ORDER"
+    )
     encoding: str | None = _input(
         "the encoding of CSV, default UTF-8, such as cp1252", None, "NAME"
     )
@@ -581,7 +584,12 @@ class Options:
 
     @classmethod
     def of(cls, reporting: Reporting, *, by: Sequence[By] = (), **given: Any) -> Self:
-        """Combine the columns of --by, and leave defaults to options that are not given."""
+        """Combine the columns of --by, and leave defaults to options that are not given.
+
+        Judgements are of rankings.
+        """
+        if given.get("qrels") is not None:
+            given = {"task": "ranking", **given}
         return cls(reporting=reporting, by=By.every(by, each=given.get("each")), **given)
 
     @property

@@ -13,6 +13,7 @@ from streameval.errors import BadDataError
 from streameval.inputs.coded import CodedTexts
 from streameval.io.columns import Argument, Array, FieldType, what_is_wrong
 from streameval.io.streams import reading
+from streameval.io.times import Times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,6 +44,8 @@ class Parsed:
         The number of rows that a filter left out.
     n_rows : int, optional
         The number of rows of the file that are good; by default the number of `row_ids`.
+    zones : set of bool
+        Whether times as text have an offset from UTC: some, none, or both.
     """
 
     batch: Mapping[str, Array]
@@ -52,6 +55,7 @@ class Parsed:
     n_rows: int = attrs.field(
         default=attrs.Factory(lambda parsed: len(parsed.row_ids), takes_self=True)
     )
+    zones: set[bool] = attrs.field(factory=set)
 
 
 def fields_of(columns: Sequence[Argument], where: RowFilter | None = None) -> list[Field]:
@@ -99,7 +103,11 @@ def assemble(
         more = [(row_ids[position], reason) for position, reason in bad.items()]
         return assemble(columns, kept, list(compress(row_ids, good)), [*faults, *more])
     batch = {column.argument: _argument(column, arrays) for column in columns}
-    return Parsed(batch, row_ids, sorted(faults))
+    zones = set[bool]()
+    for (_, field_type), items in values.items():
+        if isinstance(field_type, Times):
+            zones |= field_type.zones(items)
+    return Parsed(batch, row_ids, sorted(faults), zones=zones)
 
 
 def _filtered(

@@ -43,8 +43,8 @@ _COMMA_HINT = " with a decimal point (--decimal , reads commas)"
 _BOOLEANS = {"true": 1.0, "false": 0.0}
 
 
-class _OddCell(str):
-    """A cell that is no number as it is written, which an option may read."""
+class OddCell(str):
+    """A cell that is no number or time as it is written, which an option may read."""
 
     __slots__ = ()
 
@@ -54,6 +54,11 @@ class _OddCell(str):
         if has_decimal_comma(self) and not _THOUSANDS.fullmatch(self):
             return _COMMA_HINT
         return advice(self)
+
+
+def hint_of(value: Any) -> str:
+    """Name the option that reads a value of a table of text; empty if none does."""
+    return value.hint if isinstance(value, OddCell) else ""
 
 
 class FieldType(Protocol):
@@ -132,7 +137,7 @@ class Numbers:
             except ValueError:
                 pass
         numbers = map(self._read_text, cells)
-        return [_OddCell(one) if type(one) is str else one for one in numbers]
+        return [OddCell(one) if type(one) is str else one for one in numbers]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a float64 array if every value is a number."""
@@ -145,7 +150,7 @@ class Numbers:
         """Accept integers, floats, decimals and numbers as text; true and false if they count."""
         if self.whole([value]) is not None:
             return None
-        return f"a number{value.hint if isinstance(value, _OddCell) else ''}"
+        return f"a number{hint_of(value)}"
 
 
 @attrs.frozen
@@ -185,6 +190,9 @@ class Labels:
         """Turn the cells into integers where they are meant to be."""
         read = class_number if self.integers else text_or_none if self.listed else integer_or_text
         values = {cell: read(cell) for cell in set(cells)}
+        if self.integers:
+            odd = {cell: OddCell(cell) for cell, value in values.items() if type(value) is str}
+            values |= odd
         return [values[cell] for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
@@ -222,7 +230,11 @@ class Labels:
             number: Any = class_number(value) if type(value) is str else value
             fits = type(number) in (int, bool, float, Decimal) and _is_int64(number)
             size = " of 64 bits" if type(number) is int else ""
-            return self._strange(int(number)) if fits else f"an integer{size}{self.hint}"
+            return (
+                self._strange(int(number))
+                if fits
+                else f"an integer{size}{self.hint or hint_of(value)}"
+            )
         if type(value) not in self._text_types and not isinstance(value, _DATES):
             return "text" + self.hint
         text = as_text(value) or ""

@@ -1,4 +1,4 @@
-"""How the cells of a table of text write numbers and missing values, and in which encoding."""
+"""How the cells of a table of text write numbers, dates and gaps, and in which encoding."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ _SPACES = " \u00a0\u202f"
 _MISSING = re.compile(r"null|n/?a|none|nil|#n/a|\\n|-|\.|missing|undefined", re.IGNORECASE)
 _PERCENT = re.compile(r"[+-]?[0-9.,\s]*[0-9][0-9.,]*\s*%")
 _EITHER = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+_DATE = re.compile(
+    r"(?P<first>[0-9]{1,2})(?P<mark>[./-])(?P<second>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4})"
+    r"(?:[T\s,]+(?P<hour>[0-9]{1,2})(?P<rest>:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?)"
+    r"\s*(?P<half>[AaPp][Mm])?)?"
+)
 _GROUPS = (
     (",", re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")),
     (".", re.compile(r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+|[+-]?[0-9]{1,3}(?:\.[0-9]{3}){2,}")),
@@ -43,6 +48,9 @@ class Notation:
         Whether 6.95% is 0.0695; otherwise it is a text.
     na : tuple of str
         The cells that are missing values, besides empty ones.
+    dates : {"dmy", "mdy"} or None
+        Whether the day or the month comes first in dates that end with the year; otherwise they are
+        texts.
     encoding : str
         The encoding of the file, one whose bytes below 128 are those of ASCII.
     """
@@ -51,12 +59,13 @@ class Notation:
     thousands: str = ""
     percent: bool = False
     na: tuple[str, ...] = ()
+    dates: str | None = None
     encoding: str = UTF8
 
     @property
     def is_usual(self) -> bool:
         """Whether cells are read as they are."""
-        return self.decimal == "." and not (self.thousands or self.percent or self.na)
+        return self.decimal == "." and not (self.thousands or self.percent or self.na or self.dates)
 
     def decoded(self, data: bytes) -> bytes:
         """Convert the lines of a file to UTF-8; what the encoding lacks stays no UTF-8."""
@@ -65,10 +74,12 @@ class Notation:
         return data.decode(self.encoding, "surrogateescape").encode(UTF8, "surrogateescape")
 
     def read(self, cell: str) -> str:
-        """Write a cell as Python does: a number with a point, nothing for a missing value."""
+        """Write a cell as Python does: a number with a point, a date in ISO 8601, or nothing."""
         text = cell.strip()
         if text in self.na:
             return ""
+        if self.dates and (found := _DATE.fullmatch(text)):
+            return _iso(found, self.dates) or cell
         is_share = self.percent and text.endswith("%")
         match = self._number.fullmatch(text.removesuffix("%").rstrip() if is_share else text)
         if match is None or (match["exponent"] and is_share):
@@ -97,6 +108,23 @@ class Notation:
         )
 
 
+def _iso(date: re.Match[str], order: str) -> str | None:
+    """Write a date in ISO 8601; None if its month or hour is none."""
+    day, month, hour = date["first"], date["second"], date["hour"]
+    if order == "mdy":
+        day, month = month, day
+    if int(month) > 12:
+        return None
+    written = f"{date['year']}-{month:0>2}-{day:0>2}"
+    if hour is None:
+        return written
+    if date["half"]:
+        if not 1 <= int(hour) <= 12:
+            return None
+        hour = str(int(hour) % 12 + 12 * (date["half"].lower() == "pm"))
+    return f"{written}T{hour:0>2}{date['rest']}"
+
+
 def known_encoding(name: str) -> str | None:
     """Return the canonical name of an encoding of lines; None if it is none."""
     try:
@@ -114,6 +142,12 @@ def advice(cell: str) -> str:
         return f" (--na {text if text.isalpha() else repr(text)} reads this as missing)"
     if _PERCENT.fullmatch(text):
         return " (--percent reads percentages)"
+    if date := _DATE.fullmatch(text):
+        is_dmy, is_mdy = (bool(_iso(date, order)) for order in ("dmy", "mdy"))
+        either = is_dmy and is_mdy and date["mark"] != "."
+        return (
+            f" (--dates {'dmy or mdy' if either else 'dmy' if is_dmy else 'mdy'} reads such dates)"
+        )
     if _EITHER.fullmatch(text):
         return " (--thousands , or --decimal , reads such numbers)"
     for mark, form in _GROUPS:
@@ -141,9 +175,10 @@ def _texts(value: Any, *, name: str, what: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _decimal(value: Any) -> str:
-    if value not in (",", "."):
-        raise InvalidInputError(f"must be ',' or '.', got {value!r}", argument="decimal")
+def _choice(value: Any, *, name: str, choices: tuple[str, str]) -> str:
+    if value not in choices:
+        one, other = choices
+        raise InvalidInputError(f"must be {one!r} or {other!r}, got {value!r}", argument=name)
     return str(value)
 
 
@@ -177,6 +212,7 @@ class TableOptions(TypedDict, total=False):
     thousands: str | None
     percent: bool | None
     na: Sequence[str] | None
+    dates: str | None
     encoding: str | None
 
 
@@ -198,6 +234,8 @@ class Dialect:
         Whether 6.95% is 0.0695.
     na : tuple of str, optional
         The cells that are missing values, besides empty ones.
+    dates : {"dmy", "mdy"}, optional
+        Whether the day or the month comes first in dates such as 01.05.2026.
     encoding : str, optional
         The encoding of the file.
 
@@ -209,10 +247,11 @@ class Dialect:
 
     delimiter: str | None = _given(_delimiter)
     header: tuple[str, ...] | None = _given(partial(_texts, name="header", what="names"))
-    decimal: str | None = _given(_decimal)
+    decimal: str | None = _given(partial(_choice, name="decimal", choices=(",", ".")))
     thousands: str | None = _given(_thousands)
     percent: bool | None = None
     na: tuple[str, ...] | None = _given(partial(_texts, name="na", what="texts"))
+    dates: str | None = _given(partial(_choice, name="dates", choices=("dmy", "mdy")))
     encoding: str | None = _given(_encoding)
 
     def __attrs_post_init__(self) -> None:
@@ -226,7 +265,10 @@ class Dialect:
     def notation(self) -> Notation:
         """What cells mean; beside points as separators of thousands, decimals have commas."""
         usual = "," if self.thousands == "." else "."
-        given = {name: getattr(self, name) for name in ("thousands", "percent", "na", "encoding")}
+        given = {
+            name: getattr(self, name)
+            for name in ("thousands", "percent", "na", "dates", "encoding")
+        }
         return Notation(
             decimal=self.decimal or usual,
             **{name: value for name, value in given.items() if value is not None},

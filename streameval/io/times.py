@@ -9,8 +9,17 @@ import attrs
 import numpy as np
 
 from streameval.errors import InvalidInputError
+from streameval.inputs.coded import CodedTexts
 from streameval.inputs.times import as_steps, as_times, read_time
-from streameval.io.columns import Array, FieldType, Labels, objects, whole_numbers
+from streameval.io.columns import (
+    Array,
+    FieldType,
+    Labels,
+    OddCell,
+    hint_of,
+    objects,
+    whole_numbers,
+)
 from streameval.io.notation import number_or_text
 
 _NAME = "time"
@@ -32,7 +41,9 @@ class Times:
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Turn the cells into numbers if these have a unit."""
         if self.unit is None:
-            return [cell or None for cell in cells]
+            return [
+                cell if cell[:4].isdigit() else OddCell(cell) if cell else None for cell in cells
+            ]
         return [number_or_text(cell) for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
@@ -42,6 +53,11 @@ class Times:
             return as_times(items, unit=self.unit, name=_NAME, warns=False).view("M8[us]")
         except InvalidInputError:
             return self._one_by_one(list(map(_number, values)) if self.unit else items)
+
+    def zones(self, values: Any) -> set[bool]:
+        """Tell whether texts have an offset from UTC: some, none, or both."""
+        texts = values.texts if isinstance(values, CodedTexts) else values
+        return {_has_offset(text) for text in texts if isinstance(text, str)}
 
     def _items(self, values: Sequence[Any]) -> Any:
         """Read text as numbers if these have a unit; if all are numbers, make an array."""
@@ -68,7 +84,7 @@ class Times:
             else:
                 return None
         of_numbers = "" if self.unit is None else f', or a number in "{self.unit}"'
-        return f"a time in ISO 8601{of_numbers}"
+        return f"a time in ISO 8601{of_numbers}{hint_of(value)}"
 
 
 @attrs.frozen
@@ -120,6 +136,10 @@ class Gaps:
     def fault(self, value: Any) -> str | None:
         """Accept None, and what the column accepts."""
         return None if value is None else self.field_type.fault(value)
+
+
+def _has_offset(time: str) -> bool:
+    return time[-1:] in "Zz" or "+" in time or "-" in time[11:]
 
 
 def _number(value: Any) -> Any:

@@ -110,6 +110,8 @@ class Folder(FileSource):
         Whether 6.95% is 0.0695 in tables.
     na : sequence of str, optional
         The cells of tables that are missing values, besides empty ones, such as ``["NULL"]``.
+    dates : {"dmy", "mdy"}, optional
+        Whether the day or the month comes first in dates of tables such as 01.05.2026.
     encoding : str, optional
         The encoding of tables, by default UTF-8, such as cp1252.
 

@@ -146,6 +146,8 @@ class BlockCounts:
         What no other row may hold.
     n_left_out : int
         How many rows the filter left out.
+    zones : set of bool
+        Whether times as text have an offset from UTC: some, none, or both.
     """
 
     source: str
@@ -156,6 +158,7 @@ class BlockCounts:
     text: str = ""
     unique: list[Any] = attrs.field(factory=list)
     n_left_out: int = 0
+    zones: set[bool] = attrs.field(factory=set)
 
 
 def count(
@@ -196,6 +199,7 @@ def count(
         text,
         [] if plan.unique is None else batch[plan.unique].tolist(),
         parsed.n_left_out,
+        parsed.zones,
     )
 
 

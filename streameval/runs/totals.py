@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from streameval.runs.counting import BlockCounts, Plan
 
 _SHOWN = 5
+_OPTION = re.compile(r"\((--[^)]*) reads ")
 
 
 class RunTotal:
@@ -42,6 +44,7 @@ class RunTotal:
         self.bad = BadRows(plan.max_bad)
         self.n_good: Counter[str] = Counter()
         self.n_left_out: Counter[str] = Counter()
+        self.zones: set[bool] = set()
 
     def add(self, counted: BlockCounts) -> None:
         """Add one block.
@@ -56,6 +59,7 @@ class RunTotal:
         self._seen.add(counted.unique, counted.source)
         self.n_good[counted.source] += counted.n_good
         self.n_left_out[counted.source] += counted.n_left_out
+        self.zones |= counted.zones
         held = counted.accumulator
         if (
             held is not None and held is not self._parts[-1][1]
@@ -106,6 +110,7 @@ class BadRows:
         self._limit = limit
         self.first: list[BadRow] = []
         self.n = 0
+        self.readable: Counter[str] = Counter()  # those that an option would read, by its name
 
     def add(self, rows: Iterable[BadRow]) -> None:
         """Count more bad rows.
@@ -117,6 +122,8 @@ class BadRows:
         """
         for row in rows:
             self.n += 1
+            if option := _OPTION.search(row.reason):
+                self.readable[option[1]] += 1
             if isinstance(self._limit, int) and self.n > self._limit:
                 limit = (
                     f" That is bad row {self.n:,}; ",

@@ -362,6 +362,16 @@ def test_max_bad_as_a_share_refuses_a_file_without_one_good_row(
     assert held == 64 * 2**12 // 8
 
 
+def test_bad_rows_that_an_option_reads_are_told(folder, call):
+    rows = [*["1,1"] * 3, '"1,039.5",2', "NULL,2", "x,1", '"1,100.5",3']
+    (folder / "a.csv").write_text("\n".join(["y_true,y_pred", *rows]))
+    done = call("eval", "a.csv", "--task", "regression", "--max-bad", 4)
+    said = "hold values that {} reads; without them, the rows counted are no random sample.\n"
+    assert f"warning: 2 of the bad rows {said.format('--thousands ,')}" in done.err
+    assert f"warning: 1 of the bad rows {said.format('--na NULL')}" in done.err
+    assert done.err.count("no random sample") == 2
+
+
 def test_max_bad_as_a_share_gives_up_where_most_rows_are_refused(folder, call):
     rows = [json.dumps({"y_true": 1, "y_score": 2 if n % 8 else 0.5}) for n in range(2000)]
     (folder / "a.jsonl").write_text("\n".join(rows))

@@ -462,3 +462,10 @@ def test_ranking_json_lines_of_lists_may_hold_more(call, write):
     """What is not read may be anything."""
     lists = [json.loads(json.dumps(line)) | {"note": {"a": [1, None]}} for line in as_lists()]
     assert counted(call, write("a.jsonl", lists)) == of_queries()
+
+
+def test_judgements_need_no_task(call, folder):
+    (folder / "a.run").write_text("q1 Q0 d1 1 2.5 tag\n")
+    (folder / "a.qrels").write_text("q1 0 d1 1\n")
+    given = ("eval", "a.run", "--qrels", "a.qrels", "--json")
+    assert call(*given).json == call(*given, "--task", "ranking").json

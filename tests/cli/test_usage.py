@@ -284,7 +284,7 @@ COMPARE = " To compare runs query by query, use --task ranking --compare."
 ADVICE = {
     ("--versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
     ("--versus", "ranking"): COMPARE,
-    ("--qrels", "classification"): " Add --task ranking.",
+    ("--y-true", "ranking"): " For rankings, --relevance names the column of the truth.",
     ("--qrels", "paired"): COMPARE,
 }
 TAKEN = {

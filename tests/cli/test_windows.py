@@ -584,6 +584,28 @@ def test_times_without_an_offset_are_noted(quiet, call, write):
         assert (done.code, done.err) == (0, "" if quiet else note)
 
 
+@each("jobs", [1, 2])
+def test_times_with_and_without_an_offset_are_noted_wherever_they_stand(jobs, call, write):
+    rows = [{"ts": f"2026-01-01T0{n}:00+00:00", "y_true": 1, "y_pred": 1} for n in range(3)]
+    given = ("--time", "ts", "--pane", "1h", "--jobs", jobs)
+    assert call("eval", write("log.jsonl", rows), *given).err == ""
+    rows += [{"ts": f"2026-01-0{n}T00:00:00", "y_true": 1, "y_pred": 1} for n in (1, 2)]
+    for name in (write("log.csv", rows), write("log.jsonl", rows)):
+        assert call("eval", name, *given).err == (
+            "streameval: note: `ts` has times with and without an offset; those without are read "
+            "as UTC.\n"
+        )
+
+
+def test_dates_of_spreadsheets_are_read_in_the_order_that_the_error_names(call, write):
+    rows = [{"ts": f"{n + 12:02}.05.2026", "y_true": 1, "y_pred": 1} for n in range(3)]
+    given = ("eval", write("log.csv", rows), "--time", "ts", "--pane", "1d")
+    assert "`ts` must be a time in ISO 8601 (--dates dmy reads such dates), got" in call(*given).err
+    done = call(*given, "--dates", "dmy", "--json")
+    starts = [pane["start"] for pane in done.json["windows"]]
+    assert starts == [f"2026-05-{n}T00:00:00.000000Z" for n in (12, 13, 14)]
+
+
 def test_first_time_that_is_missing_makes_a_bad_row(call, write):
     rows = [{"ts": None, "y_true": 1, "y_pred": 1}, {"ts": "x", "y_true": 1, "y_pred": 1}]
     rows.append({"ts": "2026-01-01T00:00Z", "y_true": 1, "y_pred": 1})

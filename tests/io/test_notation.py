@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from offenders import each
 
 import streameval as se
-from streameval.io.columns import Argument, Numbers
+from streameval.io.columns import Argument, Labels, Numbers
 from streameval.io.csv_rows import csv_blocks
 from streameval.io.notation import Dialect, Notation, advice, known_encoding
 from streameval.io.streams import ByteStream
@@ -79,6 +79,9 @@ def test_numbers_with_separators_are_read_back(number: float, mark: str) -> None
         ("N/A", "--na 'N/A' "),
         ("\\N", "--na '\\\\N' "),
         ("-", "--na '-' "),
+        ("01.05.2026", "--dates dmy "),
+        ("5/6/2026 3:45 pm", "--dates dmy or mdy "),
+        ("5/31/2026", "--dates mdy "),
         ("cat", ""),
         ("1,2,3", ""),
     ],
@@ -88,6 +91,33 @@ def test_errors_name_the_option_that_reads_a_cell(cell: str, said: str) -> None:
     fault = Numbers().fault(Numbers().from_text([cell, "x"])[0])
     assert fault is not None
     assert said in fault
+
+
+def test_errors_about_labels_name_the_option_too() -> None:
+    labels = Labels(integers=True)
+    one, missing = labels.from_text(["1", "NULL"])
+    assert (one, labels.fault(one)) == (1, None)
+    assert labels.fault(missing) == "an integer (--na NULL reads this as missing)"
+    assert labels.fault("NULL") == "an integer"  # of JSON lines, which have no such option
+
+
+@each(
+    ("cell", "dmy", "mdy"),
+    [
+        ("01.05.2026", "2026-05-01", "2026-01-05"),
+        ("1/5/2026 9:05", "2026-05-01T09:05", "2026-01-05T09:05"),
+        ("31-12-2026 23:59:59,25", "2026-12-31T23:59:59,25", None),
+        ("12/31/2026 12:00:01 AM", None, "2026-12-31T00:00:01"),
+        ("12/11/2026, 1:30 pm", "2026-11-12T13:30", "2026-12-11T13:30"),
+        ("12/11/2026 13:30 pm", None, None),
+        ("1.5/2026", None, None),
+        ("2026-05-01", None, None),
+        ("cat", None, None),
+    ],
+)
+def test_dates_are_read_in_their_order(cell: str, dmy: str | None, mdy: str | None) -> None:
+    assert Notation(dates="dmy").read(cell) == (dmy or cell)
+    assert Notation(dates="mdy").read(cell) == (mdy or cell)
 
 
 def parsed(data: bytes, *names: str, **dialect: object) -> dict[str, list[float]]:

@@ -165,6 +165,7 @@ def test_options_of_files_are_not_for_servers(servers):
         ({"delimiter": 3}, "`delimiter` must be one character other than a quote, got 3."),
         ({"header": 3}, "`header` must be a list of names, got 3."),
         ({"na": 3}, "`na` must be a list of texts, got 3."),
+        ({"dates": "ymd"}, "`dates` must be 'dmy' or 'mdy', got 'ymd'."),
         ({"thousands": 3}, "`thousands` must be a comma, point, apostrophe, space or underscore"),
         ({"encoding": 3}, "`encoding` must be an encoding that has the bytes of ASCII"),
         ({"format": "xml"}, "`format` must be one of 'jsonl', 'csv', 'tsv', 'parquet', got 'xml'"),
@@ -177,7 +178,8 @@ def test_options_of_tables_are_refused_by_name(options, says, tmp_path):
 
 
 def test_sources_name_the_options_that_they_take():
-    names = ("format", "delimiter", "header", "decimal", "thousands", "percent", "na", "encoding")
+    names = ("format", "delimiter", "header", "decimal", "thousands", "percent", "na")
+    names = (*names, "dates", "encoding")
     for make in (Tail, Folder):
         assert tuple(inspect.signature(make).parameters)[1:] == names
         with pytest.raises(TypeError, match=f"^{make.__name__} has no argument 'sep': choose"):

@@ -23,7 +23,7 @@ _OF_MODELS = ("classification", "regression", "values")
 _ADVICE = {
     ("versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
     ("versus", "ranking"): COMPARE_RUNS,
-    ("qrels", "classification"): " Add --task ranking.",
+    ("y_true", "ranking"): " For rankings, --relevance names the column of the truth.",
     ("qrels", "paired"): COMPARE_RUNS,
 }
 """What to do about an option that a task does not take."""

@@ -16,7 +16,7 @@ from streameval.cli.tasks.columns import (
 )
 from streameval.configs.collection import Member
 from streameval.errors import InvalidInputError
-from streameval.inputs.times import is_naive, read_time
+from streameval.inputs.times import read_time
 from streameval.io.columns import Argument, FieldType, Texts
 from streameval.runs.columns import time_type, with_gaps
 from streameval.runs.counting import Plan
@@ -78,9 +78,6 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
         "unit": None if isinstance(options.pane, int) else options.unit,
     }
     make = maker(_make, plan.make, options.by, made)
-    notes = plan.notes
-    if not isinstance(options.pane, int) and is_naive(first):
-        notes = (*notes, f"`{time}` has times without an offset, which are read as UTC.")
     if options.task == "ranking":
         from streameval.cli.tasks.ranking import whole_queries  # noqa: PLC0415 (of that task)
 
@@ -90,7 +87,6 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     return attrs.evolve(
         plan,
         columns=tuple(columns),
-        notes=notes,
         is_buffered=True,
         is_bounded=False,
     )
