@@ -18,11 +18,12 @@ from streameval.cli.errors import (
     INTERRUPTED,
     OK,
     SIGNALLED,
+    USAGE,
     Terminated,
     exit_code,
 )
 from streameval.cli.options import Options, Reporting, error_text, taken
-from streameval.cli.terminal import CommandOutput, Note, line_of, put
+from streameval.cli.terminal import ENDS, CommandOutput, Note, line_of, log_format_of, put
 from streameval.errors import StreamevalError
 from streameval.render.text import printable_lines
 
@@ -46,13 +47,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     parse = functools.partial(_parser().parse_args, argv)
+    given = log_format = None
     try:
-        outcome = _outcome(parse, **vars(parse()))
+        arguments = vars(parse())
+        given, ends = arguments.get("log_format"), map(arguments.get, ENDS)
+        log_format = log_format_of(arguments["command"], given, *ends)
+        outcome = _outcome(parse, **arguments)
     except SystemExit:  # after the help or the version
         return OK
     except StreamevalError as error:
         text = _with_former_names(error_text(error), sys.argv[1:] if argv is None else argv)
         outcome = CommandOutput("", (Note("error", text),), exit_code(error))
+        if outcome.code == USAGE:  # before anything is followed
+            log_format = given
     except MemoryError:
         outcome = CommandOutput("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
@@ -60,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     texts = chain(outcome.before, [outcome.text])
     trouble = _write(sys.stdout, map(printable_lines, texts))
     notes = (*outcome.notes, *trouble)
-    _write(sys.stderr, (line_of(note, sys.stderr) for note in notes))
+    _write(sys.stderr, (line_of(note, sys.stderr, log_format) for note in notes))
     return BAD_DATA if trouble else outcome.code
 
 

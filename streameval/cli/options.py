@@ -710,6 +710,12 @@ class Watching:
         "HOST",
         is_repeated=True,
     )
+    log_format: str | None = _output(
+        "what lines on standard error are: text, with times while files are followed (default), or "
+        "JSON objects of time, level and message",
+        ("text", "json"),
+        commands="watch",
+    )
     quarantine: str | None = _output(
         "append a JSON line for each bad row, late label and label without a prediction; at most "
         "32 MiB, and as much in FILE.1",

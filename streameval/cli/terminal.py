@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from typing import TYPE_CHECKING, Self, TextIO
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import attrs
 
 from streameval.cli.errors import OK
-from streameval.render.text import duration, printable, size
+from streameval.render.text import duration, json_line, printable, size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 _COLOURS = {"error": "31", "failed": "31", "undecided": "33", "warning": "33", "passed": "32"}
 
@@ -28,14 +29,20 @@ class Note:
         "note", "warning", "error", or the verdict of a gate.
     text : str
         A sentence.
+    data : mapping, optional
+        What a log of JSON lines has besides.
     """
 
     category: str
     text: str
+    data: Mapping[str, Any] = attrs.field(factory=dict)
 
+
+ENDS = ("once", "check", "init")
+"""The options with which `watch` ends by itself."""
 
 # What --quiet leaves out.
-_QUIET = ("note", "passed", "warning")
+_QUIET = ("note", "passed", "warning", "info")
 
 
 @attrs.frozen
@@ -83,12 +90,27 @@ def width_of(stream: TextIO) -> int | None:
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
-def line_of(note: Note, stream: TextIO) -> str:
-    """Lay out a note as one line, with its category in colour if the stream supports it."""
-    category = note.category
+def log_format_of(command: str, log_format: str | None, *ends: Any) -> str | None:
+    """Choose what the lines of a command are: "json", "text" with times, or None without.
+
+    Those of a command that ends have no times, unless they are requested.
+    """
+    return log_format or ("text" if command == "watch" and not any(ends) else None)
+
+
+def line_of(note: Note, stream: TextIO, log_format: str | None = None) -> str:
+    """Lay out a note as one line, with its category in colour if the stream supports it.
+
+    In a log, it begins with the time, or is a JSON object.
+    """
+    category, now = note.category, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+    if log_format == "json":
+        level = "info" if category == "note" else category
+        return json_line({"time": now, "level": level, "message": note.text, **note.data})
+    stamp = f"{now} " if log_format else ""
     if category in _COLOURS and is_live(stream) and not os.environ.get("NO_COLOR"):
         category = f"\x1b[{_COLOURS[category]}m{category}\x1b[0m"
-    return f"streameval: {category}: {printable(note.text)}\n"
+    return f"{stamp}streameval: {category}: {printable(note.text)}\n"
 
 
 def put(stream: TextIO, texts: Iterable[str]) -> OSError | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import signal
 import sys
@@ -38,7 +39,16 @@ from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
-from streameval.cli.terminal import CommandOutput, Note, is_live, line_of, put, quieted
+from streameval.cli.terminal import (
+    ENDS,
+    CommandOutput,
+    Note,
+    is_live,
+    line_of,
+    log_format_of,
+    put,
+    quieted,
+)
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import window_entry
 from streameval.errors import (
@@ -53,6 +63,7 @@ from streameval.monitoring.committed_lines import CommittedLines
 from streameval.monitoring.files import Tail
 from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
+from streameval.monitoring.outbox import LOG
 from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.routes import Unsent, read_routes
 from streameval.monitoring.rules import MetricRule, ShareRule, SilenceRule, read_rules
@@ -73,6 +84,7 @@ if TYPE_CHECKING:
     from streameval.runs.counting import Plan
     from streameval.runs.sources import RawRow
 
+_log = logging.getLogger("streameval")
 _POLL_SECONDS = 1.0
 _WAITS_ONCE = 30
 _MAX_BAD = RowShare(Decimal(1))
@@ -260,7 +272,7 @@ def _followed(
 ) -> CommandOutput:
     screen = _Screen(options, watching)
     sources = _sources(options, watching)
-    with _heeding_hangup(reload):
+    with _heeding_hangup(reload), screen.of_log():
         try:
             opened = _monitor(options, watching, sources)
         except IncompatibleStateError as error:  # the checkpoint was started with other options
@@ -324,8 +336,7 @@ def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
         level=reporting.level,
         allow_host=watching.allow_host,
     )
-    if not reporting.quiet:
-        put(sys.stderr, [f"live page: {server.url}\n"])
+    _log.info("live page: %s", server.url)
 
 
 def _steps(monitor: Monitor, *, once: bool) -> Iterator[Step]:
@@ -485,8 +496,8 @@ def _end(number: int, _: object) -> None:
     raise Terminated(number)
 
 
-class _Screen:
-    """The output while files are followed: a table that is redrawn, or lines.
+class _Screen(logging.Handler):
+    """The output while files are followed: a table that is redrawn, or lines; and a log.
 
     Parameters
     ----------
@@ -495,23 +506,51 @@ class _Screen:
     """
 
     def __init__(self, options: Options, watching: Watching) -> None:
+        super().__init__()
         self._reporting = options.reporting
+        ends = [getattr(watching, name) for name in ENDS]
+        self._log_format = log_format_of("watch", watching.log_format, *ends)
         self._widths = watching.windows
         self._once = bool(watching.once)
         self._is_live = is_live(sys.stdout) and not self._once
         self._n_lines = 0
+        self._drawing = threading.RLock()
 
     def say(self, step: Step) -> None:
         """Print warnings and alerts on standard error."""
-        alerts = [Note("alert", text) for text in map(event_text, step.events)]
+        alerts = [
+            Note("alert", event_text(event), {"event": event.to_json()}) for event in step.events
+        ]
         self.tell([*alerts, *(Note("warning", text) for text in step.notes)])
+
+    @contextmanager
+    def of_log(self) -> Iterator[None]:
+        """Show what the monitor logs, in any thread; if the command ends, only warnings."""
+        before = _log.level, LOG.level, _log.propagate
+        _log.addHandler(self)
+        _log.propagate = False
+        _log.setLevel(logging.INFO if self._log_format else logging.WARNING)
+        LOG.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            _log.removeHandler(self)
+            _log.setLevel(before[0])
+            LOG.setLevel(before[1])
+            _log.propagate = before[2]
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a line of the log."""
+        about = "on-alert: " if record.name == LOG.name else ""
+        self.tell([Note(record.levelname.lower(), about + self.format(record))])
 
     def tell(self, notes: Sequence[Note]) -> None:
         """Print on standard error; with --quiet, only alerts and errors."""
         notes = quieted(notes) if self._reporting.quiet else notes
         if notes:
-            self._wipe()
-            put(sys.stderr, [line_of(note, sys.stderr) for note in notes])
+            with self._drawing:
+                self._wipe()
+                put(sys.stderr, [line_of(note, sys.stderr, self._log_format) for note in notes])
 
     def draw(self, monitor: Monitor, step: Step) -> bool:
         """Show what a step has changed; return False if the reader has closed the stream."""
@@ -520,9 +559,10 @@ class _Screen:
         if not self._is_live:
             return self._put("".join(pane_line(pane, self._reporting) for pane in step.closed))
         lines = self._board(monitor).splitlines()[: _height() - 1]
-        self._wipe()
-        self._n_lines = len(lines)
-        return self._put("".join(f"{line}\n" for line in lines))
+        with self._drawing:
+            self._wipe()
+            self._n_lines = len(lines)
+            return self._put("".join(f"{line}\n" for line in lines))
 
     def last(self, monitor: Monitor) -> str:
         """Return the text to print at the end: with --once, the table."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.followed import Matches
     from streameval.monitoring.listing import Entry
 
+_log = logging.getLogger("streameval")
 _MAX_OPEN = 256
 _MAX_LOOKS = 20
 # Marks of files that are gone, kept for each log in case they come back.
@@ -307,6 +309,8 @@ class Tail(FileSource):
                     "if there were any, are lost"
                 )
             new = [FollowedFile.new(entry) for entry in matches.new[log]]
+            for file in new:
+                _log.info("%s: found%s", file.name, ", after a rotation" if files else "")
             new += [FollowedFile.new(*copy) for copy in matches.copies[log]]
             ordered = in_order(log, files, new)
             if any(file.entry for file in ordered):  # else a disk may not be mounted

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from streameval.monitoring.outbox import Refused
+from streameval.monitoring.outbox import LOG, Refused
 from streameval.render.text import printable
 
 if TYPE_CHECKING:
@@ -61,7 +60,5 @@ class Heartbeat:
         except Exception as error:
             refusal = f"raised {type(error).__name__}: {printable(str(error))}"
         if refusal is not None and not self._was_refused:
-            name = self._receiver.name
-            text = f"streameval: warning: on-alert: {name} {refusal}; heartbeats go on"
-            print(text, file=sys.stderr, flush=True)
+            LOG.error("%s %s; heartbeats go on", self._receiver.name, refusal)
         self._was_refused = refusal is not None

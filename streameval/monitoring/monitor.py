@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time as clocks
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from streameval.results.names import MetricName
     from streameval.runs.counting import RowShare
 
+_log = logging.getLogger("streameval")
 _PATIENCE = 10.0
 _PATIENCE_ONCE_STOPPED = 0.5
 
@@ -516,6 +518,8 @@ class Monitor:
             rows = config["rows"].items()
             self._stage = self._pipeline({role: list(map(Fields, some)) for role, some in rows})
         self._intake.seek()
+        if config is not None:
+            _log.info("%s: continues from commit %d", self._name, self._stage.number)
         self._show_commit(self._stage)
         self._pace = Pace()
         self._pace.observe(clocks.monotonic(), self._status.rows_read)

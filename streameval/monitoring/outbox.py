@@ -6,6 +6,7 @@ import base64
 import contextlib
 import http.client
 import json
+import logging
 import os
 import selectors
 import shlex
@@ -13,7 +14,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -27,6 +27,7 @@ from streameval.configs.options import finite_number
 from streameval.errors import InvalidInputError
 from streameval.render.text import plural, printable, printable_lines
 
+LOG = logging.getLogger("streameval.on-alert")
 MAX_EVENTS = 1000
 """How many events are held in memory; further ones stay in the checkpoint."""
 MAX_OUTPUT = 2**16
@@ -352,9 +353,6 @@ class Outbox:
         one; or a function, which is called with a dict in this thread.
     timeout : float
         The time limit of a command or a webhook, in seconds.
-    report : callable, optional
-        Receives messages to show: refusals, and the output of commands. By default, they go to
-        standard error.
     """
 
     def __init__(
@@ -362,11 +360,9 @@ class Outbox:
         on_alert: Any,
         *,
         timeout: float = 10.0,
-        report: Callable[[str], object] | None = None,
     ) -> None:
         self.receiver = receiver_of(on_alert)
         self._timeout = finite_number(timeout, name="timeout")
-        self._report = _to_stderr if report is None else report
         self._held: dict[str, _Held] = {}
         self._fresh: list[str] = []
         self._returned: set[str] = set()
@@ -450,16 +446,19 @@ class Outbox:
             except Exception as error:
                 refusal = f"raised {type(error).__name__}: {printable(str(error))}"
             self._note(name, held, refusal)
-            lines = [said] if said else []
-            if refusal is not None:
-                number, tries = held.event["id"], plural(held.tries, "time")
-                lines.append(
-                    f"streameval: warning: on-alert: {self.receiver.name} {refusal}; "
-                    f"event {number} has been tried {tries}, and is tried again"
-                )
-            for line in lines:
-                with contextlib.suppress(Exception):  # events go on, even if nothing is shown
-                    self._report(line)
+            with contextlib.suppress(Exception):  # events go on, even if nothing is shown
+                self._tell(held, said, refusal)
+
+    def _tell(self, held: _Held, said: str, refusal: str | None) -> None:
+        """Log what a receiver has said, and whether it took an event."""
+        receiver, number, tries = self.receiver.name, held.event["id"], held.tries
+        for line in said.splitlines():
+            LOG.info("%s: %s", receiver, line)
+        if refusal is not None:
+            shown = receiver, refusal, number, plural(tries, "time")
+            LOG.error("%s %s; event %s has been tried %s, and is tried again", *shown)
+        elif tries:
+            LOG.info("%s: event %s has arrived", receiver, number)
 
     def _due(self) -> str | None:
         """Wait for an event that is due; None once the outbox is closed."""
@@ -485,7 +484,3 @@ class Outbox:
                 held.due, held.tries = time.monotonic() + pause, held.tries + 1
                 self.n_refused += 1
             self._changed.notify_all()
-
-
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -23,6 +23,7 @@ from streameval.monitoring.monitor import Monitor
 START = 1_699_999_980
 MIDNIGHT = 1_700_006_400 - START
 LINES = Path("w.jsonl")
+TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
 PANES = ("--time", "ts", "--unit", "s", "--pane", "1m", "--keep", "1h")
 
 
@@ -282,6 +283,54 @@ def test_midnight_is_written_as_other_starts_are(watch, folder, monkeypatch):
 def test_midnight_is_written_as_other_ends_are(watch, folder):
     write(folder / "log.jsonl", [row(MIDNIGHT - 60)])
     assert "1m to 2023-11-15T00:00" in watch("log.jsonl", "--once").out
+
+
+def logged(done):
+    return [
+        (line.pop("level"), line.pop("message"), line.pop("event", {}).get("state"))
+        for line in map(json.loads, done.err.splitlines())
+        if re.match(TIME, line.pop("time") + " ")
+        and not line.keys() - {"level", "message", "event"}
+    ]
+
+
+def test_log_is_json_lines_of_all_that_happens(watch, log, monkeypatch):
+    def end(monitor):
+        Path("ck.db").unlink()
+
+    def rotate(monitor):
+        log.rename("log.jsonl.1")
+        write(log, ["no row"])
+        ended_after(monkeypatch, 3, end)
+
+    ended_after(monkeypatch, 1, rotate)
+    refusing = "sh -c 'echo why; sleep 0.1; exit 3'"
+    alerts = ("--alerts", "roc_auc < 0.99, n >= 1", "--on-alert", refusing)
+    done = watch("log.jsonl", "--log-format", "json", *alerts)
+    lines = logged(done)
+    assert len(lines) == len(done.err.splitlines())
+    for level, text, state in (
+        ("info", "log.jsonl: found", None),
+        ("info", "log.jsonl: found, after a rotation", None),
+        ("alert", "roc_auc < 0.99, n >= 1 is firing", "firing"),
+        ("warning", "log.jsonl, line 1: not an object", None),
+        ("info", "on-alert: sh: why", None),
+        ("error", "on-alert: sh ended with the exit status 3; event ", None),
+    ):
+        assert [one for one in lines if one[1].startswith(text) and one[::2] == (level, state)]
+    assert (done.code, lines[-1][0], "ck.db" in lines[-1][1]) == (3, "error", True)
+
+
+def test_log_says_where_a_restart_continues(watch, log, monkeypatch):
+    watch(log, "--once")
+    ended_after(monkeypatch, 1, Monitor.stop)
+    assert re.search(TIME + "streameval: info: ck.db: continues from commit 1", watch(log).err)
+
+
+def test_usage_errors_are_no_lines_of_a_log_unless_asked(call):
+    assert call("watch", "l.jsonl").err.startswith("streameval: error: watch needs --checkpoint")
+    done = call("watch", "l.jsonl", "--log-format", "json")
+    assert (done.code, json.loads(done.err)["level"]) == (2, "error")
 
 
 def test_other_commands_take_checkpoints(watch, call, log, folder):
@@ -622,7 +671,10 @@ def test_page_is_served_while_files_are_followed(watch, log, monkeypatch, quiet)
     ended_after(monkeypatch, 1, read)
     options = ("--serve", "127.0.0.1:0", "--allow-host", "page.example", "--metrics", "roc_auc")
     done = watch(log, *options, *(["--quiet"] if quiet else []))
-    assert (done.code, done.err) == (0, "" if quiet else f"live page: {urls[0]}\n")
+    shown = [re.sub(TIME, "", line) for line in done.err.splitlines()]
+    told = [f"live page: {urls[0]}", f"{log}: found"]
+    expected = [] if quiet else [f"streameval: info: {text}" for text in told]
+    assert (done.code, shown) == (0, expected)
     assert "<h1><bdi>ck.db</bdi></h1>" in pages[0]
     assert "roc_auc of" not in pages[0]
     assert 'aria-label="roc_auc over time. ' in pages[0]

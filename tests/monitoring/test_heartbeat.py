@@ -108,13 +108,13 @@ def test_heartbeat_that_is_refused_is_told_once(capsys: pytest.CaptureFixture[st
     heartbeat = Heartbeat(receiver_of(refuse), 0.001, lambda: True)
     until(lambda: len(tries) > 5)
     heartbeat.close()
-    warning = "streameval: warning: on-alert: refuse raised OSError: \\x1b down; heartbeats go on\n"
+    warning = "refuse raised OSError: \\x1b down; heartbeats go on\n"
     assert capsys.readouterr().err == warning
     heartbeat = Heartbeat(receiver_of("false"), 0.001, lambda: True)
     said: list[str] = []
     until(lambda: said.append(capsys.readouterr().err) or "".join(said))
     heartbeat.close()
-    assert "".join(said).startswith("streameval: warning: on-alert: false ended with the exit sta")
+    assert "".join(said).startswith("false ended with the exit sta")
 
 
 @each(

@@ -360,24 +360,34 @@ def test_events_that_the_checkpoint_has_forgotten_are_forgotten() -> None:
     box.close(HANGS)
 
 
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what is logged."""
+    texts: list[str] = []
+    for level in ("info", "error"):
+        monkeypatch.setattr(module.LOG, level, lambda text, *some: texts.append(text % some))
+    return texts
+
+
 @pytest.mark.usefixtures("quick")
-def test_refused_event_is_tried_until_it_is_taken() -> None:
+def test_refused_event_is_tried_until_it_is_taken(said: list[str]) -> None:
     tries: list[Any] = []
-    said: list[str] = []
 
     def receive(event: Any) -> None:
         tries.append(event)
         if len(tries) < 4:
             raise ValueError("not \x1b[2J yet")
 
-    box = Outbox(receive, report=said.append)
+    box = Outbox(receive)
     box.deliver([event(1)])
     until(lambda: box.n_delivered)
     assert (len(tries), box.n_refused) == (4, 3)
+    until(lambda: len(said) == 4)
     assert said[1] == (
-        "streameval: warning: on-alert: receive raised ValueError: not \\x1b[2J yet; "
-        "event e1 has been tried 2 times, and is tried again"
+        "receive raised ValueError: not \\x1b[2J yet; event e1 has been tried 2 times, and is "
+        "tried again"
     )
+    assert said[3] == "receive: event e1 has arrived"
     assert box.deliver([]) == ["e1"]
     box.close(HANGS)
 
@@ -402,7 +412,7 @@ def test_end_of_an_alert_waits_for_its_beginning_and_others_do_not() -> None:
             raise OSError
         got.append(event["number"])
 
-    box = Outbox(receive, report=lambda _: None)
+    box = Outbox(receive)
     box.deliver([event(1, "stuck"), event(2, "stuck"), event(3)])
     until(lambda: box.n_refused > 3)
     assert got == [3]
@@ -455,32 +465,30 @@ def test_closed_outbox_begins_no_more() -> None:
     assert box.deliver([event(2)]) == ["e1"]
 
 
-def test_output_of_a_command_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_a_command_is_logged(capfd: pytest.CaptureFixture[str], said: list[str]) -> None:
     box = Outbox(shlex.join([sys.executable, "-c", "print('told')"]))
     box.deliver([event(1)])
     until(lambda: box.n_delivered)
     box.close(HANGS)
-    assert capfd.readouterr() == ("", "told\n")
+    assert capfd.readouterr() == ("", "")
+    assert said == [f"{sys.executable}: told"]
 
 
-def test_refusal_of_a_command_is_shown_after_its_output() -> None:
-    said: list[str] = []
-    box = Outbox("sh -c 'echo why; exit 3'", report=said.append)
+def test_refusal_of_a_command_is_shown_after_its_output(said: list[str]) -> None:
+    box = Outbox("sh -c 'echo why; exit 3'")
     box.deliver([event(1)])
     until(lambda: len(said) == 2)
     box.close(HANGS)
     again = "event e1 has been tried 1 time, and is tried again"
-    assert said == [
-        "why",
-        f"streameval: warning: on-alert: sh ended with the exit status 3; {again}",
-    ]
+    assert said == ["sh: why", f"sh ended with the exit status 3; {again}"]
 
 
-def test_report_that_fails_stops_nothing() -> None:
-    def report(_: str) -> None:
+def test_log_that_fails_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
         raise OSError
 
-    box = Outbox("sh -c 'echo said'", report=report)
+    monkeypatch.setattr(module.LOG, "info", fail)
+    box = Outbox("sh -c 'echo said'")
     box.deliver([event(1), event(2)])
     assert len(box.flush(HANGS)) == 2
     box.close(HANGS)
