@@ -46,12 +46,13 @@ class Health:
 
     @contextmanager
     def during_step(self) -> Iterator[None]:
-        """Note when a step begins and ends."""
-        self._step_began = self._clock()
+        """Note when a step begins and ends; one within another is a part of it."""
+        before = self._step_began
+        self._step_began = self._clock() if before is None else before
         try:
             yield
         finally:
-            self._step_began = None
+            self._step_began = before
 
     def note(self, step: Step) -> None:
         """Remember what the last step has found."""

@@ -333,8 +333,9 @@ class Monitor:
             The seconds to wait before reading again if no source has new rows.
         """
         while not self._stopping.is_set():
-            step = self.step()
-            yield step
+            with self._health.during_step():  # what is done with a step may hang as well
+                step = self.step()
+                yield step
             if step.is_idle:
                 if self._intake.is_at_end:
                     return
@@ -411,7 +412,7 @@ class Monitor:
             `address`: names, IP addresses, or networks such as ``"10.0.0.0/8"``.
         max_clients : int
             The max number of clients that are answered at a time, besides 16 for ``/metrics`` and
-            health checks.
+            16 for health checks.
 
         Returns
         -------

@@ -43,7 +43,11 @@ _HEADERS = {
 _TEXT = "text/plain; charset=utf-8"
 _MAX_SKIPPED = 2**16
 _SPARE = 32
-_PROBED = frozenset({"/metrics", "/health", "/healthz", "/livez", "/readyz"})
+_PROBED = {
+    "/metrics": "metrics",
+    **dict.fromkeys(("/health", "/healthz", "/livez", "/readyz"), "health"),
+}
+"""What machines ask for, under limits of their own."""
 _MAX_PROBES = 16
 _TICK = 0.1
 _log = logging.getLogger("streameval")
@@ -119,7 +123,7 @@ class Server:
         names, IP addresses, or networks such as ``"10.0.0.0/8"``.
     max_clients : int
         How many clients may be answered at a time; the streams of open pages stay connected.
-        ``/metrics`` and paths of health checks are not among them: of those, 16 are answered.
+        ``/metrics`` and paths of health checks are not among them: of each, 16 are answered.
     patience : float
         How many seconds a client may take to ask, and to take what it is sent.
     on_close : callable, optional
@@ -219,7 +223,7 @@ class _Sockets(ThreadingHTTPServer):
         self.max_clients = max_clients
         self.patience = patience
         self.asking: dict[Any, float] = {}
-        self.answered: dict[bool, set[Any]] = {True: set(), False: set()}
+        self.answered: dict[str | None, set[Any]] = {None: set(), "metrics": set(), "health": set()}
         self._lock = threading.Lock()
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -263,11 +267,11 @@ class _Sockets(ThreadingHTTPServer):
 
         What it is sent has a time limit of its own.
         """
-        is_probe = path in _PROBED
+        asked = _PROBED.get(path)
         with self._lock:
             self.asking.pop(connection, None)
-            answered = self.answered[is_probe]
-            if len(answered) >= (_MAX_PROBES if is_probe else self.max_clients):
+            answered = self.answered[asked]
+            if len(answered) >= (self.max_clients if asked is None else _MAX_PROBES):
                 return False
             answered.add(connection)
             return True

@@ -103,6 +103,16 @@ def test_probes_are_answered_while_a_step_hangs(tmp_path: Path) -> None:
         assert asked(f"{url}readyz") == (503, "a server does not answer\n")
 
 
+def test_what_is_done_with_a_step_is_a_part_of_the_loop(tmp_path: Path, log: Path) -> None:
+    with monitor(tmp_path, str(log)) as watched:
+        health = watched._health
+        for _ in watched.run(poll=0.0):
+            health._clock = later(health._clock, 301)
+            assert not health.is_alive, "such as a full pipe that nobody reads"
+            watched.stop()
+        assert health.is_alive
+
+
 def later(clock: Callable[[], float], seconds: float) -> Callable[[], float]:
     return lambda: clock() + seconds
 

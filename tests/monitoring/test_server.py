@@ -326,6 +326,8 @@ def test_scrapes_have_a_limit_of_their_own() -> None:
             client.sendall(REQUEST % b"/metrics")
             client.recv(65_536)
         assert ask(server, "GET /metrics HTTP/1.1\nHost: localhost")[0] == 503
+        server.routes["/healthz"] = hello
+        assert ask(server, "GET /healthz HTTP/1.1\nHost: localhost")[0] == 200, "of its own"
         assert ask(server, "GET / HTTP/1.1\nHost: localhost")[0] == 200
         stream.may_send.release(1000)
 
