@@ -147,6 +147,7 @@ _STATE = "state."
 _WAITING = f"{_STATE}waiting"  # there is no commit of rows yet
 
 _OWN = f"{_STATE}own"  # the last event of the monitor itself
+_DELIVERY = f"{_STATE}delivery"  # the receivers, and events that none has been told
 
 _MAY_DIFFER = ("allowed_lateness",)
 """The options that do not change what is stored."""
@@ -476,16 +477,14 @@ class Checkpoint:
     def note(self, name: str, state: Any) -> None:
         """Write a single part of the state."""
         with self._transaction():
-            self._execute(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"{_STATE}{name}", _json(state))
-            )
+            self._note(f"{_STATE}{name}", state)
 
     def tell(self, number: int, events: Iterable[tuple[str, Any]], state: Any) -> None:
         """Add an event of the monitor itself, which is kept as the part "own" of the state."""
         with self._transaction():
             rows = [(name, number, _json(event)) for name, event in events]
             self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", rows)
-            self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_OWN, _json(state)))
+            self._note(_OWN, state)
 
     @property
     def number(self) -> int:
@@ -506,13 +505,17 @@ class Checkpoint:
         with self._transaction():
             self._many("DELETE FROM outbox WHERE id = ?", [(name,) for name in names])
 
-    def readdress(self, names: Mapping[str, Iterable[str]]) -> None:
-        """Replace undelivered events by copies, each under its own name and in the same place."""
+    def readdress(self, names: Mapping[str, Iterable[str]], state: Any) -> None:
+        """Replace undelivered events by copies, each under its own name and in the same place.
+
+        The receivers of these names are the part "delivery" of the state.
+        """
         query = "INSERT OR IGNORE INTO outbox SELECT ?, number, event FROM outbox WHERE id = ?"
         with self._transaction():
             for name, copies in names.items():
                 self._many(query, [(copy, name) for copy in copies])
                 self._execute("DELETE FROM outbox WHERE id = ?", (name,))
+            self._note(_DELIVERY, state)
 
     def close(self) -> None:
         """Close the file, so that another monitor can use it."""
@@ -529,6 +532,9 @@ class Checkpoint:
         self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", rows)
         parts = [(f"{_STATE}{name}", _json(value)) for name, value in state.items()]
         self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", [*parts, ("number", number)])
+
+    def _note(self, name: str, state: Any) -> None:
+        self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, _json(state)))
 
     def _extend(self, name: str, values: Sequence[Any]) -> None:
         query = "SELECT count(*) FROM dictionary WHERE name = ?"

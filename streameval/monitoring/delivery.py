@@ -128,7 +128,8 @@ class Delivery:
         Parameters
         ----------
         state : mapping
-            What `to_json` has returned; empty before the first commit.
+            What `to_json` has returned; empty before the first commit. Older releases have it
+            among the other numbers.
         undelivered : iterable of (str, JSON)
             The outbox of the checkpoint.
         checkpoint : Checkpoint
@@ -147,9 +148,9 @@ class Delivery:
                 moved[name] = [_name(event["id"], heir) for heir in heirs]
                 dropped += [] if heirs else [f"{event['rule']!r} is {event['state']}"]
         if moved:
-            checkpoint.readdress(moved)
-        if dropped:
             self.n_dropped += len(dropped)
+            checkpoint.readdress(moved, self.to_json())
+        if dropped:
             shown = ", ".join(dropped[:_SHOWN]) + (", ..." if len(dropped) > _SHOWN else "")
             self._notes.append(
                 f"dropped {plural(len(dropped), 'event')} of a receiver that was removed, which no "

@@ -340,7 +340,8 @@ class Pipeline:
     def _restore(self, saved: Saved) -> None:
         """Restore the numbers of the last commit."""
         state = saved.state["monitor"]
-        self._delivery.restore(state, saved.outbox, self._checkpoint)
+        delivery = saved.state.get("delivery", state)
+        self._delivery.restore(delivery, saved.outbox, self._checkpoint)
         self._n_rows = state["rows"]
         self._n_counted, self._n_labelled = state["counted"], state["labelled"]
         self._closing.restore(state)
@@ -510,12 +511,12 @@ class Pipeline:
         to_deliver = self._delivery.to_commit(events)
         state = {
             "alerts": alerts,
+            "delivery": self._delivery.to_json(),
             "monitor": {
                 "rows": self._n_rows,
                 "counted": self._n_counted,
                 "labelled": self._n_labelled,
                 **self._closing.to_json(),
-                **self._delivery.to_json(),
                 "committed_at": now,
                 "counters": dict(self._counters),
                 "recent_bad": self._door.to_json(),

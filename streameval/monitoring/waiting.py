@@ -74,7 +74,7 @@ class Waiting:
         state = early.state.get("waiting") or {}
         self._n_rows: dict[str, int] = state.get("rows", {})
         self._committed_at: float | None = state.get("committed_at")
-        delivery.restore(state, early.outbox, checkpoint)
+        delivery.restore(early.state.get("delivery", state), early.outbox, checkpoint)
         self._stored_alerts = early.state.get("alerts", {})
         self._empty = Windowed(ConfusionAccumulator(), pane=1) if self.total is None else self.total
         self._alerts = self._judging(settings, self._stored_alerts)
@@ -145,10 +145,9 @@ class Waiting:
         to_deliver = self._delivery.to_commit(events)
         waiting = {
             "rows": self._n_rows,
-            **self._delivery.to_json(),
             "committed_at": now,
         }
-        state = {"alerts": alerts, "waiting": waiting}
+        state = {"alerts": alerts, "waiting": waiting, "delivery": self._delivery.to_json()}
         self._checkpoint.commit_early(self.number + 1, state, to_deliver)
         self.number += 1
         self._stored_alerts = alerts

@@ -786,10 +786,7 @@ def test_undelivered_events_of_an_older_release_go_to_every_receiver(start, tmp_
     monitor.close()
     with closing(sqlite3.connect(tmp_path / "ck.db")) as base, base:
         base.execute("UPDATE outbox SET id = ?", (event.id,))
-        query = "SELECT value FROM meta WHERE name = 'state.monitor'"
-        held = json.loads(base.execute(query).fetchone()[0])
-        del held["receivers"]
-        base.execute("UPDATE meta SET value = ? WHERE name = 'state.monitor'", (json.dumps(held),))
+        base.execute("DELETE FROM meta WHERE name = 'state.delivery'")
     one, two = [], []
     start(Rows(), on_alert=[one.append, two.append], **rules).close()
     start(Rows(), on_alert=[one.append, two.append], **rules).close()

@@ -222,6 +222,25 @@ def test_event_that_is_dropped_with_its_receiver_is_told_and_counted(
     assert [one["state"] for one in got] == ["firing", "resolved"]
 
 
+def test_event_follows_its_receivers_although_no_commit_comes_between(start: Any) -> None:
+    """A receiver that came back before a commit was dropped as one that had been told."""
+
+    def receive(event: Any) -> None:
+        if is_down:
+            raise OSError
+        got.append(event)
+
+    got: list[Any] = []
+    is_down, source = True, Rows(a=[row(0, 0), row(1)])
+    monitor = start(source, alerts=[LOW], on_alert=[print, receive])
+    monitor.step()
+    monitor.reload(alerts=[LOW], on_alert=[print, refuse])
+    monitor.close()
+    is_down = False
+    start(source, alerts=[LOW], on_alert=[print, receive]).close()
+    assert len(got) == 1
+
+
 def test_note_of_dropped_events_is_short(start: Any) -> None:
     rules = [f"accuracy < 0.{limit} over 1m" for limit in range(4, 9)]
     with start(Rows(a=[row(0, 0), row(1)]), alerts=rules, on_alert=[print, refuse]) as monitor:
