@@ -282,7 +282,7 @@ class PRCurveSketch(
             # weights for all rows of the block would take too much memory
             buffered = BufferedState.of(self._counted_state(buffered))
         elif not buffered.has_capacity_for(rows, 0) and self._can_stay_rows(buffered, rows):
-            block = self._block(rows, _MAX_ENTRIES // self._config.n_scores)
+            block = self._block(rows, self._max_rows)
             empty: BufferedTables = BufferedState.of(buffered.state, block)
             buffered = empty.extended(buffered.rows, 0) if buffered.used else empty
         return super()._appended(buffered, rows)
@@ -308,29 +308,39 @@ class PRCurveSketch(
         entries = max(_ENTRIES * 8 // max(rows.columns[0].itemsize, 4), 2 * len(state.lo))
         return max(entries // self._config.n_scores, _MIN_ROWS)
 
+    @property
+    def _max_rows(self) -> int:
+        """The most rows that stay pending before there are cells.
+
+        With a budget, these are as many as beside full cells, see `_capacity`.
+        """
+        n_scores, budget = self._config.n_scores, self._config.budget
+        most = _MAX_ENTRIES // n_scores
+        return most if budget is None else min(most, 2 * budget)
+
     def _can_stay_rows(self, buffered: BufferedTables, rows: Rows) -> bool:
         """Check whether all rows so far and these may stay pending in a block of the largest size.
 
-        If most scores are distinct, a cell takes at least three times the memory of a row, and
-        the area under the ROC curve is read from rows in a quarter of the time.
+        If most scores are distinct, a cell takes at least three times the memory of a row, the
+        area under the ROC curve is read from rows in a quarter of the time, and rows that are
+        gathered from other processes are counted once.
         """
-        if self._config.budget is not None or not _has_only_unweighted_rows(buffered):
+        if not _has_only_unweighted_rows(buffered):
             return False
-        n_scores = self._config.n_scores
-        if rows.weights is not None or buffered.used + rows.size > _MAX_ENTRIES // n_scores:
+        if rows.weights is not None or buffered.used + rows.size > self._max_rows:
             return False
-        known = buffered.rows.columns[0] if buffered.used else rows.columns[0][:_ENTRIES]
-        return known.size >= _ENTRIES and _n_distinct(known) > known.size // 2
+        known = (buffered.rows if buffered.used else rows).columns[0]
+        sample = known[: -(-_ENTRIES // self._config.n_scores)]
+        return sample.size > _ENTRIES // 2 and _n_distinct(sample) > sample.size // 2
 
     def _fold(self, alike: Sequence[Any]) -> BufferedTables:
         first = alike[0]
         buffered: BufferedTables = first._held
         if self is not first:  # a new one does not write into the block of the first
-            is_few = not len(buffered.state.lo) and 0 < buffered.used <= _FEW_ROWS
-            if is_few:  # rows are joined in a quarter of the time of cells
-                buffered = self._appended(BufferedState.of(buffered.state), buffered.rows)
-            else:
-                buffered = BufferedState.of(first._state)
+            held = buffered.restarted()
+            buffered = BufferedState.of(held.state)
+            if held.used:
+                buffered = self._appended(buffered, held.rows)
         for other in alike[1:]:
             buffered = self._joined(buffered, other._held)
         return buffered

@@ -18,9 +18,9 @@ from streameval.inputs.arrays import (
     are_empty,
     are_probabilities,
     as_array,
+    as_comparable,
     as_labels,
     as_labels_or_scores,
-    as_scores,
     as_vector,
     check_matrix,
     check_probabilities,
@@ -203,7 +203,7 @@ def _read_general(
         scores = _score_vector(given, config)
     else:
         check_matrix(given, rows=None, columns=config.n_scores, name="y_score")
-        scores = as_scores(given, name="y_score", nan=config.nan)
+        scores = as_comparable(given, name="y_score", nan=config.nan)
     positive, negative, ignored = _classes(labels, len(scores), config, hint)
     weights = read_weights(sample_weight, rows=len(scores))
     columns = scores.reshape(len(scores), config.n_scores)
@@ -235,14 +235,14 @@ def _of_pairs(
     return positive_scores(pairs, tolerance, scale=config.scores, name="y_score", nan=nan)
 
 
-def _score_vector(given: Array, config: CurveConfig) -> Floats:
+def _score_vector(given: Array, config: CurveConfig) -> Array:
     """Read one score a row; of two for labels of any name, nothing says which is which."""
     remedy: tuple[object, ...] = ()
     if are_pairs(given):
         label = repr(config.pos_label)
         remedy = ("Pass the column of ", Named("pos_label", label), ".")
     check_vector(given, rows=None, name="y_score", remedy=remedy)
-    return as_scores(given, name="y_score", nan=config.nan)
+    return as_comparable(given, name="y_score", nan=config.nan)
 
 
 def _positives(

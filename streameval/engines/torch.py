@@ -5,16 +5,17 @@ from __future__ import annotations
 # The engine may be missing where types are checked.
 # pyright: reportMissingImports=false
 import hashlib
+import struct
 import warnings
-from collections.abc import Iterator, Sized
+from collections.abc import Iterable, Iterator, Sized
 from typing import Any, TypeVar, overload
 
+import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.parts import merge
-from streameval.accumulators.persistence import from_bytes
-from streameval.errors import CountOverflowError, IncompatibleStateError, InvalidInputError
+from streameval.engines._parcels import packed, unpacked
+from streameval.errors import InvalidInputError, StreamevalError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.metrics.bounded import Bounded, Threshold
 from streameval.states.confusion import MatrixCounts
@@ -34,12 +35,10 @@ torch.serialization.add_safe_globals([Bounded, Threshold, float])
 AccumulatorT = TypeVar("AccumulatorT", bound=Accumulator[Any, Any])
 
 _HEAD = 2**16
-"""Bytes of the first collective. Where every state fits, there is no other."""
-_FRAME = 21
+"""Bytes of the first collective. Where every parcel fits, there is no other."""
+_FRAME = struct.Struct("<BQ8sQI")
 _MANY_ROWS = 100  # from here on, equal states of ranks are no coincidence
 _IS_LARGE, _IS_SUMMABLE = 1, 2
-_ERRORS = (CountOverflowError, IncompatibleStateError)
-"""What merging raises; it travels by its position here, and its message."""
 
 
 @overload
@@ -55,9 +54,11 @@ def gather(
 ) -> AccumulatorT | None:
     """Merge the accumulators of all ranks into a new one, the same bytes on every rank.
 
-    Every rank of the group must call it, even one that has counted nothing. States of up to
-    65,515 bytes travel in one collective. Larger ones are merged in a tree, so that no rank reads
-    them all; counts of classes with whole weights are added up by an `all_reduce`.
+    Every rank of the group must call it, even one that has counted nothing. Up to 65,507 bytes of
+    each travel in one collective. If there are more, each rank sends its own in turn, and the
+    others merge them as they arrive; counts of classes with whole weights are added up by an
+    `all_reduce`. Pending rows of curves travel as rows, and cells in 2 to 6 bytes: both are less
+    than the scores.
 
     Parameters
     ----------
@@ -112,6 +113,16 @@ def gather(
     return total if root is None or root == rank else None
 
 
+def _warn_of_repeats(acc: Any, group: Any) -> None:
+    """Warn on the first rank that all have counted the same."""
+    if not distributed.get_rank(group):
+        warnings.warn(
+            f"all {distributed.get_world_size(group)} ranks have counted the same {acc.n:,} rows: "
+            "after gather_for_metrics, each has every row, so compute the result without gather",
+            stacklevel=5,
+        )
+
+
 def _check_rows(total: Any, n_rows: int | None, n_ranks: int) -> None:
     """Warn if another number of rows than those of the data set has been counted."""
     if n_rows is not None and total.n != n_rows:
@@ -134,33 +145,50 @@ def _rank_in(group: Any, dst: int) -> int:
 
 def _total(acc: Any, group: Any, root: int | None) -> Any:
     """Merge what all ranks have: on all of them, or at least on one."""
-    data, counts = acc.to_bytes(), _counts(acc)
-    shown, flags = data, _IS_SUMMABLE if counts is not None else 0
-    if len(data) > _HEAD - _FRAME:  # options that differ are noticed by the empty states
-        shown, flags = acc.copy().reset().to_bytes(), flags | _IS_LARGE
-    shown = shown if len(shown) <= _HEAD - _FRAME else b""
+    parcel, counts = packed(acc), _counts(acc)
+    shown, flags = parcel, 0 if counts is None else _IS_SUMMABLE
+    if len(parcel) > _HEAD - _FRAME.size:  # options that differ are noticed by the empty ones
+        shown, flags = packed(type(acc)._empty(acc._config)), flags | _IS_LARGE
+    shown = shown if len(shown) <= _HEAD - _FRAME.size else b""
     n = 0 if counts is None else int(counts[0])
-    digest = hashlib.blake2b(data, digest_size=8).digest()
-    head = b"".join(
-        [bytes([flags]), n.to_bytes(8, "little"), digest, len(shown).to_bytes(4, "little"), shown]
-    )
-    heads = _all_gather(head, _HEAD, group)
-    ends = (_FRAME + int.from_bytes(other[17:_FRAME], "little") for other in heads)
-    states = [other[_FRAME:end] for other, end in zip(heads, ends, strict=True)]
-    merged = merge([from_bytes(state) for state in states if state] or [acc.copy()])
-    is_repeated = len({other[9:17] for other in heads}) < 2 <= len(heads)
-    if is_repeated and acc.n >= _MANY_ROWS and not distributed.get_rank(group):
-        warnings.warn(
-            f"all {len(heads)} ranks have counted the same {acc.n:,} rows: after "
-            "gather_for_metrics, each has every row, so compute the result without gather",
-            stacklevel=4,
-        )
-    if not any(other[0] & _IS_LARGE for other in heads):
+    digest = hashlib.blake2b(parcel, digest_size=8).digest()
+    head = _FRAME.pack(flags, n, digest, len(parcel), len(shown)) + shown
+    heads = [_Head.of(other) for other in _all_gather(head, _HEAD, group)]
+    merged = _merged((other.shown for other in heads if other.shown), acc)
+    if len({other.digest for other in heads}) < 2 <= len(heads) and acc.n >= _MANY_ROWS:
+        _warn_of_repeats(acc, group)
+    if not any(other.is_large for other in heads):
         return merged
-    n_all = sum(int.from_bytes(other[1:9], "little") for other in heads)
-    if all(other[0] & _IS_SUMMABLE for other in heads) and n_all <= MAX_TOTAL:
+    if all(other.is_summable for other in heads) and sum(other.n for other in heads) <= MAX_TOTAL:
         return _summed(acc, counts, group)
-    return _tree(acc, group, root)
+    return _merged(_parcels(parcel, heads, group, root), acc)
+
+
+@attrs.frozen
+class _Head:
+    """What a rank tells the others first: its parcel, or if it is large its options."""
+
+    flags: int
+    n: int
+    digest: bytes
+    size: int
+    shown: bytes
+
+    @classmethod
+    def of(cls, data: bytes) -> _Head:
+        """Read what the collective brought, which zeros fill up."""
+        flags, n, digest, size, length = _FRAME.unpack_from(data)
+        return cls(flags, n, digest, size, data[_FRAME.size : _FRAME.size + length])
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the parcel has still to be sent."""
+        return bool(self.flags & _IS_LARGE)
+
+    @property
+    def is_summable(self) -> bool:
+        """Whether the state is nothing but whole counts, of total `n`."""
+        return bool(self.flags & _IS_SUMMABLE)
 
 
 def _counts(acc: Any) -> Any:
@@ -186,73 +214,54 @@ def _summed(acc: Any, counts: Any, group: Any) -> Any:
     return acc._make(acc._config, MatrixCounts(FixedPoint(whole[0].reshape(())), matrix, credit))
 
 
-def _tree(acc: Any, group: Any, root: int | None) -> Any:
-    """Merge two states at a time, and hand the last one to all ranks unless one alone needs it.
+def _merged(parcels: Iterable[bytes | memoryview], acc: Any) -> Any:
+    """Merge parcels in the order of the ranks, each when it arrives.
 
-    An error travels as a state does, since the other ranks wait.
+    Every rank takes all of them, even after an error, since the others wait.
     """
-    first, n_ranks = root or 0, distributed.get_world_size(group)
-    number = (distributed.get_rank(group) - first) % n_ranks
-    held: Any = acc
-    step = 1
-    while step < n_ranks and not number % step:
-        other = (number ^ step) + first
-        if number & step:
-            _send(_packed(held), other % n_ranks, group)
-        elif number + step < n_ranks:
-            received = _unpacked(_receive(other % n_ranks, group))
+    total: Any = None
+    failure: StreamevalError | None = None
+    for parcel in parcels:
+        if failure is None:
             try:
-                held = merge(map(_raised, (held, received)))
-            except _ERRORS as error:
-                held = error
-        step *= 2
-    if root is not None:
-        return _raised(held) if number == 0 else None
-    return _raised(_unpacked(_broadcast(_packed(held) if number == 0 else b"", group)))
+                part = unpacked(parcel)
+                total = part if total is None else total.merge(part)
+            except StreamevalError as error:
+                failure = error
+    if failure is not None:
+        raise failure
+    return acc.copy() if total is None else total
 
 
-def _packed(held: Any) -> bytes:
-    if isinstance(held, _ERRORS):
-        return bytes([1 + _ERRORS.index(type(held))]) + str(held).encode()
-    state: bytes = held.to_bytes()
-    return b"\0" + state
+def _parcels(
+    own: bytes, heads: list[_Head], group: Any, root: int | None
+) -> Iterator[bytes | memoryview]:
+    """Bring the parcel of each rank in turn to all ranks, or to one.
 
-
-def _unpacked(data: bytes) -> Any:
-    if data[0]:
-        return _ERRORS[data[0] - 1](data[1:].decode())
-    return from_bytes(data[1:])
-
-
-def _raised(held: Any) -> Any:
-    if isinstance(held, _ERRORS):
-        raise held
-    return held
-
-
-def _send(data: bytes, rank: int, group: Any) -> None:
-    there = distributed.get_process_group_ranks(group or distributed.group.WORLD)[rank]
-    for tensor in (torch.tensor([len(data)]), _tensor(data, len(data))):
-        distributed.send(tensor.to(_device(group)), there, group=group)
-
-
-def _receive(rank: int, group: Any) -> bytes:
-    there = distributed.get_process_group_ranks(group or distributed.group.WORLD)[rank]
-    length = torch.zeros(1, dtype=torch.int64, device=_device(group))
-    distributed.recv(length, there, group=group)
-    data = torch.empty(int(length), dtype=torch.uint8, device=_device(group))
-    distributed.recv(data, there, group=group)
-    return bytes(data.cpu().numpy().tobytes())
-
-
-def _broadcast(data: bytes, group: Any) -> bytes:
-    """Hand what the first rank has to all."""
-    first = distributed.get_process_group_ranks(group or distributed.group.WORLD)[0]
-    length = torch.tensor([len(data)]).to(_device(group))
-    distributed.broadcast(length, first, group=group)
-    sent = _tensor(data, int(length)).to(_device(group))
-    distributed.broadcast(sent, first, group=group)
-    return bytes(sent.cpu().numpy().tobytes())
+    No rank holds more than one of them beside what it has merged.
+    """
+    rank, device = distributed.get_rank(group), _device(group)
+    ranks = distributed.get_process_group_ranks(group or distributed.group.WORLD)
+    for source, head in enumerate(heads):
+        is_needed = root is None or rank == root
+        if not head.is_large or (source == rank == root):
+            if is_needed:
+                yield own if source == rank else head.shown
+            continue
+        if not is_needed and source != rank:
+            continue
+        if source == rank:
+            tensor = _tensor(own, head.size).to(device)
+        else:
+            tensor = torch.empty(head.size, dtype=torch.uint8, device=device)
+        if root is None:
+            distributed.broadcast(tensor, ranks[source], group=group)
+        elif source == rank:
+            distributed.send(tensor, ranks[root], group=group)
+        else:
+            distributed.recv(tensor, ranks[source], group=group)
+        if is_needed:
+            yield tensor.cpu().numpy().data
 
 
 class EvaluationSampler(Sampler[int]):  # type: ignore[misc] # it is Any to the type checker

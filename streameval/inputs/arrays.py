@@ -280,7 +280,7 @@ def are_probabilities(scores: npt.NDArray[np.floating[Any]]) -> bool:
 
 
 def check_probabilities(
-    scores: npt.NDArray[np.float64], *, name: str, remedy: str | tuple[object, ...]
+    scores: npt.NDArray[np.floating[Any]], *, name: str, remedy: str | tuple[object, ...]
 ) -> None:
     """Refuse scores, one or more, outside [0, 1]; NaN passes."""
     if are_probabilities(scores):

@@ -16,7 +16,7 @@ from torch import distributed, multiprocessing
 import streameval as se
 from streameval.engines import torch as engine
 
-WAYS = ("_all_gather", "_summed", "_tree")
+WAYS = ("_all_gather", "_summed", "_parcels")
 # Large on some ranks, small on others; the options of the last are larger than a collective.
 LARGE = {
     "matrix": lambda rank: matrix(rank, rank + 1),
@@ -27,8 +27,8 @@ LARGE = {
 
 
 def matrix(rank: int, weight: float) -> Any:
-    labels = np.random.default_rng(rank).integers(0, 300, (2, 20_000 * (rank + 1)))
-    return se.ConfusionAccumulator(300, top_k=1).update(
+    labels = np.random.default_rng(rank).integers(0, 1000, (2, 20_000 * (rank + 1)))
+    return se.ConfusionAccumulator(1000, top_k=1).update(
         *labels, sample_weight=[weight] * labels.shape[1]
     )
 
@@ -39,7 +39,8 @@ def curve(n_rows: int) -> Any:
 
 
 def names(rank: int) -> Any:
-    classes = [f"class {number:0200}" for number in range(1000)]
+    letters = np.random.default_rng(0).integers(97, 123, (1000, 200), np.uint8)
+    classes = [bytes(row).decode() for row in letters]
     return se.ConfusionAccumulator(classes).update(
         [classes[rank]], [classes[3]], sample_weight=[0.25]
     )
@@ -142,10 +143,8 @@ def _to_last(acc: Any, n_ranks: int) -> str | None:
 
 def _too_much() -> str:
     """Counts whose sum is past 64 bits."""
-    labels = np.arange(300)
-    acc = se.ConfusionAccumulator(300).update(labels, labels, sample_weight=[2**54 - 1] * 300)
     try:
-        engine.gather(acc)
+        engine.gather(matrix(0, 2**48))
     except se.CountOverflowError as error:
         return type(error).__name__
     return "merged"

@@ -139,12 +139,17 @@ def test_block_of_pending_rows_grows_with_the_cells() -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@each(("budget", "n_distinct", "n_rows"), [(None, 40, 40), (64, 40, 8)])
-def test_without_a_budget_distinct_scores_are_pending_longer(
-    budget: int | None, n_distinct: int, n_rows: int
-) -> None:
-    sizes = updated_one_by_one([i / n_distinct for i in range(n_distinct)], budget)
-    assert sizes.count(0) == n_rows
+@each("budget", [None, 64])
+def test_distinct_scores_are_pending_longer(budget: int | None) -> None:
+    assert updated_one_by_one([i / 40 for i in range(40)], budget).count(0) == 40
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_distinct_scores_are_pending_up_to_twice_the_budget() -> None:
+    sketch = se.PRCurveSketch(10)
+    for i in range(20):
+        assert sketch.update(np.array([0]), np.array([i / 40]))._held.used == i + 1
+    assert len(sketch.update(np.array([0]), np.array([0.5]))._held.state.lo) == 9
 
 
 @pytest.mark.usefixtures("small_blocks")
