@@ -29,7 +29,6 @@ COUNTING = (
 ALWAYS = "coverage < 0.79"
 SOMETIMES = ("roc_auc < 0.75 over 2m", "late labels > 1%")
 MISTAKES = ("", "", "", "max_pending = 7\n", "alerts = [\n")
-SAYS = ("alert: ", "note: ", "warning: ")
 JOIN = ("--key", "id", "--wait", f"{WAIT}s", "--out-of-order", f"{OUT_OF_ORDER}s")
 
 
@@ -48,13 +47,15 @@ def said_by(process, codes):
     """Wait for a process that may warn, and return what it has said."""
     _, said = process.communicate(timeout=HANGS)
     assert process.returncode in codes, (process.returncode, said)
-    lines = [line.removeprefix("streameval: ") for line in said.decode().splitlines()]
-    refused = [line for line in lines if line.endswith("The reload is refused; watch goes on.")]
-    assert [line for line in lines if not line.startswith(SAYS) and line not in refused] == []
+    whole, _, _ = said.rpartition(b"\n")  # a kill may cut the last line
+    lines = [json.loads(line) for line in whole.splitlines()]
+    texts = [line["message"] for line in lines]
+    refused = [text for text in texts if text.endswith("The reload is refused; watch goes on.")]
+    assert [line["message"] for line in lines if line["level"] == "error"] == refused
     return Counter(
-        reloaded=lines.count("note: monitor.toml: alerts and receivers are reloaded."),
+        reloaded=texts.count("monitor.toml: alerts and receivers are reloaded."),
         refused=len(refused),
-        dropped=sum("dropped" in line for line in lines),
+        dropped=sum("dropped" in text for text in texts),
     )
 
 
@@ -190,7 +191,7 @@ def killed_often(folder, sources, logs, rng, n_kills, disturb=None):
     predictions, labels = sources
     options = (
         *("--checkpoint", "ck.db", "--output", "out.jsonl"),
-        *("--quarantine", "q.jsonl", "--config", "monitor.toml"),
+        *("--quarantine", "q.jsonl", "--config", "monitor.toml", "--log-format", "json"),
     )
     receivers, said = Receivers(folder, rng), Counter()
     for number in range(n_kills):
