@@ -406,4 +406,5 @@ CONTESTS = [
             (se.PRCurveSketch(), "curve", "roc_auc", 0.5),
         )
     ),
+    clusters_of(se.PRCurveSketch(None), "curve without a budget", "roc_auc", "integers", 0.5),
 ]
