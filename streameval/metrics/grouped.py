@@ -16,7 +16,7 @@ from streameval.configs.curve import GroupWeight
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, Interval, outward
-from streameval.metrics.intervals import UNDEFINED, hull, wilson
+from streameval.metrics.intervals import UNDEFINED, hull, student, wilson
 from streameval.metrics.mean_losses import widening
 from streameval.states.cells import Cells
 
@@ -117,8 +117,9 @@ def gauc_confidence(
     """Compute the interval of the mean of groups that are independent; nan without a group.
 
     The variance of the mean is that of the areas between groups, which holds the spread within
-    groups too. It is as much wider as that of a difference of losses, with ``1 - AUC`` the loss,
-    and the mean is a proportion with that variance. If the areas do not vary, it is a proportion of
+    groups too. It is as much wider as that of a difference of losses, with ``1 - AUC`` the loss, or
+    by Student's t of as many groups as effectively have the weight, and the mean is a proportion
+    with that variance. If the areas do not vary, it is a proportion of
     as many draws as there are groups, fewer if their weights differ. If cells hold several scores,
     the interval covers those of all possible data.
 
@@ -139,8 +140,9 @@ def gauc_confidence(
     apart -= math.fsum(shares * apart)
     deviation = _norm(shares * apart) + _norm(shares * np.maximum(high - auc, auc - low))
     lost = (_norm(shares * (1.0 - low)) / (1.0 - mean.high)) ** 2 if mean.high < 1.0 else 1.0
-    variance = deviation**2 * len(auc) / max(len(auc) - 1, 1) * widening(lost, is_signed=True)
     draws, ends = 1.0 / _norm(shares) ** 2, (mean.low, mean.high)
+    few = max(widening(lost, is_signed=True), student(z, max(draws, 2.0)) ** 2)
+    variance = deviation**2 * len(auc) / max(len(auc) - 1, 1) * few
     if variance:
         # the largest variance of numbers in [0, 1] leaves a sixth of the draws, or more
         draws = max(min(end * (1.0 - end) for end in ends) / variance, draws / 6.0)

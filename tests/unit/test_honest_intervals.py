@@ -85,3 +85,17 @@ def test_nan_of_a_score_names_the_option_that_leaves_it_out() -> None:
     ):
         with pytest.raises(se.InvalidInputError, match=r'NaN at .* nan="skip" leaves it out'):
             sketch.update(truth, score)
+
+
+def test_gauc_of_weight_on_few_groups_has_students_interval() -> None:
+    truth, score = [0, 0, 1, 1] * 3, [1, 2, 3, 4, 1, 4, 2, 3, 1, 2, 4, 2]  # areas of 1, 0.5, 0.875
+    acc = se.GroupedAUC(scores="real").update(truth, score, np.repeat([0, 1, 2], 4))
+    areas = np.array([1.0, 0.5, 0.875])
+    t = stats.t.ppf(0.975, 2)  # more than 1.96 times the root of 1 + 2 / sqrt(m), m at least 1
+    draws = (
+        areas.mean() * (1 - areas.mean()) / (areas.var(ddof=1) / 3) * (1.959963984540054 / t) ** 2
+    )
+    z_squared = 1.959963984540054**2
+    middle = (areas.mean() + z_squared / draws / 2) / (1 + z_squared / draws)
+    low, high = acc.compute().confidence("gauc")
+    assert (low + high) / 2 == pytest.approx(middle, rel=0.01)
