@@ -15,11 +15,11 @@ import attrs
 from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import judge
-from streameval.cli.options import DIALECT, option_words, refuse
+from streameval.cli.options import DIALECT, TOGETHER, option_words, refuse
 from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
 from streameval.cli.slice_gates import check_gates
 from streameval.cli.slice_order import check_order, refuse_order
-from streameval.cli.tasks import COMPARE_RUNS, plan_of, task_asked_for
+from streameval.cli.tasks import COMPARE_RUNS, named_by_task, plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence
 from streameval.cli.tasks.columns import NO_COLUMNS, check_columns
 from streameval.cli.tasks.every_column import every_column
@@ -104,6 +104,7 @@ def evaluate(options: Options) -> CommandOutput:
         files: Any = _files(options.files)
         options = attrs.evolve(options, files=files)
     task = task_asked_for(options)
+    options = named_by_task(options)
     _check_by(options)
     check_windows(options)
     check_clusters(options)
@@ -458,9 +459,15 @@ def _measure_to_add(name: str, options: Options) -> str:
 
 def _task_to_run(task: str, name: str) -> str:
     """Say which other task has a metric, since a command has one; empty if none has."""
+    counted = task.split(",")
     tasks = dict.fromkeys(cls.TASK for cls, _ in owners_of(name) if cls.IS_TASK)
+    if not tasks or not tasks.keys().isdisjoint(counted):
+        return ""
+    more = [other for other in tasks if other in TOGETHER]
+    if more and set(counted) <= {*TOGETHER}:
+        return f"For {name} as well, use --task {task},{more[0]}."
     asked = " or ".join(f"--task {other}" for other in tasks)
-    return f"For {name}, run a second command with {asked}." if asked and task not in tasks else ""
+    return f"For {name}, run a second command with {asked}."
 
 
 class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read again)

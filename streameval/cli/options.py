@@ -38,6 +38,18 @@ TASKS = (
     *("values", "preferences", "ranking"),
 )
 """What can be evaluated; the first is the default."""
+TOGETHER = ("classification", "binary", "calibration", "regression")
+"""The tasks that one reading of a log can count together."""
+
+
+class _Listed(tuple[str, ...]):
+    """Choices, of which several may be given with commas between them."""
+
+    __slots__ = ()
+
+    def __contains__(self, given: object) -> bool:
+        """Tell whether each part is one of the choices."""
+        return all(map(super().__contains__, str(given).split(",")))
 
 
 def tasks_text(tasks: Sequence[str]) -> str:
@@ -246,7 +258,12 @@ class Options:
         names=("files",),
         nargs="+",
     )
-    task: str = _input(tasks_text(TASKS), TASKS, "TASK", default=TASKS[0])
+    task: str = _input(
+        f"{tasks_text(TASKS)}; {TOGETHER[1]},{TOGETHER[0]} counts both in one reading",
+        _Listed(TASKS),
+        "TASK",
+        default=TASKS[0],
+    )
     where: tuple[Condition, ...] = _input(
         "only rows that match, such as 'country=DE,FR', 'age>=30' or 'split!='; repeatable",
         values.condition,
