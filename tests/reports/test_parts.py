@@ -26,7 +26,6 @@ from streameval.render.markup import (
     number,
     share,
     short,
-    size,
 )
 from streameval.render.svg import Axis, Frame, nice_axis
 
@@ -113,14 +112,6 @@ def test_share_is_written(value: float, written: str) -> None:
 @each(("value", "written"), [(0, "0"), (2**62, "4,611,686,018,427,387,904"), (0.25, "0.25")])
 def test_count_is_written(value: float, written: str) -> None:
     assert count(value) == written
-
-
-@each(
-    ("n_bytes", "written"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (12_345_678, "12.3 MB"), (5 * 10**9, "5 GB")],
-)
-def test_size_is_written(n_bytes: int, written: str) -> None:
-    assert size(n_bytes) == written
 
 
 @given(st.text(max_size=300), st.integers(1, 40))
