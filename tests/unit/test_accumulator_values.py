@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,26 @@ def test_every_copy_is_equal(name: str) -> None:
     accumulator = EVERY[name]()
     assert [how for how in COPIES if COPIES[how](accumulator) != accumulator] == []
     assert accumulator == EVERY[name]()
+
+
+@each(
+    "empty",
+    [se.ConfusionAccumulator(2), se.PRCurveSketch(budget=64), se.RegressionAccumulator()],
+)
+def test_accumulators_of_threads_merge_to_the_bytes_of_one(empty: Any) -> None:
+    """The lane of Python 3.14t runs them side by side."""
+    random = np.random.default_rng(0)
+    truth, score = random.integers(0, 2, 4_000), random.random(4_000)
+
+    def counted(rows: Any) -> Any:
+        accumulator = empty.copy()
+        for part in np.array_split(rows, 20):
+            accumulator.update(truth[part], score[part])
+        return accumulator
+
+    with ThreadPoolExecutor(8) as pool:
+        parts = list(pool.map(counted, np.array_split(np.arange(4_000), 32)))
+    assert se.merge(parts).to_bytes() == empty.copy().update(truth, score).to_bytes()
 
 
 @each("how", COPIES)
