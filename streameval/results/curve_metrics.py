@@ -106,7 +106,6 @@ def beta_value(value: Any) -> float:
 
 
 _NO_INTERVAL = "fractional weights have none"
-_NO_PRECISION = "a threshold that none reach and fractional weights have none"
 
 
 def _gini(curve: Curve) -> Bounded:
@@ -419,7 +418,7 @@ CURVE_METRICS = Table(
         arguments=("threshold",),
         sampling=_precision_confidence,
         evidence=_draws_of_precision,
-        why_none=_NO_PRECISION,
+        why_none=_NO_INTERVAL,
         oracle="the definition, at the threshold",
     ),
     _metric(
