@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -306,42 +306,6 @@ def _of_difference(result: PairedResult, value: float, z: float) -> Interval:  #
     return share_difference(result.n_only_a, result.n_only_b, result.n, z)
 
 
-def _rows_of_decisions() -> Iterator[Metric]:
-    """Make the rows of the metrics of a confusion matrix, from those of its own table."""
-    for name in DECISIONS:
-        row = CONFUSION[name]
-        yield from _rows_of(
-            name,
-            row.heading,
-            f"The {name} of {{}}, with the average of a confusion matrix: of the positive class of "
-            "two, else the macro mean."
-            if row.averages
-            else f"The {name} of {{}}, from its confusion matrix.",
-            test="By the delta method, from the joint counts of truth and both decisions.",
-            formula=row.formula,
-            better=row.better,
-            limits=row.limits or UNLIMITED,
-            oracle=row.oracle,
-            of_test="the delta method, with derivatives by finite differences",
-        )
-
-
-def _rows_of_values(measure: str, better: Literal["higher", "lower"]) -> list[Metric]:
-    """Make the rows of values without a truth."""
-    return _rows_of(
-        measure,
-        f"Mean {measure}",
-        f"The mean of the values of {{}}; {better} ones are better.",
-        test="By Student's paired t-test, from the differences row by row.",
-        formula=r"\frac1n \sum_i v_i",
-        better=better,
-        limits=UNLIMITED,
-        oracle="NumPy, average",
-        of_test="scipy, ttest_rel",
-        formula_of_test=r"2 T_{n - 1}(-|d| / s)",
-    )
-
-
 def _draws(result: PairedResult, hits: Number) -> Share:
     refuse_fractions(result._state.outcomes.is_whole)
     return Share.of(hits, result.n - hits)
@@ -391,77 +355,186 @@ def _interval(measure: str, method: str) -> Callable[[PairedResult, float, float
     return sampling
 
 
-def _rows_of(
-    measure: str,
-    heading: str,
-    what: str,
-    *,
-    test: str,
-    formula: str,
-    better: Literal["higher", "lower", ""],
-    oracle: str,
-    of_test: str,
-    limits: Interval = SHARE,
-    formula_of_test: str = r"2 \Phi(-|d| / s)",
-) -> list[Metric]:
-    """Make the rows of a measure: one for each model, the difference, and its test."""
-    shared: dict[str, Any] = {
-        "why_no_evidence": _NO_TEST,
-        "listed": lambda result: measure in result._config.measures,
-    }
+@attrs.frozen
+class _Measure:
+    """What the rows of a requested measure say: one for each model, the difference, and its test.
 
-    def absent(part: str) -> tuple[object, ...]:
-        asked = f"Paired(measures=[{measure!r}])"
-        return (f"{measure}_{part} is counted only where it is asked for: {asked}.",)
+    Parameters
+    ----------
+    name, heading, what : str
+        `what` explains the number of a model, which stands in braces.
+    test : str
+        How the test is made.
+    formula, oracle : str
+        Of the number of a model.
+    better : str
+        Its better direction.
+    of_test : str
+        The oracle of the test.
+    limits : (low, high)
+        The lowest and the highest number of a model.
+    formula_of_test : str
+        Of the p-value.
+    """
 
-    of_models = [
-        Metric(
-            name=f"{measure}_{model}",
-            absent=absent(model),
-            heading=f"{heading} of {model.upper()}",
-            help=what.format(model.upper()),
-            value=_number(measure, model),
-            formula=formula,
-            better=better,
-            limits=limits,
-            sampling=_interval(measure, f"interval_{model}"),
-            why_none=_WHY_NONE,
-            oracle=oracle,
-            **shared,
-        )
-        for model in ("a", "b")
-    ]
-    return [
-        *of_models,
-        Metric(
-            name=f"{measure}_difference",
-            absent=absent("difference"),
-            heading=f"{heading}, A minus B",
+    name: str
+    heading: str
+    what: str
+    test: str
+    formula: str
+    better: Literal["higher", "lower", ""]
+    oracle: str
+    of_test: str
+    limits: Interval = SHARE
+    formula_of_test: str = r"2 \Phi(-|d| / s)"
+
+    def rows(self) -> list[Metric]:
+        """Make the rows."""
+        low, high = self.limits
+        of_models = [
+            self._row(
+                model,
+                heading=f"{self.heading} of {model.upper()}",
+                help=self.what.format(model.upper()),
+                value=_number(self.name, model),
+                formula=self.formula,
+                better=self.better,
+                limits=self.limits,
+                sampling=_interval(self.name, f"interval_{model}"),
+                why_none=_WHY_NONE,
+                oracle=self.oracle,
+            )
+            for model in ("a", "b")
+        ]
+        difference = self._row(
+            "difference",
+            heading=f"{self.heading}, A minus B",
             subtracts=_SUBTRACTS,
-            help=f"{measure}_a minus {measure}_b.",
-            notes=test,
-            value=_number(measure, "difference"),
-            limits=(limits[0] - limits[1], limits[1] - limits[0]),
-            formula=rf"{formula}\Big|_A - \Big|_B",
-            sampling=_interval(measure, "interval"),
+            help=f"{self.name}_a minus {self.name}_b.",
+            notes=self.test,
+            value=_number(self.name, "difference"),
+            formula=rf"{self.formula}\Big|_A - \Big|_B",
+            limits=(low - high, high - low),
+            sampling=_interval(self.name, "interval"),
             why_none=_WHY_NONE,
-            oracle=of_test,
-            **shared,
-        ),
-        Metric(
-            name=f"{measure}_pvalue",
-            absent=absent("pvalue"),
-            heading=f"{heading}, p-value",
-            help=f"The two-sided p-value of {measure}_difference, for one look at a fixed n.",
-            notes=test,
-            value=_pvalue(measure),
+            oracle=self.of_test,
+        )
+        pvalue = self._row(
+            "pvalue",
+            heading=f"{self.heading}, p-value",
+            help=f"The two-sided p-value of {self.name}_difference, for one look at a fixed n.",
+            notes=self.test,
+            value=_pvalue(self.name),
+            formula=self.formula_of_test,
             limits=None,
-            formula=formula_of_test,
-            oracle=of_test,
-            **shared,
-        ),
-    ]
+            oracle=self.of_test,
+        )
+        return [*of_models, difference, pvalue]
 
+    def _row(self, part: str, **row: Any) -> Metric:
+        name, asked = f"{self.name}_{part}", f"Paired(measures=[{self.name!r}])"
+        return Metric(
+            name=name,
+            absent=(f"{name} is counted only where it is asked for: {asked}.",),
+            listed=lambda result: self.name in result._config.measures,
+            why_no_evidence=_NO_TEST,
+            **row,
+        )
+
+
+def _of_decisions(row: Metric) -> _Measure:
+    """Compare a metric of a confusion matrix, given its row there."""
+    averaged = ", with the average of a confusion matrix: of the positive class of two, else the"
+    return _Measure(
+        row.name,
+        row.heading,
+        f"The {row.name} of {{}}{averaged} macro mean."
+        if row.averages
+        else f"The {row.name} of {{}}, from its confusion matrix.",
+        test="By the delta method, from the joint counts of truth and both decisions.",
+        formula=row.formula,
+        better=row.better,
+        limits=row.limits or UNLIMITED,
+        oracle=row.oracle,
+        of_test="the delta method, with derivatives by finite differences",
+    )
+
+
+def _of_values(measure: str, better: Literal["higher", "lower"]) -> _Measure:
+    """Compare means of values without a truth."""
+    return _Measure(
+        measure,
+        f"Mean {measure}",
+        f"The mean of the values of {{}}; {better} ones are better.",
+        test="By Student's paired t-test, from the differences row by row.",
+        formula=r"\frac1n \sum_i v_i",
+        better=better,
+        limits=UNLIMITED,
+        oracle="NumPy, average",
+        of_test="scipy, ttest_rel",
+        formula_of_test=r"2 T_{n - 1}(-|d| / s)",
+    )
+
+
+_MEASURES = (
+    *(_of_decisions(CONFUSION[name]) for name in DECISIONS),
+    _Measure(
+        "roc_auc",
+        "ROC AUC",
+        "The area under the ROC curve of {}, in [0, 1]; nan unless both classes occur.",
+        test="By DeLong's method for areas of the same rows, from the differences of placements, "
+        "with more variance for few examples of a class.",
+        formula=r"P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)",
+        better="higher",
+        oracle="scikit-learn, roc_auc_score",
+        of_test="DeLong's formula with the added variance, pair by pair",
+    ),
+    _Measure(
+        "log_loss",
+        "Log loss",
+        "The mean of -log(probability of the true class) of {}, natural, in [2.2e-16, 36.05].",
+        test=_OF_ROWS,
+        formula=r"-\frac1n \sum_i \log p_i(y_i)",
+        better="lower",
+        limits=NOT_NEGATIVE,
+        oracle="scikit-learn, log_loss",
+        of_test="the definition, with the deviation of NumPy",
+    ),
+    _Measure(
+        "mse",
+        "Mean squared error",
+        "The mean squared error of the numbers that {} predicts, at least 0.",
+        test=_OF_ROWS,
+        formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
+        better="lower",
+        limits=NOT_NEGATIVE,
+        oracle="scikit-learn, mean_squared_error",
+        of_test="the definition, with the deviation of NumPy",
+    ),
+    _Measure(
+        "mae",
+        "Mean absolute error",
+        "The mean absolute error of the numbers that {} predicts, at least 0.",
+        test=_OF_ROWS,
+        formula=r"\frac1n \sum_i |\hat y_i - y_i|",
+        better="lower",
+        limits=NOT_NEGATIVE,
+        oracle="scikit-learn, mean_absolute_error",
+        of_test="the definition, with the deviation of NumPy",
+    ),
+    _of_values("loss", "lower"),
+    _of_values("score", "higher"),
+    _Measure(
+        "brier",
+        "Brier score",
+        "The mean squared error of the probabilities of {}, in [0, 1].",
+        test=_OF_ROWS,
+        formula=r"\frac1n \sum_i (p_i - y_i)^2",
+        better="lower",
+        oracle="scikit-learn, brier_score_loss",
+        of_test="the definition, with the deviation of NumPy",
+    ),
+)
 
 PairedResult.TABLE = Table(
     EXAMPLES,
@@ -550,63 +623,7 @@ PairedResult.TABLE = Table(
         why_no_evidence=_IS_TEST,
         oracle="the definition, in fractions",
     ),
-    *_rows_of_decisions(),
-    *_rows_of(
-        "roc_auc",
-        "ROC AUC",
-        "The area under the ROC curve of {}, in [0, 1]; nan unless both classes occur.",
-        test="By DeLong's method for areas of the same rows, from the differences of placements, "
-        "with more variance for few examples of a class.",
-        formula=r"P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)",
-        better="higher",
-        oracle="scikit-learn, roc_auc_score",
-        of_test="DeLong's formula with the added variance, pair by pair",
-    ),
-    *_rows_of(
-        "log_loss",
-        "Log loss",
-        "The mean of -log(probability of the true class) of {}, natural, in [2.2e-16, 36.05].",
-        test=_OF_ROWS,
-        formula=r"-\frac1n \sum_i \log p_i(y_i)",
-        better="lower",
-        limits=NOT_NEGATIVE,
-        oracle="scikit-learn, log_loss",
-        of_test="the definition, with the deviation of NumPy",
-    ),
-    *_rows_of(
-        "mse",
-        "Mean squared error",
-        "The mean squared error of the numbers that {} predicts, at least 0.",
-        test=_OF_ROWS,
-        formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
-        better="lower",
-        limits=NOT_NEGATIVE,
-        oracle="scikit-learn, mean_squared_error",
-        of_test="the definition, with the deviation of NumPy",
-    ),
-    *_rows_of(
-        "mae",
-        "Mean absolute error",
-        "The mean absolute error of the numbers that {} predicts, at least 0.",
-        test=_OF_ROWS,
-        formula=r"\frac1n \sum_i |\hat y_i - y_i|",
-        better="lower",
-        limits=NOT_NEGATIVE,
-        oracle="scikit-learn, mean_absolute_error",
-        of_test="the definition, with the deviation of NumPy",
-    ),
-    *_rows_of_values("loss", "lower"),
-    *_rows_of_values("score", "higher"),
-    *_rows_of(
-        "brier",
-        "Brier score",
-        "The mean squared error of the probabilities of {}, in [0, 1].",
-        test=_OF_ROWS,
-        formula=r"\frac1n \sum_i (p_i - y_i)^2",
-        better="lower",
-        oracle="scikit-learn, brier_score_loss",
-        of_test="the definition, with the deviation of NumPy",
-    ),
+    *(row for measure in _MEASURES for row in measure.rows()),
 )
 
 add_members(PairedResult)
