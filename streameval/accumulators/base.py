@@ -16,8 +16,7 @@ from streameval.configs.other_names import with_advice
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.weighted_rows import WeightedRows
-from streameval.states.fields import bases, fields_of, written_values
-from streameval.states.state import State, as_corrupt
+from streameval.states.state import State, as_corrupt, bases, fields_of, written_values
 
 if TYPE_CHECKING:
     from streameval.states.codec import EncodedParts

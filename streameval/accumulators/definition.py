@@ -13,7 +13,10 @@ import attrs
 from streameval.errors import InvalidInputError, UnknownTypeError, corrupt, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
-from streameval.states.fields import (
+from streameval.states.stack import NOTHING, form_of
+from streameval.states.state import (
+    READ_ERRORS,
+    State,
     bases,
     check_values,
     field_types,
@@ -22,8 +25,6 @@ from streameval.states.fields import (
     omitted_defaults,
     written_values,
 )
-from streameval.states.stack import NOTHING, form_of
-from streameval.states.state import READ_ERRORS, State
 from streameval.states.type_ids import FIRST_OPEN_ID, OWN_TYPES, is_type_name
 
 if TYPE_CHECKING:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
 import attrs
 import numpy as np
+import numpy.typing as npt
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.grouping import Grouping, Held, read_inner
 from streameval.accumulators.sealed import FlatSlices, decode_columns, encode_inner
-from streameval.accumulators.views import SlicesView
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError, require
 from streameval.inputs.values import Value
 from streameval.states import codec
-from streameval.states.sealed import live_in_turn
+from streameval.states.sealed import Sealed, live_in_turn
 
 if TYPE_CHECKING:
     from streameval.results.sliced import SlicedResult
@@ -285,3 +285,58 @@ def _sort_key(value: Value) -> Any:
         (2, 0, "") if item is None else (1, 0, item) if isinstance(item, str) else (0, item, "")
         for item in items
     ]
+
+
+@attrs.frozen(eq=False, repr=False)
+class SlicesView:
+    """The slices of a `Sliced` as a table: a row for each value, and a column for each field.
+
+    Made by `Sliced.view`. It keeps what had been counted then. Nothing is copied, so arrays and
+    accumulators must not be changed.
+    """
+
+    _state: FlatSlices
+    _total: Callable[[], Any]
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values with rows, in the fixed order of their hashes."""
+        return tuple(self.parts)
+
+    @property
+    def n(self) -> npt.NDArray[Any]:
+        """The weight of each value; in a collection, the max over its members."""
+        leaves = self._state.leaves
+        weights = leaves.weights(np.arange(len(leaves)), len(leaves))
+        found: npt.NDArray[Any] = np.maximum.reduce([one.to_numbers() for one in weights])
+        return found[: len(self.parts)]
+
+    @property
+    def fields(self) -> dict[str, npt.NDArray[Any]]:
+        """The numbers that every value has, such as its matrix, as arrays (values, ...) by name.
+
+        Fields of a collection are named ``member/field``. Cells and labels, of which values have
+        different numbers, are not among them.
+        """
+        numbers, size = self._state.leaves.numbers(), len(self.parts)
+        return {name: column[:size] for name, column in numbers.items()}
+
+    @property
+    def total(self) -> Any:
+        """The accumulator of all rows."""
+        return self._total()
+
+    @property
+    def parts(self) -> Mapping[Value, Sealed]:
+        """The slice of each value; its method `copy` makes the accumulator."""
+        return self._state.parts
+
+    @property
+    def other(self) -> Sealed | None:
+        """The rows of values without a slice; None if there are none."""
+        return self._state.other
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the columns."""
+        return self._state.nbytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -26,7 +26,6 @@ from streameval.accumulators.sealed import (
     merged_all,
 )
 from streameval.accumulators.sliced import Sliced
-from streameval.accumulators.views import PanesView
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
@@ -769,3 +768,40 @@ def _absorb(target: Any, part: Any) -> None:
         return
     for mine, theirs in zip(target._held.accumulators, part._held.accumulators, strict=True):
         mine.merge(theirs)
+
+
+@attrs.frozen(eq=False, repr=False)
+class PanesView:
+    """The panes of a `Windowed`, which keeps what had been counted when `Windowed.view` made it.
+
+    Times are integers: microseconds, or steps. Nothing is copied, so accumulators must not be
+    changed.
+    """
+
+    _config: WindowedConfig
+    _state: Panes
+    _total: Callable[[], Any]
+
+    @property
+    def newest(self) -> int | None:
+        """The time of the newest row; None before the first."""
+        return self._state.newest
+
+    @property
+    def end(self) -> int:
+        """The end of the newest pane; there must be a row."""
+        return self._state.end(self._config) + self._config.offset_size
+
+    @property
+    def total(self) -> Any:
+        """The accumulator of all rows with a label."""
+        return self._total()
+
+    @property
+    def parts(self) -> list[Sealed]:
+        """The accumulators of all panes, and of the rows before them."""
+        return self._state.accumulators
+
+    def spans(self, start: int | None = None, end: int | None = None) -> list[Span]:
+        """List the panes with rows within two times, which default to all time, in order."""
+        return self._state.spans(self._config, start, end)

@@ -21,8 +21,8 @@ from streameval.accumulators.pending import Rows
 from streameval.accumulators.persistence import from_bytes
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
-from streameval.states.fields import bases, fields_of
 from streameval.states.narrow import narrowed
+from streameval.states.state import bases, fields_of
 
 Array = npt.NDArray[Any]
 

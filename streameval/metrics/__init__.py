@@ -14,6 +14,6 @@ Rankings
     catalog are recommended.
 Uncertainty and differences
     `bounded`: certified bounds. `intervals` and `delong` (also of many small curves at once):
-    sampling intervals; `jackknife`: those of any metric, of clusters. `evidence`: tests that are
-    valid at any time. `changes`: differences between results.
+    sampling intervals, also of any metric for clusters; `values`: those of means. `evidence`: tests
+    that are valid at any time. `changes`: differences between results.
 """

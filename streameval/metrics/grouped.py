@@ -17,7 +17,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.intervals import UNDEFINED, hull, student, wilson
-from streameval.metrics.mean_losses import widening
+from streameval.metrics.values import widening
 from streameval.states.cells import Cells
 
 Floats = npt.NDArray[np.float64]

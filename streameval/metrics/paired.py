@@ -41,10 +41,10 @@ from streameval.metrics import envelope
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.delong import auc_confidence, variance_by_chance
 from streameval.metrics.intervals import UNDEFINED, score_reach, student, two_sided_pvalue
-from streameval.metrics.mean_losses import MeanLoss, unvarying
 from streameval.metrics.points import CellTable
 from streameval.metrics.pvalues import student_pvalue
 from streameval.metrics.regression import mean
+from streameval.metrics.values import MeanLoss, unvarying
 from streameval.states.cells import Cells
 from streameval.states.paired import LossSums
 from streameval.states.score_pairs import Margin, ScorePairs

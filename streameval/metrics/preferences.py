@@ -112,9 +112,9 @@ def _comparable(beats: Mask) -> tuple[Floats, Mask]:
     mutual = above & above.T
     values = np.full(len(beats), math.nan)
     in_core = mutual.sum(axis=1) > 1
-    met = _closed(beats | beats.T)
-    compared = met.any(axis=1)
-    if not compared.any() or not met[np.ix_(compared, compared)].all():
+    linked = _closed(beats | beats.T)
+    compared = linked.any(axis=1)
+    if not compared.any() or not linked[np.ix_(compared, compared)].all():
         return values, np.zeros(len(beats), dtype=bool)
     core = in_core & mutual[int(in_core.argmax())]
     if in_core.any() and (core == in_core).all():
@@ -141,14 +141,14 @@ def _closed(links: Mask) -> Mask:
 def _fit(credit: Floats, wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
     """Fit logarithms of strengths, whose mean is 0, by Newton's method; also their variances."""
     k = len(credit)
-    met, won = credit + credit.T, credit.sum(axis=1)
+    n_compared, won = credit + credit.T, credit.sum(axis=1)
     logs, mean = np.zeros(k), np.full((k, k), 1.0 / k)
-    scale = met.sum() / k
+    scale = n_compared.sum() / k
     best = _likelihood(credit, logs)
     for _ in range(_STEPS):
         chance = _chances(logs)
         step = np.linalg.solve(
-            _information(met, chance) + scale * mean, won - (met * chance).sum(axis=1)
+            _information(n_compared, chance) + scale * mean, won - (n_compared * chance).sum(axis=1)
         )
         step -= step.mean()
         while True:
@@ -160,10 +160,10 @@ def _fit(credit: Floats, wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
         if np.abs(step).max() < _CLOSE:
             break
     chance = _chances(logs)
-    inverse = np.linalg.inv(_information(met, chance) + scale * mean) - mean / scale
+    inverse = np.linalg.inv(_information(n_compared, chance) + scale * mean) - mean / scale
     squares = wins * (1.0 - chance) ** 2 + wins.T * chance**2 + ties * (0.5 - chance) ** 2
     spread = np.diag(squares.sum(axis=1)) - squares
-    n, free = met.sum() / 2.0, met.sum() / 2.0 - (k - 1)
+    n, free = n_compared.sum() / 2.0, n_compared.sum() / 2.0 - (k - 1)
     if free <= 0.0:
         return logs, np.full(k, math.inf)
     return logs, np.diag(inverse @ spread @ inverse) * (n / free)

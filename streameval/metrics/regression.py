@@ -11,7 +11,7 @@ from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import UNDEFINED
-from streameval.metrics.mean_losses import MeanLoss, around
+from streameval.metrics.values import MeanLoss, around
 
 
 @attrs.frozen

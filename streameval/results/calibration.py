@@ -20,7 +20,6 @@ from streameval.inputs.labels import Label
 from streameval.metrics import calibration as metrics
 from streameval.metrics.bounded import Interval
 from streameval.metrics.calibration import Bin, ReliabilityCurve
-from streameval.metrics.mean_losses import MeanLoss
 from streameval.metrics.regression import mean
 from streameval.metrics.table import (
     EXAMPLES,
@@ -32,6 +31,7 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
+from streameval.metrics.values import MeanLoss
 from streameval.render import plots
 from streameval.render.blocks import ByClass, Reliability
 from streameval.render.sheets import Grid, ItemLines, Sheet

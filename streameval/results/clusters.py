@@ -13,8 +13,7 @@ import numpy as np
 from streameval.configs.cached import Cached
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, Interval
-from streameval.metrics.intervals import hull
-from streameval.metrics.jackknife import jackknife_interval, jackknife_variance
+from streameval.metrics.intervals import hull, jackknife_interval, jackknife_variance
 from streameval.render.text import plural
 
 

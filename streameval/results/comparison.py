@@ -20,8 +20,8 @@ from streameval.configs.paired import read_models
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import UNDEFINED, normal_quantile, or_limits, student
-from streameval.metrics.mean_losses import unvarying
 from streameval.metrics.pvalues import holm, student_pvalue
+from streameval.metrics.values import unvarying
 from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import numbers, plural
 from streameval.results.models import (

@@ -19,9 +19,9 @@ from streameval.metrics.evidence import Share
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Metric, Reading
-from streameval.render import notebook, plots
+from streameval.render import plots
 from streameval.render.blocks import ByClass, Matrix
-from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
+from streameval.render.sheets import Grid, ItemLines, Sheet, matrix_html, reading_grid, table_html
 from streameval.render.text import shorten
 from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS, OfClasses
@@ -357,12 +357,12 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     def _repr_html_(self) -> str:
         size = f"{self.n:,} examples, {len(self.class_names)} classes"
         matrix = Matrix(self.class_names, self.matrix)
-        shown = "" if self.matrix.ndim == 3 else notebook.matrix_table(matrix)
+        shown = "" if self.matrix.ndim == 3 else matrix_html(matrix)
         rows = [
             (row.name, _decimals(row.value(self._counts)), self._interval(row, 0.95))
             for row in self._metrics
         ]
-        return f"<div><p><b>Confusion</b> of {size}</p>{shown}{notebook.table(rows)}</div>"
+        return f"<div><p><b>Confusion</b> of {size}</p>{shown}{table_html(rows)}</div>"
 
     @property
     def _source(self) -> LabelCounts:

@@ -94,7 +94,7 @@ class Preferences(PreferencesMembers, SumsResult):
     @property
     def n_models(self) -> int:
         """The number of models that were compared."""
-        return int(np.count_nonzero(self._met.any(axis=1)))
+        return int(np.count_nonzero(self._compared.any(axis=1)))
 
     @property
     def matrix(self) -> PairCounts:
@@ -186,7 +186,7 @@ class Preferences(PreferencesMembers, SumsResult):
         return self._state.wins.to_floats(), above + above.T
 
     @property
-    def _met(self) -> npt.NDArray[np.bool_]:
+    def _compared(self) -> npt.NDArray[np.bool_]:
         wins, ties = self._tables
         return np.asarray(wins + wins.T + ties > 0)
 

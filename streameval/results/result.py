@@ -20,7 +20,6 @@ from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import Statistic, refuse_fractions
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.table import UNLIMITED, Metric, Reading, Table, average_in
-from streameval.render import notebook
 from streameval.render.blocks import PageContent, Row
 from streameval.render.sheets import (
     Sheet,
@@ -28,6 +27,7 @@ from streameval.render.sheets import (
     latex,
     markdown,
     reading_grid,
+    sheet_html,
     sheet_text,
 )
 from streameval.render.text import WIDTH, check_count
@@ -118,7 +118,7 @@ class Reported(Comparable):
         return self.report()
 
     def _repr_html_(self) -> str:
-        return notebook.sheet(self.sheet())
+        return sheet_html(self.sheet())
 
 
 Number = int | float
@@ -678,7 +678,7 @@ class Result(Cached, Comparable):
         return self.text(0.95)
 
     def _repr_html_(self) -> str:
-        return notebook.sheet(self.sheet(0.95))
+        return sheet_html(self.sheet(0.95))
 
     def described(self, level: float) -> PageContent:
         """Describe the result for a page, the counts first; the members describe a collection."""

@@ -15,9 +15,9 @@ from streameval.configs.cached import Cached
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
-from streameval.render import notebook, plots
+from streameval.render import plots
 from streameval.render.blocks import PanePoint, TimeLine
-from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
+from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, sheet_html
 from streameval.render.text import numbers, plural
 from streameval.results.collection import (
     DECIMALS,
@@ -307,7 +307,7 @@ class WindowedResult(CollectionResult):
         plots.over_time(figure, str(metric), lines, level)
 
     def _repr_html_(self) -> str:
-        return notebook.sheet(self.sheet(0.95))
+        return sheet_html(self.sheet(0.95))
 
     def __repr__(self) -> str:
         """Show the result of each pane."""

@@ -18,9 +18,8 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log_of_either
 from streameval.exact.power_sums import square_sum, value_sum
 from streameval.exact.scratch import ROWS, borrowed
-from streameval.states.fields import fields_of
 from streameval.states.stack import SummableState
-from streameval.states.state import check_numbers
+from streameval.states.state import check_numbers, fields_of
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

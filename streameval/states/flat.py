@@ -17,7 +17,13 @@ from streameval.errors import CorruptStateError, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
-from streameval.states.fields import (
+from streameval.states.narrow import narrowed
+from streameval.states.runs import order_in_groups, run_indices
+from streameval.states.stack import Stack, StackableState, SummableState, form_of
+from streameval.states.state import (
+    READ_ERRORS,
+    State,
+    as_corrupt,
     bases,
     check_values,
     field_types,
@@ -25,10 +31,6 @@ from streameval.states.fields import (
     make_state,
     omitted_defaults,
 )
-from streameval.states.narrow import narrowed
-from streameval.states.runs import order_in_groups, run_indices
-from streameval.states.stack import Stack, StackableState, SummableState, form_of
-from streameval.states.state import READ_ERRORS, State, as_corrupt
 
 Integers = npt.NDArray[np.integer[Any]]
 Indices = npt.NDArray[Any]

@@ -15,8 +15,7 @@ from streameval.errors import corrupt, require
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
-from streameval.states.fields import fields_of
-from streameval.states.state import State, check_numbers
+from streameval.states.state import State, check_numbers, fields_of
 
 StackForm = Any
 """A field without its items.

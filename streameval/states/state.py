@@ -1,14 +1,18 @@
-"""The base of all states: named fields, their sum, and the check after reading bytes."""
+"""The base of all states: fields, how they are written, their sum, the check after reading."""
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, Self, get_origin
 
 import attrs
 
 from streameval.errors import CorruptStateError, StreamevalError, corrupt, require
 from streameval.exact.fixed_point import FRACTION_BITS, MAX_TOTAL, FixedPoint
+from streameval.states.column import Column
+
+_COLUMN_TYPES = ("int64", "uint64", "text")
 
 READ_ERRORS = (StreamevalError, TypeError, ValueError, OverflowError, RecursionError)
 """The errors that hostile bytes may raise in the library's own code."""
@@ -71,3 +75,82 @@ def as_corrupt(error: Exception) -> CorruptStateError:
         return error
     reason = str(error).rstrip(".") or type(error).__name__
     return CorruptStateError(f"state is corrupt: {reason}.")
+
+
+def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
+    """Return the fields of a configuration or a state by name."""
+    return {name: getattr(value, name) for name in _names(type(value))}
+
+
+def written_values(value: attrs.AttrsInstance) -> dict[str, Any]:
+    """Return the fields that the bytes hold, by name: all except omitted defaults.
+
+    A field declared ``attrs.field(default=..., metadata={"omit_default": True})`` is written only
+    if it differs from its default, so that bytes from releases without the field
+    equal the bytes of its default.
+    """
+    defaults = omitted_defaults(type(value))
+    return {
+        name: held
+        for name, held in fields_of(value).items()
+        if name not in defaults or held != defaults[name]
+    }
+
+
+@functools.lru_cache(maxsize=256)
+def omitted_defaults(owner: Any) -> dict[str, Any]:
+    """Return the defaults that bytes omit, by name of the field."""
+    return {
+        field.name: field.default
+        for field in attrs.fields(owner)
+        if field.metadata.get("omit_default")
+    }
+
+
+@functools.lru_cache(maxsize=256)
+def _names(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in attrs.fields(cls))
+
+
+@functools.lru_cache(maxsize=256)  # called for all bytes read or written
+def field_types(state_type: type[Any]) -> dict[str, str]:
+    """Name the type of each field, however its annotation is written."""
+    return {field.name: _type_name(field.type) for field in attrs.fields(state_type)}
+
+
+@functools.lru_cache(maxsize=256)
+def bases(state_type: type[Any]) -> dict[str, str]:
+    """Map each column that is written as its difference from an earlier one to that one.
+
+    It is declared ``attrs.field(metadata={"above": "lo"})``.
+    """
+    fields = attrs.fields(state_type)
+    return {field.name: field.metadata["above"] for field in fields if "above" in field.metadata}
+
+
+def make_state(state_type: type[Any], fields: dict[str, Any]) -> Any:
+    """Make a state from fields that were read; its class must keep them unchanged."""
+    state = state_type(**fields)
+    for name, value in fields.items():
+        kept = getattr(state, name)
+        if kept is not value and kept != value:
+            raise corrupt(f"{name} is not what its class makes of it")
+    return state
+
+
+def check_values(fields: dict[str, Any]) -> None:
+    """Raise `CorruptStateError` unless numbers and columns are valid for their types."""
+    check_numbers(fields["n"], (), "n")
+    for name, value in fields.items():
+        if isinstance(value, FixedPoint):
+            check_numbers(value, value.shape, name)
+        elif isinstance(value, Column):
+            require(value.kind in _COLUMN_TYPES, f"{name} is a column of {value.kind}")
+        elif isinstance(value, float):
+            require(value == value, f"{name} is nan")  # noqa: PLR0124
+
+
+def _type_name(annotation: Any) -> str:
+    if isinstance(annotation, str):
+        return annotation.partition("[")[0].rpartition(".")[2]
+    return getattr(get_origin(annotation) or annotation, "__name__", str(annotation))

@@ -18,7 +18,7 @@ from small_states import EVERY
 from win_rate import WinRate
 
 import streameval as se
-from streameval.metrics.jackknife import jackknife_interval, jackknife_variance
+from streameval.metrics.intervals import jackknife_interval, jackknife_variance
 from streameval.results.result import Result
 
 N, GROUPS = 600, 16
