@@ -82,7 +82,7 @@ _NOT_COMPARED = {
 """Why options cannot be used with a comparison of runs, or what to do instead."""
 _NOT_OF_RUNS = {
     "TREC files have no header": (
-        *("query", "relevance", "y_score", "doc", "retrieved", "num_relevant"),
+        *("query", "relevance", "y_score", "rank", "doc", "retrieved", "num_relevant"),
     ),
     "both are TREC files": ("format", *DIALECT),
     "a run is read to its end": ("partial_last_line",),

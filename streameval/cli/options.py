@@ -479,7 +479,9 @@ class Options:
     )
     item: str | None = _item("the recommended item, default item")
     rank: str | None = _item(
-        "its rank in the list, from 1, default rank; ranks beyond --top-k do not count"
+        "its rank in the list, from 1, default rank; ranks beyond --top-k do not count; "
+        "of rankings, the rank of the document in place of its score",
+        tasks="catalog ranking",
     )
     popularity: str | None = _item("add novelty, from the popularity of the item in (0, 1]")
     n_items: int | None = _item("the number of items in the catalog", values.positive)

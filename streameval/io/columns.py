@@ -154,6 +154,32 @@ class Numbers:
 
 
 @attrs.frozen
+class Ranks:
+    """A rank in every row, from 1, as a score of the same order: the negative rank.
+
+    Parameters
+    ----------
+    numbers : Numbers
+        How ranks are read.
+    """
+
+    numbers: Numbers
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Turn the cells into floats where they are numbers."""
+        return self.numbers.from_text(cells)
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make a float64 array if every value is a number."""
+        array: Any = self.numbers.whole(values)
+        return None if array is None else -array
+
+    def fault(self, value: Any) -> str | None:
+        """Accept numbers."""
+        return self.numbers.fault(value)
+
+
+@attrs.frozen
 class Labels:
     """A label in every row: integers throughout, or text throughout.
 

@@ -469,3 +469,48 @@ def test_judgements_need_no_task(call, folder):
     (folder / "a.qrels").write_text("q1 0 d1 1\n")
     given = ("eval", "a.run", "--qrels", "a.qrels", "--json")
     assert call(*given).json == call(*given, "--task", "ranking").json
+
+
+@each(
+    ("suffix", "in_lists"),
+    [("csv", False), ("jsonl", False), ("parquet", False), ("jsonl", True), ("parquet", True)],
+)
+def test_ranks_are_told_from_scores_and_read_as_such(suffix, in_lists, call, write):
+    rows = [
+        {"query": f"q{q}", "relevance": int(at <= q % 2), "position": at + 1, "minus": -at}
+        for q in range(5)
+        for at in range(4 + q)
+    ]
+    if in_lists:
+        names = ("relevance", "position", "minus")
+        rows = [
+            {"query": query, **{name: [one[name] for one in of_one] for name in names}}
+            for query in dict.fromkeys(row["query"] for row in rows)
+            for of_one in [[row for row in rows if row["query"] == query]]
+        ]
+    given = ("eval", write(f"log.{suffix}", rows), "--task", "ranking", "--json")
+    as_scores = call(*given, "--y-score", "position")
+    assert as_scores.err == (
+        "streameval: note: `position` is 1, 2, 3 and so on in each query, and the highest score "
+        "comes first; if these are ranks, use --rank position.\n"
+    )
+    as_ranks = call(*given, "--rank", "position")
+    assert as_ranks.err == ""
+    right = call(*given, "--y-score", "minus")
+    assert as_ranks.json["metrics"] == right.json["metrics"] != as_scores.json["metrics"]
+    assert right.err == ""
+
+
+def test_ranks_that_are_no_numbers_are_bad_rows(call, write):
+    rows = [{"query": "a", "relevance": 1, "position": at} for at in (1, "x")]
+    given = ("eval", write("log.csv", rows), "--task", "ranking", "--rank", "position")
+    assert "line 3: `position` must be a number, got 'x'" in call(*given).err
+    assert call(*given, "--y-score", "s").err.startswith(
+        "streameval: error: --y-score cannot be used with --rank"
+    )
+
+
+def test_scores_of_few_rows_or_with_gaps_are_no_ranks(call, write):
+    for scores in ([1, 2], [1, 2, 4], [2, 3, 4], [0.5, 1, 2]):
+        rows = [{"query": "a", "relevance": 1, "score": score} for score in scores]
+        assert call("eval", write("log.jsonl", rows), "--task", "ranking").err == ""

@@ -216,7 +216,7 @@ def test_ranking_says_that_there_is_no_room_for_a_copy(call, run, stdin, monkeyp
 
     monkeypatch.setattr(judged_runs, "TemporaryFile", Full)
     stdin(run_text().encode())
-    found = error_of(call("eval", "-", *RANKING, "--qrels", "a.qrels"), 3)
+    found = error_of(call("eval", "-", *RANKING, "--qrels", "a.qrels"), 5)
     assert found == "a temporary file cannot be written: no space left on device."
 
 

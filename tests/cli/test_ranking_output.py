@@ -264,7 +264,7 @@ def test_per_query_says_that_there_is_no_room(call, lists, monkeypatch):
     monkeypatch.setattr(command, "SpooledTemporaryFile", Full)
     done = call("eval", lists, *QUERIES)
     message = "a temporary file cannot be written: no space left on device."
-    assert (done.code, done.err) == (3, f"streameval: error: {message}\n")
+    assert (done.code, done.err) == (5, f"streameval: error: {message}\n")
 
 
 def test_ranking_leaves_out_a_bad_line_and_counts_the_others(call, write):

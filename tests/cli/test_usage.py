@@ -331,7 +331,7 @@ TAKEN = {
         *("--track-queries", "--rows-per-query", "--max-open-queries", "--per-query", "--trec"),
         "--compare",
         *("--query", "--relevance", "--y-score", "--doc", "--retrieved", "--num-relevant"),
-        *("--sample-weight", "--budget"),
+        *("--sample-weight", "--budget", "--rank"),
     },
 }
 

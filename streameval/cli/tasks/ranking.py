@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,7 +26,7 @@ from streameval.configs.measures.requested import measured
 from streameval.configs.measures.trec_eval import NAMED_BY_RESULT, TREC_SETS, trec_name, trec_rank
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import BadDataError, InvalidInputError, Named
-from streameval.io.columns import Argument, FieldType, Flags, Labels, Lists, Numbers
+from streameval.io.columns import Argument, FieldType, Flags, Labels, Lists, Numbers, Ranks
 from streameval.io.errors import BadRow, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.streams import opened
@@ -213,18 +214,22 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
         return Plan(make, columns, options.max_bad, update=whole, finish=finish, text=text)
     refuse(options, ("count_missing", "max_docs"), "needs --qrels")
     names = _names(options, rows)
-    if _holds_lists(names["relevance"], names, rows):
-        columns = tuple(_column_of_lists(*pair, names, rows) for pair in names.items())
+    holds_lists = _holds_lists(names["relevance"], names, rows)
+    if not holds_lists:
+        check_columns([options.query or "query"], rows)
+    typed = {name: _field_type(name, names, rows) for name in names}
+    if options.rank is not None:
+        typed["score"] = Ranks(Numbers(gaps="retrieved" in names))
+    columns = tuple(_column(name, names, typed, holds_lists=holds_lists) for name in names)
+    if holds_lists:
         unique = "query" if "query" in names else None
         chosen = Plan(make, columns, options.max_bad, update=whole, unique=unique, text=text)
     else:
-        check_columns([options.query or "query"], rows)
-        columns = tuple(_column(*pair, names, rows) for pair in names.items())
         finish = partial(_close_queries, write=write)
         chosen = Plan(make, columns, options.max_bad, update=_count_rows, finish=finish, text=text)
     _check_ids(options, names)
     _try(chosen)
-    return chosen
+    return chosen if options.rank else attrs.evolve(chosen, notes=_note_of_ranks(names, rows))
 
 
 def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
@@ -288,8 +293,10 @@ def _writer(options: Options) -> Callable[[Mapping[str, Any]], str] | None:
 def _names(options: Options, rows: Sequence[RawRow]) -> dict[str, str]:
     """Find the column of each argument: the column named by the user, or one of the same name."""
     check_one_column(options, "y_score")
+    if options.rank is not None:
+        refuse(options, ["y_score"], "cannot be used with --rank")
     named = {name: getattr(options, name, None) for name in (*_REQUIRED, *_OPTIONAL)}
-    named["score"] = options.y_score and options.y_score[0]
+    named["score"] = options.rank or (options.y_score and options.y_score[0])
     weight = given(query_weight=options.sample_weight)
     needed = [named[name] or name for name in _REQUIRED]
     asked = [*needed, *(name for name in named.values() if name), *weight.values()]
@@ -316,16 +323,34 @@ def _check_ids(options: Options, names: Mapping[str, str]) -> None:
             )
 
 
-def _column(argument: str, name: str, names: Mapping[str, str], rows: Sequence[RawRow]) -> Argument:
-    return Argument(argument, (name,), _field_type(argument, names, rows))
-
-
-def _column_of_lists(
-    argument: str, name: str, names: Mapping[str, str], rows: Sequence[RawRow]
+def _column(
+    argument: str,
+    names: Mapping[str, str],
+    types: Mapping[str, FieldType],
+    *,
+    holds_lists: bool,
 ) -> Argument:
-    field_type = _field_type(argument, names, rows)
-    noun = _IN_LISTS.get(argument)
-    return Argument(argument, (name,), field_type if noun is None else Lists(field_type, noun))
+    own, noun = types[argument], _IN_LISTS.get(argument) if holds_lists else None
+    return Argument(argument, (names[argument],), own if noun is None else Lists(own, noun))
+
+
+def _note_of_ranks(names: Mapping[str, str], rows: Sequence[RawRow]) -> tuple[str, ...]:
+    """Note that the scores of each query are 1 to n, as ranks are, and that 1 comes last."""
+    score, by_query = names["score"], dict[Any, list[str]]()
+    for row in rows:
+        value = row.get(score)
+        values = value if isinstance(value, list) else [value]
+        by_query.setdefault(row.get(names.get("query", "")), []).extend(map(str, values))
+    found = list(by_query.values())
+    found = found[:-1] or found  # the last query may continue
+    are_ranks = all(set(values) == set(map(str, range(1, len(values) + 1))) for values in found)
+    if not (are_ranks and max(map(len, found)) > 2):
+        return ()
+    note = (
+        f"`{score}` is 1, 2, 3 and so on in each query, and the highest score comes first; if "
+        f"these are ranks, use --rank {shlex.quote(score)}."
+    )
+    return (note,)
 
 
 def _field_type(argument: str, names: Mapping[str, str], rows: Sequence[RawRow]) -> FieldType:
