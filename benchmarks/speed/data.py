@@ -34,9 +34,9 @@ def logits(classes: int, rows: int) -> Batch:
     return random.integers(0, classes, rows), score
 
 
-def probabilities(classes: int, rows: int) -> Batch:
+def probabilities(classes: int, rows: int, seed: int = SEED) -> Batch:
     """Draw class ids, and float32 probabilities of all classes that know something about them."""
-    random = np.random.default_rng(SEED)
+    random = np.random.default_rng(seed)
     truth = random.integers(0, classes, rows)
     odds = np.exp(random.normal(size=(rows, classes)) + np.eye(classes)[truth])
     return truth, (odds / odds.sum(axis=1, keepdims=True)).astype(np.float32)

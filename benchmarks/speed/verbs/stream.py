@@ -11,7 +11,7 @@ import streameval as se
 from speed import data
 from speed.contest import Contest, Data, Numbers, Peer, Side, yardstick
 from speed.peers import torcheval, torchmetrics
-from speed.sides import attributes, our_stream, torch_stream, value
+from speed.sides import attributes, our_stream, torch_stream, torchmetric, value
 from streameval.exact.log import log_of_either
 
 EXACT_ROWS = 10_000_000
@@ -209,6 +209,70 @@ def grouped(size: int) -> Contest:
     )
 
 
+def image_batches(rows: int) -> data.Stream:
+    """Draw class ids and probabilities of 1,000 classes, as of ImageNet, in batches of 250."""
+    return data.Stream(partial(data.probabilities, 1000), rows, 250)
+
+
+def images() -> Contest:
+    """Compute what an evaluation on ImageNet reports, with one collection."""
+    classes = 1000
+
+    def ours(parts: Data) -> Side:
+        def run() -> Numbers:
+            collection = se.Collection(
+                {
+                    "top": se.ConfusionAccumulator(classes, top_k=5),
+                    "curve": se.PRCurveSketch(classes=classes),
+                    "calibration": se.CalibrationAccumulator(classes=classes),
+                },
+                columns={
+                    "top": {"y_pred": "p"},
+                    "curve": {"y_score": "p"},
+                    "calibration": {"y_prob": "p"},
+                },
+            )
+            for truth, scores in parts:
+                collection.update({"y_true": truth, "p": scores})
+            result = collection.compute()
+            return {
+                "top-1": result["top"].accuracy,
+                "top-5": result["top"].top_k_accuracy,
+                "roc_auc": result["curve"].roc_auc(average="macro"),
+                "ece": result["calibration"].ece,
+            }
+
+        return Side.of_function(run)
+
+    def theirs(library: Any) -> Any:
+        multiclass = partial(torchmetric, library, num_classes=classes)
+        accuracy = partial(multiclass, "MulticlassAccuracy", average="micro")
+        return library.MetricCollection(
+            {
+                "top-1": accuracy(),
+                "top-5": accuracy(top_k=5),
+                "roc_auc": multiclass("MulticlassAUROC"),
+                "ece": multiclass("MulticlassCalibrationError"),
+            }
+        )
+
+    peer = Peer(
+        library="torchmetrics",
+        name="MetricCollection of the same",
+        ready=torch_stream(theirs, lambda found: {key: float(found[key]) for key in found}),
+        tolerance=1e-4,
+    )
+    return Contest(
+        verb="stream",
+        accumulator="Collection",
+        work="1,000 classes: top-1, top-5, macro ROC AUC, ECE",
+        size=50_000,
+        data=lambda rows: list(image_batches(rows)),
+        ours=ours,
+        peers=[peer],
+    )
+
+
 def as_frame(parts: Data) -> Any:
     """Lay the batches out as one data frame."""
     import pandas as pd  # noqa: PLC0415 - only peers need it
@@ -223,4 +287,5 @@ CONTESTS = [
     calibration(),
     grouped(100_000),
     grouped(1_000_000),
+    images(),
 ]
