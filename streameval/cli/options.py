@@ -723,6 +723,9 @@ class Watching:
         nargs="?",
         const=ADDRESS,
     )
+    title: str | None = _page(
+        "the heading of the page, default the name of the checkpoint", None, "TEXT"
+    )
     allow_host: tuple[str, ...] = _page(
         "another host name for the page, an IP address or a network; repeatable",
         None,

@@ -231,7 +231,7 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
         held, copy = Path(str(watching.checkpoint)), Path(folder, "checkpoint.db")
         if held.exists() and held.stat().st_size:
             copy_checkpoint(held, copy)
-        silent: dict[str, Any] = {"serve": None, "allow_host": (), "output": None}
+        silent: dict[str, Any] = {"serve": None, "title": None, "allow_host": (), "output": None}
         silent["quarantine"] = None
         routes = read_routes(watching.on_alert, read_rules(watching.alerts))
         silent["on_alert"] = tuple(
@@ -320,7 +320,7 @@ def _unread(waits_for: Any) -> str:
 def _check_page(watching: Watching) -> None:
     """Raise UsageError for options of a page that is not served."""
     if watching.serve is None:
-        refuse(watching, ["allow_host"], "needs --serve")
+        refuse(watching, ["title", "allow_host"], "needs --serve")
     if watching.once:
         refuse(watching, ["serve"], "cannot be used with --once, which ends at once")
 
@@ -331,6 +331,7 @@ def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
         return
     server = monitor.serve(
         watching.serve,
+        title=watching.title,
         metrics=reporting.metrics,
         windows=watching.windows,
         level=reporting.level,

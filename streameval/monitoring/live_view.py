@@ -25,7 +25,7 @@ from streameval.monitoring.status import BAD, Snapshot, Status
 from streameval.monitoring.unlabelled import SliceRows, Weights
 from streameval.monitoring.vitals import Vitals
 from streameval.render.live import Alert, Card, MetricSeries, PaneTimes, Point, View
-from streameval.render.markup import share
+from streameval.render.markup import moment, share
 from streameval.render.sparklines import Marks
 from streameval.render.text import clock_text
 from streameval.results.names import MetricName, parse_metric
@@ -98,6 +98,14 @@ class _Panes:
         rows = [one.rows for one in self.counted]
         return PaneTimes(starts, ends, rows, self.n_mature, self.as_of)
 
+    def fired(self, metric: MetricName, alerts: Sequence[AlertState]) -> list[int]:
+        """List the panes with which alerts about a metric began that are firing."""
+        begun = {_time_text(one.since) for one in alerts if one.state == "firing"}
+        begun &= {_time_text(one.since) for one in alerts if one.metric == str(metric)}
+        if not begun:
+            return []
+        return [at for at, one in enumerate(self.counted) if _time_text(one.end) in begun]
+
     def of(self, value: Any, first: int) -> list[Point]:
         """Return what a slice has in each pane, from the pane `first` on."""
         return [one.slices.get(value, self.empty) for one in self.counted[first:]]
@@ -147,7 +155,7 @@ class ViewBuilder:
         return View(
             title=title,
             number=status.number,
-            committed="not begun yet" if committed is None else clock_text(committed),
+            committed="not begun yet" if committed is None else moment(clock_text(committed)),
             facts=_facts(status),
             times=times,
             whole=cards[0] if cards else None,
@@ -215,7 +223,9 @@ class ViewBuilder:
             for index, readings in enumerate(line.readings)
         ]
         series = [
-            MetricSeries(str(metric), readings, _limits(metric, alerts), marks)
+            MetricSeries(
+                str(metric), readings, _limits(metric, alerts), panes.fired(metric, alerts), marks
+            )
             for metric, readings, marks in zip(
                 self._metrics, line.readings, line.marks, strict=True
             )
@@ -391,9 +401,7 @@ def _shown(alerts: Sequence[AlertState]) -> list[Alert]:
     """Show the alerts that are not inactive, the most urgent ones first."""
     ordered = sorted(alerts, key=lambda one: _STATES.index(one.state))
     return [
-        Alert(one.rule, one.state, _time_text(one.since))
-        for one in ordered
-        if one.state != "inactive"
+        Alert(one.rule, one.state, _moment(one.since)) for one in ordered if one.state != "inactive"
     ]
 
 
@@ -410,7 +418,7 @@ def _facts(status: Status) -> list[tuple[str, str]]:
         "Labels complete until": status.label_watermark,
         "Panes mature until": status.mature_until,
     }
-    facts += [(name, _time_text(time)) for name, time in times.items() if time is not None]
+    facts += [(name, _moment(time)) for name, time in times.items() if time is not None]
     if status.is_full:
         facts.append(("Predictions", "not read until labels come"))
     if status.waits_for is not None:
@@ -442,6 +450,12 @@ def _awaited(status: Status) -> str:
 
 def _time_text(time: Any) -> str:
     return str(time).removesuffix("Z").removesuffix(".000000").replace("T", " ")
+
+
+def _moment(time: Any) -> str:
+    """Write a step, or a time, which the script of the page shows in the viewer's zone too."""
+    text = _time_text(time)
+    return text if isinstance(time, int) else moment(text.partition(".")[0])
 
 
 def _pane_text(start: Any) -> str:

@@ -382,6 +382,7 @@ class Monitor:
         self,
         address: str = "127.0.0.1:8765",
         *,
+        title: str | None = None,
         metrics: Sequence[str | MetricName] = (),
         windows: Sequence[Any] = (),
         level: float = 0.95,
@@ -400,6 +401,8 @@ class Monitor:
         address : str
             ``HOST:PORT``, ``HOST`` or ``:PORT``. By default only this machine can reach it; port 0
             picks a free one.
+        title : str, optional
+            The heading, by default the name of the checkpoint.
         metrics : sequence of str, optional
             The metrics of each slice, such as ``"recall[1]"``; by default, those of the alerts and
             the main metric of the result.
@@ -432,7 +435,7 @@ class Monitor:
         from streameval.monitoring.server import Server  # noqa: PLC0415
 
         with self._busy:
-            title, last = Path(self._name).name, self._shared()
+            title, last = title or Path(self._name).name, self._shared()
             page = LivePage(title, last, vitals=self.vitals, metrics=metrics, level=level)
             exporter = Exporter(last, self.vitals, metrics=metrics, windows=windows, level=level)
             server = Server(

@@ -29,9 +29,21 @@
     shown.className = text === "live" ? "live" : text.endsWith("behind") ? "behind" : state;
   };
 
+  /* times are written in UTC; here, in the time zone of the viewer too */
+  const localize = (part) => {
+    for (const time of part.querySelectorAll("time")) {
+      const at = new Date(time.dateTime);
+      if (Number.isNaN(at.getTime()) || !at.getTimezoneOffset()) continue;
+      const utc = time.textContent.replace(" UTC", "");
+      const local = at.toLocaleString("sv").slice(0, utc.length);
+      time.textContent = `${local} (${local.slice(0, 10) === utc.slice(0, 10) ? utc.slice(11) : utc} UTC)`;
+    }
+  };
+
   const show = (markup) => {
     const old = live();
     const next = new DOMParser().parseFromString(markup, "text/html").getElementById("live");
+    localize(next);
     const focus = document.activeElement && document.activeElement.id;
     const scrolled = new Map();
     for (const part of old.querySelectorAll(".scroll[id]")) {
@@ -58,6 +70,7 @@
       if (part) part.focus({ preventScroll: true });
     }
     document.title = next.dataset.title;
+    document.querySelector("link[rel=icon]").href = `icon.svg?${next.dataset.state}`;
     const announcement = document.getElementById("announcement");
     if (announcement.textContent !== next.dataset.summary) {
       announcement.textContent = next.dataset.summary;
@@ -90,5 +103,6 @@
   window.addEventListener("pagehide", close);
   window.addEventListener("pageshow", open);
   setInterval(() => say(), REFRESH);
+  localize(live());
   open();
 })();

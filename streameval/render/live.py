@@ -61,7 +61,7 @@ _TERMS = {
         "are open: more rows or labels are expected, and their values will change. Alerts wait "
         "until they are mature."
     ),
-    "Dashed lines": "are limits of alerts.",
+    "Dashed lines": "are limits of alerts; an upright one is where an alert began that is firing.",
     "Coverage": "is the share of the rows of a pane, and of a slice, that have a label.",
     "The order": (
         "of slices: firing, pending, without rows in the newest mature pane, resolved; then by how "
@@ -120,6 +120,8 @@ class MetricSeries:
         One for each pane.
     limits : sequence of float
         The limits that alerts watch.
+    fired : sequence of int
+        The panes with which alerts began that are firing.
     marks : Marks, optional
         The marks that were drawn before.
     """
@@ -127,6 +129,7 @@ class MetricSeries:
     metric: str
     readings: Sequence[Reading]
     limits: Sequence[float] = ()
+    fired: Sequence[int] = ()
     marks: Marks = attrs.field(factory=Marks, repr=False)
 
 
@@ -305,6 +308,7 @@ def fragment(view: View) -> Html:
         data_version=view.version,
         data_title=_tab_title(view),
         data_summary=view.summary,
+        data_state=view.state,
         data_newest=view.newest_at,
     )
 
@@ -326,7 +330,8 @@ def _header(view: View) -> Html:
         element(
             "p",
             element("span", f"reloaded every {_RELOAD_SECONDS} s", id="connection"),
-            f" · commit {view.number:,}, {view.committed}",
+            f" · commit {view.number:,}, ",
+            view.committed,
             class_="when",
         ),
         _facts(view.facts),
@@ -354,7 +359,7 @@ def _whole(card: Card, times: PaneTimes, level: float) -> Html:
             element(
                 "figure",
                 element("figcaption", caption, _value(newest, index, level, times.as_of)),
-                time_picture(panes, series.metric, series.limits, *_PICTURE),
+                time_picture(panes, series.metric, series.limits, *_PICTURE, fired=series.fired),
                 _folded(f"{card.anchor}-{index}", time_table(panes, series.metric, level)),
             )
         )
@@ -440,6 +445,7 @@ def _card(card: Card, frame: _Frame) -> Html:
                 series.limits,
                 _spoken(card, series, frame),
                 series.marks,
+                series.fired,
             ),
         )
         for index, series in enumerate(card.series)
@@ -466,8 +472,8 @@ def _size(newest: Point | None) -> Html:
     """Say how many rows there are in the newest mature pane."""
     if newest is None:
         return element("p", class_="note")
-    size = f"{plural(newest.labelled, 'labelled row')} · coverage {_share(newest.coverage)}"
-    return element("p", size, class_="note")
+    size = f"{plural(newest.labelled, 'labelled row')} · coverage "
+    return element("p", size, _share(newest.coverage), class_="note")
 
 
 @lru_cache(maxsize=4096)
@@ -574,7 +580,8 @@ def _alerts(alerts: Sequence[Alert]) -> Html:
             "li",
             _icon(alert.state),
             element("code", alert.rule),
-            f" {alert.state} since {alert.since}",
+            f" {alert.state} since ",
+            alert.since,
             class_=alert.state,
         )
         for alert in alerts
@@ -611,7 +618,9 @@ def _footer(view: View) -> Html:
         element("div", element("dt", term), element("dd", text.format(level=percent(view.level))))
         for term, text in _TERMS.items()
     )
-    made = element("p", f"Served by streameval {version('streameval')}. Times are UTC.")
+    made = element(
+        "p", f"Served by streameval {version('streameval')}. Times without another are UTC."
+    )
     title = element("h2", "How to read this")
     return element("footer", title, element("dl", *terms), made)
 

@@ -159,3 +159,12 @@ def share(value: float) -> str:
 def percent(level: float) -> str:
     """Write a probability as it was given."""
     return f"{100 * level:.6g}%"
+
+
+def moment(text: str) -> Html:
+    """Mark a time in UTC, such as "2023-11-14 22:13 UTC", as one.
+
+    >>> print(moment("2023-11-14 22:13:20"))
+    <time datetime="2023-11-14T22:13:20Z">2023-11-14 22:13:20</time>
+    """
+    return element("time", text, datetime=text.removesuffix(" UTC").replace(" ", "T") + "Z")

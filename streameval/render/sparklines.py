@@ -144,6 +144,7 @@ def sparkline(
     limits: Sequence[float],
     spoken: str,
     marks: Marks | None = None,
+    fired: Sequence[int] = (),
 ) -> Html:
     """Draw a metric pane by pane.
 
@@ -161,6 +162,8 @@ def sparkline(
         The text for readers who do not see the picture.
     marks : Marks, optional
         The marks of this series that were drawn before.
+    fired : sequence of int
+        The panes with which alerts began that are firing.
     """
     marks = Marks() if marks is None else marks
     extent = marks.extent(readings, len(readings))
@@ -174,6 +177,8 @@ def sparkline(
         if low <= limit <= high:
             path = f"M{_LEFT} {zero - limit * scale:.1f}H{_WIDTH - _RIGHT}"
             parts.append(_drawn(path, "line limit"))
+    upright = f"{_TOP}V{_HEIGHT - _BOTTOM}"
+    parts += [_drawn(f"M{strip.middles[at]} {upright}", "line limit fired") for at in fired]
     sampled = "".join(marks.whiskers)
     if sampled:
         parts.append(_drawn(sampled, f"line whisker {_LOOK}"))

@@ -37,8 +37,9 @@ def time_picture(
     limits: Sequence[float] = (),
     width: int = 480,
     height: int = 240,
+    fired: Sequence[int] = (),
 ) -> Html:
-    """Draw a metric over time and its limits, with hatching where panes are open."""
+    """Draw a metric over time, its limits, and where alerts began; open panes are hatched."""
     x, edges = _time_axis(panes)
     defined = [
         (middle, pane.reading)
@@ -54,6 +55,7 @@ def time_picture(
         for limit in limits
         if y.low <= limit <= y.high
     ]
+    kept += [frame.line([edges[at].mean()] * 2, [y.low, y.high], "limit fired") for at in fired]
     summary = f"{metric} in {len(panes)} panes of time, of which {len(defined)} define it"
     summary += f"; the last {len(opened)} are open" if len(opened) else ""
     marks = [*_hatched(frame, opened), frame.grid(), *kept, *_marks(frame, defined)]

@@ -670,12 +670,13 @@ def test_page_is_served_while_files_are_followed(watch, log, monkeypatch, quiet)
     pages, urls = [], []
     ended_after(monkeypatch, 1, read)
     options = ("--serve", "127.0.0.1:0", "--allow-host", "page.example", "--metrics", "roc_auc")
+    options += ("--title", "The <ranking> model")
     done = watch(log, *options, *(["--quiet"] if quiet else []))
     shown = [re.sub(TIME, "", line) for line in done.err.splitlines()]
     told = [f"live page: {urls[0]}", f"{log}: found"]
     expected = [] if quiet else [f"streameval: info: {text}" for text in told]
     assert (done.code, shown) == (0, expected)
-    assert "<h1><bdi>ck.db</bdi></h1>" in pages[0]
+    assert "<h1><bdi>The &lt;ranking&gt; model</bdi></h1>" in pages[0]
     assert "roc_auc of" not in pages[0]
     assert 'aria-label="roc_auc over time. ' in pages[0]
 

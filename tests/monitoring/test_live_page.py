@@ -240,8 +240,7 @@ def test_coverage_that_is_not_known_is_a_dash() -> None:
     made = view(snapshot(windowed({"DE": [40, 45]}), n_open=0))
     assert made.whole is not None
     assert coverage(made.whole) == [1.0, 1.0]
-    (text,) = [text for text in page(made).text if text.startswith("50 labelled rows")]
-    assert text == f"50 labelled rows · coverage {DASH}"
+    assert f"50 labelled rows · coverage {DASH}</p>" in fragment(made), "as markup, not as text"
 
 
 def test_page_shows_the_newest_mature_pane_and_hatches_open_ones() -> None:
@@ -360,12 +359,13 @@ def test_alerts_are_shown_with_their_rule_state_and_limit() -> None:
     made = view(snapshot(windowed({"DE": [30, 45], "FR": [45, 45]}), n_open=0, alerts=alerts))
     text = fragment(made)
     assert "accuracy &lt; 0.8" in text
-    assert "firing since 1970-01-01 00:02:00" in text
+    since = '<time datetime="1970-01-01T00:02:00Z">1970-01-01 00:02:00</time>'
+    assert f"firing since {since}" in text
     assert made.summary == "1 alert firing, 1 alert pending"
     assert made.state == "firing"
     assert "(1) ck.db" in document(made, fragment(made))
     assert text.count("▲ ") == 3  # colour alone tells nothing: page, card and rule
-    assert text.count("line limit") == 3
+    assert text.count('class="line limit"') == 3
     cards = page(made).all("article")
     assert [card["class"] for card in cards] == ["card firing", "card inactive"]
 
@@ -527,6 +527,23 @@ def test_rate_of_nothing_is_undefined() -> None:
     assert all(map(math.isnan, second))
 
 
+def test_alert_that_is_firing_is_drawn_where_it_began() -> None:
+    upright = re.compile(r'<path d="M[\d.]+ [\d.]+V[\d.]+" class="line limit fired">')
+    held = windowed({"DE": [30, 45, 40], "FR": [45, 45, 45]})
+    for state, n_drawn in (("firing", 1), ("pending", 0), ("resolved", 0)):
+        made = view(snapshot(held, n_open=0, alerts=[alert(state, "DE"), alert("inactive", "FR")]))
+        first, second = fragment(made).split("<article")[1:]
+        assert ("country=DE" in first, len(upright.findall(first))) == (True, n_drawn)
+        assert not upright.findall(second)
+    whole = view(snapshot(held, n_open=0, alerts=[alert("firing")]))
+    assert whole.whole is not None
+    assert list(whole.whole.series[0].fired) == [1], "its end is that of the second pane"
+    unlike = alert("firing", since="1970-01-01T09:00:00Z")
+    old = view(snapshot(held, n_open=0, alerts=[unlike]))
+    assert old.whole is not None
+    assert not old.whole.series[0].fired
+
+
 def test_page_names_what_a_status_says() -> None:
     shown = snapshot(
         windowed({"DE": [40]}),
@@ -538,7 +555,8 @@ def test_page_names_what_a_status_says() -> None:
     )
     facts = dict(view(shown).facts)
     assert facts["Waiting for a label"] == "7"
-    assert facts["Labels complete until"] == "2026-01-02 03:04:05"
+    until = '<time datetime="2026-01-02T03:04:05Z">2026-01-02 03:04:05</time>'
+    assert facts["Labels complete until"] == until
     assert facts["Bad rows"] == "3"
     assert facts["Late label"] == "4"
     assert facts["Predictions"] == "not read until labels come"

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from chromium import (
@@ -129,6 +130,62 @@ def cards(driver: Any) -> list[str]:
 
 def complaints(driver: Any) -> list[str]:
     return [entry["message"] for entry in driver.get_log("browser")]
+
+
+def times(driver: Any) -> list[str]:
+    found: list[str] = driver.execute_script(
+        "return [...document.querySelectorAll('time')].map((one) => one.textContent)"
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("zone", "written"),
+    [
+        ("Asia/Tokyo", "2025-11-22 17:31:00 (08:31:00 UTC)"),
+        ("Pacific/Honolulu", "2025-11-21 22:31:00 (2025-11-22 08:31:00 UTC)"),
+        ("UTC", "2025-11-22 08:31:00"),
+    ],
+)
+def test_times_are_in_the_zone_of_the_viewer_and_in_utc(
+    opened: Any, live: LivePage, url: str, zone: str, written: str
+) -> None:
+    opened.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": zone})
+    try:
+        opened.get(url)
+        until(opened, lambda: written in times(opened))
+        live.show(snapshot(2, firing="IT"))
+        until(opened, lambda: "commit 2," in text(opened, "live"))
+        assert written in times(opened)
+    finally:
+        opened.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+
+def test_icon_shows_the_state_after_an_update(opened: Any, live: LivePage, url: str) -> None:
+    def icon() -> str:
+        found: str = opened.execute_script("return document.querySelector('link[rel=icon]').href")
+        return found
+
+    assert icon() == f"{url}icon.svg"
+    live.show(snapshot(2))
+    until(opened, lambda: icon() == f"{url}icon.svg?firing")
+
+
+def test_five_slices_fit_on_one_screen_of_a_wall(chromium: Any) -> None:
+    values = [f"v{number}" for number in range(8)]
+    sliced = se.Sliced(se.ConfusionAccumulator(), "v", values=values)
+    batch = {"y_true": [1] * 8, "y_pred": [1] * 8, "ts": [1_763_800_020] * 8, "v": values}
+    held = se.Windowed(sliced, pane="1m", time="ts", unit="s").update(batch)
+    live = LivePage("model.db", attrs.evolve(snapshot(1), windowed=held, alerts=()))
+    size = {"width": 1920, "height": 1080, "deviceScaleFactor": 1, "mobile": False}
+    with Server(live.routes, "127.0.0.1:0", on_close=live.close) as server:
+        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        chromium.get(server.url)
+        bottoms = chromium.execute_script(
+            "return [...document.querySelectorAll('article, .whole figure:first-child')].map("
+            "(one) => one.getBoundingClientRect().bottom)"
+        )
+    assert len([one for one in bottoms if one <= 1080]) > 5, bottoms
 
 
 def test_update_comes_without_a_reload(opened: Any, live: LivePage) -> None:
