@@ -347,11 +347,12 @@ def test_intervals_of_the_classes_are_two_arrays(name: str) -> None:
 
 
 @each("name", ["empty_met", "empty"])
-def test_intervals_of_the_classes_of_nothing_are_nan(name: str) -> None:
+def test_classes_of_nothing_may_be_anything_and_are_nan_if_undefined(name: str) -> None:
     result = SMALL[name]().compute()
-    low, high = result.confidence("recall", average=None)
-    np.testing.assert_equal(low, np.full(len(result.labels), np.nan))
-    np.testing.assert_equal(high, np.full(len(result.labels), np.nan))
+    n = len(result.labels)
+    for options, ends in (({}, (0.0, 1.0)), ({"zero_division": math.nan}, (math.nan, math.nan))):
+        found = result.confidence("recall", average=None, **options)
+        np.testing.assert_equal(found, [np.full(n, end) for end in ends])
 
 
 def test_interval_of_accuracy_is_that_of_wilson() -> None:
@@ -411,8 +412,8 @@ def test_report_of_a_small_sample_shows_each_interval_around_its_value() -> None
         assert math.isnan(low) or low <= value <= high
 
 
-def test_report_leaves_out_an_interval_that_is_not_there() -> None:
+def test_report_shows_that_nothing_is_known_of_a_rate_without_examples() -> None:
     result = se.ConfusionAccumulator(classes=2).update([0, 0], [0, 0]).compute()
     lines = {line.split()[0]: line.split()[1:] for line in result.report().splitlines() if line}
-    assert lines["recall"] == ["0.0000"]
+    assert lines["recall"] == ["0.0000", "[0.0000,", "1.0000]"]
     assert lines["accuracy"] == ["1.0000", "[0.3424,", "1.0000]"]
