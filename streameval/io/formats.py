@@ -61,7 +61,14 @@ def read_blocks(
                     item_blocks,
                     json_blocks,
                 )
+                from streameval.io.open_telemetry import (  # noqa: PLC0415 (of the format)
+                    holds_records,
+                    record_blocks,
+                )
 
+                if holds_records(head):
+                    yield from record_blocks(stream)
+                    return
                 yield from item_blocks(stream) if holds_items(head) else json_blocks(stream)
             elif form in _DELIMITERS:
                 from streameval.io.csv_rows import csv_blocks  # noqa: PLC0415 (of the format)
