@@ -35,7 +35,7 @@ class Note:
 
     category: str
     text: str
-    data: Mapping[str, Any] = attrs.field(factory=dict)
+    data: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
 
 
 ENDS = ("once", "check", "init")
