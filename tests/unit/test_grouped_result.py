@@ -22,6 +22,7 @@ from small_states import EVERY
 
 import streameval as se
 from streameval.accumulators import grouped, pending
+from streameval.metrics.intervals import student
 
 WEIGHTINGS = ["impressions", "uniform", "positives"]
 every_weighting = each("weighting", WEIGHTINGS)
@@ -465,7 +466,8 @@ def gauc_interval(areas: np.ndarray, weights: np.ndarray) -> list[float]:
     else:
         n_lossy = ((shares * (1 - areas)) ** 2).sum() / (1 - mean) ** 2
         variance = (shares**2 * (areas - mean) ** 2).sum() * len(areas) / (len(areas) - 1)
-        share = variance * (1 + 2 * math.sqrt(n_lossy)) / (mean * (1 - mean))
+        few = max(1 + 2 * math.sqrt(n_lossy), student(z, max(1 / squares, 2.0)) ** 2)
+        share = min(variance * few / (mean * (1 - mean)), 6 * squares)
     # (t - mean)**2 = z**2 share t (1 - t)
     ends = np.roots([1 + z**2 * share, -2 * mean - z**2 * share, mean**2])
     return sorted(ends.real.tolist())

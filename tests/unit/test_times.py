@@ -121,6 +121,11 @@ def test_nanoseconds_of_pandas_items_are_rounded() -> None:
     assert as_times(items, unit=None, name="t").tolist() == [0, 0, 1, 2]
 
 
+def test_only_a_time_without_an_offset_is_naive() -> None:
+    texts = "2026-01-01T12:00", "2026-01-01T12:00Z", "soon", 1_767_268_800
+    assert [times.is_naive(text) for text in texts] == [True, False, False, False]
+
+
 def test_text_without_an_offset_is_utc_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(times._Naive, "is_said", False)
     with pytest.warns(UserWarning, match="without an offset are read as UTC"):
