@@ -11,6 +11,7 @@ import gzip
 import html
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ ROOT = FIGURES.parents[1]
 DIGITS = "docs/data/digits.jsonl.gz"
 
 START, MINUTE, HOUR = 1_700_000_000, 60, 3600
+CLOCK = "2026-11-28T09:00:00.000Z"
 DELAY, WAIT, PANE = 90 * MINUTE, 2 * HOUR, 3 * HOUR
 
 LINE, CHARACTER, MARGIN, BAR = 18, 8, 16, 30
@@ -146,7 +148,9 @@ def run_while_logs_grow(command: str, folder: Path) -> list[str]:
                 if " rows" in line:
                     break
         os.killpg(process.pid, signal.SIGTERM)
-        return [*printed, *process.stdout.read().splitlines()]
+        lines = [*printed, *process.stdout.read().splitlines()]
+    # the clock of a log would make every picture another one
+    return [re.sub(r"^\S+Z (?=streameval: )", f"{CLOCK} ", text) for text in lines]
 
 
 RECORDINGS = {

@@ -17,6 +17,7 @@ from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
 import streameval as se
+from streameval.metrics.intervals import student
 from streameval.states.calibration import bin_indices
 
 CASES = range(quick_cases(200))
@@ -394,7 +395,8 @@ def test_interval_of_a_loss_is_that_of_a_mean(make: Callable[[int], Rows], name:
         largest = {"log_loss": 36.05, "brier": 2.0 if probability.ndim == 2 else 1.0}[name]
         n, mean = len(losses), losses.mean()
         few = 1 + 4 / math.sqrt(losses.sum() ** 2 / (losses**2).sum())
-        reach = norm.isf(0.05) * losses.std(ddof=1) / mean * math.sqrt(few / n)
+        z = norm.isf(0.05)
+        reach = z * losses.std(ddof=1) / mean * max(math.sqrt(few), student(z, n)) / math.sqrt(n)
         low, high = mean * np.exp([-reach, reach])
         found = result.confidence(name, level=0.9)
         near = pytest.approx((low, min(high, largest)), rel=1e-9, abs=1e-12)

@@ -27,6 +27,7 @@ from sklearn.metrics import (
 )
 
 import streameval as se
+from streameval.metrics.intervals import student
 
 CASES = range(quick_cases(200))
 MEASURES = ("roc_auc", "log_loss", "brier")
@@ -142,13 +143,18 @@ def differences(loss: Callable[[np.ndarray, np.ndarray], np.ndarray], *rows: np.
 
 
 def of_losses(
-    loss: Callable[[np.ndarray, np.ndarray], np.ndarray], *rows: np.ndarray
+    loss: Callable[[np.ndarray, np.ndarray], np.ndarray], *rows: np.ndarray, z: float = math.nan
 ) -> tuple[float, float]:
-    """The mean of the differences, and its deviation for the rows that make up both losses."""
+    """The mean of the differences, and its deviation for the rows that make up both losses.
+
+    With z deviations, it is at least that of Student's distribution.
+    """
     truth, a, b = rows
     each, both = loss(truth, a) - loss(truth, b), loss(truth, a) + loss(truth, b)
     n_effective = both.sum() ** 2 / (both**2).sum() if both.any() else math.inf
     widening = math.sqrt(1 + 2 / math.sqrt(n_effective))
+    if not math.isnan(z):
+        widening = max(widening, student(z, len(each)))
     return each.mean(), each.std(ddof=1) / math.sqrt(len(each)) * widening
 
 
@@ -238,7 +244,7 @@ def test_errors_of_two_models_equal_their_oracle(measure: str) -> None:
         found = result.value(f"{measure}_difference")
         assert found == pytest.approx(middle, **scale), f"seed {seed}"
         ends = result.confidence(f"{measure}_difference", level=0.8)
-        expected = norm.interval(0.8, middle, deviation)
+        expected = norm.interval(0.8, *of_losses(loss, *rows, z=norm.isf(0.1)))
         assert ends == pytest.approx(expected, **scale), f"seed {seed}"
         by_t = ttest_rel(loss(truth, a), loss(truth, b)).pvalue
         pvalue = max(two_sided(middle, deviation), by_t)

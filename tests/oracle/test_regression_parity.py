@@ -17,6 +17,7 @@ from scipy.stats import pearsonr
 from sklearn import metrics as sk
 
 import streameval as se
+from streameval.metrics.intervals import student
 
 Oracle = Callable[..., float]
 CASES = range(quick_cases(200))
@@ -340,7 +341,8 @@ def interval_by_hand(name: str, y: np.ndarray, p: np.ndarray, z: float) -> tuple
 
     def root(variables: np.ndarray, losses: np.ndarray, few: int = 4) -> float:
         n_effective = losses.sum() ** 2 / (losses**2).sum()
-        return float(variables.std(ddof=1) * math.sqrt((1 + few / math.sqrt(n_effective)) / n))
+        wider = max(math.sqrt(1 + few / math.sqrt(n_effective)), student(z, n))
+        return float(variables.std(ddof=1) * wider / math.sqrt(n))
 
     if name == "bias":
         reach = z * root(e, np.abs(e), 2)
