@@ -25,6 +25,7 @@ PAGE = DOCS / "explanation" / "intervals.md"
 PAGES = {
     "clusters": DOCS / "how-to" / "dependent-rows.md",
     "clusters of values": DOCS / "how-to" / "dependent-rows.md",
+    "clusters of scores": DOCS / "how-to" / "dependent-rows.md",
     "equal models": DOCS / "how-to" / "compare-many-models.md",
 }
 """The pages of tables that are elsewhere."""
@@ -445,6 +446,24 @@ def values_of_clusters(n: int, rows: int, random: np.random.Generator) -> Column
     }
 
 
+RANKED = list(itertools.product((0.3, 0.01), (0.6, 0.9, 0.99)))
+"""The prevalences and areas of scores in clusters."""
+ROWS_OF = {"clusters of scores": (5, 50)}
+"""Fewer rows than `ROWS`: for independent ones, the table of areas has these scores."""
+
+
+def scores_of_clusters(n: int, rows: int, random: np.random.Generator) -> Columns:
+    """Draw clusters of rows: for each prevalence and area, labels and scores."""
+    cluster, noise = noise_of_clusters(n, rows, 1, random)
+    chance = random.random(n * rows)
+    columns = {"cluster": cluster}
+    for prevalence, area in RANKED:
+        labels = chance < prevalence
+        columns[f"label {prevalence}"] = labels.astype(int)
+        columns[f"score {prevalence} {area}"] = stepped(noise[0] + distance(area) * labels)
+    return columns
+
+
 CLUSTERED = {
     "clusters": (
         rows_of_clusters,
@@ -480,6 +499,17 @@ CLUSTERED = {
             "NDCG": "lists/ndcg@5",
         },
     ),
+    "clusters of scores": (
+        scores_of_clusters,
+        se.Collection(
+            {f"{p} {area}": se.PRCurveSketch(scores="real") for p, area in RANKED},
+            columns={
+                f"{p} {area}": {"y_true": f"label {p}", "y_score": f"score {p} {area}"}
+                for p, area in RANKED
+            },
+        ),
+        {f"{p:.0%}, AUC {area}": f"{p} {area}/roc_auc" for p, area in RANKED},
+    ),
 }
 """How rows are drawn for each table, what counts them, and the metrics of its columns."""
 
@@ -499,12 +529,15 @@ def clusters_cover(draw: tuple[str, int, int]) -> list[str]:
                 low, high = result.confidence(name)
                 covered[at, kind] += low <= truth <= high
                 defined[at, kind] += not math.isnan(low)
-    return [f"{plain:.3f}, {clustered:.3f}" for plain, clustered in covered / defined]
+    return [
+        f"{plain:.3f}, {clustered:.3f}" if known > TRIALS / 2 else "-"
+        for (plain, clustered), known in zip(covered / defined, defined.min(1), strict=True)
+    ]
 
 
 def of_clusters(table: str) -> str:
     """Lay out the coverage for each number and size of clusters."""
-    draws = list(itertools.product(N_CLUSTERS, ROWS))
+    draws = list(itertools.product(N_CLUSTERS, ROWS_OF.get(table, ROWS)))
     cells = simulated(clusters_cover, [(table, *draw) for draw in draws])
     rows = [[f"{n}", f"{rows}", *cell] for (n, rows), cell in zip(draws, cells, strict=True)]
     return laid_out(["clusters", "rows of each", *CLUSTERED[table][2]], rows)
