@@ -291,6 +291,7 @@ def test_command_line_reference_names_every_option(monkeypatch: pytest.MonkeyPat
 
 
 def test_monitor_reference_names_every_exported_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sphinx")
     core = pytest.importorskip("prometheus_client.core")
     from streameval.monitoring.prometheus import _Families
 
