@@ -120,9 +120,8 @@ def key_of(row: Row) -> Row:
 
 
 def write(report: Report) -> None:
-    """Keep the results, and put the table and its picture into the docs."""
+    """Keep the results, which the docs show, and draw their picture."""
     results.save(report)
-    tables.put("speed", tables.report_block(results.load()))  # with the digits that were kept
     subprocess.run([sys.executable, str(PICTURES), "ratios"], check=True)
 
 

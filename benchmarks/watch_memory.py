@@ -1,6 +1,6 @@
 """Measure the memory and the checkpoint of a live `watch` with a join; print the table of the docs.
 
-Run ``python benchmarks/watch_memory.py``, with ``--write`` to put the table into the page; it takes
+Run ``python benchmarks/watch_memory.py``, with ``--write`` to write the table; it takes
 ten minutes, on Linux. Both logs grow while they are followed. A row carries a score and the value
 of a slice. Figures of a million rows are the slope between many rows and a few.
 """
@@ -24,8 +24,7 @@ import attrs
 from streameval.errors import BadDataError
 from streameval.monitoring.checkpoint import read_numbers
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "monitor.md"
-MARKS = "<!-- memory -->\n", "<!-- end of memory -->\n"
+TABLE = Path(__file__).parents[1] / "docs" / "tables" / "watch-memory.txt"
 START = 1_700_000_000
 PER_SECOND = 1000
 APPENDED = 20_000
@@ -183,14 +182,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Show the memory of a live join.")
     parser.add_argument("--rows", type=int, default=3_000_000)
     parser.add_argument("--ids", nargs="+", choices=IDS, default=[*IDS])
-    parser.add_argument("--write", action="store_true", help="put the table into the page")
+    parser.add_argument("--write", action="store_true", help="write docs/tables/watch-memory.txt")
     given = parser.parse_args()
     text = "".join(f"{line}\n" for line in table(given.rows, given.ids))
     print(text, end="")
     if given.write:
-        before, _, rest = PAGE.read_text().partition(MARKS[0])
-        _, _, after = rest.partition(MARKS[1])
-        PAGE.write_text(f"{before}{MARKS[0]}{text}{MARKS[1]}{after}")
+        TABLE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

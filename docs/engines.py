@@ -1,8 +1,8 @@
 """Count one data set in seven ways, and lay out in a table that the state is the same bytes.
 
     python docs/engines.py           prints the table
-    python docs/engines.py --write   also puts it into the pages that have a place for it
-    python docs/engines.py --check   also compares all but versions and seconds with theirs
+    python docs/engines.py --write   also writes docs/tables/engines.txt
+    python docs/engines.py --check   also compares all but versions and seconds with that
 
 Needs the extras dask, spark, beam, ray and torch, and Java 17 for Spark, which is left out where
 there is none.
@@ -34,8 +34,7 @@ from pyarrow import parquet
 
 import streameval as se
 
-ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- engines -->\n", "\n<!-- end of engines -->"
+TABLE = Path(__file__).parent / "tables" / "engines.txt"
 ROWS, FILES, BUDGET = 1_000_000, 16, 4096
 make = partial(se.PRCurveSketch, BUDGET)
 
@@ -212,22 +211,9 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def pages() -> list[Path]:
-    """Find the pages that have a place for the table."""
-    every = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
-    return [page for page in every if BEGIN in page.read_text(encoding="utf-8")]
-
-
-def write(made: str, page: Path) -> None:
-    """Put the table into its place."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text(f"{before}{BEGIN}{made}{END}{after}", encoding="utf-8")
-
-
-def is_shown(made: str, page: Path) -> bool:
+def is_shown(made: str) -> bool:
     """Compare the ways that can run here."""
-    shown = page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    shown = TABLE.read_text(encoding="utf-8")
     rows = [row for row in without_measurements(shown) if row[0] in ways()]
     return rows == without_measurements(made)
 
@@ -246,10 +232,9 @@ def main(arguments: list[str]) -> int:
         print("the states differ", file=sys.stderr)
         return 1
     if "--write" in arguments:
-        for page in pages():
-            write(made, page)
-    if "--check" in arguments and not (pages() and all(is_shown(made, page) for page in pages())):
-        print("a page shows other ways, rows or bytes", file=sys.stderr)
+        TABLE.write_text(f"{made}\n", encoding="utf-8")
+    if "--check" in arguments and not is_shown(made):
+        print("docs show other ways, rows or bytes", file=sys.stderr)
         return 1
     print(f"\n{len(ways())} ways, the same bytes")
     return 0

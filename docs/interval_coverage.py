@@ -1,6 +1,6 @@
 """Simulate how often the 95% intervals cover the population's value; print the docs' tables.
 
-Run ``python docs/interval_coverage.py --write`` to put them into the page, on two cores in a
+Run ``python docs/interval_coverage.py --write`` to put them into docs/tables, on two cores in a
 quarter of an hour. ``python docs/interval_coverage.py areas --write`` makes only that table.
 """
 
@@ -20,15 +20,7 @@ import numpy as np
 
 import streameval as se
 
-DOCS = Path(__file__).parent
-PAGE = DOCS / "explanation" / "intervals.md"
-PAGES = {
-    "clusters": DOCS / "how-to" / "dependent-rows.md",
-    "clusters of values": DOCS / "how-to" / "dependent-rows.md",
-    "clusters of scores": DOCS / "how-to" / "dependent-rows.md",
-    "equal models": DOCS / "how-to" / "compare-many-models.md",
-}
-"""The pages of tables that are elsewhere."""
+FOLDER = Path(__file__).parent / "tables"
 
 SAMPLES = 1000
 METRICS = {
@@ -599,24 +591,14 @@ TABLES = {
 }
 
 
-def put(text: str, name: str, table: str) -> str:
-    """Replace a table in the text of the page."""
-    start, end = f"<!-- coverage of {name} -->\n", f"<!-- end of coverage of {name} -->"
-    before, first, rest = text.partition(start)
-    _, last, after = rest.partition(end)
-    if not last:
-        raise SystemExit(f"the page has no place for the coverage of {name}")
-    return f"{before}{first}{table}\n{last}{after}"
-
-
 def main() -> None:
-    """Print the tables, or put them into their pages: all of them, or those that are named."""
+    """Print the tables, or write their files: all of them, or those that are named."""
     for name in [name for name in sys.argv[1:] if name != "--write"] or TABLES:
         table = TABLES[name]()
         print(table, end="\n\n")
         if "--write" in sys.argv:
-            page = PAGES.get(name, PAGE)
-            page.write_text(put(page.read_text(encoding="utf-8"), name, table), encoding="utf-8")
+            path = FOLDER / f"coverage-of-{name.replace(' ', '-')}.txt"
+            path.write_text(f"{table}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from speed import tables
-
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "scaling.md"
 
 ROWS = 10**12
 WORKERS = 1000

@@ -1,15 +1,12 @@
-"""How results are laid out: Markdown tables, and the part of the docs' page that holds them."""
+"""How results are laid out: Markdown tables, and the part of the docs' page on speed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
-from pathlib import Path
 from typing import Any
 
 from speed.results import Report, Row
-
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "speed.md"
 
 COLUMNS = ("accumulator", "work", "rows", "beside", "goal", "times", "middle half")
 MAIN = ("work", "rows", "beside", "times")
@@ -28,15 +25,6 @@ HEADLINES = (
     ("reading", "CSV", 200_000, "pandas"),
 )
 """The rows that the page begins with: the first with a goal of each verb, work, size, library."""
-
-
-def put(name: str, block: str, page: Path = PAGE) -> None:
-    """Replace what stands between the two marks of a name on a page."""
-    text = page.read_text(encoding="utf-8")
-    head, found, rest = text.partition(f"<!-- {name} -->\n")
-    _, end, tail = rest.partition(f"<!-- end of {name} -->")
-    assert found, f"{page.name} has no mark {name!r}"
-    page.write_text(f"{head}{found}{block}\n{end}{tail}", encoding="utf-8")
 
 
 def report_block(report: Report) -> str:

@@ -31,6 +31,7 @@ from speed.verbs import CONTESTS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "speed.md").read_text(encoding="utf-8")
+TABLES = ROOT / "docs" / "tables"
 
 BRIEF = Effort(turn=1e-4, seconds=1e-3, rounds=(3, 3))
 
@@ -70,17 +71,20 @@ GOALS = [
 """What speed was promised; each of them has to be a row of the report."""
 
 
-def between_marks(name: str) -> str:
-    return PAGE.partition(f"<!-- {name} -->\n")[2].partition(f"\n<!-- end of {name} -->")[0]
+def filled_page() -> str:
+    """Fill the page on speed as the build does."""
+    return importlib.import_module("speed_rows").filled(PAGE)
 
 
-def test_page_shows_the_saved_results() -> None:
-    assert between_marks("speed") == tables.report_block(results.load())
+def test_page_shows_the_saved_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    assert tables.report_block(results.load()) in filled_page()
 
 
 def test_page_shows_the_saved_scaling() -> None:
     found = json.loads(scaling.SCALING.read_text(encoding="utf-8"))
-    assert between_marks("scaling") == scaling.block(found)
+    shown = (TABLES / "scaling.txt").read_text(encoding="utf-8")
+    assert shown == f"{scaling.block(found)}\n"
 
 
 def test_saved_results_are_of_the_contests_as_they_are() -> None:
@@ -126,11 +130,7 @@ def test_part_of_the_report_is_printed_and_not_written() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "### Bytes" in done.stdout
     assert "numpy three counts, no check" in done.stdout
-    assert (results.RESULTS.read_bytes(), page_now()) == (saved, PAGE)
-
-
-def page_now() -> str:
-    return tables.PAGE.read_text(encoding="utf-8")
+    assert results.RESULTS.read_bytes() == saved
 
 
 def side_of(value: float) -> Side:
@@ -199,9 +199,8 @@ def test_headlines_are_rows_of_the_report() -> None:
 
 def test_fold_has_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
-    fold = importlib.import_module("speed_rows").filled(PAGE)
-    rows = results.load().rows
-    assert [row for row in rows if tables.line(row) not in fold] == []
+    page = filled_page()
+    assert [row for row in results.load().rows if tables.line(row) not in page] == []
 
 
 def test_report_lists_no_reasons_where_every_goal_is_met() -> None:
@@ -303,9 +302,7 @@ def test_costs_of_watching_are_printed(
 def test_memory_of_a_live_join_is_printed_and_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("A\n<!-- memory -->\nold\n<!-- end of memory -->\nB\n", encoding="utf-8")
-    monkeypatch.setattr(watch_memory, "PAGE", page)
+    monkeypatch.setattr(watch_memory, "TABLE", tmp_path / "table.txt")
     monkeypatch.setattr(watch_memory, "APPENDED", 2000)
     arguments = ["watch_memory.py", "--rows=6000", "--ids", "integers", "--write"]
     monkeypatch.setattr(sys, "argv", arguments)
@@ -317,15 +314,13 @@ def test_memory_of_a_live_join_is_printed_and_written(
         "1,000,000 joined, in their wait",
         "1,000,000 in their second wait",
     ]
-    written = f"A\n<!-- memory -->\n{text}<!-- end of memory -->\nB\n"
-    assert page.read_text(encoding="utf-8") == written
+    assert (tmp_path / "table.txt").read_text(encoding="utf-8") == text
 
 
 def test_page_shows_the_saved_cost_of_many_states() -> None:
     found = json.loads(scaling.SCALING.read_text(encoding="utf-8"))
-    page = far.PAGE.read_text(encoding="utf-8")
-    shown = page.partition("<!-- far -->\n")[2].partition("\n<!-- end of far -->")[0]
-    assert shown == scaling.far_block(found)
+    shown = (TABLES / "far.txt").read_text(encoding="utf-8")
+    assert shown == f"{scaling.far_block(found)}\n"
 
 
 def test_tree_merges_to_the_bytes_of_one_merge() -> None:

@@ -21,6 +21,8 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 ERRORS = {name for name in streameval.__all__ if name.endswith("Error")}
 """They are documented together, by the module that they are in."""
+TABLES = {path.stem: path.read_text(encoding="utf-8") for path in ROOT.glob("docs/tables/*.txt")}
+"""What scripts printed, for the pages that include it."""
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
 MODULES = sorted(
@@ -63,7 +65,7 @@ def test_doc_examples_of_adapters_run(module: str) -> None:
 def test_readme_promises_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     table = importlib.import_module("promises").table()
-    assert table in TEXTS[ROOT / "docs" / "explanation" / "one-answer.md"]
+    assert table.strip() == TABLES["promises"].strip()
     text = " ".join(README.split())
     for proof in ("38 values of 12 metrics", "990 of 990", "50 cuts into 100 batches on 8 workers"):
         assert proof in table
@@ -74,18 +76,16 @@ def test_readme_promises_are_what_the_script_measures(monkeypatch: pytest.Monkey
 def test_tables_of_widths_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     widths = importlib.import_module("curve_widths")
-    explanation = (ROOT / "docs" / "explanation" / "curves.md").read_text(encoding="utf-8")
-    how_to = (ROOT / "docs" / "how-to" / "choose-a-budget.md").read_text(encoding="utf-8")
-    assert widths.by_budget() in how_to
-    assert widths.by_spread() in explanation
-    assert widths.by_grid() in explanation
+    for name in ("by_budget", "by_spread", "by_grid"):
+        shown = TABLES[f"widths-{name.replace('_', '-')}"]
+        assert shown == f"{getattr(widths, name)()}\n"
 
 
 def test_intervals_cover_as_the_page_says_to_remember() -> None:
     page = TEXTS[ROOT / "docs" / "explanation" / "intervals.md"]
 
     def coverage(name: str, n_names: int) -> dict[tuple[str, ...], list[float]]:
-        table = page.partition(f"<!-- coverage of {name} -->\n")[2].partition("<!-- end")[0]
+        table = TABLES[f"coverage-of-{name.replace(' ', '-')}"]
         rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
         found = {
             tuple(row[:n_names]): [float(cell.split(",")[0]) for cell in row[n_names:]]
@@ -118,8 +118,7 @@ def test_intervals_cover_as_the_page_says_to_remember() -> None:
 def test_accuracy_tables_are_about_the_data_of_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     data = importlib.import_module("curve_accuracy").DATA
-    page = (ROOT / "docs" / "explanation" / "curves.md").read_text(encoding="utf-8")
-    tables = page.partition("<!-- accuracy -->")[2].partition("<!-- end of accuracy -->")[0]
+    tables = TABLES["curve-accuracy"]
     assert re.findall(r"^\| (.*?) \| 0\.", tables, re.MULTILINE) == [*data, *data]
     assert "| NO |" not in tables
 
@@ -149,8 +148,7 @@ def test_comparison_is_what_the_script_measures_of_what_is_installed(
 ) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     head, line, *rows = importlib.import_module("comparison").table("streameval").splitlines()
-    page = (ROOT / "docs" / "explanation" / "comparison.md").read_text(encoding="utf-8")
-    table = page.partition("<!-- comparison -->\n")[2].partition("<!-- end")[0]
+    table = TABLES["comparison"]
     assert table.startswith("\n".join([head, line, *rows]))
     shown = README.partition("| | ROC AUC")[2].partition("\n\n")[0].splitlines()[2:]
     assert len(shown) > 5
@@ -310,18 +308,17 @@ def test_monitor_reference_names_every_exported_metric(monkeypatch: pytest.Monke
 def test_delays_of_evidence_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     script = importlib.import_module("evidence_delays")
-    page = (ROOT / "docs" / "explanation" / "evidence.md").read_text(encoding="utf-8")
-    table = page.partition("<!-- rules -->\n")[2].partition("\n<!-- end of rules -->")[0]
-    rows = dict(re.findall(r"^\| (.*?) \|.* \| (.*?) \|$", table, re.MULTILINE)[1:])
+    found = re.findall(r"^\| (.*?) \|.* \| (.*?) \|$", TABLES["evidence-rules"], re.MULTILINE)
+    rows = dict(found[1:])
     assert list(rows) == list(script.RULES)
     for name in ("value below 0.9 for three panes", "`evidence`, 1 per 30d"):
         assert " / ".join(script.delays(script.RULES[name], 0.8)) == rows[name]
 
 
 def test_how_to_shows_the_delays_of_the_explanation() -> None:
-    pages = [ROOT / "docs/how-to/alert-on-a-drop.md", ROOT / "docs/explanation/evidence.md"]
+    texts = [TEXTS[ROOT / "docs/how-to/alert-on-a-drop.md"], TABLES["evidence-rules"]]
     how_to, explanation = (
-        set(re.findall(r"^\| .* \| .*\d / \d+ \|$", TEXTS[page], re.MULTILINE)) for page in pages
+        set(re.findall(r"^\| .* \| .*\d / \d+ \|$", text, re.MULTILINE)) for text in texts
     )
     assert len(how_to) == 2
     assert how_to < explanation
@@ -330,9 +327,8 @@ def test_how_to_shows_the_delays_of_the_explanation() -> None:
 def test_exact_metrics_kept_their_promise_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     script = importlib.import_module("evidence_delays")
-    page = (ROOT / "docs" / "explanation" / "evidence.md").read_text(encoding="utf-8")
-    table = page.partition("<!-- metrics -->\n")[2].partition("\n<!-- end of metrics -->")[0]
-    rows = re.findall(r"^\| (.*?) \| (\d+) \| (\d+) \| (\d+) \|$", table, re.MULTILINE)
+    line = r"^\| (.*?) \| (\d+) \| (\d+) \| (\d+) \|$"
+    rows = re.findall(line, TABLES["evidence-metrics"], re.MULTILINE)
     assert [(name, int(usual)) for name, usual, *_ in rows] == [
         (name, draws) for name, (draws, *_) in script.METRICS.items()
     ]
