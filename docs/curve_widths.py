@@ -63,16 +63,16 @@ def by_spread() -> str:
 
 
 def by_grid() -> str:
-    """Lay out the width on uniform scores beside that of as many cells of equal width."""
+    """Lay out the width on uniform scores beside that of as many bins of equal width."""
     truth, score = data = DATA["uniform"](np.random.default_rng(SEED), ROWS)
     place = np.minimum((score * 2**16).astype(np.int64), 2**16 - 1)
     pos, neg = (np.bincount(place[part], minlength=2**16) for part in (truth, ~truth))
     equal = (pos * neg).sum() / (int(pos.sum()) * int(neg.sum()))
     lines = [
-        ("uniform scores, 65,536 cells", "width of ROC AUC"),
+        ("uniform scores, 65,536 bins", "width of ROC AUC"),
         ("---", "---"),
-        ("cells of equal width", f"{equal:.1e}"),
-        ("cells of the sketch", width(of(data, 2**16).roc_auc)),
+        ("bins of equal width", f"{equal:.1e}"),
+        ("bins of the sketch", width(of(data, 2**16).roc_auc)),
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace(" --- ", "---")
 

@@ -63,7 +63,7 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
 
     Memory is that of up to `groups` accumulators: a curve may have as many cells in each. A row
     costs about 15 ns with counts and 160 ns with a curve, where the accumulator alone takes 1 and
-    20 ns, and 200 ns more if ids are texts. An interval of a curve of 65,536 cells takes a second,
+    20 ns, and 200 ns more if ids are texts. An interval of a curve of 65,536 bins takes a second,
     and one of counts milliseconds.
 
     Examples

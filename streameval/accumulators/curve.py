@@ -94,8 +94,8 @@ class PRCurveSketch(
     Parameters
     ----------
     budget : int, "auto" or None
-        The number of cells kept for each curve; None keeps every distinct score. ``"auto"`` is
-        65,536 for up to 64 curves. More share 4,194,304 cells, and each has at least 1,024.
+        The number of bins kept for each curve; None keeps every distinct score. ``"auto"`` is
+        65,536 for up to 64 curves. More share 4,194,304 bins, and each has at least 1,024.
     scores : {"probability", "real"}
         Whether scores lie in [0, 1]. ``"real"`` takes any number, infinities too, such as
         logits and margins.
@@ -120,7 +120,7 @@ class PRCurveSketch(
     A cell holds the scores whose keys agree in all but their lowest bits (see
     `streameval.states.cells`), so cells are finest near 0 and 1, where a linear grid is blind.
     Counts are exact up to 2**63 - 1, and weights to 2**-63. An update of n rows costs at most
-    O(n log n); 65,536 cells take at most 4 MB. Without a budget, up to 2**24 mostly distinct
+    O(n log n); 65,536 bins take at most 4 MB. Without a budget, up to 2**24 mostly distinct
     scores are kept as rows of 5 or 9 bytes, and later ones in cells of 24.
 
     Examples
@@ -133,7 +133,7 @@ class PRCurveSketch(
     >>> f"{curve.average_precision:.4f}"
     '0.8333'
 
-    With a budget of 2 cells, the same scores give intervals:
+    With a budget of 2 bins, the same scores give intervals:
 
     >>> small = se.PRCurveSketch(budget=2).update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> auc = small.compute().roc_auc

@@ -35,7 +35,7 @@ class GroupedAUC(
     Parameters
     ----------
     budget : int
-        The number of cells over all groups. Each group needs one; while every distinct score
+        The number of bins over all groups. Each group needs one; while every distinct score
         of every group has its own, GAUC is exact; beyond that it has an interval.
     scores : {"probability", "real"}
         Whether scores lie in [0, 1]. ``"real"`` takes any number, such as logits.

@@ -51,10 +51,10 @@ class MeanAccumulator(
         The names of several values that each row has, such as loss and latency, which a batch
         holds as columns; by default a row has one value. `compute` returns the result of each.
     quantiles : sequence of float
-        The quantiles to report, such as 0.5 and 0.99. With one or more, cells of the values are
+        The quantiles to report, such as 0.5 and 0.99. With one or more, bins of the values are
         kept, from which any quantile can be read.
     budget : int or None
-        The number of cells kept for the quantiles of each column; None keeps every distinct
+        The number of bins kept for the quantiles of each column; None keeps every distinct
         value. While the distinct values fit, quantiles are exact; beyond, they have certified
         bounds.
     nan : {"raise", "skip"}
@@ -64,7 +64,7 @@ class MeanAccumulator(
     -----
     Sums are exact, and rounded once when a number is read; counts are exact up to 2**63 - 1, and
     weights to 2**-63. An update of n values costs O(n), and a sort of some 16,384 where there are
-    quantiles. 65,536 cells take 1.6 MB a column.
+    quantiles. 65,536 bins take 1.6 MB a column.
 
     Examples
     --------

@@ -109,7 +109,7 @@ class Paired(
         with ``classes=None``: ``"loss"``, where lower ones are better, or ``"score"``, where
         higher ones are.
     budget : int, optional
-        The number of pairs of scores kept for ``"roc_auc"``, and of the cells of each model
+        The number of pairs of scores kept for ``"roc_auc"``, and of the bins of each model
         beyond it; None keeps every pair.
     nan : {"raise", "skip"}
         Of values without a truth, whether NaN is refused, or a row with one for either model is

@@ -106,7 +106,7 @@ class RankingAccumulator(
     per_query : bool
         Keep the values of each query too, with its id; see `Ranking.per_query`.
     budget : int or None
-        The number of cells kept for the quantiles of a measure; None keeps every distinct value.
+        The number of bins kept for the quantiles of a measure; None keeps every distinct value.
 
     Notes
     -----

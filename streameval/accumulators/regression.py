@@ -65,7 +65,7 @@ class RegressionAccumulator(
         "huber(delta=1)"; `Regression` lists them all. With other measures accumulators do not
         merge.
     budget : int or None
-        The number of cells kept for the median and quantiles of the absolute error; None keeps
+        The number of bins kept for the median and quantiles of the absolute error; None keeps
         every distinct error.
     intervals : bool
         Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes five more sums.

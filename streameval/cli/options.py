@@ -440,7 +440,7 @@ class Options:
         tasks="classification paired binary",
     )
     budget: int | Literal["none"] | None = _curve(
-        "cells to keep, default 65536 per curve or quantile, 4194304 for groups, or none",
+        "bins to keep, default 65536 per curve or quantile, 4194304 for groups, or none",
         values.budget,
         "N|none",
         tasks="paired regression binary grouped values ranking",

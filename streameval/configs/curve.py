@@ -60,7 +60,7 @@ class CurveConfig(Config):
     SUMMARY = "Keep a curve of scores against truth in bounded memory, batch by batch."
 
     budget: int | None = option(
-        "The number of cells kept for each curve; None keeps every distinct score.",
+        "The number of bins kept for each curve; None keeps every distinct score.",
         _budget,
         default="auto",
     )
@@ -226,7 +226,7 @@ class GroupedConfig(Config):
 
     SUMMARY = "Keep the scores of each group separate, and average the AUC within groups."
 
-    budget: int = option("The number of cells over all groups.", positive_integer, default=2**22)
+    budget: int = option("The number of bins over all groups.", positive_integer, default=2**22)
     scores: Scale = option("Whether scores lie in [0, 1].", SCALE, default="probability")
     group_weight: GroupWeight = option(
         "The weight of a group in the mean: its examples, one, or its positives.",

@@ -65,14 +65,14 @@ class MeanConfig(Config):
         is_omitted=True,
     )
     quantiles: tuple[float, ...] = option(
-        "The quantiles to report, such as 0.5 and 0.99. With one or more, cells of the values are "
+        "The quantiles to report, such as 0.5 and 0.99. With one or more, bins of the values are "
         "kept, from which any quantile can be read.",
         _quantiles,
         default=(),
         is_omitted=True,
     )
     budget: int | None = option(
-        "The number of cells kept for the quantiles of each column; None keeps every distinct "
+        "The number of bins kept for the quantiles of each column; None keeps every distinct "
         "value.",
         optional_positive_integer,
         default=USUAL_BUDGET,

@@ -84,7 +84,7 @@ class PairedConfig(Config):
         is_omitted=True,
     )
     budget: int | None = option(
-        'The number of pairs of scores kept for "roc_auc", and of the cells of each '
+        'The number of pairs of scores kept for "roc_auc", and of the bins of each '
         "model beyond it; None keeps every pair.",
         optional_positive_integer,
         default=_BUDGET,

@@ -160,7 +160,7 @@ class RankingConfig(Config):
         default=False,
     )
     budget: int | None = option(
-        "The number of cells kept for the quantiles of a measure; None keeps every distinct value.",
+        "The number of bins kept for the quantiles of a measure; None keeps every distinct value.",
         optional_positive_integer,
         default=USUAL_BUDGET,
         is_omitted=True,

@@ -63,7 +63,7 @@ class RegressionConfig(Config):
         is_omitted=True,
     )
     budget: int | None = option(
-        "The number of cells kept for the median and quantiles of the absolute "
+        "The number of bins kept for the median and quantiles of the absolute "
         "error; None keeps every distinct error.",
         optional_positive_integer,
         default=USUAL_BUDGET,

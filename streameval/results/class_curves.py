@@ -131,7 +131,7 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
 
     @property
     def exact(self) -> bool:
-        """Whether every distinct score of every class has a cell of its own."""
+        """Whether every distinct score of every class has a bin of its own."""
         return all(curve.exact for curve in self.values())
 
     @property
@@ -260,7 +260,7 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         return self._n.to_fraction() * len(self) <= MAX_TOTAL
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
-        state = "exact" if self.exact else "cells of several scores"
+        state = "exact" if self.exact else "bins of several scores"
         readings, rows = self.readings(level), [row for row in self.TABLE.values() if row.averages]
         names, curves = self.class_names, [*self.values()][:max_classes]
         means = [f"{average} mean" for average in _HOW]

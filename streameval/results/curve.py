@@ -54,7 +54,7 @@ class Curve(CurveMembers, Result):
     """Outcomes at every threshold, and the metrics computed from them.
 
     Made by `PRCurveSketch.compute`. Metrics are `Bounded`: floats with an interval that contains
-    the exact value on all the data. While every distinct score has its own cell, the interval is
+    the exact value on all the data. While every distinct score has its own bin, the interval is
     one point, and the value is scikit-learn's. Undefined metrics are nan.
 
     Notes
@@ -165,17 +165,17 @@ class Curve(CurveMembers, Result):
 
     @property
     def exact(self) -> bool:
-        """Whether every distinct score has its own cell."""
+        """Whether every distinct score has its own bin."""
         return self._table.is_exact
 
     @property
     def cells(self) -> int:
-        """The number of cells."""
+        """The number of bins."""
         return len(self._table.lo)
 
     @property
     def resolution(self) -> float:
-        """The width in score of the widest cell of several scores; 0.0 if there is none."""
+        """The width in score of the widest bin of several scores; 0.0 if there is none."""
         return self._table.resolution
 
     @property
@@ -183,7 +183,7 @@ class Curve(CurveMembers, Result):
         """The area under the ROC curve, in [0, 1]; nan unless both classes occur.
 
         The probability that a positive scores above a negative, ties counting half. An
-        estimate is the middle of its interval, whose width is the sum over cells of several
+        estimate is the middle of its interval, whose width is the sum over bins of several
         scores of ``pos * neg / (n_pos * n_neg)``.
         """
         return envelope.roc_auc(self._table)
@@ -651,7 +651,7 @@ class Curve(CurveMembers, Result):
         kind: Literal["pr", "roc", "det", "reliability", "score"] = "pr",
         label: str | None = None,
     ) -> Axes:
-        """Draw the curve with its certified band; needs ``pip install streameval[plot]``.
+        """Draw the curve with its band of bounds; needs ``pip install streameval[plot]``.
 
         Parameters
         ----------
@@ -713,7 +713,7 @@ class Curve(CurveMembers, Result):
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
-        state = "exact" if self.exact else f"{self.cells:,} cells"
+        state = "exact" if self.exact else f"{self.cells:,} bins"
         return (
             f"Curve(n={self.n}, {state}, roc_auc={self.roc_auc:.6g}, "
             f"average_precision={self.average_precision:.6g})"
@@ -721,11 +721,11 @@ class Curve(CurveMembers, Result):
 
     @property
     def _sizes(self) -> str:
-        cells = plural(self.cells, "cell")
+        bins = plural(self.cells, "bin")
         parts = [f"n = {self.n:,} ({self.n_pos:,} positive)"]
         if self.n_skipped:
             parts.append(f"{self.n_skipped:,} skipped")
-        parts.append(f"exact, {cells}" if self.exact else f"{cells} of several scores")
+        parts.append(f"exact, {bins}" if self.exact else f"{bins} of several scores")
         return ", ".join(parts)
 
     @functools.cached_property

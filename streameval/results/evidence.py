@@ -148,8 +148,8 @@ class Evidence(Reported):
     def line(self) -> str:
         """Report whether the alarm has fired, in one line."""
         return (
-            f"{self.metric} {self.limit}: {self._alarm_text}, log evidence {self.log_evidence:.2f} "
-            f"of {self.log_threshold:.2f}"
+            f"{self.metric} {self.limit}: {self._alarm_text}, evidence {self.log_evidence:.2f} "
+            f"(alarm from {self.log_threshold:.2f})"
         )
 
     def sheet(self) -> Sheet:
@@ -160,7 +160,7 @@ class Evidence(Reported):
             SheetColumn.of_names("pane ends", map(_moment, columns["end"][shown])),
             SheetColumn([str(self.metric), *(f"{value:.4f}" for value in columns["value"][shown])]),
             SheetColumn(
-                ["log evidence", *(f"{number:.2f}" for number in columns["log_evidence"][shown])]
+                ["evidence", *(f"{number:.2f}" for number in columns["log_evidence"][shown])]
             ),
         ]
         older = self.n_panes - _SHOWN

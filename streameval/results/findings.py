@@ -103,7 +103,7 @@ def _about_scores(table: CellTable) -> Iterator[str]:
     else:
         yield (
             'All scores lie in [0, 1]: scores="probability" would give log loss, Brier and ECE '
-            "too, and finer cells near 1."
+            "too, and finer bins near 1."
         )
     pairs = _pairs(table)
     tied = math.fsum((pos * neg)[~table.is_wide]) / pairs if pairs else 0.0
@@ -113,11 +113,11 @@ def _about_scores(table: CellTable) -> Iterator[str]:
 
 def _about_cells(table: CellTable) -> Iterator[str]:
     if table.is_exact:
-        yield f"Every number is exact: each of {len(table.lo):,} distinct scores has its own cell."
+        yield f"Every number is exact: each of {len(table.lo):,} distinct scores has its own bin."
         return
     wide = int(np.count_nonzero(table.is_wide))
     yield (
-        f"{wide:,} of {len(table.lo):,} cells hold several scores; the widest spans "
+        f"{wide:,} of {len(table.lo):,} bins hold several scores; the widest spans "
         f"{table.resolution:.3g}."
     )
     if _pairs(table):
@@ -126,7 +126,7 @@ def _about_cells(table: CellTable) -> Iterator[str]:
         auc = envelope.roc_auc(table)
         yield (
             f"The interval of ROC AUC is {auc.high - auc.low:.2g} wide: in that share of the "
-            "pairs, a positive and a negative are in one cell of several scores."
+            "pairs, a positive and a negative are in one bin of several scores."
         )
     if table.level:
         finer = table.cells.n_cells_at(table.level - 1)
@@ -149,10 +149,10 @@ def of_classes(result: Any) -> Iterator[str]:
     yield from _never(labels, counts, "in the truth", "means leave them out")
     yield from _small_classes(labels, counts, "positives")
     if result.exact:
-        yield "Every number is exact: each distinct score of each class has its own cell."
+        yield "Every number is exact: each distinct score of each class has its own bin."
     else:
-        held = "" if result._budget is None else f": each curve has budget={result._budget} cells"
-        yield f"The curves have cells of several scores{held}."
+        held = "" if result._budget is None else f": each curve has budget={result._budget} bins"
+        yield f"The curves have bins of several scores{held}."
     widths = {label: curve.roc_auc.high - curve.roc_auc.low for label, curve in result.items()}
     seen = [label for label, curve in result.items() if curve.n_pos]
     worst = sorted(seen, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
@@ -223,12 +223,12 @@ def of_groups(result: Any) -> Iterator[str]:
             "is few, the AUC of one of them says little."
         )
     if result.exact:
-        yield f"Every number is exact: each of {result.cells:,} scores of a group has its own cell."
+        yield f"Every number is exact: each of {result.cells:,} scores of a group has its own bin."
     else:
         value = result.gauc
         yield (
             f"The interval of GAUC is {value.high - value.low:.2g} wide: "
-            f"{result.n_groups:,} groups share budget={result._config.budget} cells."
+            f"{result.n_groups:,} groups share budget={result._config.budget} bins."
         )
     yield "GAUC has no sampling interval."
 
@@ -273,7 +273,7 @@ def of_regression(result: Any) -> Iterator[str]:
     if not result.exact:
         yield (
             "Quantiles of the errors have bounds: there are more distinct errors than "
-            f"budget={result._config.budget} cells."
+            f"budget={result._config.budget} bins."
         )
     if not result._config.intervals:
         yield "Only sums are kept, so no metric has a sampling interval."
@@ -297,7 +297,7 @@ def of_values(result: Any) -> Iterator[str]:
     else:
         yield (
             "Quantiles have bounds: there are more distinct values than "
-            f"budget={result._config.budget} cells."
+            f"budget={result._config.budget} bins."
         )
 
 

@@ -95,12 +95,12 @@ class GroupedCurves(SumsResult):
 
     @property
     def exact(self) -> bool:
-        """Whether every distinct score of every group has a cell of its own."""
+        """Whether every distinct score of every group has a bin of its own."""
         return bool(np.array_equal(self._state.lo.values, self._state.hi.values))
 
     @property
     def cells(self) -> int:
-        """The number of cells of all groups."""
+        """The number of bins of all groups."""
         return len(self._state.lo)
 
     @property
@@ -182,10 +182,10 @@ class GroupedCurves(SumsResult):
 
     @property
     def _sizes(self) -> str:
-        cells = "exact" if self.exact else "cells of several scores"
+        state = "exact" if self.exact else "bins of several scores"
         return (
             f"n = {self.n:,}, {plural(self.n_groups, 'group')}, "
-            f"{self.n_averaged:,} of both classes, {plural(self.cells, 'cell')}, {cells}"
+            f"{self.n_averaged:,} of both classes, {plural(self.cells, 'bin')}, {state}"
         )
 
     def __repr__(self) -> str:
@@ -242,7 +242,7 @@ GroupedCurves.TABLE = Table(
     count_row(
         "n_averaged", "Groups of both classes", "The number of groups that hold both classes."
     ),
-    count_row("cells", "Cells", "The number of cells of all groups."),
+    count_row("cells", "Bins", "The number of bins of all groups."),
     Metric(
         name="gauc",
         limits=SHARE,

@@ -234,6 +234,12 @@ class PairedResult(PairedResultMembers, Result):
             rows = [row for row in rows if row.name in names or row.name.startswith(f"{measure}_")]
         return Table(*(row for row in rows if self._clusters is None or not _is_test(row)))
 
+    @property
+    def _remark(self) -> str:
+        if "anytime_pvalue" not in self._rows:
+            return ""
+        return "mcnemar_pvalue is for one look; anytime_pvalue holds however often you look"
+
     def _why_absent(self, name: str) -> tuple[object, ...]:
         """Explain why a test was not made, in pieces of a message."""
         if self._clusters is None or not _is_test(self.TABLE[name]):
@@ -247,7 +253,7 @@ class PairedResult(PairedResultMembers, Result):
 
     @property
     def exact(self) -> bool:
-        """Whether every pair of scores is known, so that no metric has certified bounds."""
+        """Whether every pair of scores is known, so that no metric has bounds."""
         pairs = self._state.pairs if isinstance(self._state, PairedSums) else None
         return pairs is None or not pairs.level
 

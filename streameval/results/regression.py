@@ -123,7 +123,7 @@ class Regression(RegressionMembers, SumsResult):
 
     @property
     def exact(self) -> bool:
-        """Whether no value has bounds, because each distinct absolute error has its own cell."""
+        """Whether no value has bounds, because each distinct absolute error has its own bin."""
         if not self._config.has_sketch:
             return True
         cells = self._measured.cells

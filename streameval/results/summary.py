@@ -91,7 +91,7 @@ class Summary(SummaryMembers, Result):
 
     @property
     def exact(self) -> bool:
-        """Whether no quantile has bounds, because each distinct value has its own cell."""
+        """Whether no quantile has bounds, because each distinct value has its own bin."""
         return not self._config.has_sketch or bool((self._cells.lo == self._cells.hi).all())
 
     def __repr__(self) -> str:

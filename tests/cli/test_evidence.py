@@ -45,15 +45,15 @@ def test_alarm_fails_as_a_gate_does(command, call):
     assert done.code == 1
     assert done.out.endswith(f"\n\n{found.report()}\n")
     assert done.err == (
-        "streameval: failed: accuracy >= 0.9: alarm at 600, log evidence "
-        f"{found.log_evidence:.2f} of 9.21.\n"
+        "streameval: failed: accuracy >= 0.9: alarm at 600, evidence "
+        f"{found.log_evidence:.2f} (alarm from 9.21).\n"
     )
 
 
 def test_limit_that_is_kept_passes(command, call):
     done = call(*command, "--evidence", "accuracy >= 0.6", *PROMISE)
     assert done.code == 0
-    assert done.err.startswith("streameval: passed: accuracy >= 0.6: no alarm, log evidence ")
+    assert done.err.startswith("streameval: passed: accuracy >= 0.6: no alarm, evidence ")
     assert call(*command, "--evidence", "accuracy<=0.95", *PROMISE, "--quiet").err == ""
 
 
@@ -77,7 +77,7 @@ def test_limits_share_a_promise(command, call):
 
 def test_evidence_is_laid_out_as_markdown(command, call):
     done = call(*command, "--evidence", "accuracy>=0.9", *PROMISE, "--markdown")
-    assert "0.9: alarm at 600\n\n| pane ends | accuracy | log evidence |\n" in done.out
+    assert "0.9: alarm at 600\n\n| pane ends | accuracy | evidence |\n" in done.out
     assert "\n| 900 | 0.7000 | " in done.out
 
 

@@ -141,7 +141,7 @@ def test_explain_begins_with_what_was_counted(explained):
         "  batch by batch.",
         (
             f"n = 300, {len(accumulator.to_bytes()):,} bytes, estimates with bounds of the exact "
-            f"values, {result.cells} cells"
+            f"values, {result.cells} bins"
         ),
     ]
 
@@ -149,7 +149,7 @@ def test_explain_begins_with_what_was_counted(explained):
 def test_explain_counts_the_cells_of_all_classes(explained):
     accumulator = KINDS["classes"]()
     cells = sum(curve.cells for curve in accumulator.compute().values())
-    assert f"every number exact, {cells:,} cells" in explained(accumulator)
+    assert f"every number exact, {cells:,} bins" in explained(accumulator)
 
 
 def test_explain_says_that_counts_are_exact(explained):
@@ -211,7 +211,7 @@ def test_explain_says_what_measures_mean_and_that_quantiles_have_bounds(explaine
     text = explained(se.RegressionAccumulator(measures, budget=4).update(*scores(50)))
     assert "\nhuber(delta=2)  0." in text
     assert re.search(r"\nmedian_absolute_error  0\.\d+  \[0\.\d+, 0\.\d+\]\n", text)
-    assert "more distinct errors than\n  budget=4 cells." in text
+    assert "more distinct errors than\n  budget=4 bins." in text
     assert "absolute_error_quantile(x)" in text
     assert "tweedie" not in text
 
@@ -307,7 +307,7 @@ def test_explain_counts_the_rows_of_a_collection_in_clusters(explained):
                     "Half of the groups with an AUC hold at most 3 examples: if "
                     "that is few, the AUC of one of them says little."
                 ),
-                "Every number is exact: each of 4 scores of a group has its own cell.",
+                "Every number is exact: each of 4 scores of a group has its own bin.",
                 "GAUC has no sampling interval.",
             ],
         ),
@@ -318,7 +318,7 @@ def test_explain_counts_the_rows_of_a_collection_in_clusters(explained):
                     "Groups of one class only, which have no AUC: 1 of 1. The "
                     "mean is about 0.0% of the examples."
                 ),
-                "Every number is exact: each of 1 scores of a group has its own cell.",
+                "Every number is exact: each of 1 scores of a group has its own bin.",
                 "GAUC has no sampling interval.",
             ],
         ),
@@ -411,7 +411,7 @@ def test_limits_of_classes_are_those_of_the_widest():
     assert found[0] == (
         "Classes that never occur in the truth, 2 of 5: d, e; means leave them out."
     )
-    assert found[1] == "The curves have cells of several scores: each curve has budget=16 cells."
+    assert found[1] == "The curves have bins of several scores: each curve has budget=16 bins."
     named = list(dict.fromkeys(re.findall(r"^Class (\S+):", "\n".join(found), re.MULTILINE)))
     width = {label: curve.roc_auc.high - curve.roc_auc.low for label, curve in result.items()}
     by_width = sorted(["a", "b", "c\x1b"], key=lambda label: -width[label])
@@ -463,7 +463,7 @@ def test_limits_of_coarse_groups_name_the_budget():
     acc = KINDS["coarse groups"]()
     gauc = acc.compute().gauc
     assert (
-        f"The interval of GAUC is {gauc.high - gauc.low:.2g} wide: 40 groups share budget=60 cells."
+        f"The interval of GAUC is {gauc.high - gauc.low:.2g} wide: 40 groups share budget=60 bins."
         in said(acc)
     )
 

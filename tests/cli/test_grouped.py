@@ -141,7 +141,7 @@ def test_grouped_decides_a_gate_by_its_interval(gate, options, verdict, call, lo
 @each(
     ("options", "message"),
     [
-        (["--budget", "none"], "--budget none is for curves; groups share a number of cells."),
+        (["--budget", "none"], "--budget none is for curves; groups share a number of bins."),
         (["--y-score", "y_score,y_true"], "--y-score takes one column."),
         (["--y-true", "y_score,y_true"], "--y-true takes one column."),
         (["--y-true", "user"], "`user` holds text, 'u"),

@@ -92,7 +92,7 @@ def test_report_has_at_most_80_columns_when_numbers_are_long(scale: float, weigh
 def test_report_shows_the_numbers_of_the_rows() -> None:
     found = words(se.PRCurveSketch().update(*ROWS).compute().report(level=0))
     assert found == [
-        ["n", "=", "4", "(2", "positive),", "exact,", "4", "cells"],
+        ["n", "=", "4", "(2", "positive),", "exact,", "4", "bins"],
         [],
         ["metric", "value"],
         ["roc_auc", "0.750000"],
@@ -151,7 +151,7 @@ def test_report_of_one_cell_says_so() -> None:
         .update([1], [0.5])
         .compute()
         .report()
-        .startswith("n = 1 (1 positive), exact, 1 cell\n")
+        .startswith("n = 1 (1 positive), exact, 1 bin\n")
     )
 
 

@@ -707,7 +707,7 @@ def test_interval_of_roc_auc_is_within_0_and_1_and_holds_the_bounds_at_every_lev
 
 def test_repr_is_one_line() -> None:
     assert repr(curve()) == "Curve(n=8, exact, roc_auc=0.6875, average_precision=0.733333)"
-    assert repr(curve(budget=3)).startswith("Curve(n=8, 3 cells, roc_auc=")
+    assert repr(curve(budget=3)).startswith("Curve(n=8, 3 bins, roc_auc=")
 
 
 WORDS = {
@@ -728,8 +728,8 @@ WORDS = {
         curve([0, 1, 0, 1], [0.25, 0.25, 0.25, 0.75]),
         "50.0% of the pairs of a positive and a negative tie: each counts half.",
     ),
-    "exact": (curve(), "Every number is exact: each of 8 distinct scores has its own cell."),
-    "cells": (curve(budget=3), "1 of 3 cells hold several scores; the widest spans 0.625."),
+    "exact": (curve(), "Every number is exact: each of 8 distinct scores has its own bin."),
+    "cells": (curve(budget=3), "1 of 3 bins hold several scores; the widest spans 0.625."),
     "open": (
         curve([0, 1], [0.5, 0.625], budget=1),
         "The interval of ROC AUC is 1 wide: in that share of the",

@@ -403,7 +403,7 @@ def test_dictionary_holds_plain_numbers() -> None:
 
 def test_report_shows_the_numbers_of_the_rows() -> None:
     assert EVERY["grouped"]().compute().report().split("\n") == [
-        "n = 5, 3 groups, 1 of both classes, 4 cells, exact",
+        "n = 5, 3 groups, 1 of both classes, 4 bins, exact",
         "",
         "metric       value          95% interval",
         "gauc      0.750000  [0.117910, 0.985365]",

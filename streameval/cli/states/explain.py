@@ -154,7 +154,7 @@ def _contents(accumulator: Any, result: Result, readings: dict[str, Reading]) ->
     parts.append("estimates with bounds of the exact values" if is_open else "every number exact")
     held: list[Any] = [*result.values()] if isinstance(result, ClassCurves) else [result]
     cells = [part.cells for part in held if hasattr(part, "cells")]
-    return ", ".join([*parts, *([f"{sum(cells):,} cells"] if cells else [])])
+    return ", ".join([*parts, *([f"{sum(cells):,} bins"] if cells else [])])
 
 
 def _size(accumulator: Any) -> str:

@@ -93,7 +93,7 @@ def _plan_of_groups(options: Options, rows: Sequence[RawRow]) -> Plan:
     if options.group is None:
         raise UsageError("--task grouped needs --group, the column of the group.")
     if options.budget == "none":
-        raise UsageError("--budget none is for curves; groups share a number of cells.")
+        raise UsageError("--budget none is for curves; groups share a number of bins.")
     check_one_column(options, "y_true", "y_score")
     layout = lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
     make = maker(GroupedAUC, **configured(options, GroupedConfig))
