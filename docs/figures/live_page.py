@@ -2,13 +2,14 @@
 
     python docs/figures/live_page.py
 
-To take the picture, wait until the chart covers 60 minutes, and run Chromium in light mode:
+To take the picture, run Chromium in light mode, within a minute:
 
     chromium --headless --hide-scrollbars --blink-settings=preferredColorScheme=1 \
-        --force-device-scale-factor=1.25 --window-size=1100,1296 \
+        --force-device-scale-factor=1.25 --window-size=1280,905 \
         --screenshot=live_page.png http://127.0.0.1:8765/
 
-with a sans-serif system font such as Inter. Then reduce it to a palette of 128 colours.
+with a sans-serif system font such as Roboto. Then reduce it to a palette of 256 colours, by
+Pillow's `quantize` with the method MAXCOVERAGE.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import json
 import signal
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,8 @@ import numpy as np
 import streameval as se
 
 COUNTRIES = ["DE", "ES", "FR", "IT", "JP", "PL", "SE", "US"]
-START, MINUTES, WAIT = 1_767_261_600, 75, 600
+MINUTES, WAIT = 75, 600
+START = int(time.time()) // 60 * 60 - MINUTES * 60
 
 
 def write_logs(folder: Path) -> None:
@@ -67,11 +70,10 @@ def serve(folder: Path) -> None:
         time="ts",
         wait=f"{WAIT}s",
         alerts=["roc_auc < 0.9", "no data for 10m"],
-        clock=lambda: START + 60.0 * MINUTES,
     ) as monitor:
         while not monitor.step().is_idle:
             pass
-        print(monitor.serve(metrics=["roc_auc"]).url)
+        print(monitor.serve(title="Click model", metrics=["roc_auc"]).url)
         signal.pause()
 
 

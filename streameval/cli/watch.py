@@ -90,7 +90,7 @@ _WAITS_ONCE = 30
 _MAX_BAD = RowShare(Decimal(1))
 _FIELDS = attrs.fields(Watching)
 _OF_MONITOR = [field.name for field in _FIELDS if field.name in signature(Monitor).parameters]
-_RELOADED = ("alerts", "false_alarms", "on_alert")
+_RELOADED = ("alerts", "false_alarms", "on_alert", "title")
 _OF_JOIN = [field.name for field in _FIELDS if field.metadata["option"].group == JOIN]
 
 
@@ -154,7 +154,7 @@ def _read(*, quiet: bool, **arguments: Any) -> tuple[Options, Watching, Reportin
 
 
 class _Reload:
-    """Rules and receivers that are read anew after a hangup, while all else stays.
+    """Rules, receivers and the title, which are read anew after a hangup; all else stays.
 
     Parameters
     ----------
@@ -184,10 +184,11 @@ class _Reload:
             with monitor._reloading():
                 watching = self._watching()
                 given = {name: getattr(watching, name) for name in _RELOADED}
+                given["title"] = watching.title or Path(str(watching.checkpoint)).name
                 monitor.reload(**{name: one for name, one in given.items() if one is not None})
         except StreamevalError as error:
             return [Note("error", f"{error_text(error)} The reload is refused; watch goes on.")]
-        return [Note("note", f"{watching.config}: alerts and receivers are reloaded.")]
+        return [Note("note", f"{watching.config}: alerts, receivers and title are reloaded.")]
 
     def _watching(self) -> Watching:
         """Read the options anew, and refuse what only a start may change."""
@@ -201,6 +202,7 @@ class _Reload:
                     f"{watching.config}: {name} cannot change while watch runs, only "
                     f"{', '.join(_RELOADED)}. Restart it; --check says whether it can continue."
                 )
+        _check_page(watching)
         _check_routes(watching)
         _check_labels(watching)
         _check_metrics(task_asked_for(options), (), watching.alerts)

@@ -138,14 +138,18 @@ class Alerts:
         stored: Mapping[str, Any],
         *,
         false_alarms: str | float = "1 per 30d",
+        number: int = 0,
     ) -> Self:
         """Continue from a stored state.
 
-        New rules examine the panes that are kept. Alerts of removed rules are resolved in the next
-        step.
+        New rules examine the panes that are kept; their events have other ids than those of the
+        same rules before the commit of that `number`. Alerts of removed rules are resolved in the
+        next step.
         """
         made = cls(rules, windowed, false_alarms=false_alarms)
         known = {one.key: one for one in made._series}
+        for key in known.keys() - stored.keys():
+            known[key].added = number
         for key, item in stored.items():
             if key in known:
                 known[key].restore(item)

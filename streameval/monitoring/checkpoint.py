@@ -141,7 +141,6 @@ _SHOWN = 200
 _LOCK = "-lock"
 _PASSING = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_LOCKED")
 _OTHER = "exists and is not a checkpoint; choose another name."
-_EMPTY = "nothing has been committed yet."
 _COUNTED, _UNLABELLED = "piece", "unlabelled"
 _STATE = "state."
 _WAITING = f"{_STATE}waiting"  # there is no commit of rows yet
@@ -632,7 +631,7 @@ def read_numbers(path: str | os.PathLike[str]) -> dict[str, Any]:
     with _reading(path) as base:
         meta = dict(base.execute("SELECT name, value FROM meta WHERE name != 'accumulator'"))
         if not meta.get("number") or _WAITING in meta:
-            raise BadDataError(_EMPTY)
+            raise _nothing_counted(meta)
         state = json.loads(meta["state.monitor"])
         counters = state["counters"]
         if "state.join" in meta:
@@ -751,7 +750,7 @@ def _loaded(base: sqlite3.Connection) -> Saved:
     try:
         meta = dict(base.execute("SELECT name, value FROM meta"))
         if "config" not in meta:
-            raise BadDataError(_EMPTY)
+            raise _nothing_counted(meta)
         empty = Windowed.from_bytes(meta["accumulator"])
         values: dict[str, list[Any]] = {}
         query = "SELECT name, value FROM dictionary ORDER BY name, code"
@@ -770,6 +769,24 @@ def _loaded(base: sqlite3.Connection) -> Saved:
         )
     finally:
         base.execute("ROLLBACK")
+
+
+def _nothing_counted(meta: Mapping[str, Any]) -> BadDataError:
+    """Say what a checkpoint without a counted row has instead."""
+    if _WAITING not in meta:
+        return BadDataError("nothing has been committed yet.")
+    state = _state_of(meta)
+    held = [f"{n:,} rows of {role}" for role, n in state["waiting"]["rows"].items()]
+    firing = [
+        json.loads(key)[0]
+        for key, one in state.get("alerts", {}).items()
+        if one["state"] == "firing"
+    ]
+    alerts = f" Alerts that are firing: {', '.join(firing)}." if firing else ""
+    return BadDataError(
+        f"no row has been counted: {' and '.join(held)} have been read as of commit "
+        f"{meta['number']}, and counting begins once each source has one.{alerts}"
+    )
 
 
 def _state_of(meta: Mapping[str, Any]) -> dict[str, Any]:

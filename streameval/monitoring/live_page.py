@@ -19,7 +19,7 @@ from streameval.monitoring.live_view import ViewBuilder
 from streameval.monitoring.server import Request, Response, Route
 from streameval.monitoring.status import Snapshot
 from streameval.monitoring.vitals import Vitals
-from streameval.render.live import View, document, fragment, icon
+from streameval.render.live import View, document, fragment, icon, version_of
 from streameval.render.markup import Html
 from streameval.results.names import MetricName, parse_metrics
 
@@ -75,7 +75,7 @@ class LivePage:
         keep_alive: float = 15.0,
     ) -> None:
         normal_quantile(level)
-        self._title = title
+        self._title, self._edition = title, 1
         self._vitals = vitals
         self._level = level
         self._pace = pace
@@ -92,6 +92,13 @@ class LivePage:
         with self._changed:
             self._snapshot = snapshot
             self._changed.notify()
+
+    def retitle(self, title: str) -> None:
+        """Change the heading, also of open pages."""
+        with self._changed:
+            if title != self._title:
+                self._title, self._edition = title, self._edition + 1
+                self._changed.notify()
 
     def close(self) -> None:
         """End the streams."""
@@ -167,9 +174,14 @@ class LivePage:
             return math.inf
         if held is None:
             return 0.0
-        if held.view.version == str(self._snapshot.status.number):
+        if held.view.version == self._version:
             return math.inf
         return held.made_at + self._pace - time.monotonic()
+
+    @property
+    def _version(self) -> str:
+        """The identifier of the last commit, once all of it has been read."""
+        return version_of(self._snapshot.status.number, self._edition)
 
     def _claimed(self) -> _Rendered:
         """Render the last commit; then another stream may render the next one."""
@@ -183,9 +195,12 @@ class LivePage:
     def _newest(self, *, is_streamed: bool = False) -> _Rendered:
         """Render the last commit, unless that has been done, and wake the streams."""
         with self._rendering:
-            held, snapshot = self._rendered, self._snapshot
-            if held is None or held.view.version != str(snapshot.status.number):
-                held = _Rendered.of(self._builder.build(self._title, snapshot, self._vitals()))
+            held = self._rendered
+            if held is None or held.view.version != self._version:
+                with self._changed:
+                    title, edition, snapshot = self._title, self._edition, self._snapshot
+                view = self._builder.build(title, snapshot, self._vitals())
+                held = _Rendered.of(attrs.evolve(view, edition=edition))
                 if is_streamed:
                     _deflated(held.event)  # before many threads wait for it
                 with self._changed:

@@ -20,7 +20,7 @@ from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import COVERAGE, MetricRule, parse_rule
-from streameval.monitoring.series import UNDEFINED, AlertState, read_defined
+from streameval.monitoring.series import N_PANES, UNDEFINED, AlertState, read_defined
 from streameval.monitoring.status import BAD, Snapshot, Status
 from streameval.monitoring.unlabelled import SliceRows, Weights
 from streameval.monitoring.vitals import Vitals
@@ -34,9 +34,6 @@ from streameval.results.result_types import RESULTS
 from streameval.results.sliced import OTHER, slice_names
 from streameval.states.panes import Span
 from streameval.states.sealed import live, live_in_turn
-
-N_PANES = 60
-"""How many panes a series shows."""
 
 _STATES = ("firing", "pending", "silent", "resolved", "inactive")
 _CLEAR = 2.0
@@ -105,6 +102,20 @@ class _Panes:
         if not begun:
             return []
         return [at for at, one in enumerate(self.counted) if _time_text(one.end) in begun]
+
+    def evidence(self, metric: MetricName, alerts: Sequence[AlertState]) -> list[float]:
+        """Return the evidence in each pane for the alert about a metric that is nearest to firing.
+
+        It is a share of that of an alarm, nan where none was looked for; empty if all alerts about
+        the metric are inactive.
+        """
+        known = [dict(one.history) for one in alerts if one.history and one.metric == str(metric)]
+        if not known:
+            return []
+        return [
+            max([one[pane.end] for one in known if pane.end in one], default=math.nan)
+            for pane in self.counted
+        ]
 
     def of(self, value: Any, first: int) -> list[Point]:
         """Return what a slice has in each pane, from the pane `first` on."""
@@ -224,7 +235,12 @@ class ViewBuilder:
         ]
         series = [
             MetricSeries(
-                str(metric), readings, _limits(metric, alerts), panes.fired(metric, alerts), marks
+                str(metric),
+                readings,
+                _limits(metric, alerts),
+                panes.fired(metric, alerts),
+                panes.evidence(metric, alerts),
+                marks,
             )
             for metric, readings, marks in zip(
                 self._metrics, line.readings, line.marks, strict=True

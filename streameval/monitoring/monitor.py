@@ -32,6 +32,7 @@ from streameval.monitoring.vitals import Pace, Vitals, memory_of_process, size_o
 from streameval.monitoring.waiting import Waiting
 
 if TYPE_CHECKING:
+    from streameval.monitoring.live_page import LivePage
     from streameval.monitoring.server import Server
     from streameval.monitoring.source_protocol import Source
     from streameval.results.names import MetricName
@@ -226,6 +227,7 @@ class Monitor:
         self._busy = threading.RLock()  # what is shown is what was committed
         self._listeners: list[Callable[[Snapshot], None]] = []
         self._servers: list[Server] = []
+        self._pages: list[LivePage] = []
         self._output = output
         self._quarantine = None if quarantine is None else Quarantine(os.fspath(quarantine))
         self._name = checkpoint
@@ -289,6 +291,7 @@ class Monitor:
         alerts: Sequence[str | Mapping[str, Any]] = (),
         false_alarms: str = "1 per 30d",
         on_alert: Any = (),
+        title: str | None = None,
     ) -> None:
         """Turn to other rules and receivers between two steps.
 
@@ -301,6 +304,8 @@ class Monitor:
         ----------
         alerts, false_alarms, on_alert
             As of the monitor. What is left out is as of a monitor without it.
+        title : str, optional
+            The heading of its pages; by default, it stays.
 
         Raises
         ------
@@ -315,6 +320,9 @@ class Monitor:
             self._stage.reload(settings, routes)
             self._settings = settings
             self._delivery.begin(lambda: self._health.is_alive)
+            if title is not None:
+                for page in self._pages:
+                    page.retitle(title)
             self._show_commit(self._stage)
 
     @contextmanager
@@ -447,6 +455,7 @@ class Monitor:
             )
             self._listeners += [page.show, exporter.show]
             self._servers.append(server)
+            self._pages.append(page)
         return server
 
     def close(self) -> None:

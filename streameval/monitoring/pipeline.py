@@ -153,6 +153,9 @@ class Pipeline:
         self._tally = Tally(self._plan.make, saved)
         self._notes = list(self._plan.notes)
         self._stored_alerts = saved.state.get("alerts", {})
+        self.number = saved.number
+        """Of the last commit."""
+        self._has_counted = "monitor" in saved.state
         self._alerts = self._judging(settings, self._stored_alerts, delivery.routes)
         for name, file in (("output", output), ("quarantine", quarantine)):
             if file is not None:
@@ -164,13 +167,11 @@ class Pipeline:
         self._door = Door(
             self._windows, settings.timing.max_ahead, settings.max_bad, self._counters, quarantine
         )
-        self.number = saved.number
-        """Of the last commit."""
         self._n_rows = 0
         self._n_counted: int | float = 0
         self._n_labelled: int | float = 0
         self._committed_at: float | None = None
-        if "monitor" in saved.state:
+        if self._has_counted:
             self._restore(saved)
 
     def step(self, now: float) -> Step:
@@ -231,7 +232,11 @@ class Pipeline:
     ) -> Alerts:
         """Continue the alerts by rules, and refuse routes of slices without an alert."""
         made = Alerts.restore(
-            settings.rules, self._plan.make(), stored, false_alarms=settings.false_alarms
+            settings.rules,
+            self._plan.make(),
+            stored,
+            false_alarms=settings.false_alarms,
+            number=self.number if self._has_counted else 0,
         )
         for route in routes:
             route.check_slices([state.slice for state in made.states()])
@@ -540,6 +545,7 @@ class Pipeline:
         if self._joining is not None:
             self._joining.note_committed()
         self.number += 1
+        self._has_counted = True
         self._stored_alerts = alerts
         self._delivery.note_committed(to_deliver)
         self._tally.renew()

@@ -38,6 +38,9 @@ LEVEL = 0.95
 Phase = Literal["inactive", "pending", "firing", "resolved"]
 StoredSeries = dict[str, Any]
 
+N_PANES = 60
+"""How many panes a page shows of a series, and the evidence of how many is kept."""
+
 _STORED = ("state", "since", "alert", "until")
 _VALUES = ("value", "certified", "interval", "n", "start", "end")
 
@@ -85,7 +88,8 @@ class Event:
     Parameters
     ----------
     id : str
-        The same for the same rule, slice, pane and state: a repeated event keeps its id.
+        The same for the same rule, slice, pane and state: a repeated event keeps its id. A rule
+        that was removed and added again has new ones.
     alert : str
         The `id` of the event with which the alert began.
     rule : str
@@ -153,6 +157,9 @@ class AlertState:
         The id of the event with which it began to fire.
     log_evidence, log_threshold : float, optional
         Where the e-detector decides: the evidence, and from where on there is an alarm.
+    history : tuple of (datetime64[us] or int, float)
+        The ends of the last 60 panes that it looked at, and the evidence then as a share of that of
+        an alarm, in [0, 1]. Empty while the state is inactive.
     """
 
     rule: str
@@ -163,6 +170,7 @@ class AlertState:
     alert: str | None
     log_evidence: float | None = None
     log_threshold: float | None = None
+    history: tuple[tuple[Any, float], ...] = ()
 
 
 @attrs.frozen
@@ -301,10 +309,14 @@ class Series:
     told : dict
         What they said when the alert began: its end says the same, so that it is told to the same
         receivers.
+    added : int
+        The commit after which the rule was added, 0 if it was there from the beginning.
     """
 
     OWN: ClassVar[tuple[str, ...]] = ()
     """The further attributes that are stored."""
+    RARE: ClassVar[tuple[str, ...]] = ("told", "added")
+    """Those that are only stored if they say something."""
 
     def __init__(self, rule: Rule, value: Any, config: WindowedConfig) -> None:
         self.rule = rule
@@ -316,6 +328,7 @@ class Series:
         self.until: int | None = None
         self.about: dict[str, Any] = {}
         self.told: dict[str, Any] = {}
+        self.added = 0
 
     @property
     def key(self) -> str:
@@ -337,13 +350,13 @@ class Series:
 
     def stored(self) -> StoredSeries:
         """Return the state that `restore` reads."""
-        told = ["told"] if self.told else []
-        return {name: getattr(self, name) for name in (*_STORED, *self.OWN, *told)}
+        rare = [name for name in self.RARE if getattr(self, name)]
+        return {name: getattr(self, name) for name in (*_STORED, *self.OWN, *rare)}
 
     def restore(self, stored: Any) -> None:
         """Continue from a stored state."""
         names = {*_STORED, *self.OWN}
-        require(isinstance(stored, dict) and stored.keys() - {"told"} == names, "an alert")
+        require(isinstance(stored, dict) and stored.keys() - {*self.RARE} == names, "an alert")
         for name, item in stored.items():
             setattr(self, name, item)
 
@@ -358,7 +371,8 @@ class Series:
 
     def event(self, state: Phase, anchor: int, now: int, **known: Any) -> Event:
         """Start to fire, or resolve the alert, and return the event."""
-        number = _digest([self.rule.text, self.slice, anchor, state])
+        added = [self.added] if self.added else []
+        number = _digest([self.rule.text, self.slice, anchor, state, *added])
         if state == "firing":
             self.alert, self.told = number, self.about
         claim = self.rule.claim if isinstance(self.rule, MetricRule) else None
@@ -467,6 +481,7 @@ class Detection(PaneSeries):
     """
 
     OWN = ("sums", "seen", "crossed", "rests_on")
+    RARE = (*Series.RARE, "looks")
 
     def __init__(
         self, rule: MetricRule, value: Any, config: WindowedConfig, log_threshold: float
@@ -477,6 +492,16 @@ class Detection(PaneSeries):
         self.seen: int | None = None
         self.crossed = 0
         self.rests_on = 0
+        self.looks: list[list[int]] = []  # how many panes each took, and percent of an alarm
+
+    @property
+    def history(self) -> tuple[tuple[Any, float], ...]:
+        """The ends of the last panes, and the evidence as a share of that of an alarm."""
+        end, found = self.seen or 0, []
+        for n_panes, percent in reversed(self.looks):
+            found.append((self.config.shown(end), percent / 100))
+            end -= n_panes * self.config.width
+        return tuple(reversed(found))
 
     @property
     def sums(self) -> str:
@@ -500,6 +525,8 @@ class Detection(PaneSeries):
         self.detector = self.detector.after(statistic, self.rule.limit, n_empty)
         self.seen = span.end
         log_evidence = self.detector.log_evidence
+        look = [(span.end - before) // self.config.width, self._percent(log_evidence)]
+        self.looks = [*self.looks, look][-N_PANES:]
         if log_evidence >= self.log_threshold:
             n_panes = self.detector.age
             self.rests_on = max(n_panes, _MIN_PANES)
@@ -522,7 +549,13 @@ class Detection(PaneSeries):
             super().shown(),
             log_evidence=_finite(self.detector.log_evidence),
             log_threshold=self.log_threshold,
+            history=() if self.state == "inactive" else self.history,
         )
+
+    def _percent(self, log_evidence: float) -> int:
+        if log_evidence >= self.log_threshold:
+            return 100
+        return int(100 * log_evidence / self.log_threshold) if log_evidence > 0 else 0
 
     def _resolved(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
         if span.end - self.crossed < self.rests_on * self.config.width:

@@ -30,14 +30,43 @@
   };
 
   /* times are written in UTC; here, in the time zone of the viewer too */
+  const UTC = /(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: UTC)?/;
+  const ZONE = new Intl.DateTimeFormat("sv", { dateStyle: "short", timeStyle: "medium" });
+
+  const zoned = (day, time) => {
+    const at = new Date(`${day}T${time}Z`);
+    return Number.isNaN(at.getTime()) ? "" : ZONE.format(at).slice(0, day.length + 1 + time.length);
+  };
+
+  const beside = (_, day, time) => {
+    const local = zoned(day, time);
+    if (!local || local === `${day} ${time}`) return _;
+    return `${local} (${local.startsWith(day) ? time : `${day} ${time}`} UTC)`;
+  };
+
+  /* tables have no space for both: UTC is in their tooltips */
+  const localizeTable = (table) => {
+    const head = table.tHead.rows[0].cells[0];
+    const starts = [...table.tBodies[0].rows].map((row) => row.cells[0]);
+    const found = starts.map((cell) =>
+      /^(?:(\d{4}-\d\d-\d\d)[T ])?(\d\d:\d\d(?::\d\d)?)(.*)$/.exec(cell.textContent));
+    if (!starts.length || found.includes(null)) return;
+    const local = found.map(([, day, time]) => zoned(day ?? head.textContent, time));
+    if (local.includes("")) return;
+    const days = new Set(local.map((text) => text.slice(0, 10)));
+    starts.forEach((cell, index) => {
+      const [, day, time, rest] = found[index];
+      cell.title = `${day ?? head.textContent} ${time} UTC`;
+      cell.textContent = (days.size === 1 ? local[index].slice(11) : local[index]) + rest;
+    });
+    head.textContent = days.size === 1 ? [...days][0] : "Start";
+  };
+
   const localize = (part) => {
-    for (const time of part.querySelectorAll("time")) {
-      const at = new Date(time.dateTime);
-      if (Number.isNaN(at.getTime()) || !at.getTimezoneOffset()) continue;
-      const utc = time.textContent.replace(" UTC", "");
-      const local = at.toLocaleString("sv").slice(0, utc.length);
-      time.textContent = `${local} (${local.slice(0, 10) === utc.slice(0, 10) ? utc.slice(11) : utc} UTC)`;
+    for (const one of part.querySelectorAll("time, dd, .within, svg .name")) {
+      if (!one.firstElementChild) one.textContent = one.textContent.replace(UTC, beside);
     }
+    for (const table of part.querySelectorAll("table")) localizeTable(table);
   };
 
   const show = (markup) => {

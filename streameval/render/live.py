@@ -27,14 +27,19 @@ from streameval.render.markup import (
     percent,
     share,
 )
-from streameval.render.sparklines import Marks, Strip, sparkline
+from streameval.render.sparklines import Marks, Strip, gauge, sparkline
 from streameval.render.svg import hatching
 from streameval.render.tables import scrolled
 from streameval.render.text import plural
-from streameval.render.time_pictures import coverage_picture, time_picture, time_table
+from streameval.render.time_pictures import (
+    coverage_picture,
+    share_picture,
+    time_picture,
+    time_table,
+)
 
 _RELOAD_SECONDS = 30
-_COVERAGE_HEIGHT = 130
+_SHARE_HEIGHT = 130
 _DECIMALS = 4
 _MAX_LINES = 10
 _NAME_WIDTH = 60
@@ -51,7 +56,8 @@ _TERMS = {
         "the page says how far it is behind."
     ),
     "Shaded bands": (
-        "contain the exact value on these rows, always. A value without one is exact."
+        "contain the exact value on these rows, always, as the numbers after “within” do. A value "
+        "without them is exact."
     ),
     "Thin lines": (
         "are sampling intervals at {level}: how far the value of the population may lie from that "
@@ -62,6 +68,10 @@ _TERMS = {
         "until they are mature."
     ),
     "Dashed lines": "are limits of alerts; an upright one is where an alert began that is firing.",
+    "Bars": (
+        "below a series are the evidence that rules without clauses weigh, if one of them is not "
+        "inactive. A full bar is an alarm; after it, evidence begins again."
+    ),
     "Coverage": "is the share of the rows of a pane, and of a slice, that have a label.",
     "The order": (
         "of slices: firing, pending, without rows in the newest mature pane, resolved; then by how "
@@ -122,6 +132,9 @@ class MetricSeries:
         The limits that alerts watch.
     fired : sequence of int
         The panes with which alerts began that are firing.
+    evidence : sequence of float
+        What alerts rest on that are not inactive, in each pane: the share of the evidence of an
+        alarm; NaN where it is not known. Empty without such an alert.
     marks : Marks, optional
         The marks that were drawn before.
     """
@@ -130,6 +143,7 @@ class MetricSeries:
     readings: Sequence[Reading]
     limits: Sequence[float] = ()
     fired: Sequence[int] = ()
+    evidence: Sequence[float] = ()
     marks: Marks = attrs.field(factory=Marks, repr=False)
 
 
@@ -221,6 +235,8 @@ class View:
         The time of the newest row, in seconds since 1970; None if rows have no time of the clock.
     own : sequence of (str, str)
         The numbers of the monitor itself.
+    edition : int
+        How many titles there have been.
     """
 
     title: str
@@ -236,13 +252,15 @@ class View:
     awaited: str = ""
     newest_at: float | None = None
     own: Sequence[tuple[str, str]] = ()
+    edition: int = 1
 
     @property
     def version(self) -> str:
         """The identifier of the content."""
+        whole = version_of(self.number, self.edition)
         if self.is_complete or self.times is None:
-            return str(self.number)
-        return f"{self.number}-{len(self.times.starts)}"
+            return whole
+        return f"{whole}-{len(self.times.starts)}"
 
     def count(self, state: str) -> int:
         """Count the alerts in a state."""
@@ -263,6 +281,11 @@ class View:
             counts = ((firing, "firing"), (pending, "pending"))
             return ", ".join(f"{plural(n, 'alert')} {state}" for n, state in counts if n)
         return f"Waiting for {self.awaited}" if self.awaited else "No alert is firing"
+
+
+def version_of(number: int, edition: int) -> str:
+    """Return the identifier of all that a commit shows under a title."""
+    return str(number) if edition == 1 else f"{number}.{edition}"
 
 
 def document(view: View, shown: Html) -> Html:
@@ -360,13 +383,14 @@ def _whole(card: Card, times: PaneTimes, level: float) -> Html:
                 "figure",
                 element("figcaption", caption, _value(newest, index, level, times.as_of)),
                 time_picture(panes, series.metric, series.limits, *_PICTURE, fired=series.fired),
+                _evidence(panes, series),
                 _folded(f"{card.anchor}-{index}", time_table(panes, series.metric, level)),
             )
         )
     labelled = element(
         "figure",
         element("figcaption", element("h3", "Coverage"), _coverage(newest, times.as_of)),
-        coverage_picture(panes, _PICTURE[0], _COVERAGE_HEIGHT),
+        coverage_picture(panes, _PICTURE[0], _SHARE_HEIGHT),
     )
     return element(
         "section",
@@ -375,6 +399,31 @@ def _whole(card: Card, times: PaneTimes, level: float) -> Html:
         element("div", *figures, labelled, class_="parts"),
         id=card.anchor,
         class_="whole",
+    )
+
+
+def _evidence(panes: Sequence[PanePoint], series: MetricSeries) -> Html:
+    """Draw what alerts about a metric rest on."""
+    if not series.evidence:
+        return Html()
+    return share_picture(
+        panes, series.evidence, "Evidence", _said_of_evidence(series), _PICTURE[0], _SHARE_HEIGHT
+    )
+
+
+def _gauge(strip: Strip, series: MetricSeries) -> Html:
+    """Draw the same in the space of a word."""
+    if not series.evidence:
+        return Html()
+    return gauge(strip, series.evidence, _said_of_evidence(series))
+
+
+def _said_of_evidence(series: MetricSeries) -> str:
+    known = [one for one in series.evidence if not math.isnan(one)]
+    now, n_alarms = known[-1] if known else 0.0, known.count(1.0)
+    return (
+        f"Evidence about {series.metric}: {percent(now)} of that of an alarm in the newest pane, "
+        f"{plural(n_alarms, 'alarm')} in {plural(len(known), 'pane')}"
     )
 
 
@@ -447,6 +496,7 @@ def _card(card: Card, frame: _Frame) -> Html:
                 series.marks,
                 series.fired,
             ),
+            _gauge(frame.strip, series),
         )
         for index, series in enumerate(card.series)
     )
@@ -484,7 +534,7 @@ def _value(newest: Point | None, index: int, level: float, as_of: str) -> Html:
         return element("p", element("span", DASH, class_="big"), class_="reading")
     parts = [element("span", number(reading.value), class_="big")]
     if reading.is_open:
-        certified = f"exact within {_hull(reading.certified)}"
+        certified = f"within {_hull(reading.certified)}"
         parts += [Html(" "), element("span", certified, class_="within")]
     if reading.sampling is not None:
         sampled = f"{percent(level)} {interval(*reading.sampling, _DECIMALS)}"

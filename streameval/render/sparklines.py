@@ -17,6 +17,7 @@ from streameval.render.svg import hatch
 
 _WIDTH, _HEIGHT = 260, 62
 _LEFT, _RIGHT, _TOP, _BOTTOM = 3, 40, 7, 7
+_GAUGE_HEIGHT, _GAUGE_TOP = 24, 7
 _LOOK = "s0"
 _DOT = 3
 
@@ -212,6 +213,27 @@ def sparkline(
     )
 
 
+def gauge(strip: Strip, shares: Sequence[float], spoken: str) -> Html:
+    """Draw the share of an alarm in each pane as a bar."""
+    base, reach = _GAUGE_HEIGHT - 1, _GAUGE_HEIGHT - _GAUGE_TOP - 1
+    bars = [
+        f"M{x} {base}V{base - one * reach:.1f}"
+        for x, one in zip(strip.middles, shares, strict=True)
+        if one > 0
+    ]
+    parts = [_drawn(f"M{_LEFT} {_GAUGE_TOP}H{_WIDTH - _RIGHT}", "line limit")]
+    parts += [_drawn("".join(bars), "line evidence")] if bars else []
+    parts.append(_side_text("alarm", _GAUGE_TOP + 4))
+    return element(
+        "svg",
+        joined(parts),
+        viewBox=f"0 0 {_WIDTH} {_GAUGE_HEIGHT}",
+        role="img",
+        aria_label=spoken,
+        class_="spark",
+    )
+
+
 def _range(low: float, high: float) -> tuple[float, float]:
     """Widen the range of all numbers and their intervals if it is empty."""
     if low > high:
@@ -235,5 +257,8 @@ def _drawn(path: str, style: str) -> Html:
 
 
 def _end_text(value: float, down: int) -> Html:
-    text = f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
+    return _side_text(f"{value:.3g}".replace("-", "\N{MINUS SIGN}"), down)
+
+
+def _side_text(text: str, down: int) -> Html:
     return Html(f'<text x="{_WIDTH - _RIGHT + 5}" y="{down}" class="tick">{text}</text>')

@@ -95,15 +95,26 @@ def _time_axis(panes: Sequence[PanePoint]) -> tuple[Axis, npt.NDArray[np.float64
 
 def coverage_picture(panes: Sequence[PanePoint], width: int = 480, height: int = 100) -> Html:
     """Draw the share of the rows that have labels."""
-    x, edges = _time_axis(panes)
-    frame = Frame(x, Axis(0, 1, RATES[::5], "Labelled"), width=width, height=height)
-    opened = _hatched(frame, edges[[pane.is_open for pane in panes]])
     shares = [pane.labelled / pane.rows for pane in panes]
-    bars = frame.area(np.repeat(edges, 2), np.outer(shares, [0, 1, 1, 0]).ravel(), "plain")
     summary = f"From {percent(min(shares))} to {percent(max(shares))} of the rows have labels"
-    return picture(
-        frame, "Share of the rows that have labels", summary, [*opened, frame.grid(), bars]
-    )
+    return share_picture(panes, shares, "Labelled", summary, width, height)
+
+
+def share_picture(
+    panes: Sequence[PanePoint],
+    shares: Sequence[float],
+    name: str,
+    summary: str,
+    width: int,
+    height: int,
+) -> Html:
+    """Draw a bar for each pane; nan is no bar."""
+    x, edges = _time_axis(panes)
+    frame = Frame(x, Axis(0, 1, RATES[::5], name), width=width, height=height)
+    opened = _hatched(frame, edges[[pane.is_open for pane in panes]])
+    tops = np.outer(np.nan_to_num(shares), [0, 1, 1, 0])
+    bars = frame.area(np.repeat(edges, 2), tops.ravel(), "plain")
+    return picture(frame, name, summary, [*opened, frame.grid(), bars])
 
 
 def time_table(panes: Sequence[PanePoint], metric: str, level: float) -> Html:

@@ -4,6 +4,7 @@ import json
 import re
 import signal
 from pathlib import Path
+from urllib.request import urlopen
 
 import attrs
 import pytest
@@ -93,7 +94,9 @@ def test_rules_and_receivers_are_read_anew(config, watch, folder):
     config("")
     done = watch(change, nothing)
     assert done.code == 0
-    assert done.err.startswith("streameval: note: m.toml: alerts and receivers are reloaded.\n")
+    assert done.err.startswith(
+        "streameval: note: m.toml: alerts, receivers and title are reloaded.\n"
+    )
     assert "streameval: alert: roc_auc < 0.99 country=DE is firing, at " in done.err
     assert '"rule": "roc_auc < 0.99"' in (folder / "sent.json").read_text()
 
@@ -113,6 +116,29 @@ def test_what_is_typed_still_wins(config, watch):
     assert [one.rule for one in seen] == ["roc_auc{country=DE} < 0.5"], done.err
 
 
+def test_title_is_read_anew(config, watch):
+    titles = []
+
+    def title(monitor):
+        with urlopen(monitor._servers[0].url, timeout=20) as page:
+            titles.append(re.search("<h1><bdi>(.*)</bdi></h1>", page.read().decode())[1])
+
+    def change(monitor):
+        title(monitor)
+        config("", serve='":0"', title='"Click model"')
+        hang_up(monitor)
+
+    def drop(monitor):
+        title(monitor)
+        config("", serve='":0"')
+        hang_up(monitor)
+
+    config("", serve='":0"')
+    done = watch(change, drop, title)
+    assert done.code == 0, done.err
+    assert titles[:3] == ["ck.db", "Click model", "ck.db"]
+
+
 REFUSED = " The reload is refused; watch goes on.\n"
 
 
@@ -125,6 +151,7 @@ REFUSED = " The reload is refused; watch goes on.\n"
         ('alerts = ["roc_auc{country=GB} < 1"]', {}),
         ('alerts = ["late labels > 1%"]', {}),
         ('on_alert = "true"', {}),
+        ('title = "Click model"', {}),
         (f'{GOOD}\non_alert = "no-such-program"', {}),
         (f'{GOOD}\n[[on_alert]]\nto = "true"\nseverity = "page"', {}),
         ("", {"pane": '"1x"'}),
@@ -166,7 +193,7 @@ def test_other_change_is_refused_and_names_the_option(name, config, watch):
     assert done.code == 0
     assert done.err == (
         f"streameval: error: m.toml: {name} cannot change while watch runs, only alerts, "
-        f"false_alarms, on_alert. Restart it; --check says whether it can continue.{REFUSED}"
+        f"false_alarms, on_alert, title. Restart it; --check says whether it can continue.{REFUSED}"
     )
 
 

@@ -54,7 +54,7 @@ def said_by(process, codes):
     errors = [line["message"] for line in lines if line["level"] == "error"]
     assert [text for text in errors if not text.startswith("on-alert: ")] == refused, errors
     return Counter(
-        reloaded=texts.count("monitor.toml: alerts and receivers are reloaded."),
+        reloaded=texts.count("monitor.toml: alerts, receivers and title are reloaded."),
         refused=len(refused),
         dropped=sum("dropped" in text for text in texts),
     )

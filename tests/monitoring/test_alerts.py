@@ -403,6 +403,40 @@ def test_evidence_is_pending_from_a_tenth_of_an_alarm_on() -> None:
     assert states[-1] == "inactive"
 
 
+def test_history_is_the_evidence_behind_each_decision() -> None:
+    run = Run("recall{all} < 0.9", false_alarms=1000)
+    counts: list[Counts | None] = [*[(15, 5)] * 4, None, (20, 0), *[(2, 18)] * 2, (20, 0)]
+    for number, pane in enumerate(counts):
+        run.through((0, 0) if pane is None else pane, first=number)
+    history = dict(run.alerts.states()[0].history)
+    since = 0
+    for end in range(1, len(counts) + 1):
+        if counts[end - 1] is None:
+            assert PANE * end not in history, "it was not looked at"
+            continue
+        amount = evidence(counts[since:end], 0.9)[0]
+        share = math.log(amount) / math.log(1000)
+        assert history[PANE * end] == pytest.approx(min(max(share, 0.0), 1.0), abs=0.01)
+        if amount >= 1000:
+            assert history[PANE * end] == 1.0
+            since = end
+    assert brief(run.events)[0] == ("firing", PANE * (counts.index((2, 18)) + 1))
+
+
+def test_history_is_bounded_and_unknown_to_older_checkpoints() -> None:
+    run = Run("recall{all} < 0.9")
+    run.through(*[(19, 1)] * 70)
+    history = run.alerts.states()[0].history
+    assert [end for end, _ in history] == [PANE * (number + 1) for number in range(10, 70)]
+    stored = run.alerts.to_json()
+    for series in stored.values():
+        del series["looks"]
+    run.alerts = Alerts.restore(run.rules, run.w, stored, **run.options)
+    assert run.alerts.states()[0].history == ()
+    run.through((19, 1), first=70)
+    assert [end for end, _ in run.alerts.states()[0].history] == [PANE * 71]
+
+
 def test_series_of_all_rules_and_slices_share_the_promise() -> None:
     rules = ["recall < 0.9", "accuracy{all} < 0.9", "recall < 1 for 1 pane", "coverage < 0.5"]
     alerts = Alerts(rules, windowed(), false_alarms=50)

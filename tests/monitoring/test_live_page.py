@@ -347,7 +347,7 @@ def test_certified_band_and_sampling_interval_are_drawn_and_said_differently() -
     card = text[text.index("<article") :]
     assert 'class="area s0"' in card
     assert 'class="line whisker s0"' in card
-    assert re.search(r"exact within 0\.\d{4,} \N{EN DASH} 0\.\d{4,}", card)
+    assert re.search(r">within 0\.\d{4,} \N{EN DASH} 0\.\d{4,}", card)
     assert re.search(r"95% 0\.\d{4} \N{EN DASH} 0\.\d{4}", card)
     assert ", the exact value between 0." in card
     plain = fragment(view(snapshot(held, n_open=0), ["roc_auc"], level=0.0))
@@ -544,6 +544,42 @@ def test_alert_that_is_firing_is_drawn_where_it_began() -> None:
     assert not old.whole.series[0].fired
 
 
+def history(*shares: float, first: int = 1) -> Any:
+    minutes = np.arange(first, first + len(shares)).astype("M8[m]").astype("M8[us]")
+    return tuple(zip(minutes, shares, strict=True))
+
+
+def test_evidence_of_an_alarm_is_drawn_pane_by_pane() -> None:
+    held = windowed({"DE": [45, 20, 45], "FR": [45, 45, 45]})
+    alerts = [
+        alert("resolved", "DE", history=history(0.0, 1.0)),
+        alert("pending", "DE", rule="accuracy < 0.7", history=history(0.25, 0.5, first=0)),
+        alert("inactive", "FR", log_evidence=1.0, log_threshold=9.0),
+        alert("firing", history=history(1.0, 0.5)),
+    ]
+    made = view(snapshot(held, alerts=alerts))
+    assert made.whole is not None
+    shown = {card.name: list(card.series[0].evidence) for card in [made.whole, *made.slices]}
+    nan = pytest.approx(math.nan, nan_ok=True)
+    assert shown == {"country=DE": [0.5, 1.0, nan], "country=FR": [], "All rows": [1.0, 0.5, nan]}
+    text = fragment(made)
+    said = "Evidence about accuracy: {}% of that of an alarm in the newest pane, 1 alarm in 2 panes"
+    assert said.format(100) in text, "of DE"
+    assert said.format(50) in text, "of all rows"
+    assert (
+        len(re.findall(r'<path d="M[\d.]+ 23V15.0M[\d.]+ 23V7.0" class="line evidence">', text))
+        == 1
+    )
+
+
+def test_evidence_of_older_panes_is_no_bar() -> None:
+    held = windowed({"DE": [45, 45]})
+    shown = snapshot(held, alerts=[alert("resolved", "DE", history=history(1.0, first=-5))])
+    text = fragment(view(shown))
+    assert "Evidence about accuracy: 0% of that of an alarm in the newest pane, 0 alarms" in text
+    assert "line evidence" not in text
+
+
 def test_page_names_what_a_status_says() -> None:
     shown = snapshot(
         windowed({"DE": [40]}),
@@ -719,6 +755,17 @@ def test_update_is_sent_when_a_commit_is_shown() -> None:
         assert "1 alert firing" in update["data"]
         live.show(snapshot(held, number=3))
         assert client.next()["id"] == "3"
+
+
+def test_other_title_is_sent_without_a_commit() -> None:
+    shown = snapshot(windowed({"DE": [40, 45]}))
+    with served(shown) as (live, server), streaming(server, "?after=1") as client:
+        client.next()
+        live.retitle("ck.db")  # as it was
+        live.retitle("Click model")
+        assert "<h1><bdi>Click model</bdi></h1>" in client.next()["data"]
+        live.show(attrs.evolve(shown, status=attrs.evolve(shown.status, number=2)))
+        assert client.next()["id"] == "2.2"
 
 
 def test_update_is_sent_at_once_to_who_knows_an_older_commit() -> None:

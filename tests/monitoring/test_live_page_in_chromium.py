@@ -30,6 +30,11 @@ pytestmark = pytest.mark.server(name="chromium")
 WAIT = 30
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 Open = Callable[..., Any]
+_AXIS_AND_TABLE = """
+const table = document.querySelector('article table'), start = table.tBodies[0].rows[0].cells[0];
+return [document.querySelector('svg .name').textContent, table.tHead.rows[0].cells[0].textContent,
+  start.textContent, start.title];
+"""
 
 
 def counted(seed: int = 0) -> se.Windowed:
@@ -140,15 +145,25 @@ def times(driver: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("zone", "written"),
+    ("zone", "written", "axis", "first"),
     [
-        ("Asia/Tokyo", "2025-11-22 17:31:00 (08:31:00 UTC)"),
-        ("Pacific/Honolulu", "2025-11-21 22:31:00 (2025-11-22 08:31:00 UTC)"),
-        ("UTC", "2025-11-22 08:31:00"),
+        (
+            "Asia/Tokyo",
+            "2025-11-22 17:31:00 (08:31:00 UTC)",
+            "2025-11-22 17:27 (08:27 UTC)",
+            ["2025-11-22", "17:46, open"],
+        ),
+        (
+            "Pacific/Honolulu",
+            "2025-11-21 22:31:00 (2025-11-22 08:31:00 UTC)",
+            "2025-11-21 22:27 (2025-11-22 08:27 UTC)",
+            ["2025-11-21", "22:46, open"],
+        ),
+        ("UTC", "2025-11-22 08:31:00", "2025-11-22T08:27 UTC", ["2025-11-22", "08:46, open"]),
     ],
 )
 def test_times_are_in_the_zone_of_the_viewer_and_in_utc(
-    opened: Any, live: LivePage, url: str, zone: str, written: str
+    opened: Any, live: LivePage, url: str, zone: str, written: str, axis: str, first: list[str]
 ) -> None:
     opened.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": zone})
     try:
@@ -157,6 +172,8 @@ def test_times_are_in_the_zone_of_the_viewer_and_in_utc(
         live.show(snapshot(2, firing="IT"))
         until(opened, lambda: "commit 2," in text(opened, "live"))
         assert written in times(opened)
+        shown = opened.execute_script(_AXIS_AND_TABLE)
+        assert shown == [f"Minutes after {axis}", *first, "2025-11-22 08:46 UTC"]
     finally:
         opened.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
 
@@ -270,7 +287,7 @@ def test_axe_would_find_something(opened: Any) -> None:
     assert [name for name, _ in broken] == ["svg-img-alt"]
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, 1280, 1920])
 def test_page_does_not_scroll_sideways(opened: Any, width: int) -> None:
     look(opened, width=width)
     opened.execute_script(
@@ -279,7 +296,7 @@ def test_page_does_not_scroll_sideways(opened: Any, width: int) -> None:
     assert beyond_the_edge(opened, width) == []
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, 1280, 1920])
 def test_texts_are_large_enough_and_words_stay_whole(opened: Any, width: int) -> None:
     look(opened, width=width)
     opened.execute_script(

@@ -261,3 +261,23 @@ def test_heartbeats_are_reloaded(start: Any) -> None:
         n_beats = len(one)
         until(lambda: len(two) > 6)
         assert len(one) <= n_beats + 1
+
+
+def test_rule_that_comes_back_fires_with_another_id(start: Any) -> None:
+    got: list[Any] = []
+    source = Rows(a=[row(0, 0), row(1, 0)])
+    with start(source, alerts=[LOW], on_alert=got.append) as monitor:
+        monitor.step()
+        monitor.reload(on_alert=got.append)
+        monitor.step()
+        monitor.reload(alerts=[LOW], on_alert=got.append)
+        source.add("a", row(2, 0))
+        monitor.step()
+    with start(source, alerts=[LOW], on_alert=got.append) as monitor:
+        source.add("a", row(3), row(4))
+        monitor.step()
+    states: dict[str, list[str]] = {}
+    for event in got:
+        states.setdefault(event["alert"], []).append(event["state"])
+    assert [*states.values()] == [["firing", "resolved"], ["firing", "resolved"]]
+    assert len({event["id"] for event in got}) == 4

@@ -264,15 +264,23 @@ def test_wait_for_labels_is_told_once(start):
         assert monitor.step().notes == ()
 
 
-def test_checkpoint_without_a_counted_row_says_so(start, tmp_path):
-    with start(*sources()) as monitor:
+def test_checkpoint_without_a_counted_row_says_what_it_holds(start, tmp_path):
+    clock = Clock()
+    with start(*sources(), alerts=["labels stalled for 1m"], clock=clock) as monitor:
+        monitor.step()
+        clock.now += 61
         monitor.step()
         assert monitor.windowed == windowed()
     assert monitor.windowed == windowed()
     assert monitor.snapshot().status.n_pending == 200
     for read in (read_checkpoint, read_numbers):
-        with pytest.raises(se.BadDataError, match="nothing has been committed yet"):
+        with pytest.raises(se.BadDataError) as refused:
             read(tmp_path / "ck.db")
+        assert str(refused.value) == (
+            f"{tmp_path / 'ck.db'}: no row has been counted: 200 rows of predictions and 0 rows of "
+            "labels have been read as of commit 2, and counting begins once each source has one. "
+            "Alerts that are firing: labels stalled for 1m."
+        )
 
 
 def test_options_may_change_before_rows_are_counted(start):
