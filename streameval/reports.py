@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
+from typing import Any, Self
 
 import attrs
 
@@ -19,19 +19,26 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.render.blocks import PageContent, Row
 from streameval.render.markup import Html, count, element, joined, label, percent, short
-from streameval.render.page import heading, legend, section
+from streameval.render.page import heading, legend, overview, section
+from streameval.render.pictures import MAX_DRAWN
 from streameval.render.tables import Confusions, scrolled, sheet_tables
 from streameval.render.text import size
 from streameval.render.time_pictures import over_time
-from streameval.results.collection import CollectionResult
-from streameval.results.names import MetricName, parse_metrics
+from streameval.results.collection import CollectionResult, read_or_nan, value_name
+from streameval.results.names import MetricName, parse_metric, parse_metrics
+from streameval.results.opening import SLICE, headline, opening, worst_span
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
+from streameval.results.slice_search import Search
+from streameval.results.sliced import OTHER
 
 __all__ = ["html_report"]
 
 
-_MAX_NAMED = 3
+ALL = "all rows"
+_TITLE = "Evaluation"
+_REST = "All metrics and pictures"
+_MAX_SAID = 3
 _SHARED = 0.5  # two results are side by side if they share at least this many classes
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -52,25 +59,91 @@ _DASH = (
 
 @attrs.frozen
 class _State:
-    """A state with its name, its result and its size."""
+    """A state: its accumulator, the result of all rows, and the results of slices by name."""
 
     name: str
     accumulator: Accumulator[Any, Any]
-    result: Result
     n_bytes: int
+    whole: Accumulator[Any, Any]
+    result: Result
+    slices: Mapping[str, Result]
+    by: str
 
-    def leaves(self) -> list[tuple[str, Result]]:
-        """List the results, each after the name of its member or slice."""
-        return _leaves(self.result) or _leaves(_whole(self.accumulator).compute())  # without slices
+    @classmethod
+    def of(cls, name: str, held: Any) -> Self:
+        """Compute the results of a state, or of states of slices, of which the first has all rows.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is no accumulator, or one whose result has no section.
+        """
+        every = list(held.values()) if isinstance(held, Mapping) else [held]
+        for one in every or [None]:
+            if not isinstance(one, Accumulator):
+                found = type(one).__name__ if every else "nothing"
+                raise InvalidInputError(
+                    f"must hold accumulators, got {found} for {short(name)!r}", argument="states"
+                )
+        if isinstance(held, Mapping):
+            slices, by = _by_column({title: one.compute() for title, one in [*held.items()][1:]})
+        else:
+            slices, by = _slices(held)
+        n_bytes = sum(len(one.to_bytes()) for one in every)
+        whole = _whole(every[0])
+        made = cls(name, every[0], n_bytes, whole, whole.compute(), slices, by if slices else "")
+        for result in (made.result, *slices.values()):
+            _check_results(name, result)
+        return made
 
     @property
     def is_exact(self) -> bool:
         """Whether no number has a certified interval."""
-        return all(getattr(result, "exact", True) for _, result in self.leaves())
+        return all(getattr(one, "exact", True) for _, one in _leaves(self.result))
 
 
-def _leaves(result: Result | CollectionResult) -> list[tuple[str, Result]]:
+def _whole(accumulator: Any) -> Any:
+    """Return the accumulator of all rows, whatever their pane and slice."""
+    while isinstance(accumulator, (Sliced, Windowed)):
+        accumulator = accumulator.total()
+    return accumulator
+
+
+def _slices(accumulator: Any) -> tuple[dict[str, Result], str]:
+    """Compute the results of slices by name, and say what they are by."""
+    held = accumulator.total() if isinstance(accumulator, Windowed) else accumulator
+    if not isinstance(held, Sliced):
+        return {}, ""
+    sliced = held.compute()
+    slices = {value_name(value): result for value, result in sliced.items()}
+    return slices | ({OTHER: sliced.rest} if sliced.rest else {}), ", ".join(sliced.columns)
+
+
+def _by_column(slices: dict[str, Result]) -> tuple[dict[str, Result], str]:
+    """Name slices such as ``country=DE`` by their values if all are of one column."""
+    columns = {name.partition("=")[0] for name in slices if "=" in name} | {
+        name.removesuffix(".missing") for name in slices if name.endswith(".missing")
+    }
+    if len(columns) != 1 or any("," in name for name in slices):
+        return slices, SLICE
+    (column,) = columns
+    named = {name.removeprefix(f"{column}="): result for name, result in slices.items()}
+    return named, column
+
+
+def _leaves(result: Any) -> list[tuple[str, Result]]:
+    """List the results of the members, each after its names."""
     return list(result.titled()) if isinstance(result, CollectionResult) else [("", result)]
+
+
+def _check_results(name: str, result: Any) -> None:
+    """Refuse results without a section, such as results of user-defined classes."""
+    for _, one in _leaves(result):
+        if not isinstance(one, RESULTS):
+            raise InvalidInputError(
+                f"must have results of this library, got {type(one).__name__} for {short(name)!r}",
+                argument="states",
+            )
 
 
 def html_report(
@@ -89,9 +162,10 @@ def html_report(
     Parameters
     ----------
     states : mapping from name to accumulator
-        The states to show, in this order. Each member of a collection has a section.
+        The states to show, in this order. Each member of a collection has a section. States of
+        slices are a mapping from name to accumulator themselves, all rows first.
     title : str, optional
-        The heading; by default the names.
+        The heading.
     level : float
         The probability of the sampling intervals, in [0, 1); 0 leaves them out.
     confusions : {"count", "rate"}
@@ -104,8 +178,10 @@ def html_report(
     Returns
     -------
     str
-        The page. A picture shows at most 8 states or classes, and a table at most 30 classes. A
-        matrix of more than 24 classes is replaced by the 20 most confused pairs. Every state but
+        The page, which begins with what was counted, the headline metric and what is worst. Slices
+        have a row each, the worst first, and the 7 worst are drawn. A picture shows at most 8
+        states or classes, and a table at most 30 classes. A matrix of more than 24 classes is
+        followed by the 20 most confused pairs, which replace one of more than 40. Every state but
         the first has the differences from the first state beside its metrics.
 
     Raises
@@ -128,24 +204,20 @@ def html_report(
     held = _read(states)
     if not (title is None or isinstance(title, str)):
         raise InvalidInputError(f"must be a text, got {title!r}", argument="title")
-    named = short(title or _names(held), 120)
-    described = _described(held, level, parse_metrics(metrics))
-    sections = _sections(described, level, confusions)
+    named = short(title or _TITLE, 120)
+    groups = _groups(held, level, parse_metrics(metrics))
+    sections = [
+        _section(number, group, level, confusions) for number, group in enumerate(groups, 1)
+    ]
     sections = [*_of_models(held, level), *sections]
-    sections += _over_time(held, level, len(sections) + 1)
+    times = _over_time(held, level, len(sections) + 1)
+    sections += times
     style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
     head = element("head", *_head(named, style))
     body = element(
-        "body", _header(named, held, sections), _main(sections, len(held)), _footer(level)
+        "body", _header(named, sections), _main(sections, len(held)), _footer(held, level)
     )
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
-
-
-def _names(held: Sequence[_State]) -> str:
-    """Name the first states and count the others."""
-    first = ", ".join(short(state.name, 40) for state in held[:_MAX_NAMED])
-    hidden = len(held) - _MAX_NAMED
-    return f"{first} and {count(hidden)} more" if hidden > 0 else first
 
 
 def _read(states: Any) -> list[_State]:
@@ -154,32 +226,12 @@ def _read(states: Any) -> list[_State]:
         raise InvalidInputError(
             f"must map names to accumulators, got {states!r:.60}", argument="states"
         )
-    held = []
-    for name, accumulator in states.items():
+    for name in states:
         if not isinstance(name, str):
             raise InvalidInputError(
                 f"must have names that are texts, got {name!r:.60}", argument="states"
             )
-        if not isinstance(accumulator, Accumulator):
-            found = type(accumulator).__name__
-            raise InvalidInputError(
-                f"must hold accumulators, got {found} for {short(name)!r}", argument="states"
-            )
-        n_bytes = len(accumulator.to_bytes())
-        held.append(_State(name, accumulator, accumulator.compute(), n_bytes))
-        _check_results(held[-1])
-    return held
-
-
-def _check_results(state: _State) -> None:
-    """Refuse results without a section, such as results of user-defined classes."""
-    for _, result in state.leaves():
-        if not isinstance(result, RESULTS):
-            found = type(result).__name__
-            raise InvalidInputError(
-                f"must have results of this library, got {found} for {short(state.name)!r}",
-                argument="states",
-            )
+    return [_State.of(name, held) for name, held in states.items()]
 
 
 def _head(title: str, style: str) -> list[Html]:
@@ -195,61 +247,143 @@ def _head(title: str, style: str) -> list[Html]:
 
 @attrs.frozen
 class _StatesSection:
-    """A section of the page: states, or members, of one type."""
+    """A section of the page: states, members, or slices, of one type."""
 
     anchor: str
     member: str
     heading: str
     names: tuple[str, ...]
     content: Html
-
-
-@attrs.frozen
-class _Group:
-    """Results shown side by side: of the same member, type and task."""
-
-    member: str
-    result_type: type[Result]
-    names: list[str] = attrs.field(factory=list)
-    held: list[PageContent] = attrs.field(factory=list)
-
-    def takes(self, member: str, result: Result, described: PageContent) -> bool:
-        """Tell whether the numbers of a result can be compared with those here."""
-        first = self.held[0]
-        if (self.member, self.result_type, first.form) != (member, type(result), described.form):
-            return False
-        mine, theirs = set(first.classes), set(described.classes)
-        return len(mine & theirs) >= _SHARED * len(mine | theirs)
+    said: tuple[str, ...] = ()
 
 
 @attrs.frozen
 class _Described:
-    """A result of a state or a member, described for a page."""
+    """A result of a state, a member or a slice, described for a page."""
 
-    state: str
+    name: str
     member: str
     result: Result
     description: PageContent
 
 
-def _described(
-    held: Sequence[_State], level: float, metrics: Sequence[MetricName]
-) -> list[_Described]:
-    """Describe every result, with the requested metrics."""
-    every = [
-        _Described(state.name, member, result, result.described(level))
+@attrs.frozen
+class _Group:
+    """Results shown side by side: of the same member, type and task, or slices of one state."""
+
+    member: str
+    result_type: type[Result]
+    state: str = ""
+    by: str = ""
+    held: list[_Described] = attrs.field(factory=list)
+    slices: Mapping[str, Result] = attrs.field(factory=dict)
+
+    def takes(self, one: _Described) -> bool:
+        """Tell whether the numbers of a result can be compared with those here."""
+        first, found = self.held[0].description, one.description
+        mine, theirs = set(first.classes), set(found.classes)
+        here, there = (self.member, self.result_type, first.form), (one.member, type(one.result))
+        is_like = here == (*there, found.form)
+        return is_like and len(mine & theirs) >= _SHARED * len(mine | theirs)
+
+
+def _groups(held: Sequence[_State], level: float, metrics: Sequence[MetricName]) -> list[_Group]:
+    """Group states and members by task and name; a state with slices is a group of its own."""
+    every = {
+        state.name: [
+            _Described(state.name, member, result, result.described(level))
+            for member, result in _leaves(state.result)
+        ]
         for state in held
-        for member, result in state.leaves()
+    }
+    _check_metrics([one for described in every.values() for one in described], metrics, level)
+    groups: list[_Group] = []
+    slices: list[_Group] = []
+    for state in held:
+        for one in every[state.name]:
+            described = _with_metrics(one, metrics, level)
+            if state.slices:
+                slices.append(_of_slices(state, described, metrics, level))
+            if not state.slices or len(held) > 1:
+                group = next((group for group in groups if group.takes(described)), None)
+                if group is None:
+                    groups.append(group := _Group(one.member, type(one.result)))
+                group.held.append(described)
+    return [
+        *sorted(groups, key=lambda group: RESULTS.index(group.result_type)),
+        *sorted(slices, key=lambda group: RESULTS.index(group.result_type)),
     ]
+
+
+def _of_slices(
+    state: _State, whole: _Described, metrics: Sequence[MetricName], level: float
+) -> _Group:
+    """Put the slices of a member in order, the worst first, and describe the first ones."""
+    parts = {name: dict(_leaves(result)) for name, result in state.slices.items()}
+    slices = {name: found[whole.member] for name, found in parts.items() if whole.member in found}
+    search = Search.of(slices, MetricName(headline(whole.description)), 0, whole.result)
+    order = [*(one for one, _ in search.worst()), *search.undefined]
+    slices = {one: slices[one] for one in order}
+    described = [
+        _Described(name, whole.member, result, result.described(level))
+        for name, result in [*slices.items()][: MAX_DRAWN - 1]
+    ]
+    return _Group(
+        whole.member,
+        type(whole.result),
+        state.name,
+        state.by,
+        [attrs.evolve(whole, name=ALL), *(_with_metrics(one, metrics, level) for one in described)],
+        slices,
+    )
+
+
+def _section(number: int, group: _Group, level: float, confusions: Confusions) -> _StatesSection:
+    """Lay a group out: a row for each of many results, and everything about them."""
+    names, described = [one.name for one in group.held], [one.description for one in group.held]
+    results = {one.name: one.result for one in group.held} | dict(group.slices)
+    content = section(names, described, level, confusions, group.by)
+    content = joined([legend(names), content])
+    if group.by:
+        shown = [name for name in ("n", *described[0].headline) if name in described[0].rows]
+        columns = [
+            (
+                described[0].rows[name].heading,
+                [read_or_nan(one, name, level) for one in results.values()],
+            )
+            for name in shown
+        ]
+        table = overview(group.by, list(results), columns, level)
+        content = joined([table, element("details", element("summary", _REST), content)])
+    said = opening(described[0], results, level, group.by)
+    of = () if not group.by else (group.state,)
+    return _StatesSection(
+        f"part-{number}",
+        group.member,
+        heading(described),
+        of or tuple(names),
+        content,
+        tuple(said),
+    )
+
+
+def _check_metrics(
+    described: Sequence[_Described], metrics: Sequence[MetricName], level: float
+) -> None:
+    """Raise UnknownMetricError for a metric that no result has."""
     for metric in metrics:
-        readings = [_reading_of(one, metric, level) for one in every]
+        readings = [_reading_of(one, metric, level) for one in described]
         if not any(isinstance(reading, Reading) for reading in readings):
             raise next(error for error in readings if isinstance(error, UnknownMetricError))
-        every = [
-            one if isinstance(reading, UnknownMetricError) else _with_row(one, metric, reading)
-            for one, reading in zip(every, readings, strict=True)
-        ]
-    return every
+
+
+def _with_metrics(described: _Described, metrics: Sequence[MetricName], level: float) -> _Described:
+    """Add the requested metrics that a result has."""
+    for metric in metrics:
+        reading = _reading_of(described, metric, level)
+        if isinstance(reading, Reading):
+            described = _with_row(described, metric, reading)
+    return described
 
 
 def _reading_of(
@@ -277,33 +411,6 @@ def _with_row(described: _Described, metric: MetricName, reading: Reading) -> _D
     return attrs.evolve(described, description=attrs.evolve(described.description, rows=rows))
 
 
-def _sections(
-    described: Sequence[_Described], level: float, confusions: Confusions
-) -> list[_StatesSection]:
-    """Group states and members by task and name."""
-    groups: list[_Group] = []
-    for one in described:
-        shown = one.description
-        group = next(
-            (group for group in groups if group.takes(one.member, one.result, shown)), None
-        )
-        if group is None:
-            groups.append(group := _Group(one.member, type(one.result)))
-        group.names.append(one.state)
-        group.held.append(shown)
-    groups.sort(key=lambda group: RESULTS.index(group.result_type))
-    return [
-        _StatesSection(
-            f"part-{number}",
-            group.member,
-            heading(group.held),
-            tuple(group.names),
-            section(group.names, group.held, level, confusions),
-        )
-        for number, group in enumerate(groups, 1)
-    ]
-
-
 def _of_models(held: Sequence[_State], level: float) -> list[_StatesSection]:
     """Collect the comparisons of three or more models on the same rows."""
     found: list[_StatesSection] = []
@@ -321,39 +428,51 @@ def _of_models(held: Sequence[_State], level: float) -> list[_StatesSection]:
 
 
 def _over_time(held: Sequence[_State], level: float, first: int) -> list[_StatesSection]:
-    """Collect the usual metrics of states with panes of time, pane by pane."""
+    """Draw the usual metrics of states with panes of time, pane by pane, also of slices."""
     found: list[_StatesSection] = []
     for state in held:
         if isinstance(state.accumulator, Windowed) and state.accumulator.newest is not None:
-            content = joined(_pictures_over_time(state.accumulator, level))
+            content, said = _pictures_over_time(state, level)
             anchor = f"part-{first + len(found)}"
-            found.append(_StatesSection(anchor, "", "Over time", (state.name,), content))
+            found.append(_StatesSection(anchor, "", "Over time", (state.name,), content, said))
     return found
 
 
-def _pictures_over_time(held: Windowed, level: float) -> list[Html]:
-    windows = held.over_time()
-    return [
-        over_time(windows.line(metric, level).panes, metric, level) for metric in windows.headline()
+def _pictures_over_time(state: _State, level: float) -> tuple[Html, tuple[str, ...]]:
+    """Draw the headline metrics over time, and name the worst span of the first one."""
+    windows: Any = state.accumulator
+    windows, drawn = windows.over_time(), []
+    said: tuple[str, ...] = ()
+    for name in windows.headline():
+        member, _, _ = name.rpartition(SEPARATOR)
+        row = state.result.asked(name).row
+        lines = windows.every_line(parse_metric(name), level)
+        title = f"{member}: {row.heading}" if member else row.heading
+        drawn.append(over_time(lines, title, level))
+        said = said or tuple(worst_span(lines[0], row))
+    return element("div", *drawn, class_="parts"), said
+
+
+def _header(title: str, sections: Sequence[_StatesSection]) -> Html:
+    """Begin with what was counted, how good it is, and what is worst."""
+    said = [
+        element("p", *_named(section, sections), " ".join(section.said), class_="lead")
+        for section in sections
+        if section.said
     ]
-
-
-def _whole(accumulator: Any) -> Any:
-    """Return the accumulator of all rows, whatever their pane and slice."""
-    while isinstance(accumulator, (Sliced, Windowed)):
-        accumulator = accumulator.total()
-    return accumulator
-
-
-def _header(title: str, held: Sequence[_State], sections: Sequence[_StatesSection]) -> Html:
-    states = "1 state" if len(held) == 1 else f"{count(len(held))} states"
     links = (
         element("li", element("a", _link_text(section, sections), href=f"#{section.anchor}"))
         for section in sections
     )
     contents = element("nav", element("ul", *links), aria_label="Contents")
     parts = [contents] if len(sections) > 1 else []
-    return element("header", element("h1", title), element("p", states), _states(held), *parts)
+    return element("header", element("h1", title), *said[:_MAX_SAID], *parts)
+
+
+def _named(section: _StatesSection, sections: Sequence[_StatesSection]) -> list[Html | str]:
+    """Say what a sentence is about if there are several sections."""
+    several = len(sections) > 1
+    return [element("strong", f"{_link_text(section, sections)}."), " "] if several else []
 
 
 def _link_text(section: _StatesSection, sections: Sequence[_StatesSection]) -> str:
@@ -380,11 +499,12 @@ def _states(held: Sequence[_State]) -> Html:
         for state in held
     )
     head, body = element("thead", element("tr", *columns)), element("tbody", *rows)
-    return scrolled(element("table", head, body, class_="states"), "States")
+    table = scrolled(element("table", head, body, class_="states"), "States")
+    return element("details", element("summary", "What was counted, and how"), table)
 
 
 def _count_text(state: _State) -> str:
-    number: Any = state.accumulator.n
+    number: Any = state.whole.n
     if isinstance(number, dict):
         members = len(number)
         return "1 member" if members == 1 else f"{count(members)} members"
@@ -404,9 +524,7 @@ def _shown(section: _StatesSection, n_states: int) -> Html:
     of = [label(name, 80) for name in (*names, section.member) if name]
     above = [element("p", *_between(of), class_="of-what")] if of else []
     heading = element("h2", section.heading)
-    return element(
-        "section", *above, heading, legend(section.names), section.content, id=section.anchor
-    )
+    return element("section", *above, heading, section.content, id=section.anchor)
 
 
 def _between(parts: Sequence[Html]) -> list[str]:
@@ -414,8 +532,8 @@ def _between(parts: Sequence[Html]) -> list[str]:
     return [text for part in parts for text in (" / ", part)][1:]
 
 
-def _footer(level: float) -> Html:
-    """Explain the marks."""
+def _footer(held: Sequence[_State], level: float) -> Html:
+    """Explain the marks, and say what was counted."""
     notes = {
         "Bounds": _CERTIFIED,
         f"Sampling intervals at {percent(level)}": _SAMPLING if level else "",
@@ -427,4 +545,5 @@ def _footer(level: float) -> Html:
         if text
     )
     made = element("p", f"Made by streameval {version('streameval')}.")
-    return element("footer", element("h2", "How to read this"), element("dl", *terms), made)
+    title = element("h2", "How to read this")
+    return element("footer", title, element("dl", *terms), _states(held), made)

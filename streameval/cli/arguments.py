@@ -571,9 +571,7 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.description = "Show states side by side in one HTML file."
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
-    parser.add_argument(
-        "--title", metavar="TEXT", help="the heading, by default the names of the states"
-    )
+    parser.add_argument("--title", metavar="TEXT", help="the heading, default Evaluation")
     parser.add_argument(
         "--confusions",
         choices=("count", "rate"),

@@ -44,12 +44,15 @@ class Row:
         Text after the heading, which may differ between states.
     is_rare : bool
         Whether the row is left out if the number is 0 in all states.
+    better : {"higher", "lower", ""}
+        The better direction, if there is one.
     """
 
     heading: str
     reading: Reading
     qualifier: str = ""
     is_rare: bool = False
+    better: str = ""
 
 
 @attrs.frozen(eq=False)
@@ -114,6 +117,17 @@ class BandedLine:
     line: Line
     outline: Line | None
 
+    @property
+    def top(self) -> float:
+        """What a vertical axis must reach: the values on the left, often of a few rows, may not."""
+        x, y = self.line
+        highest = float(y[x >= LEFT].max(initial=0.0))
+        return highest if highest < LOW else 1.0
+
+
+LEFT, LOW = 0.05, 0.3
+"""Where the values on the left end, and how high others are if the axis ends with them."""
+
 
 @attrs.frozen
 class Curves:
@@ -133,6 +147,8 @@ class Curves:
         Whether to draw the line of chance.
     is_normal : bool
         Whether the axes are rates on normal scales; else they are shares.
+    is_fitted : bool
+        Whether the vertical axis ends with the values if these are low.
     """
 
     title: str
@@ -142,6 +158,7 @@ class Curves:
     title_of_several: str = ""
     has_chance: bool = False
     is_normal: bool = False
+    is_fitted: bool = False
 
 
 @attrs.frozen(eq=False)
@@ -325,6 +342,8 @@ class PageContent:
         Above the table of metrics.
     rows : mapping from name to Row
         The metrics.
+    headline : sequence of str
+        The names of the first ones to read.
     caption, common_caption : str
         The text below the table, for one result and for several with different captions.
     by_class : ByClass, optional
@@ -341,6 +360,7 @@ class PageContent:
     common_heading: str = ""
     title: str = "Metrics"
     rows: Mapping[str, Row]
+    headline: Sequence[str] = ()
     caption: str = ""
     common_caption: str = ""
     by_class: ByClass | None = None

@@ -12,7 +12,10 @@ import attrs
 from streameval.metrics.table import Reading
 from streameval.render import pictures
 from streameval.render.blocks import (
+    LEFT,
+    BandedLine,
     ByClass,
+    Curves,
     Dots,
     Limits,
     Lines,
@@ -25,6 +28,7 @@ from streameval.render.blocks import (
 from streameval.render.markup import Html, count, element, joined, label, number, percent, short
 from streameval.render.pictures import MAX_DRAWN, MAX_ROWS, style
 from streameval.render.tables import (
+    MAX_BESIDE,
     MAX_CELLS,
     MAX_CLASSES,
     Confusions,
@@ -32,13 +36,16 @@ from streameval.render.tables import (
     confused_pairs,
     heat_table,
     metric_table,
+    rows_table,
 )
 
 Blocks = Sequence[Any]
 RowCells = list[Reading | None]
 
+_MAX_LINES = 100
 _BAND = "The exact curve lies in the band."
-_MAX_BESIDE = 2
+_LARGE = 12  # classes of a matrix that has its own line
+_LISTED = 24  # with more, the most confused pairs are listed below a matrix
 _RANKED = {"count": "by examples", "rate": "by share of the true class"}
 
 
@@ -52,11 +59,14 @@ def section(
     descriptions: Sequence[PageContent],
     level: float,
     confusions: Confusions = "count",
+    by: str = "",
 ) -> Html:
-    """Lay out several states: pictures, metrics, and the metrics of each class."""
+    """Lay out several states, or slices: pictures, metrics, and the metrics of each class."""
     first, page = descriptions[0], _Section(names, level, confusions)
     caption = _agreed([one.caption for one in descriptions], first.common_caption)
-    metrics = _figure(first.title, metric_table(_rows(descriptions), names, level), caption)
+    is_wide = bool(by) or len(names) > MAX_BESIDE
+    table = metric_table(_rows(descriptions), names, level, by)
+    metrics = _figure(first.title, table, caption, "wide" if is_wide else None)
     beside = page.figures([one.beside for one in descriptions])
     classes = [one.by_class for one in descriptions if one.by_class is not None]
     position = classes[0].position if classes else ""
@@ -68,11 +78,34 @@ def section(
     return joined(
         [
             *page.above([one.above for one in descriptions]),
-            _beside(metrics, beside, len(names)),
+            _beside(metrics, beside, is_wide=is_wide or _has_wide(descriptions)),
             *([_grid(tables)] if position == "below" else []),
             _grid([*dots, *below]),
         ]
     )
+
+
+def overview(
+    what: str, names: Sequence[str], columns: Sequence[tuple[str, Sequence[Reading]]], level: float
+) -> Html:
+    """Lay out a row for each state or slice, with the first metrics, and draw one of them."""
+    shown = [(title, cells[:_MAX_LINES]) for title, cells in columns]
+    table = rows_table(what, names[:_MAX_LINES], shown, level)
+    hidden = len(names) - _MAX_LINES
+    note = [element("p", f"and {count(hidden)} more", class_="note")] if hidden > 0 else []
+    drawn = [column for column in shown if not column[1][0].is_count][:1]
+    dots = [_dots_by(what, names, *column, level) for column in drawn]
+    return _grid([_figure(f"By {what}", joined([table, *note])), *dots])
+
+
+def _dots_by(
+    what: str, names: Sequence[str], title: str, cells: Sequence[Reading], level: float
+) -> Html:
+    rows = [(name, [cell]) for name, cell in zip(names, cells, strict=False)]
+    spoken = ", ".join(f"{short(name)} {number(cell.value)}" for name, (cell,) in rows[:MAX_ROWS])
+    said = f"With sampling intervals at {percent(level)}." if cells[0].sampling else ""
+    name = f"{title} by {what}"
+    return _figure(name, pictures.dots(rows, name, spoken), said)
 
 
 def legend(names: Sequence[object]) -> Html:
@@ -165,7 +198,7 @@ class _Section:
             case ScoreShares():
                 return self._scores(blocks)
             case Matrix():
-                return [self._matrix(*pair) for pair in held]
+                return [drawn for pair in held for drawn in self._matrix(*pair)]
             case _:
                 return [self._findings(*pair) for pair in held]
 
@@ -176,8 +209,9 @@ class _Section:
         curves = blocks[0].curves
         spoken = self._summary(curves.area, [area for _, area in drawn])
         band = _BAND if any(line and line.outline for line, _ in drawn) else ""
-        said = f"Dashed: chance. {band}".strip() if curves.has_chance else band
+        chance = "Dashed: chance." if curves.has_chance else ""
         image = pictures.lines(curves, [line for line, _ in drawn], spoken)
+        said = " ".join(filter(None, [chance, _cut(curves, [line for line, _ in drawn]), band]))
         return [_figure(curves.title, image, said)]
 
     def _of_classes(self, name: str, block: Lines) -> Html:
@@ -188,7 +222,9 @@ class _Section:
         image = pictures.lines(curves, [line for line, _ in block.lines.values()], summary)
         largest = f"The {n_drawn} of {count(block.of)} classes with most positives. "
         is_open = any(line and line.outline for line, _ in block.lines.values())
-        said = f"{largest if n_drawn < block.of else ''}{_BAND if is_open else ''}".strip()
+        cut = _cut(curves, [line for line, _ in block.lines.values()])
+        parts = [largest if n_drawn < block.of else "", cut, _BAND if is_open else ""]
+        said = " ".join(filter(None, map(str.strip, parts)))
         title = self._title(curves.title_of_several, name)
         return _figure(title, joined([legend(list(block.lines)), image]), said)
 
@@ -234,16 +270,20 @@ class _Section:
         spoken = ", ".join(number(value) for value in values[:MAX_ROWS])
         return _figure(title, pictures.dots(rows, title, spoken), said.strip())
 
-    def _matrix(self, name: str, matrix: Matrix) -> Html:
-        n_classes = len(matrix.labels)
-        if n_classes > MAX_CELLS:
+    def _matrix(self, name: str, matrix: Matrix) -> list[Html]:
+        """Lay a matrix out, and list the most confused pairs of many classes."""
+        n_classes, drawn = len(matrix.labels), []
+        if n_classes <= MAX_CELLS:
+            caption = "The shade is the square root of the share of the true class."
+            look = "wide" if n_classes > _LARGE else None
+            title = self._title("Confusion matrix", name)
+            drawn.append(_figure(title, heat_table(matrix), caption, look))
+        if n_classes > _LISTED:
             title = self._title("Pairs most confused", name)
             pairs = confused_pairs(matrix, self.confusions)
-            return _figure(
-                title, pairs, f"Of {count(n_classes)} classes, {_RANKED[self.confusions]}."
-            )
-        caption = "The shade is the square root of the share of the true class."
-        return _figure(self._title("Confusion matrix", name), heat_table(matrix), caption)
+            said = f"Of {count(n_classes)} classes, {_RANKED[self.confusions]}."
+            drawn.append(_figure(title, pairs, said))
+        return drawn
 
     def _scores(self, blocks: Sequence[ScoreShares]) -> list[Html]:
         summary = "Histograms of the positives and the negatives."
@@ -274,6 +314,14 @@ class _Section:
         return f"With sampling intervals at {percent(self.level)}." if has_sampling else ""
 
 
+def _cut(curves: Curves, lines: Sequence[BandedLine | None]) -> str:
+    """Say what is beyond the end of a fitted axis."""
+    held = [line for line in lines if line is not None]
+    top = max(line.top for line in held)
+    is_cut = curves.is_fitted and any(line.line[1].max() > top for line in held)
+    return f"Higher values at a recall below {percent(LEFT)} are cut off." if is_cut else ""
+
+
 def _ordered(every: list[Any], blocks: Sequence[ByClass]) -> list[Any]:
     """Put the largest classes first if not all of them are shown."""
     limit = MAX_ROWS if blocks[0].drawn else MAX_CLASSES
@@ -286,10 +334,11 @@ def _ordered(every: list[Any], blocks: Sequence[ByClass]) -> list[Any]:
     return sorted(every, key=lambda of: -weights[of])
 
 
-def _figure(title: str, content: Html, caption: str = "") -> Html:
+def _figure(title: str, content: Html, caption: str = "", look: str | None = None) -> Html:
     """Put a picture or a table under its title, and its notes below."""
     said = [element("p", caption)] if caption else []
-    return element("figure", element("figcaption", element("h3", title), *said), content)
+    named = element("figcaption", element("h3", title), *said)
+    return element("figure", named, content, class_=look)
 
 
 def _grid(parts: Sequence[Html]) -> Html:
@@ -297,10 +346,16 @@ def _grid(parts: Sequence[Html]) -> Html:
     return element("div", *parts, class_="parts") if parts else Html()
 
 
-def _beside(table: Html, parts: Sequence[Html], n_states: int) -> Html:
-    """Put the pictures beside a table, or below the wide table of many states."""
-    if n_states > _MAX_BESIDE:
-        return joined([_grid([table]), _grid(parts)])
+def _has_wide(descriptions: Sequence[PageContent]) -> bool:
+    """Tell whether a matrix does not fit beside a table."""
+    every = (block for one in descriptions for block in one.beside)
+    return any(isinstance(block, Matrix) and len(block.labels) > _LARGE for block in every)
+
+
+def _beside(table: Html, parts: Sequence[Html], *, is_wide: bool) -> Html:
+    """Put the pictures beside a table; one that is wide has its own line."""
+    if is_wide:
+        return _grid([table, *parts])
     return _grid([table, _stack(parts)])
 
 

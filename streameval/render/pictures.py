@@ -43,9 +43,11 @@ def _styled(blocks: Iterable[Any]) -> list[tuple[str, Any]]:
 
 def lines(curves: Curves, drawn: Iterable[BandedLine | None], summary: str) -> Html:
     """Draw all bands, and the lines above them."""
-    frame = Frame(Axis(0, 1, RATES, curves.across), Axis(0, 1, RATES, curves.up))
-    below = [frame.line([0, 1], [0, 1], "chance")] if curves.has_chance else []
     held = _styled(drawn)
+    top = max(curve.top for _, curve in held) if curves.is_fitted else 1.0
+    y = nice_axis(0.0, top, curves.up) if 0.0 < top < 1.0 else Axis(0, 1, RATES, curves.up)
+    frame = Frame(Axis(0, 1, RATES, curves.across), y)
+    below = [frame.line([0, 1], [0, 1], "chance")] if curves.has_chance else []
     bands = [
         frame.area(*_few(curve.outline), look) for look, curve in held if curve.outline is not None
     ]
@@ -141,9 +143,9 @@ def dots(rows: NamedRows, title: str, summary: str) -> Html:
     every = [end for _, cells in shown for cell in cells if cell for end in cell.ends]
     x = nice_axis(min(every, default=0.0), max(every, default=1.0))
     n_states = max((min(len(cells), MAX_DRAWN) for _, cells in shown), default=1)
-    y = Axis(len(shown) - 0.5, -0.5, tuple(range(len(shown))))
+    texts = tuple(short(name, _MAX_NAME) for name, _ in shown)
+    y = Axis(len(shown) - 0.5, -0.5, tuple(range(len(shown))), texts=texts)
     height = len(shown) * (_ROW + _STEP * n_states) + 40
-    texts = [short(name, _MAX_NAME) for name, _ in shown]
     left = 20 + _CHARACTER * max(map(len, texts), default=0)
     frame = Frame(x, y, height=height, left=left, bottom=30)
     drawn = [
@@ -152,7 +154,7 @@ def dots(rows: NamedRows, title: str, summary: str) -> Html:
         for index, cell in enumerate(cells[:MAX_DRAWN])
         if cell is not None and math.isfinite(cell.value)
     ]
-    return picture(frame, title, summary, [frame.grid(texts), *drawn])
+    return picture(frame, title, summary, [frame.grid(), *drawn])
 
 
 def _dot(frame: Frame, cell: Reading, row: float, style: str) -> Html:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
 
 import attrs
 import numpy as np
@@ -14,10 +16,19 @@ from streameval.render.markup import Html, element, joined
 
 Floats = npt.NDArray[np.float64]
 Line = tuple[Floats, Floats]
+Time = Any  # a datetime64[us]
 
 _HATCHING = "hatching"
 _N_STEPS = 5
 _MIN, _MAX = 1e-300, sys.float_info.max
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TIME_STEPS = (
+    *((step, unit) for unit in "sm" for step in (1, 5, 15, 30)),
+    *((step, "h") for step in (1, 3, 6, 12)),
+    *((step, "D") for step in (1, 2, 7, 14)),
+    *((step, "M") for step in (1, 3, 6)),
+    *((step * power, "Y") for power in (1, 10, 100, 1000, 10_000) for step in (1, 2, 5)),
+)
 _GRID = 10  # round positions to a tenth of a unit, which is less than a pixel
 
 
@@ -33,12 +44,17 @@ class Axis:
         The numbers that are written.
     label : str
         What the numbers are.
+    texts : tuple of str
+        What is written at the ticks; by default their numbers.
     """
 
     low: float
     high: float
     ticks: tuple[float, ...]
     label: str = ""
+    texts: tuple[str, ...] = attrs.field(
+        default=attrs.Factory(lambda self: tuple(map(tick_text, self.ticks)), takes_self=True)
+    )
 
     def shares(self, values: npt.ArrayLike) -> Floats:
         """Map numbers to [0, 1]; clip numbers beyond an end."""
@@ -66,6 +82,54 @@ def nice_axis(low: float, high: float, label: str = "") -> Axis:
     if not (math.isfinite(ticks[-1] - ticks[0]) and len(set(ticks)) == len(ticks) > 1):
         return Axis(low, high, (low, high), label)  # near the largest float
     return Axis(ticks[0], ticks[-1], ticks, label)
+
+
+def time_axis(start: Time, end: Time, limit: int = 8) -> Axis:
+    """Count the seconds of a span, with ticks at up to `limit` moments: dates, or times of day.
+
+    >>> axis = time_axis(np.datetime64("2026-01-30", "us"), np.datetime64("2026-02-02", "us"))
+    >>> axis.texts, axis.label
+    (('30 Jan', '12:00', '31 Jan', '12:00', '1 Feb', '12:00', '2 Feb'), '2026, UTC')
+    """
+    moments, unit = _moments(start, end, limit)
+    ticks = [float((moment - start) / np.timedelta64(1, "s")) for moment in moments]
+    texts = tuple(_moment_text(_date_of(moment), unit) for moment in moments)
+    first, last = _date_of(start), _date_of(end)
+    label = f"{' to '.join(map(str, dict.fromkeys([first.year, last.year])))}, UTC"
+    if not any(text[-1].isalpha() for text in texts) and unit != "Y":
+        label = f"{_day_text(first)} {label}"
+    return Axis(0.0, float((end - start) / np.timedelta64(1, "s")), tuple(ticks), label, texts)
+
+
+def _moments(start: Time, end: Time, limit: int) -> tuple[list[Time], str]:
+    """List round moments of a span, and say of which unit they are."""
+    every = ((_multiples(start, end, *step), step[1]) for step in _TIME_STEPS)
+    steps, unit = next(pair for pair in every if len(pair[0]) <= limit)
+    moments = np.array(steps, dtype=np.int64).astype(f"M8[{unit}]").astype("M8[us]")
+    return [moment for moment in moments if start <= moment <= end], unit
+
+
+def _multiples(start: Time, end: Time, step: int, unit: str) -> range:
+    """List the multiples of some units since 1970, from the one before the start on."""
+    low, high = (int(time.astype(f"M8[{unit}]").astype(np.int64)) for time in (start, end))
+    return range(low - low % step, high + 1, step)
+
+
+def _date_of(moment: Time) -> datetime:
+    found: datetime = moment.astype("M8[s]").item()
+    return found
+
+
+def _moment_text(moment: datetime, unit: str) -> str:
+    if unit in ("M", "Y"):
+        return str(moment.year) if unit == "Y" or moment.month == 1 else _MONTHS[moment.month - 1]
+    if moment.hour == moment.minute == moment.second == 0:
+        return _day_text(moment)
+    return f"{moment:%H:%M:%S}" if unit == "s" else f"{moment:%H:%M}"
+
+
+def _day_text(moment: datetime) -> str:
+    return f"{moment.day} {_MONTHS[moment.month - 1]}"
 
 
 def _round_step(minimum: float) -> float:
@@ -141,26 +205,22 @@ class Frame:
         )
         return Html("".join(circles))
 
-    def grid(self, texts: Sequence[str] | None = None) -> Html:
-        """Draw the lines and the numbers of both axes, and their names.
-
-        `texts` replace the numbers beside the ticks of the vertical axis.
-        """
-        beside = [tick_text(tick) for tick in self.y.ticks] if texts is None else texts
+    def grid(self) -> Html:
+        """Draw the lines and the texts of the ticks of both axes, and their names."""
         return joined(
             [
-                *(self._upright(tick) for tick in self.x.ticks),
-                *(self._level(tick, text) for tick, text in zip(self.y.ticks, beside, strict=True)),
+                *map(self._upright, self.x.ticks, self.x.texts),
+                *map(self._level, self.y.ticks, self.y.texts),
                 *self._names(),
             ]
         )
 
-    def _upright(self, tick: float) -> Html:
+    def _upright(self, tick: float, text: str) -> Html:
         (across,), (down,) = self.positions([tick], [self.y.low])
         return joined(
             [
                 _rule(across, self.top, across, down),
-                _words(tick_text(tick), across, down + 17, "tick middle"),
+                _words(text, across, down + 17, "tick middle"),
             ]
         )
 
@@ -219,7 +279,8 @@ def picture(frame: Frame, title: str, summary: str, parts: Iterable[Html]) -> Ht
 
 def tick_text(tick: float) -> str:
     """Write the number of a tick."""
-    return f"{tick:.6g}".replace("-", "\N{MINUS SIGN}")
+    digits = ".0f" if float(tick).is_integer() and abs(tick) < 1e12 else ".6g"
+    return f"{tick:{digits}}".replace("-", "\N{MINUS SIGN}")
 
 
 def _rule(x1: float, y1: float, x2: float, y2: float) -> Html:

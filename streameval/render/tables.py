@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -30,8 +31,10 @@ from streameval.render.text import common_decimals, fixed
 
 MAX_CLASSES = 30
 """How many classes have a line in a table."""
-MAX_CELLS = 24
+MAX_CELLS = 40
 """The maximum number of classes of a matrix that is shown cell by cell."""
+MAX_BESIDE = 2
+"""How many results have columns side by side; each of more has a row."""
 
 Confusions = Literal["count", "rate"]
 """How to rank confused pairs of classes: by examples, or by shares of the true class."""
@@ -44,6 +47,8 @@ ClassReadings = Mapping[Any, Sequence[Reading]]
 _MAX_BELOW = 12  # numbers that a phone lays out below their name; page.css has a rule for each
 _MAX_PAIRS = 20
 _SHADES = 10
+_DENSE = 16  # with more classes, smaller cells
+_MAX_ACROSS = 8  # metrics that fit a screen, with their intervals
 _LONGEST_UPRIGHT = 4
 _SPACIOUS = 4  # up to this many classes, shares fit beside the counts
 
@@ -52,36 +57,64 @@ _UNDEFINED = (
 )
 
 
-def metric_table(rows: MetricRows, names: Sequence[str], level: float) -> Html:
-    """Lay out metrics by state, or for one state with a column for each interval.
+def metric_table(rows: MetricRows, names: Sequence[str], level: float, by: str = "") -> Html:
+    """Lay out metrics by state: two side by side, and more in rows, as slices are.
 
-    Each state but the first is followed by the differences from the first one.
+    The states but the first have differences from the first one; slices overlap with all rows,
+    and have none. A single state has a column for each interval.
     """
     if len(names) == 1:
         return _single([(name, cells[0]) for name, cells in rows], level)
+    if by:
+        return rows_table(by, names, rows, level)
     first, *others = names
-    head = [element("th", "Metric", scope="col"), _state_head(first)]
-    for name in others:
-        head += [_state_head(name), element("th", "Difference", scope="col", class_="number")]
-    compared = [(title, _with_changes(cells)) for title, cells in rows]
-    table = _stacked(element("tr", *head), compared, "Metrics by state", level)
+    changes = [(title, _changes(cells)) for title, cells in rows]
+    if len(names) > MAX_BESIDE:
+        title = element("h4", "Differences from ", label(first, 40))
+        table = joined([rows_table("state", names, rows, level), title])
+        table = joined([table, rows_table("state", others, changes, level)])
+    else:
+        head = element(
+            "tr",
+            element("th", "Metric", scope="col"),
+            *map(_state_head, names),
+            element("th", "Difference", scope="col", class_="number"),
+        )
+        both = zip(rows, changes, strict=True)
+        beside = [(title, [*cells, *more]) for (title, cells), (_, more) in both]
+        table = _stacked(head, beside, "Metrics by state", level)
     said = ["Differences are from ", label(first, 40), "."]
-    if any(isinstance(cell, Change) and cell.sampling for _, cells in compared for cell in cells):
+    if any(change and change.sampling for _, cells in changes for change in cells):
         said.append(" Their sampling intervals assume independent samples.")
     return joined([table, element("p", *said, class_="note")])
+
+
+def rows_table(
+    what: str, names: Sequence[str], columns: Sequence[tuple[str, Sequence[Cell]]], level: float
+) -> Html:
+    """Lay out a row for each state or slice, in several tables if there are many metrics."""
+    tables = []
+    for start in range(0, len(columns), _MAX_ACROSS):
+        chunk = columns[start : start + _MAX_ACROSS]
+        titles = [title for title, _ in chunk]
+        heads = [element("th", title, scope="col", class_="number") for title in titles]
+        head = element("tr", element("th", what.capitalize(), scope="col"), *heads)
+        cells = zip(*(column for _, column in chunk), strict=True)
+        rows = [(label(name, 40), row) for name, row in zip(names, cells, strict=True)]
+        tables.append(_stacked(head, rows, f"Metrics by {what}", level, of=titles))
+    return joined(tables)
 
 
 def _state_head(name: str) -> Html:
     return element("th", label(name, 28), scope="col", class_="number")
 
 
-def _with_changes(cells: Sequence[Reading | None]) -> list[Reading | Change | None]:
-    """Put the difference from the first state beside each of the others."""
+def _changes(cells: Sequence[Reading | None]) -> list[Change | None]:
+    """Compute the differences from the first state."""
     first, *others = cells
-    found: list[Reading | Change | None] = [first]
-    for cell in others:
-        found += [cell, Change(first, cell) if first is not None and cell is not None else None]
-    return found
+    return [
+        Change(first, cell) if first is not None and cell is not None else None for cell in others
+    ]
 
 
 def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
@@ -146,8 +179,12 @@ def _stacked(
     name: str,
     level: float,
     more: Sequence[Html] = (),
+    of: Sequence[str] = (),
 ) -> Html:
-    """Lay out numbers with their intervals below, named if there are two types."""
+    """Lay out numbers with their intervals below, named if there are two types.
+
+    On a phone, each number is below its heading if `of` lists the headings.
+    """
     every = [_reading(cell) for _, cells in rows for cell in cells]
     has_certified = any(cell is not None and cell.is_open for cell in every)
     has_sampling = any(cell is not None and cell.sampling for cell in every)
@@ -158,7 +195,7 @@ def _stacked(
         element(
             "tr",
             element("th", title, scope="row"),
-            *(_cell(cell, names, each) for cell, each in zip(cells, decimals, strict=True)),
+            *map(_cell, cells, repeat(names), decimals, of or repeat(None)),
         )
         for title, cells in rows
     )
@@ -171,25 +208,26 @@ def _stacked(
         )
         said.append(_note(f"Below a number: its {only}."))
     said += dash_note(every)
-    return table_with_notes(head, [*body, *more], name, said, n_numbers=len(decimals))
+    n_numbers = 0 if of else len(decimals)
+    return table_with_notes(head, [*body, *more], name, said, n_numbers=n_numbers)
 
 
 def _reading(cell: Cell) -> Reading | None:
     return cell.reading if isinstance(cell, Change) else cell
 
 
-def _cell(cell: Cell, names: tuple[str, str], decimals: int) -> Html:
+def _cell(cell: Cell, names: tuple[str, str], decimals: int, of: str | None) -> Html:
     """Write a number, and its intervals one below the other; a difference has a sign."""
     reading = _reading(cell)
     if reading is None or math.isnan(reading.value):
-        return element("td", DASH, class_="number")
+        return element("td", DASH, class_="number", data_of=of)
     sign = "+" if isinstance(cell, Change) and reading.value > 0 else ""
     parts = [_value(reading, decimals, sign)]
     if reading.is_open:
         parts.append(_within(names[0], hull(*reading.certified, decimals)))
     if reading.sampling is not None:
         parts.append(_within(names[1], interval(*reading.sampling, decimals)))
-    return element("td", *parts, class_="number")
+    return element("td", *parts, class_="number", data_of=of)
 
 
 def _within(name: str, ends: str) -> Html:
@@ -224,6 +262,19 @@ def by_class(
         for name in shown
     ]
     hidden, more = len(order) - len(shown), []
+    if len(tables) > MAX_BESIDE:
+        return joined(
+            _stacked(
+                _class_head(what, list(tables), [title]),
+                [
+                    (label(name), [table.get(name, nothing)[at] for table in tables.values()])
+                    for name in shown
+                ],
+                f"{title} by {what}",
+                level,
+            )
+            for at, title in enumerate(columns)
+        )
     if hidden > 0:
         width = 1 + len(columns) * len(tables)
         more.append(
@@ -261,9 +312,10 @@ def table_with_notes(
 ) -> Html:
     """Assemble a table, with notes about its cells below.
 
-    On a phone, a row of several numbers is laid out below its name.
+    On a phone, a row of several numbers is laid out below its name; 0 for cells with headings.
     """
     look = f"several columns-{n_numbers}" if 1 < n_numbers <= _MAX_BELOW else None
+    look = look if n_numbers else "rows"
     table = element("table", element("thead", head), element("tbody", *body), class_=look)
     return joined([scrolled(table, name), *notes])
 
@@ -342,7 +394,7 @@ def heat_table(matrix: Matrix) -> Html:
             element("tr", blank, *head, class_="turned" if is_long else None),
         ]
     )
-    look = "heat spacious" if is_spacious else "heat"
+    look = "heat spacious" if is_spacious else "heat dense" if len(labels) > _DENSE else "heat"
     table = element("table", element("thead", rows), element("tbody", *body), class_=look)
     return scrolled(table, "Confusion matrix")
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.metrics.table import Reading
-from streameval.render.blocks import PanePoint
-from streameval.render.markup import Html, element, percent
-from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
+from streameval.render.blocks import PanePoint, TimeLine
+from streameval.render.markup import Html, element, label, percent
+from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture, time_axis
 from streameval.render.tables import dash_note, table_with_notes
 from streameval.render.text import intervals, numbers
 
@@ -21,14 +22,36 @@ _DASH = "\N{EN DASH}"
 _DECIMALS = 4
 _LOOK = "s0"
 _MAX_LINES = 60
-_UNITS = (("Days", 86_400), ("Hours", 3600), ("Minutes", 60), ("Seconds", 1))
+_TICK = 60  # between two dates of an axis
+_MAX_SMALL = 24
+_MAX_COLUMNS = 8
+_SMALL = 240, 130
 
 
-def over_time(panes: Sequence[PanePoint], metric: str, level: float) -> Html:
-    """Draw a metric over time, and list its newest values in a table."""
+def over_time(lines: Sequence[TimeLine], metric: str, level: float) -> Html:
+    """Draw a metric of all rows over time, below it each slice, and list the values in a table."""
+    whole, *slices = lines
     title = element("figcaption", element("h3", f"{metric} over time"))
-    drawn = [time_picture(panes, metric), coverage_picture(panes)]
-    return element("figure", title, *drawn, time_table(panes, metric, level), class_="over-time")
+    drawn = [time_picture(whole.panes, metric)]
+    if any(pane.labelled != pane.rows for pane in whole.panes):
+        drawn.append(coverage_picture(whole.panes))
+    every = [one.reading.value for line in slices for one in line.panes]
+    y = _value_axis([value for value in every if math.isfinite(value)], "")
+    y = Axis(y.low, y.high, y.ticks[:: len(y.ticks) - 1])
+    small = [
+        element(
+            "figure",
+            element("figcaption", element("h4", label(line.name, 40))),
+            time_picture(line.panes, metric, width=_SMALL[0], height=_SMALL[1], y=y),
+        )
+        for line in slices[:_MAX_SMALL]
+    ]
+    more = len(slices) - len(small)
+    note = [element("p", f"and {more:,} more in the table", class_="note")] if more else []
+    beside = [element("div", *small, class_="small"), *note] if small else []
+    table = time_table(whole.panes, metric, level, slices[:_MAX_COLUMNS])
+    folded = element("details", element("summary", "Values"), table)
+    return element("figure", title, *drawn, *beside, folded, class_="over-time")
 
 
 def time_picture(
@@ -38,17 +61,22 @@ def time_picture(
     width: int = 480,
     height: int = 240,
     fired: Sequence[int] = (),
+    y: Axis | None = None,
 ) -> Html:
-    """Draw a metric over time, its limits, and where alerts began; open panes are hatched."""
-    x, edges = _time_axis(panes)
+    """Draw a metric over time, its limits, and where alerts began; open panes are hatched.
+
+    `y` is the vertical axis of pictures that share one, on which sampling intervals are clipped.
+    """
+    x, edges = _time_axis(panes, width)
+    x = x if y is None else attrs.evolve(x, label="")
     defined = [
         (middle, pane.reading)
         for middle, pane in zip(edges.mean(axis=1), panes, strict=True)
         if math.isfinite(pane.reading.value)
     ]
     ends = [end for _, reading in defined for end in reading.ends]
-    y = nice_axis(min(ends, default=0.0), max(ends, default=1.0), metric)
-    frame = Frame(x, y, width=width, height=height)
+    y = _value_axis(ends, metric) if y is None else y
+    frame = Frame(x, y, width=width, height=height, bottom=46 if x.label else 28)
     opened = edges[[pane.is_open for pane in panes]]
     kept = [
         frame.line([x.low, x.high], [limit, limit], "limit")
@@ -60,6 +88,10 @@ def time_picture(
     summary += f"; the last {len(opened)} are open" if len(opened) else ""
     marks = [*_hatched(frame, opened), frame.grid(), *kept, *_marks(frame, defined)]
     return picture(frame, f"{metric} over time", summary, marks)
+
+
+def _value_axis(ends: Sequence[float], name: str) -> Axis:
+    return nice_axis(min(ends, default=0.0), max(ends, default=1.0), name)
 
 
 def _hatched(frame: Frame, opened: npt.NDArray[np.float64]) -> list[Html]:
@@ -80,17 +112,15 @@ def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]
     return [*band, *whiskers, *line]
 
 
-def _time_axis(panes: Sequence[PanePoint]) -> tuple[Axis, npt.NDArray[np.float64]]:
+def _time_axis(panes: Sequence[PanePoint], width: int) -> tuple[Axis, npt.NDArray[np.float64]]:
     """Choose the horizontal axis, and find the ends of the panes on it."""
     first = panes[0].start
     if isinstance(first, int):
         steps = np.array([(pane.start, pane.end) for pane in panes], dtype=np.float64)
         return nice_axis(steps.min(), steps.max(), "Step"), steps
-    edges = np.array([(pane.start, pane.end) for pane in panes]) - first
-    seconds = edges / np.timedelta64(1, "s")
-    name, size = next(unit for unit in _UNITS if seconds.max() >= 2 * unit[1] or unit[1] == 1)
-    label = f"{name} after {_text(first)} UTC"
-    return nice_axis(0.0, float(seconds.max()) / size, label), seconds / size
+    edges = np.array([(pane.start, pane.end) for pane in panes])
+    seconds = (edges - first) / np.timedelta64(1, "s")
+    return time_axis(first, edges.max(), width // _TICK), seconds
 
 
 def coverage_picture(panes: Sequence[PanePoint], width: int = 480, height: int = 100) -> Html:
@@ -109,7 +139,7 @@ def share_picture(
     height: int,
 ) -> Html:
     """Draw a bar for each pane; nan is no bar."""
-    x, edges = _time_axis(panes)
+    x, edges = _time_axis(panes, width)
     frame = Frame(x, Axis(0, 1, RATES[::5], name), width=width, height=height)
     opened = _hatched(frame, edges[[pane.is_open for pane in panes]])
     tops = np.outer(np.nan_to_num(shares), [0, 1, 1, 0])
@@ -117,8 +147,10 @@ def share_picture(
     return picture(frame, name, summary, [*opened, frame.grid(), bars])
 
 
-def time_table(panes: Sequence[PanePoint], metric: str, level: float) -> Html:
-    """List the newest values of a metric."""
+def time_table(
+    panes: Sequence[PanePoint], metric: str, level: float, slices: Sequence[TimeLine] = ()
+) -> Html:
+    """List the newest values of a metric, also those of slices."""
     shown = panes[-_MAX_LINES:]
     readings = [pane.reading for pane in shown]
     certified = [reading.certified if reading.is_open else None for reading in readings]
@@ -130,11 +162,16 @@ def time_table(panes: Sequence[PanePoint], metric: str, level: float) -> Html:
         f"{percent(level)} interval": intervals([one.sampling for one in readings], _DECIMALS),
     }
     columns = {name: cells for name, cells in columns.items() if any(cells)}
+    columns |= {
+        line.name: numbers([float(value) for value in line.values[-_MAX_LINES:]], _DECIMALS)
+        for line in slices
+    }
+    every = readings + [pane.reading for line in slices for pane in line.panes[-_MAX_LINES:]]
     heads = [element("th", "Start", scope="col")]
-    heads += [element("th", name, scope="col", class_="number") for name in columns]
+    heads += [element("th", label(name, 28), scope="col", class_="number") for name in columns]
     starts = [f"{_text(pane.start)}{', open' if pane.is_open else ''}" for pane in shown]
     rows = map(_row, starts, *columns.values())
-    return table_with_notes(element("tr", *heads), rows, f"{metric} over time", dash_note(readings))
+    return table_with_notes(element("tr", *heads), rows, f"{metric} over time", dash_note(every))
 
 
 @lru_cache(maxsize=1024)

@@ -69,7 +69,8 @@ def det_line(points: Points) -> Line:
 
 
 _PR = Curves(
-    "Precision over recall", "Recall", "Precision", "average precision", "Precision over recall"
+    *("Precision over recall", "Recall", "Precision", "average precision", "Precision over recall"),
+    is_fitted=True,
 )
 _ROC = Curves(
     *("ROC curve", "False positive rate", "True positive rate", "ROC AUC", "ROC curves"),

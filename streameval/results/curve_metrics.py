@@ -218,7 +218,7 @@ CURVE_METRICS = Table(
         "The weight of the examples left out for a score that is NaN.",
         is_rare=True,
     ),
-    count_row("cells", "Bins", "The number of bins."),
+    count_row("cells", "", "The number of bins."),
     _metric(
         "roc_auc",
         aliases=("auc", "auroc", "aucroc", "auc_roc", "rocauc", "roc", "roc_auc_score"),

@@ -242,7 +242,7 @@ GroupedCurves.TABLE = Table(
     count_row(
         "n_averaged", "Groups of both classes", "The number of groups that hold both classes."
     ),
-    count_row("cells", "Bins", "The number of bins of all groups."),
+    count_row("cells", "", "The number of bins of all groups."),
     Metric(
         name="gauc",
         limits=SHARE,

@@ -683,7 +683,13 @@ class Result(Cached, Comparable):
     def described(self, level: float) -> PageContent:
         """Describe the result for a page, the counts first; the members describe a collection."""
         rows = {
-            name: Row(row.heading, self._on_page(row, reading), row.qualifier(self), row.is_rare)
+            name: Row(
+                row.heading,
+                self._on_page(row, reading),
+                row.qualifier(self),
+                row.is_rare,
+                row.better,
+            )
             for name, reading in self.readings(level).items()
             for row in [self._rows[name]]
             if row.heading
@@ -693,7 +699,7 @@ class Result(Cached, Comparable):
             field: entry(self, level) if callable(entry) else entry
             for field, entry in self._PAGE.items()
         }
-        return PageContent(rows=dict(in_order), **said)
+        return PageContent(rows=dict(in_order), headline=self.headline(), **said)
 
     def _on_page(self, row: Metric, reading: Reading) -> Reading:  # noqa: ARG002 - of classes
         """Return what a page shows of a reading."""

@@ -291,19 +291,20 @@ class WindowedResult(CollectionResult):
         names = self.headline() if kind is None else (kind,)
         if not self.panes or not names:
             raise InvalidInputError("needs a pane with rows", argument="plot")
-        lines = self._every_line(parse_metric(names[0]), level)
+        lines = self.every_line(parse_metric(names[0]), level)
         if label is not None:
             lines[0] = attrs.evolve(lines[0], name=label)
         return plots.time_lines(ax, names[0], lines, level)
 
-    def _every_line(self, metric: MetricName, level: float) -> list[TimeLine]:
+    def every_line(self, metric: MetricName, level: float) -> list[TimeLine]:
+        """Trace a metric of all rows, and of each slice."""
         self.whole.result.check(metric)
         values = (..., *(self.whole.slices or ()))
         return [self.line(metric, level, value) for value in values]
 
     def draw_over_time(self, figure: Any, metric: MetricName, level: float) -> None:
         """Draw a metric of all rows and of slices, and below them the share of labelled rows."""
-        lines = self._every_line(metric, level)
+        lines = self.every_line(metric, level)
         plots.over_time(figure, str(metric), lines, level)
 
     def _repr_html_(self) -> str:

@@ -34,20 +34,21 @@ def titles(page: str) -> list[str]:
 @each(
     ("accumulator", "metrics"),
     [
-        (se.ConfusionAccumulator(), ["accuracy", "f_score"]),
-        (se.PRCurveSketch(8), ["roc_auc", "average_precision"]),
-        (se.Sliced(se.ConfusionAccumulator(), "country"), ["accuracy", "f_score"]),
+        (se.ConfusionAccumulator(), ["Accuracy", "F1"]),
+        (se.PRCurveSketch(8), ["ROC AUC", "Average precision"]),
+        (se.Sliced(se.ConfusionAccumulator(), "country"), ["Accuracy", "F1"]),
     ],
 )
 def test_usual_metrics_are_drawn_over_time(accumulator: Any, metrics: list[str]) -> None:
     held = windowed(accumulator)
     page = html_report({"day": held})
     drawn = [title for title in titles(page) if title.endswith("over time")]
-    assert drawn == [f"{metric} over time" for metric in metrics]
-    assert page.count("Share of the rows that have labels") >= len(metrics)
+    n_slices = 2 if isinstance(accumulator, se.Sliced) else 0
+    assert drawn == [f"{metric} over time" for metric in metrics for _ in range(1 + n_slices)]
+    assert page.count("of the rows have labels") >= len(metrics)
     assert page == html_report({"day": held})
     panes = [(part.total() if isinstance(part, se.Sliced) else part) for *_, part in held.panes()]
-    readings = [part.compute().read(metrics[0]) for part in panes]
+    readings = [part.compute().read(part.compute().headline()[0]) for part in panes]
     for part, reading in zip(panes, readings, strict=True):
         if part.n:
             assert f">{float(reading.value):.4f}</td>" in page
@@ -62,27 +63,31 @@ def test_panes_without_labels_have_a_dash_and_no_mark() -> None:
         '<th scope="row">2023-11-15T08:00</th><td class="number">13</td><td class="number">0</td>'
         '<td class="number">\N{EN DASH}</td>'
     )
-    assert "accuracy in 11 panes of time, of which 10 define it" in page
+    assert "Accuracy in 11 panes of time, of which 10 define it" in page
 
 
 def test_level_of_zero_leaves_the_sampling_intervals_out() -> None:
     page = html_report({"day": windowed(se.ConfusionAccumulator())}, level=0)
-    assert "interval</th>" not in page[page.index("accuracy over time") :]
+    assert "interval</th>" not in page[page.index("Accuracy over time") :]
 
 
 @each(
-    ("n", "options", "axis"),
+    ("n", "options", "axis", "first"),
     [
-        (3, {"pane": "1s"}, "Minutes after 2023-11-14T22:13:20 UTC"),
-        (1, {"pane": "1s"}, "Seconds after 2023-11-14T22:13:20 UTC"),
-        (600, {}, "Hours after 2023-11-14T22:00 UTC"),
-        (6000, {}, "Days after 2023-11-14T22:00 UTC"),
-        (100, {"pane": 600, "unit": None}, "Step"),
+        (3, {"pane": "1s"}, "14 Nov 2023, UTC", "22:13:30"),
+        (1, {"pane": "1s"}, "14 Nov 2023, UTC", "22:13:20"),
+        (600, {}, "2023, UTC", "15 Nov"),
+        (6000, {}, "2023, UTC", "15 Nov"),
+        (60_000, {"pane": "1d"}, "2023, UTC", "16 Nov"),
+        (100, {"pane": 600, "unit": None}, "Step", "1700000000"),
     ],
 )
-def test_time_axis_has_a_unit_that_suits(n: int, options: dict[str, Any], axis: str) -> None:
+def test_time_axis_has_dates_and_times_of_day(
+    n: int, options: dict[str, Any], axis: str, first: str
+) -> None:
     page = html_report({"day": windowed(se.ConfusionAccumulator(), n, **options)})
     assert f">{axis}</text>" in page
+    assert f">{first}</text>" in page
 
 
 def test_states_without_rows_have_no_picture_over_time() -> None:

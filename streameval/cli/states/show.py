@@ -17,6 +17,7 @@ from streameval.cli.state_files import (
     check_distinct,
     check_output,
     checked,
+    is_folder,
     load_state,
     numbers_of_monitor,
     states_of,
@@ -107,17 +108,27 @@ def report(
     """
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"-o {output}: the name must end in .html.")
-    states = states_of(states)
-    check_output(output, states)
-    check_distinct(states)
-    held = {name: load_state(path) for name, path in short_names(states).items()}
+    files = states_of(states)
+    check_output(output, files)
+    check_distinct(files)
+    named = short_names(list(states))
+    titles = [name.removesuffix(".state") for name in named]
+    titles = titles if len(set(titles)) == len(named) else list(named)
+    held = {title: _held(path) for title, path in zip(titles, named.values(), strict=True)}
     page = html_report(held, title=title, level=level, confusions=confusions, metrics=metrics)
     try:
         replace_file(output, page.encode())
     except OSError as error:
         reason = str(error.strerror or error).lower()
         raise BadDataError(f"{output}: the report is not saved, {reason}.") from None
-    return CommandOutput(f"{plural(len(states), 'state')} reported in {printable(output)}\n")
+    return CommandOutput(f"{plural(len(files), 'state')} reported in {printable(output)}\n")
+
+
+def _held(path: str) -> Any:
+    """Load a state, or those of a folder of slices by name."""
+    if not is_folder(path):
+        return load_state(path)
+    return {Path(state).stem: load_state(state) for state in states_of([path])}
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:

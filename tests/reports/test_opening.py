@@ -1,0 +1,263 @@
+"""What a report begins with: what was counted, the headline metric, and what is worst."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from offenders import each
+from report_pages import figure, figures, named, pictures, read, report, rows, styled, text
+
+import streameval as se
+from streameval.reports import html_report
+
+
+def lead(*states: Any, **options: Any) -> list[str]:
+    return [text(found) for found in styled(report(*states, **options), "lead")]
+
+
+def rates(**right: tuple[int, int]) -> dict[str, list[Any]]:
+    """List rows of countries, so many of which are right."""
+    columns: dict[str, list[Any]] = {"y_true": [], "y_pred": [], "country": []}
+    for country, (n_right, n) in right.items():
+        columns["y_true"] += [1] * n
+        columns["y_pred"] += [1] * n_right + [0] * (n - n_right)
+        columns["country"] += [country] * n
+    return columns
+
+
+RATES = rates(DE=(90, 100), FR=(20, 100), IT=(80, 100))
+
+
+def by_country(batch: dict[str, list[Any]] = RATES, **options: Any) -> se.Sliced:
+    return se.Sliced(se.ConfusionAccumulator(), "country", **options).update(batch)
+
+
+def test_single_state_says_what_was_counted_and_its_headline() -> None:
+    state = se.PRCurveSketch().update([0, 1, 1, 0], [0.1, 0.9, 0.4, 0.6])
+    low, high = state.compute().confidence("roc_auc")
+    (said,) = lead(state)
+    assert said == (
+        "Evaluated on 4 examples, 2 positives among them. ROC AUC is 0.7500 "
+        f"(95% interval {low:.4f} to {high:.4f})."
+    )
+
+
+@each(
+    ("state", "said"),
+    [
+        (se.RegressionAccumulator().update([1.0], [3.0]), "Evaluated on 1 example."),
+        (se.RankingAccumulator().update([[1, 0]], [[2.0, 1.0]]), "Evaluated on 1 query."),
+        (se.RegressionAccumulator(), "Root mean squared error is undefined."),
+        (se.RegressionAccumulator().update([1.0], [3.0]), "Root mean squared error is 2.0000."),
+    ],
+)
+def test_numbers_of_one_and_of_none_are_written_as_words_have_them(state: Any, said: str) -> None:
+    assert said in lead(state)[0]
+
+
+def test_level_of_zero_leaves_intervals_out() -> None:
+    (said,) = lead(by_country(), level=0)
+    assert said == (
+        "Evaluated on 300 examples, in 3 slices by country. Accuracy is 0.6333. "
+        "Worst country: FR with 0.2000 on 100 examples."
+    )
+
+
+def test_worst_slice_has_an_interval_that_holds_for_all_at_once() -> None:
+    held = by_country()
+    low, high = held.compute().intervals("accuracy")["FR"]
+    ((said),) = lead(held)
+    assert said.endswith(
+        "Worst country: FR with 0.2000 on 100 examples "
+        f"({low:.4f} to {high:.4f} at 95% for all 3 at once), which chance does not explain."
+    )
+
+
+def test_worst_slice_that_is_like_the_others_may_be_chance() -> None:
+    assert lead(by_country(rates(DE=(8, 10), FR=(7, 10))))[0].endswith(", which may be chance.")
+
+
+def test_only_slice_has_its_own_interval() -> None:
+    assert "at 95%), which may" in lead(by_country(rates(DE=(8, 10))))[0]
+
+
+def test_slices_where_the_metric_is_undefined_are_not_the_worst() -> None:
+    held = se.Sliced(se.PRCurveSketch(), "country")
+    held.update({"y_true": [1, 1], "y_score": [0.5, 0.6], "country": ["DE", "FR"]})
+    (said,) = lead(held)
+    assert said == (
+        "Evaluated on 2 examples, 2 positives among them, in 2 slices by country. ROC AUC is "
+        "undefined."
+    )
+
+
+def test_lowest_recall_of_several_classes_is_told() -> None:
+    state = se.ConfusionAccumulator(["a", "b", "c", "d"])
+    state.update(["a", "a", "b", "c"], ["a", "b", "b", "c"])
+    low, high = state.compute().confidence("recall", average=None)
+    assert lead(state)[0].endswith(
+        f"Lowest recall of 4 classes: a with 0.5000 (95% interval {low[0]:.4f} to {high[0]:.4f}), "
+        "on 2 examples."
+    )
+    assert "Lowest" not in lead(se.ConfusionAccumulator(4))[0]
+
+
+def test_best_and_worst_of_several_states_are_told() -> None:
+    fits = [se.RegressionAccumulator().update([0.0], [error]) for error in (2.0, 1.0, 3.0)]
+    (said,) = lead(*fits)
+    assert said == (
+        "3 results, each on 1 example. Best Root mean squared error: b with 1.0000. "
+        "Worst: c with 3.0000."
+    )
+
+
+@each(
+    ("states", "said"),
+    [
+        ([[1.0], [1.0]], "Root mean squared error is 1.0000 for both."),
+        ([[1.0], [1.0], [1.0]], "Root mean squared error is 1.0000 for all."),
+        ([[], [1.0]], "2 results, each on 0 to 1 example."),
+    ],
+)
+def test_states_without_a_best_one_are_told_apart_by_size_alone(
+    states: list[list[float]], said: str
+) -> None:
+    fits = [se.RegressionAccumulator().update([0.0] * len(e), e) for e in states]
+    assert lead(*fits)[0].endswith(said)
+
+
+def test_means_of_values_have_a_highest_and_a_lowest_one() -> None:
+    values = [se.MeanAccumulator().update([value, value]) for value in (1.0, 2.0)]
+    found = lead(*values)[0]
+    assert "Highest Mean: b with 2.0000" in found
+    assert "Lowest: a with 1.0000" in found
+
+
+def test_weights_with_fractions_are_written_with_them() -> None:
+    held = [se.RegressionAccumulator().update([0.0], [1.0], sample_weight=[w]) for w in (0.5, 1)]
+    assert lead(*held)[0].startswith("2 results, each on 0.5 to 1 example.")
+
+
+def test_slices_have_a_row_each_with_the_worst_first() -> None:
+    page = report(by_country())
+    table = next(figure(page, "By country").iter("table"))
+    assert [row[:2] for row in rows(table)] == [
+        *(["all rows", "300"], ["FR", "100"], ["IT", "100"], ["DE", "100"])
+    ]
+    assert figure(page, "Accuracy by country")
+    (folded,) = page.find("body/main/section").findall("details")  # type: ignore[union-attr]
+    assert "Metrics" in text(folded)
+
+
+def test_rows_without_a_slice_of_their_own_are_a_slice_of_the_page() -> None:
+    page = report(by_country(values=["DE"], max_values=1))
+    table = next(figure(page, "By country").iter("table"))
+    assert [row[:2] for row in rows(table)][1:] == [["other", "200"], ["DE", "100"]]
+
+
+def test_no_more_than_a_hundred_slices_have_a_row_and_the_eight_first_are_drawn() -> None:
+    batch = {"y_true": [1.0] * 110, "y_pred": np.arange(110.0), "group": np.arange(110)}
+    page = report(se.Sliced(se.RegressionAccumulator(), "group", max_values=200).update(batch))
+    table = next(figure(page, "By group").iter("table"))
+    found = [row[0] for row in rows(table)]
+    assert (len(found), found[:3]) == (100, ["all rows", "109", "108"])
+    assert "and 11 more" in text(figure(page, "By group"))
+    values = next(figure(page, "Errors").iter("table"))
+    assert len(rows(values)) == 8
+
+
+def test_members_of_slices_have_a_section_each() -> None:
+    held = se.Sliced(
+        se.Collection({"label": se.ConfusionAccumulator(), "fit": se.RegressionAccumulator()}),
+        "country",
+    )
+    page = report(held.update(RATES))
+    assert [text(found) for found in styled(page, "of-what")] == ["label", "fit"]
+    assert [text(found).partition(".")[0] for found in styled(page, "lead")] == [
+        "label: Binary classification",
+        "fit: Regression",
+    ]
+
+
+@each(
+    ("names", "title", "shown"),
+    [
+        (["country=DE", "country.missing"], "By country", ["DE", "country.missing"]),
+        (["country=DE", "device=ios"], "By slice", ["country=DE", "device=ios"]),
+        (["country=DE,device=ios"], "By slice", ["country=DE,device=ios"]),
+        (["new", "old"], "By slice", ["new", "old"]),
+    ],
+)
+def test_states_of_slices_are_named_by_their_values_if_all_are_of_one_column(
+    names: list[str], title: str, shown: list[str]
+) -> None:
+    state = se.RegressionAccumulator().update([1.0], [2.0])
+    page = read(html_report({"day": {"all": state, **dict.fromkeys(names, state)}}))
+    table = next(figure(page, title).iter("table"))
+    assert [row[0] for row in rows(table)] == ["all rows", *shown]
+
+
+def test_several_states_with_slices_are_compared_and_have_their_slices_below() -> None:
+    page = report(by_country(), by_country())
+    assert [text(found) for found in styled(page, "of-what")][-2:] == ["a", "b"]
+    assert len([head for head in page.iter("h3") if text(head) == "By country"]) == 2
+    assert "Difference" in text(figures(page, "Metrics")[0])
+
+
+def test_state_of_slices_with_nothing_but_all_rows_is_that_of_all_rows() -> None:
+    state = se.RegressionAccumulator().update([1.0], [2.0])
+    assert "slice" not in html_report({"day": {"all": state}})
+
+
+def test_over_time_says_which_span_is_the_worst_and_draws_each_slice() -> None:
+    held = se.Windowed(by_country().reset(), pane="1d", unit="s")
+    n = len(RATES["y_true"])
+    held.update({**RATES, "time": [86_400 * 20_000 + 86_400 * (k // 100) for k in range(n)]})
+    page = read(html_report({"day": held}))
+    assert text(styled(page, "lead")[1]) == (
+        "Over time. Worst of 3 spans of time: that from 2024-10-05, with 0.2000."
+    )
+    (drawn,) = [one for one in styled(page, "over-time") if "Accuracy over" in text(one)]
+    (small,) = styled(drawn, "small")
+    assert [text(name) for name in small.iter("h4")] == ["DE", "FR", "IT"]
+    heads = [text(head) for head in next(drawn.iter("thead")).iter("th")]
+    assert heads[-3:] == ["DE", "FR", "IT"]
+
+
+def test_slices_past_the_small_pictures_and_the_columns_are_counted() -> None:
+    n = 30
+    held = se.Windowed(se.Sliced(se.RegressionAccumulator(), "group"), pane=10, time="time")
+    held.update({"y_true": [0.0] * n, "y_pred": [1.0] * n, "group": range(n), "time": range(n)})
+    drawn = styled(read(html_report({"day": held})), "over-time")[0]
+    assert "and 6 more" in text(drawn)
+    assert len(pictures(drawn)) == 25
+
+
+def test_single_span_is_not_the_worst_one() -> None:
+    held = se.Windowed(se.RegressionAccumulator(), pane=10, time="time")
+    held.update({"y_true": [0.0], "y_pred": [1.0], "time": [3]})
+    assert len(styled(read(html_report({"day": held})), "lead")) == 1
+
+
+def test_errors_over_time_are_worst_where_they_are_highest() -> None:
+    held = se.Windowed(se.RegressionAccumulator(), pane=10, time="time")
+    held.update({"y_true": [0.0, 0.0], "y_pred": [1.0, 2.0], "time": [3, 13]})
+    assert "that from 10, with 2.0000" in text(styled(report(held), "lead")[1])
+
+
+def test_members_over_time_are_named() -> None:
+    inner = se.Collection({"fit": se.RegressionAccumulator()})
+    held = se.Windowed(inner, pane=10, time="time")
+    held.update({"y_true": [0.0], "y_pred": [1.0], "time": [3]})
+    assert figure(read(html_report(named(held))), "fit: Root mean squared error over time")
+
+
+def test_precision_that_is_low_has_an_axis_that_fits() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random(20_000) < 0.01
+    page = report(se.PRCurveSketch(64).update(truth, rng.random(20_000) ** (1 - 0.3 * truth)))
+    drawn = figure(page, "Precision over recall")
+    ticks = [float(text(one)) for one in styled(drawn, "tick", "end")]
+    assert max(ticks) < 0.3
+    assert "Higher values at a recall below 5% are cut off." in text(drawn)
