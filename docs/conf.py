@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import docstrings
 import exported_metrics
 import metric_tables
 import name_table
@@ -64,7 +65,7 @@ def setup(app):
 
     def fill(_app, _name, source):
         for table in (
-            *(exported_metrics, metric_tables, name_table),
+            *(docstrings, exported_metrics, metric_tables, name_table),
             *(option_tables, rank_divergence, speed_rows),
         ):
             source[0] = table.filled(source[0])
