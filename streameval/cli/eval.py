@@ -39,7 +39,7 @@ from streameval.io.streams import (
     writing_temporary_file,
 )
 from streameval.render.text import json_line, listed_few, plural
-from streameval.results.result import owners_of
+from streameval.results.reading import owners_of
 from streameval.runs.counter import Gathered
 from streameval.runs.files import files_of
 from streameval.runs.processes import Team, n_cpus

@@ -27,7 +27,8 @@ from streameval.results.curve import Curve
 from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
-from streameval.results.result import Asked, not_measured
+from streameval.results.reading import Asked
+from streameval.results.result import not_measured
 from streameval.results.tables import ItemAxis, PerItem, by_metric, named_classes
 from streameval.states.cells import Cells
 
@@ -285,10 +286,10 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
             *([reading_grid(shown_again, level)] if shown_again else []),
         ]
 
-    def titled(self) -> Iterator[tuple[str, Any]]:
-        """Yield the curve of each class after its name."""
-        for name, curve in self._by(self.class_names).items():
-            yield f"class {name}", curve
+    def explain(self) -> str:
+        """Explain in words what limits the numbers of each class."""
+        named = self._by(self.class_names).items()
+        return "\n\n".join(f"class {name}\n{curve.explain()}" for name, curve in named)
 
     def plot(
         self,

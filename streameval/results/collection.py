@@ -5,7 +5,7 @@ from __future__ import annotations
 import html as escaping
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -17,7 +17,8 @@ from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import chance_title, intervals, numbers, printable
 from streameval.results.clusters import Clusters, clustered
 from streameval.results.names import MetricName
-from streameval.results.result import Asked, Result
+from streameval.results.reading import Asked
+from streameval.results.result import Result
 from streameval.results.tables import Form, TablePart, keyed, no_axis
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     TASK = "collection"
     SIZE = ""
     MADE_BY = "Collection"
+    _HAS_MEMBERS = True
 
     _members: tuple[str, ...]
     _results: tuple[Any, ...]
@@ -159,23 +161,6 @@ class CollectionResult(Result, Mapping[str, Any]):
             held = owners
         return keyed(held, per, "member", form)
 
-    def findings(self, *, limits_only: bool = False) -> Iterator[str]:
-        """Yield the sentences of each member, after its names."""
-        for title, result in self.titled():
-            if isinstance(result, Result):
-                said = result.findings(limits_only=limits_only)
-                yield from (f"{title}: {sentence}" for sentence in said)
-
-    def titled(self) -> Iterator[tuple[str, Any]]:
-        """Yield each result once, after the names of the members that share it."""
-        names: dict[int, list[str]] = {}
-        leaves = self.leaves()
-        for name, result in leaves.items():
-            names.setdefault(id(result), []).append(name)
-        distinct = {id(result): result for result in leaves.values()}
-        for key, shared in names.items():
-            yield ", ".join(shared), distinct[key]
-
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the sheets of the members, each shared one once."""
         if self.has_models:
@@ -186,17 +171,6 @@ class CollectionResult(Result, Mapping[str, Any]):
         ]
 
     @property
-    def note(self) -> str:
-        """Say what the intervals are of if rows depend on each other, in all members or in some."""
-        if self._clusters is not None:
-            return self._clusters.note
-        titles: dict[str, list[str]] = {}
-        for title, one in self.titled():
-            if isinstance(one, Result) and one.note:
-                titles.setdefault(one.note, []).append(title)
-        return " ".join(f"{', '.join(found)}: {note}" for note, found in titles.items())
-
-    @property
     def has_models(self) -> bool:
         """Whether the members are the pairs of three or more models, which are shown together."""
         if len(self._pairs) < 3 or None in self._pairs:
@@ -204,14 +178,6 @@ class CollectionResult(Result, Mapping[str, Any]):
         from streameval.results.paired_models import is_comparable  # noqa: PLC0415 (for those alone)
 
         return is_comparable(self._pairs, self._results)
-
-    def readings(self, level: float = 0.95) -> dict[str, Reading]:
-        """Read every metric of all members."""
-        return {
-            f"{member}{SEPARATOR}{name}": reading
-            for member, inner in self.leaves().items()
-            for name, reading in inner.readings(level).items()
-        }
 
     def meaning(self, name: str) -> str:
         """Explain what a metric of a member means."""
@@ -233,10 +199,6 @@ class CollectionResult(Result, Mapping[str, Any]):
             found["comparison"] = self.comparison(level=level or _DEFAULT_LEVEL).as_dict()
         return found
 
-    def subject(self) -> dict[str, Any]:
-        """Return nothing about sizes: each member has its own."""
-        return self._of_clusters
-
     def __repr__(self) -> str:
         """Show the result of each member on one line."""
         return f"CollectionResult({dict(self.items())})"
@@ -246,31 +208,6 @@ class CollectionResult(Result, Mapping[str, Any]):
             f"<h4>{escaping.escape(title)}</h4>{_html(result)}" for title, result in self.titled()
         )
         return f"<div>{''.join(parts)}</div>"
-
-    def _names(self) -> list[str]:
-        return self._of_members(lambda inner: inner._names())
-
-    def _of_members(self, names: Callable[[Any], Iterable[str]]) -> list[str]:
-        return [
-            f"{member}{SEPARATOR}{name}"
-            for member, inner in self.leaves().items()
-            for name in names(inner)
-        ]
-
-    def headline(self) -> tuple[str, ...]:
-        """Choose the headline metrics of each member."""
-        return tuple(self._of_members(lambda inner: inner.headline()))
-
-    def measured(self) -> tuple[str, ...]:
-        """List the metrics of each member that its `measures` name."""
-        return tuple(self._of_members(lambda inner: inner.measured()))
-
-    def readable(self) -> list[str]:
-        """List the names that `read` accepts."""
-        return self._of_members(lambda inner: inner.readable())
-
-    def _meant(self, name: str) -> list[str]:
-        return self._of_members(lambda inner: inner._meant(name))
 
     def _asked(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]

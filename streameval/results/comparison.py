@@ -31,7 +31,8 @@ from streameval.results.models import (
     check_level,
 )
 from streameval.results.ranking import Ranking, mean_interval
-from streameval.results.result import Comparable, Reported, Result
+from streameval.results.reading import Comparable
+from streameval.results.result import Reported, Result
 
 Floats = npt.NDArray[np.float64]
 

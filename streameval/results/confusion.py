@@ -28,7 +28,7 @@ from streameval.results.classes import CLASS_DETAILS, OfClasses
 from streameval.results.members import ConfusionMembers, add_members
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
 from streameval.results.names import PICTURES_BY_TASK, MetricName
-from streameval.results.result import Asked
+from streameval.results.reading import Asked
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 
 if TYPE_CHECKING:

@@ -41,7 +41,8 @@ from streameval.results.curve_metrics import (
 from streameval.results.members import CurveMembers, add_members
 from streameval.results.metric_values import with_options
 from streameval.results.names import PICTURES_BY_TASK, MetricName
-from streameval.results.result import Number, Result
+from streameval.results.reading import Number
+from streameval.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,8 @@ from streameval.metrics.table import Reading
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results.names import MetricName, metric_name
-from streameval.results.result import Comparable, Reported
+from streameval.results.reading import Comparable
+from streameval.results.result import Reported
 
 _SMALLEST_SHOWN = 0.0001  # of p-values
 

@@ -35,7 +35,8 @@ from streameval.metrics.table import (
 )
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
-from streameval.results.result import Number, Result
+from streameval.results.reading import Number
+from streameval.results.result import Result
 from streameval.states.paired import LARGEST_LOSS, PairedCounts, PairedSums
 
 _WHY_NONE = "fractional weights have none"

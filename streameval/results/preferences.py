@@ -36,7 +36,8 @@ from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results import findings
 from streameval.results.members import PreferencesMembers, add_members
 from streameval.results.names import PICTURES_BY_TASK, MetricName
-from streameval.results.result import Asked, SumsResult
+from streameval.results.reading import Asked
+from streameval.results.result import SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings, by_metric
 from streameval.states.preferences import PreferenceCounts
 

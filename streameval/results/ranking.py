@@ -42,7 +42,8 @@ from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.clusters import StandardErrors
 from streameval.results.names import PICTURES_BY_TASK, MetricName
-from streameval.results.result import Asked, Result
+from streameval.results.reading import Asked
+from streameval.results.result import Result
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.cells import Cells
 from streameval.states.queries import listed_weights, weights_of

@@ -35,13 +35,8 @@ from streameval.metrics.table import (
 from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
 from streameval.results.names import MetricName
-from streameval.results.result import (
-    Asked,
-    SumsResult,
-    not_measured,
-    of_moments,
-    without_interval,
-)
+from streameval.results.reading import Asked
+from streameval.results.result import SumsResult, not_measured, of_moments, without_interval
 from streameval.states.regression import ErrorSums, MeasuredSums
 
 

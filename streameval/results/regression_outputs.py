@@ -25,8 +25,9 @@ from streameval.results import findings
 from streameval.results.members import RegressionOutputsMembers, add_members
 from streameval.results.metric_values import MetricValue, Multioutput, OutputAverages
 from streameval.results.names import MetricName
+from streameval.results.reading import Asked
 from streameval.results.regression import Regression, rows_with
-from streameval.results.result import Asked, SumsResult
+from streameval.results.result import SumsResult
 from streameval.results.tables import ItemAxis, PerItem, by_metric
 from streameval.states.regression_outputs import OutputSums
 

@@ -15,7 +15,8 @@ from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.results.names import Contrast, Gap, MetricName
-from streameval.results.result import Asked, Result
+from streameval.results.reading import Asked
+from streameval.results.result import Result
 
 
 @attrs.frozen(eq=False)

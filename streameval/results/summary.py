@@ -29,7 +29,8 @@ from streameval.metrics.table import (
 from streameval.results import findings
 from streameval.results.collection import CollectionResult
 from streameval.results.members import SummaryMembers, add_members
-from streameval.results.result import Number, Result
+from streameval.results.reading import Number
+from streameval.results.result import Result
 from streameval.states.cells import Cells
 from streameval.states.values import ValueSums
 

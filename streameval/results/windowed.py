@@ -29,7 +29,8 @@ from streameval.results.collection import (
     value_name,
 )
 from streameval.results.names import MetricName, parse_metric
-from streameval.results.result import Comparable, Result
+from streameval.results.reading import Comparable
+from streameval.results.result import Result
 from streameval.results.sliced import SlicedResult
 from streameval.results.tables import Form, TablePart
 

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from offenders import each
 
-from streameval.results.result import Comparable
+from streameval.results.reading import Comparable
 
 
 @attrs.frozen(eq=False)

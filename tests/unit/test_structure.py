@@ -45,7 +45,7 @@ LAYERS = [
 """The modules and packages right under streameval, lowest first: imports only point down."""
 
 LATE = [
-    ("streameval.results.result", "streameval.results.result_types"),
+    ("streameval.results.reading", "streameval.results.result_types"),
     ("streameval.accumulators.paired", "streameval.accumulators.collection"),
     ("streameval.accumulators.collection", "streameval.accumulators.clustered"),
 ]

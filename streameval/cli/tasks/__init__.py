@@ -111,7 +111,7 @@ def named_by_task(options: Options) -> Options:
     tasks = options.task.split(",")
     if len(tasks) == 1:
         return options
-    from streameval.results.result import owners_of
+    from streameval.results.reading import owners_of
 
     def named(metric: Any) -> Any:
         if metric is None:
