@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError, StreamevalError
@@ -14,9 +16,8 @@ if TYPE_CHECKING:
 
     from streameval.monitoring.source_protocol import Source
 
-"""The values of the first rows that have some, by column."""
-
-_MAX_ROWS = 100
+_MAX_ROWS, _MAX_NAMED = 100, 10
+_PLAIN = re.compile(r"\w[\w.-]*")
 _BYTES = 2**20
 _TRUTHS = ("y_true", "label", "target", "truth", "actual", "clicked", "click", "converted")
 _PREDICTIONS = ("y_pred", "prediction", "predicted", "pred")
@@ -45,7 +46,7 @@ keep = "30d"
 # Labels that arrive later, in files of their own.
 {join}
 
-# One result for each value of a column.
+# One result for each value of a column; named ones have rules of their own.
 # by = {by}
 
 # What raises an alert, and who is told.
@@ -83,7 +84,7 @@ def first_config(
     predicted = ("y_score", score) if is_scored else ("y_pred", prediction)
     in_both = {name: values for name, values in columns.items() if name in labelled}
     groups = [name for name in columns if name not in (truth, prediction)]
-    group = next((name for name in groups if _is_group(columns[name])), "country")
+    group = next((name for name in groups if _is_group(columns[name])), None)
     return _TEMPLATE.format(
         columns=", ".join(map(_quoted, columns)),
         files=_toml(list(files)),
@@ -93,7 +94,7 @@ def first_config(
         time=_line("time", moment, "the column of the event time"),
         unit="" if unit is None else f"unit = {_quoted(unit)}\n",
         join=_join(labels and labels[0], _named(in_both, _IDS)),
-        by=_toml([group]),
+        by=_toml(["country=DE,FR" if group is None else _slices(group, columns[group])]),
         alerts=_toml([f"{_HEADLINES.get(task, 'accuracy')} < 0.8", "no data for 1h"]),
     )
 
@@ -173,6 +174,13 @@ def _is_group(values: Sequence[Any]) -> bool:
     """Whether all values are texts, each of which comes twice on average."""
     are_texts = all(isinstance(value, str) and _number(value) is None for value in values)
     return are_texts and not any(map(_is_time, values)) and 0 < 2 * len({*values}) <= len(values)
+
+
+def _slices(column: str, values: Sequence[str]) -> str:
+    """Name the most frequent values of a column, unless they need quotes."""
+    named = [value for value, _ in Counter(values).most_common(_MAX_NAMED)]
+    plain = all(_PLAIN.fullmatch(value) for value in named)
+    return f"{column}={','.join(sorted(named))}" if plain else column
 
 
 def _line(key: str, column: str | None, meaning: str) -> str:

@@ -141,9 +141,29 @@ def watch(
         f"{unsent.name} would get {plural(unsent.n_events, 'event')}."
         for unsent in (route.receiver for route in silent.on_alert)
     ]
-    texts = [*told, "a rehearsal: nothing was written or sent."]
+    texts = [
+        f"watch would {_work(options, watching)}.",
+        *told,
+        "a rehearsal: nothing was written or sent.",
+    ]
     notes = (*outcome.notes, *(Note("note", text) for text in texts))
     return outcome if quiet else attrs.evolve(outcome, notes=notes)
+
+
+def _work(options: Options, watching: Watching) -> str:
+    """Say what a monitor with these options does."""
+    by = "" if options.by is None else f" for each {' and '.join(options.by.columns)}"
+    joined = f"join {', '.join(watching.labels or ())} by {watching.key} within {watching.wait}"
+    written = filter(None, (watching.output, watching.quarantine, watching.checkpoint))
+    parts = [
+        f"read {', '.join(options.files)}",
+        *([joined] if watching.labels else []),
+        f"count panes of {options.pane}{by}",
+        *([f"check {plural(len(watching.alerts), 'rule')}"] if watching.alerts else []),
+        *([f"serve {watching.serve}"] if watching.serve else []),
+        f"write {', '.join(written)}",
+    ]
+    return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
 def _read(*, quiet: bool, **arguments: Any) -> tuple[Options, Watching, Reporting]:

@@ -26,7 +26,8 @@ class Health:
 
     ``/healthz`` (and ``/livez``) fails while one step has been running for more than five minutes:
     a restart may help, and loses nothing. ``/readyz`` fails while a path or pattern matches no
-    file, or a server does not answer: a restart does not help.
+    file, or a server does not answer: a restart does not help. The checkpoint is open as long as
+    they answer, because a monitor that cannot open or commit it ends.
 
     Parameters
     ----------

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from streameval.io.columns import Argument
 
+_NEEDED = ("key", "wait")
+OF_JOIN = (*_NEEDED, "settle", "unlabelled", "label_time", "shard")
+"""The options about labels from a source of their own."""
+
 _SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 
 
@@ -62,31 +66,13 @@ class Shard:
         return is_own
 
 
-def check_join(
-    has_labels: bool,
-    key: Any,
-    wait: Any,
-    settle: Any,
-    unlabelled: Any,
-    label_time: Any,
-    shard: Any,
-) -> None:
-    """Refuse join options without labels, and labels without the options that join them."""
-    needed = {"key": key, "wait": wait}
-    if has_labels:
-        for name, value in needed.items():
-            if value is None:
-                raise InvalidInputError("is needed to join labels", argument=name)
-        return
-    chosen = None if unlabelled == "drop" else unlabelled
-    others = needed | {
-        "settle": settle,
-        "unlabelled": chosen,
-        "label_time": label_time,
-        "shard": shard,
-    }
-    for name, value in others.items():
-        if value is not None:
+def check_join(has_labels: bool, **options: Any) -> None:
+    """Refuse the options `OF_JOIN` without labels, and labels without those that join them."""
+    options["unlabelled"] = None if options["unlabelled"] == "drop" else options["unlabelled"]
+    for name, value in options.items():
+        if has_labels and value is None and name in _NEEDED:
+            raise InvalidInputError("is needed to join labels", argument=name)
+        if not has_labels and value is not None:
             raise InvalidInputError("cannot be used without labels", argument=name)
 
 

@@ -10,7 +10,7 @@ from streameval.configs.options import positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import read_offset
 from streameval.monitoring.alerts import Alerts
-from streameval.monitoring.join_options import Shard, check_join
+from streameval.monitoring.join_options import OF_JOIN, Shard, check_join
 from streameval.monitoring.planning import Planner, planner_of
 from streameval.monitoring.rules import read_rules
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _MICROSECONDS = 1_000_000
 _PARTS_OF_WAIT = 16
+_OF_TIMING = (
+    *("wait", "settle", "out_of_order", "allowed_lateness"),
+    *("max_ahead", "idle_after", "label_idle_after"),
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -53,14 +57,17 @@ class Timing:
     idle_after: Mapping[str, float | None]
 
     @classmethod
-    def of(cls, is_step: bool, *, idle_after: Mapping[str, Any], **spans: Any) -> Self:
+    def of(
+        cls, is_step: bool, *, max_ahead: Any, idle_after: Any, label_idle_after: Any, **spans: Any
+    ) -> Self:
         """Read durations, or numbers of steps.
 
         Parameters
         ----------
         is_step : bool
             Whether event time counts steps.
-        idle_after : mapping from role to duration or None
+        idle_after, label_idle_after : duration or None
+            Of predictions and of labels.
         **spans : duration or None
             The other fields; without a `wait` it is 0.
 
@@ -69,14 +76,18 @@ class Timing:
         InvalidInputError
             If one is no duration, or is negative.
         """
-        max_ahead = read_offset(spans.pop("max_ahead"), name="max_ahead")
         read: dict[str, Any] = {
             name: None if value is None else _length(value, name, is_step=is_step)
             for name, value in spans.items()
         }
-        arguments = {"predictions": "idle_after", "labels": "label_idle_after"}
-        seconds = {role: _seconds(idle_after[role], name) for role, name in arguments.items()}
-        return cls(**(read | {"wait": read["wait"] or 0}), max_ahead=max_ahead, idle_after=seconds)
+        return cls(
+            **(read | {"wait": read["wait"] or 0}),
+            max_ahead=read_offset(max_ahead, name="max_ahead"),
+            idle_after={
+                "predictions": _seconds(idle_after, "idle_after"),
+                "labels": _seconds(label_idle_after, "label_idle_after"),
+            },
+        )
 
     @property
     def delay(self) -> int:
@@ -143,15 +154,7 @@ class Settings:
 
     @classmethod
     def of(
-        cls,
-        accumulator: Any,
-        *,
-        has_labels: bool,
-        time: str,
-        columns: Mapping[str, str] | None,
-        alerts: Any,
-        spans: Mapping[str, Any],
-        **others: Any,
+        cls, accumulator: Any, has_labels: bool, *, columns: Any, alerts: Any, **options: Any
     ) -> Self:
         """Check options as they are given to a monitor.
 
@@ -160,37 +163,28 @@ class Settings:
         accumulator : Windowed or Planner
         has_labels : bool
             Whether labels come from a source of their own.
-        time : str
         columns : mapping from argument to column, optional
         alerts : sequence of str or mapping
-        spans : mapping from str to duration
-            What `Timing.of` reads.
-        **others
-            The other fields.
+        **options
+            What `Timing.of` reads, and the other fields.
 
         Raises
         ------
         InvalidInputError
             If an option breaks a rule; it names the option.
         """
-        planner = planner_of(accumulator, time, columns, others["max_bad"])
-        of_join = ("key", "unlabelled", "label_time", "shard")
-        check_join(
-            has_labels,
-            wait=spans["wait"],
-            settle=spans["settle"],
-            **{name: others[name] for name in of_join},
-        )
-        if others["shard"] is not None:
-            Shard.of(others["shard"])
-        timing = Timing.of(planner.is_step, **spans)
+        planner = planner_of(accumulator, options["time"], columns, options["max_bad"])
+        check_join(has_labels, **{name: options[name] for name in OF_JOIN})
+        if options["shard"] is not None:
+            Shard.of(options["shard"])
+        wait = options["wait"]
+        timing = Timing.of(planner.is_step, **{name: options.pop(name) for name in _OF_TIMING})
         if has_labels and not timing.wait:
-            wait = spans["wait"]
             raise InvalidInputError(f"must be longer than zero, got {wait!r}", argument="wait")
         for name in ("max_pending", "read_bytes", "commit_bytes"):
-            others[name] = positive_integer(others[name], name=name)
-        made = cls(planner=planner, timing=timing, time=time, rules=(), **others)
-        return made.with_rules(alerts, others["false_alarms"])
+            options[name] = positive_integer(options[name], name=name)
+        made = cls(planner=planner, timing=timing, rules=(), **options)
+        return made.with_rules(alerts, made.false_alarms)
 
     def with_rules(self, alerts: Any, false_alarms: str) -> Self:
         """Replace the rules; without a plan, their metrics are checked once there is one."""
