@@ -444,12 +444,9 @@ def _pictures_over_time(state: _State, level: float) -> tuple[Html, tuple[str, .
     windows, drawn = windows.over_time(), []
     said: tuple[str, ...] = ()
     for name in windows.headline():
-        member, _, _ = name.rpartition(SEPARATOR)
-        row = state.result.asked(name).row
         lines = windows.every_line(parse_metric(name), level)
-        title = f"{member}: {row.heading}" if member else row.heading
-        drawn.append(over_time(lines, title, level))
-        said = said or tuple(worst_span(lines[0], row))
+        drawn.append(over_time(lines, state.result.heading(name), level))
+        said = said or tuple(worst_span(lines[0], state.result.asked(name).row))
     return element("div", *drawn, class_="parts"), said
 
 

@@ -188,8 +188,8 @@ class Reliability:
     ----------
     predicted, observed, weight : array, shape (occupied,)
         The mean prediction, the mean label and the examples of each bin that holds any.
-    share : float64 array, shape (B,)
-        The share of all examples in each bin.
+    share : float64 array, shape (B,), optional
+        The share of all examples in each bin of equal width; None for bins of equal weight.
     are_draws : bool
         Whether the examples of a bin are independent, so that Wilson's interval is of them.
     across, up : str
@@ -199,16 +199,17 @@ class Reliability:
     predicted: Floats
     observed: Floats
     weight: npt.NDArray[np.int64] | Floats
-    share: Floats
+    share: Floats | None
     are_draws: bool
     across: str
     up: str
 
     @property
-    def edges(self) -> Floats:
-        """The ends of the bins, shape (B + 1,)."""
-        bins = len(self.share)
-        return np.arange(bins + 1) / bins
+    def top(self) -> float:
+        """What both axes must reach: 1, or less where bins have equal weights."""
+        if self.share is not None:
+            return 1.0
+        return min(1.0, 1.05 * float(max(self.predicted.max(), self.observed.max())))
 
 
 @attrs.frozen(eq=False)

@@ -230,7 +230,13 @@ class _Section:
 
     def _reliability(self, blocks: Sequence[Reliability | None]) -> list[Html]:
         image, has_whiskers = pictures.reliability(blocks, self.level)
-        bars = " Bars: the share of the examples." if len(blocks) == 1 else ""
+        (first, *_) = [block for block in blocks if block is not None]
+        if first.share is None:
+            bars = " Bins have equal numbers of examples."
+        else:
+            bars = (
+                " Bars: the share of the examples; numbers: how many." if len(blocks) == 1 else ""
+            )
         at = percent(self.level)
         thin = f" Whiskers: sampling intervals at {at}." if has_whiskers else ""
         return [_figure("Reliability diagram", image, f"Dashed: perfectly calibrated.{bars}{thin}")]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 
@@ -14,6 +15,7 @@ from streameval.metrics.table import Reading
 from streameval.render.blocks import BandedLine, Curves, Line, Reliability, ScoreShares, thinned
 from streameval.render.markup import Html, joined, short
 from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
+from streameval.render.text import brief
 
 MAX_DRAWN = 8
 """How many lines share a picture: more colours are hard to distinguish."""
@@ -62,14 +64,18 @@ def _few(line: Line) -> Line:
 def reliability(diagrams: Sequence[Reliability | None], level: float) -> tuple[Html, bool]:
     """Draw observed over predicted values, and say whether there are whiskers.
 
-    A single diagram also has bars for the share of the examples in each bin.
+    A single diagram of bins of equal width also has the examples of each, and bars of shares.
     """
     held = _styled(diagrams)
-    across, up = held[0][1].across, held[0][1].up
-    frame = Frame(Axis(0, 1, RATES, across), Axis(0, 1, RATES, up))
+    across, up, top = held[0][1].across, held[0][1].up, max(one.top for _, one in held)
+    ends = nice_axis(0.0, top) if top < 1.0 else Axis(0, 1, RATES)
+    frame = Frame(attrs.evolve(ends, label=across), attrs.evolve(ends, label=up))
     parts = [frame.grid()]
-    if len(diagrams) == 1:
-        parts += [frame.stairs(one.share, one.edges, "plain", filled=True) for _, one in held]
+    for _, one in held if len(diagrams) == 1 else ():
+        if one.share is not None:
+            edges = np.linspace(0.0, 1.0, len(one.share) + 1)
+            parts.append(frame.stairs(one.share, edges, "plain", filled=True))
+            parts.append(frame.above(one.predicted, one.observed, map(brief, one.weight)))
     parts.append(frame.line([0, 1], [0, 1], "chance"))
     whiskers = [_whiskers(frame, diagram, look, level) for look, diagram in held]
     parts += whiskers

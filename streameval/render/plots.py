@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
 from streameval.render.blocks import Lines, Matrix, Reliability, ScoreShares, TimeLine
-from streameval.render.text import shorten
+from streameval.render.text import brief, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,44 +23,57 @@ if TYPE_CHECKING:
 _APART = 0.12  # the offset between several rankings in one row
 _BAR = "lightsteelblue"
 _MAX_LINES = 8  # over time: more colours are hard to distinguish
-_MAX_WRITTEN = 20
+_MAX_NAMED = 60
+_ROOMY = 12  # classes of a matrix in a figure of the default size
+_MIN_POINTS = 4.5
 _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
 
-def new_axes() -> Axes:
-    """Make the axes of a new figure."""
+def new_axes(side: float | None = None) -> Axes:
+    """Make the axes of a new figure, of the default size or a square of some inches."""
     try:
         from matplotlib import pyplot  # noqa: PLC0415
     except ImportError as error:
         message = 'a picture needs matplotlib: pip install "streameval[plot]".'
         raise ImportError(message) from error
-    axes: Axes = pyplot.subplots(layout="constrained")[1]
+    size = None if side is None else (side * 1.15, side)
+    axes: Axes = pyplot.subplots(layout="constrained", figsize=size)[1]
     return axes
 
 
 def matrix(block: Matrix, ax: Axes | None, title: str, *, normalize: bool) -> Axes:
-    """Draw a matrix with its counts, coloured by count or by share of the true class."""
-    axes: Axes = new_axes() if ax is None else ax
+    """Draw a matrix with names and counts where they fit, coloured by count or share of a row."""
+    n_classes = len(block.labels)
+    side = 2.0 + 0.3 * min(n_classes, _MAX_NAMED) if n_classes > _ROOMY else None
+    axes: Axes = new_axes(side) if ax is None else ax
     shades = block.row_shares() if normalize else block.counts
     if shades.size:
         image = axes.imshow(shades, cmap="Blues", vmin=0, vmax=1 if normalize else None)
         scale = "share of the true class" if normalize else "examples"
         axes.figure.colorbar(image, ax=axes, label=scale)
-    axes.set(xlabel="prediction", ylabel="truth", title=title)
-    if len(block.counts) <= _MAX_WRITTEN:
+    axes.set(xlabel="prediction", ylabel="truth", title=f"Confusion matrix, {title}")
+    if n_classes <= _MAX_NAMED:
         darkest = 1.0 if normalize else max(shades.max(initial=0.0), 1e-300)
         _write_cells(axes, block, shades / darkest)
     return axes
 
 
 def _write_cells(ax: Axes, block: Matrix, shades: npt.NDArray[Any]) -> None:
-    labels, ticks = [_literal(shorten(label, 12)) for label in block.labels], range(len(shades))
+    labels, ticks = [_literal(shorten(label, 20)) for label in block.labels], range(len(shades))
     slanted = max(map(len, labels), default=0) > 4
-    ax.set_xticks(ticks, labels, rotation=45 if slanted else 0, ha="right" if slanted else "center")
-    ax.set_yticks(ticks, labels)
+    cell = 0.75 * 72 * ax.bbox.height / ax.figure.dpi / max(len(labels), 1)  # in points
+    size: dict[str, Any] = {"fontsize": min(10.0, 0.8 * cell)}
+    turn, end = (90 if len(labels) > _ROOMY else 45, "right") if slanted else (0, "center")
+    ax.set_xticks(ticks, labels, rotation=turn, ha="center" if turn == 90 else end, **size)
+    ax.set_yticks(ticks, labels, **size)
+    longest = max((len(f"{count:,}") for count in block.counts.ravel()), default=1)
+    digits = min(10.0, 0.8 * cell, 1.7 * cell / longest)
+    if digits < _MIN_POINTS:
+        return
     for i, j in zip(*np.nonzero(block.counts), strict=True):
         colour = "white" if shades[i, j] > 0.5 else "black"
-        ax.text(j, i, f"{block.counts[i, j]:,}", ha="center", va="center", color=colour)
+        text = f"{block.counts[i, j]:,}"
+        ax.text(j, i, text, ha="center", va="center", color=colour, fontsize=digits)
 
 
 def _literal(text: str) -> str:
@@ -74,22 +87,28 @@ def lines(block: Lines, ax: Axes | None, *, label: str | None) -> Axes:
     if curve is None:
         raise InvalidInputError("needs examples of both classes", argument="plot")
     axes = new_axes() if ax is None else ax
-    (drawn,) = axes.plot(*curve.line, label=label)
+    several = axes.has_data()
+    name = f"{curves.area} {area:.4f}" if curves.area else ""
+    if label is not None:
+        name = f"{label} ({name})" if name else label
+    (drawn,) = axes.plot(*curve.line, label=name or None)
     if curve.outline is not None:
         band = "the exact curve lies here" if label is None else None
         axes.fill(*curve.outline, alpha=0.3, linewidth=0, color=drawn.get_color(), label=band)
-        if band:
-            axes.legend()
-    if curves.has_chance and label is None:
+    if curves.has_chance and not several:
         axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="chance")
-    axes.set(xlabel=curves.across.lower(), ylabel=curves.up.lower())
+    axes.set(xlabel=curves.across.lower(), ylabel=curves.up.lower(), title=curves.title)
     if curves.is_normal:
         ticks = [NormalDist().inv_cdf(rate) for rate in _RATES]
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_ticks(ticks, [f"{rate:.3g}" for rate in _RATES])
     else:
-        axes.set(xlim=(0, 1), ylim=(0, 1.02))
-    return _named(axes, label, f"{curves.area} {area:.4f}" if curves.area else curves.title.lower())
+        top = curve.top if curves.is_fitted else 1.0
+        top = max(top, axes.get_ylim()[1] / 1.02) if several else top
+        axes.set(xlim=(0, 1), ylim=(0, 1.02 * top))
+    if name or curve.outline is not None:  # below a good curve, and not on a bad one
+        axes.legend(loc="lower right" if curves.has_chance else "upper right")
+    return axes
 
 
 def reliability(
@@ -106,13 +125,22 @@ def reliability(
     `bars` sets the look of the bars of a single diagram, and `line` the name of the line.
     """
     axes = new_axes() if ax is None else ax
+    top = diagram.top if label is None else max(diagram.top, axes.get_xlim()[1] * axes.has_data())
     if label is None:
-        axes.stairs(diagram.share, diagram.edges, fill=True, color=_BAR, **bars)
+        if diagram.share is not None:
+            edges = np.linspace(0.0, 1.0, len(diagram.share) + 1)
+            axes.stairs(diagram.share, edges, fill=True, color=_BAR, **bars)
         axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="perfectly calibrated")
+        counted = zip(diagram.predicted, diagram.observed, diagram.weight, strict=True)
+        for x, y, weight in counted if diagram.share is not None else ():
+            look: dict[str, Any] = {"ha": "center", "fontsize": 8, "color": "dimgrey"}
+            axes.annotate(brief(weight), (x, y), (0, 6), textcoords="offset points", **look)
     axes.plot(diagram.predicted, diagram.observed, marker="o", label=label or line)
     across, up = diagram.across.lower(), diagram.up.lower()
-    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=across, ylabel=up)
-    return _named(axes, label, title)
+    axes.set(xlim=(0, top), ylim=(0, 1.08 * top), xlabel=across, ylabel=up, title=title)
+    if label is not None:
+        axes.legend(loc="upper left")
+    return axes
 
 
 def scores(shares: ScoreShares, ax: Axes | None, *, label: str | None) -> Axes:
@@ -120,8 +148,7 @@ def scores(shares: ScoreShares, ax: Axes | None, *, label: str | None) -> Axes:
     axes = new_axes() if ax is None else ax
     for share, name in ((shares.positives, "positives"), (shares.negatives, "negatives")):
         axes.stairs(share, shares.edges, label=name if label is None else f"{label}: {name}")
-    axes.set(xlabel="score", ylabel="share of the class")
-    _named(axes, label, "scores by class")
+    axes.set(xlabel="score", ylabel="share of the class", title="Scores by class")
     axes.legend()
     return axes
 
@@ -146,7 +173,7 @@ def spread(
         band = "the exact GAUC lies here" if of_one else None
         axes.axvspan(mean.low, mean.high, alpha=0.2, linewidth=0, color=colour, label=band)
     axes.set(xlim=(0, 1), xlabel="AUC within a group", ylabel=up)
-    axes.set_title(title if of_one else "")
+    axes.set_title(title if of_one else "AUC of the groups")
     axes.legend()
     return axes
 
@@ -173,10 +200,14 @@ def dots(
     _draw_dots(axes, heights, list(readings.values()), label)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5 + drawn * _APART, -0.5)
-    axes.set_xlabel(across)
+    axes.set(xlabel=across, title=title)
     if all(map(is_share, names)):
-        axes.set_xlim(0, 1.02)
-    return _named(axes, label, title)
+        highest = max((end for one in readings.values() for end in one.ends), default=1.0)
+        highest = max(highest, axes.get_xlim()[1] if drawn else 0.0)
+        axes.set_xlim(0, 1.02 if highest > 0.5 or highest <= 0.0 else 1.1 * highest)
+    if label is not None:
+        axes.legend()
+    return axes
 
 
 def _draw_dots(
@@ -196,15 +227,6 @@ def _draw_dots(
         axes.hlines(certain, lows, highs, linewidth=8, alpha=0.3, color=colour, label=name)
         if name:
             axes.legend()
-
-
-def _named(axes: Axes, label: str | None, title: str) -> Axes:
-    """Put a title on one curve, and a legend on several."""
-    if label is None:
-        axes.set_title(title)
-    else:
-        axes.legend()
-    return axes
 
 
 def over_time(figure: Figure, metric: str, lines: Sequence[TimeLine], level: float) -> None:
@@ -228,7 +250,6 @@ def over_time(figure: Figure, metric: str, lines: Sequence[TimeLine], level: flo
     bars = np.outer(coverage, [0, 1, 1, 0]).ravel()  # one shape: thousands take seconds to draw
     below.fill_between(edges, bars, color=_BAR, linewidth=0)
     below.set(ylim=(0, 1), ylabel="labelled")
-    below.tick_params(axis="x", rotation=30)
 
 
 def time_lines(ax: Axes | None, metric: str, lines: Sequence[TimeLine], level: float) -> Axes:
@@ -239,8 +260,16 @@ def time_lines(ax: Axes | None, metric: str, lines: Sequence[TimeLine], level: f
     _add_intervals(axes, first, drawn.get_color(), level)
     for line in others[: _MAX_LINES - 1]:
         axes.plot(line.middles, line.values, marker="o", markersize=2, linewidth=1, label=line.name)
-    axes.set(ylabel=metric)
-    if others or len(axes.get_legend_handles_labels()[0]) > 1:
+    axes.set(ylabel=metric, title=f"{metric} over time")
+    if first.panes and not isinstance(first.panes[0].start, int):
+        from matplotlib import dates  # noqa: PLC0415
+
+        locator: Any = cast("Any", dates.AutoDateLocator)()
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(cast("Any", dates.ConciseDateFormatter)(locator))
+    if others and axes.figure.get_layout_engine() is not None:  # which makes space for it
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    elif len(axes.get_legend_handles_labels()[0]) > 1:
         axes.legend()
     return axes
 

@@ -205,6 +205,12 @@ class Frame:
         )
         return Html("".join(circles))
 
+    def above(self, x: npt.ArrayLike, y: npt.ArrayLike, texts: Iterable[str]) -> Html:
+        """Write a text above each point."""
+        across, down = self.positions(x, y)
+        places = zip(texts, across.tolist(), down.tolist(), strict=True)
+        return joined(_words(text, a, d - 8, "tick middle") for text, a, d in places)
+
     def grid(self) -> Html:
         """Draw the lines and the texts of the ticks of both axes, and their names."""
         return joined(

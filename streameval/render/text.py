@@ -215,6 +215,19 @@ def _strict(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def brief(count: float) -> str:
+    """Write a count in few characters.
+
+    >>> brief(7), brief(8_200), brief(398_411), brief(12_000_000)
+    ('7', '8.2k', '398k', '12M')
+    """
+    for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= unit:
+            number = count / unit
+            return f"{number:.1f}{name}" if number < 9.95 else f"{number:,.0f}{name}"
+    return f"{count:.4g}"
+
+
 def size(n_bytes: int) -> str:
     """Write a number of bytes in a readable unit.
 

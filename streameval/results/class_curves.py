@@ -325,7 +325,8 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
             axes = curve.plot(axes, kind=kind, label=name)  # type: ignore[arg-type] # one of these
         assert axes is not None  # noqa: S101 - tells the type checker: there is a class
         hidden = len(self) - len(largest)
-        axes.set_title(f"{len(largest)} of {len(self)} classes" if hidden else "")
+        if hidden:
+            axes.set_title(f"{axes.get_title()}, {len(largest)} of {len(self)} classes")
         return axes
 
     def _by_class(self, _: float) -> ByClass:

@@ -24,7 +24,7 @@ from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import BoundedArray, ThresholdRates, rates_at
 from streameval.render import plots
 from streameval.render.blocks import Limits, Lines, Reliability
-from streameval.render.text import plural
+from streameval.render.text import brief, plural
 from streameval.results import curve_confusion, curve_lines, findings
 from streameval.results.confusion import Confusion
 from streameval.results.curve_metrics import (
@@ -661,7 +661,8 @@ class Curve(CurveMembers, Result):
         kind : str
             Precision against recall, true against false positive rate ("roc"), false negative
             against false positive rate on normal scales ("det"), observed rate against score
-            ("reliability"), or the scores of both classes ("score").
+            ("reliability", in 15 bins of equal width, or of equal weight where one would hold 90%
+            of it), or the scores of both classes ("score").
         label : str, optional
             The name of the curve in a legend, if several share the axes.
 
@@ -679,10 +680,13 @@ class Curve(CurveMembers, Result):
                     Named("scores", '"real"'),
                     argument="kind",
                 )
+            diagram = self._reliability()
             return plots.reliability(
-                self._reliability(),
+                diagram,
                 ax,
-                title="reliability, and the share of the examples in each bin",
+                title="Reliability, and the examples in each bin"
+                if diagram.share is not None
+                else f"Reliability, in bins of {brief(diagram.weight.mean())} examples",
                 label=label,
                 bars={"alpha": 0.6},
             )

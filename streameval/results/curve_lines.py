@@ -16,6 +16,7 @@ from streameval.states.calibration import bin_indices
 Trace = Callable[[Points], Line]
 
 BINS = 15
+_CROWDED = 0.9  # of the examples in one of the bins of equal widths
 _MAX_POINTS = 2_000
 _HISTOGRAM_BINS = 50
 
@@ -105,11 +106,18 @@ def score_shares(table: CellTable) -> ScoreShares:
 
 
 def reliability(table: CellTable, *, are_draws: bool) -> Reliability:
-    """Compare probabilities, the middles of their cells, with observed rates."""
+    """Compare probabilities, the middles of their cells, with observed rates.
+
+    The bins have equal widths, or equal weights if one would have nearly all examples.
+    """
     middle = (table.lo + table.hi) / 2
     pos = table.pos.near_floats()
     weight = pos + table.neg.near_floats()
-    bins = bin_indices(middle, BINS)
+    bins, n = bin_indices(middle, BINS), weight.sum() or 1.0
+    is_crowded = np.bincount(bins, weights=weight, minlength=1).max() > _CROWDED * n
+    if is_crowded:
+        before = np.cumsum(weight[::-1])[::-1] - weight  # scores fall
+        bins = np.minimum((before / n * BINS).astype(np.int64), BINS - 1)
     total, positive, score = (
         np.bincount(bins, weights=part, minlength=BINS) for part in (weight, pos, weight * middle)
     )
@@ -120,6 +128,6 @@ def reliability(table: CellTable, *, are_draws: bool) -> Reliability:
         predicted=score[occupied] / total[occupied],
         observed=positive[occupied] / total[occupied],
         weight=total[occupied],
-        share=total / (total.sum() or 1.0),
+        share=None if is_crowded else total / n,
         are_draws=are_draws,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from streameval.configs.collection import SEPARATOR
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import refuse_fractions
@@ -205,6 +206,14 @@ class Result(ExportedResult):
         """Draw one of `PICTURES`; with a label, as one of several."""
         self.plot(ax, kind=kind, label=label)
 
+    def heading(self, metric: str | MetricName) -> str:
+        """Name a metric as pages and pictures do: by its heading, if it is one as such."""
+        row, name = self.asked(metric).row, str(metric)
+        member = name.removesuffix(row.name)
+        if not row.heading or (member and not member.endswith(SEPARATOR)):
+            return name
+        return f"{member[:-1]}: {row.heading}" if member else row.heading
+
     def described(self, level: float) -> PageContent:
         """Describe the result for a page, the counts first; the members describe a collection."""
         rows = {
@@ -245,7 +254,7 @@ _SHOWN = {
 
 
 _OF_SOME = {
-    *("described", "of", "leaves", "line", "lines", "every", "draw_over_time"),
+    *("described", "of", "leaves", "line", "lines", "every", "every_line", "draw_over_time"),
 }
 
 

@@ -300,11 +300,12 @@ class SlicedResult(CollectionResult):
         metric = others.headline()[0] if kind is None else kind
         results = self._complete() | ({} if self.rest is None else {OTHER: self.rest})
         shown = {value_name(value): one for value, one in results.items()}
+        heading = others.heading(metric)
         return plots.dots(
             {name: read_or_nan(one, metric, level) for name, one in shown.items()},
             ax,
-            across=metric,
-            title=f"{metric} by {', '.join(self.columns)}",
+            across=heading,
+            title=f"{heading} by {', '.join(self.columns)}",
             label=label,
             is_share=lambda _: False,
         )

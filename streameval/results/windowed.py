@@ -295,7 +295,7 @@ class WindowedResult(CollectionResult):
         lines = self.every_line(parse_metric(names[0]), level)
         if label is not None:
             lines[0] = attrs.evolve(lines[0], name=label)
-        return plots.time_lines(ax, names[0], lines, level)
+        return plots.time_lines(ax, self.whole.result.heading(names[0]), lines, level)
 
     def every_line(self, metric: MetricName, level: float) -> list[TimeLine]:
         """Trace a metric of all rows, and of each slice."""
@@ -306,7 +306,7 @@ class WindowedResult(CollectionResult):
     def draw_over_time(self, figure: Any, metric: MetricName, level: float) -> None:
         """Draw a metric of all rows and of slices, and below them the share of labelled rows."""
         lines = self.every_line(metric, level)
-        plots.over_time(figure, str(metric), lines, level)
+        plots.over_time(figure, self.whole.result.heading(metric), lines, level)
 
     def _repr_html_(self) -> str:
         return sheet_html(self.sheet(0.95))

@@ -272,9 +272,23 @@ def test_plot_shades_by_the_counts_without_normalize() -> None:
     assert shades.tolist() == [[1, 3], [0, 0]]
 
 
-def test_plot_of_many_classes_writes_nothing() -> None:
-    ax = se.ConfusionAccumulator(30).update(range(30), range(30)).compute().plot()
+@each(("n_classes", "n_names", "n_counts"), [(30, 30, 30), (60, 60, 60), (61, 0, 0)])
+def test_plot_of_many_classes_writes_names_and_counts_up_to_sixty(
+    n_classes: int, n_names: int, n_counts: int
+) -> None:
+    names = [f"class {index}" for index in range(n_classes)]
+    ax = se.ConfusionAccumulator(names).update(names, names).compute().plot()
+    written = {text.get_text() for text in ax.get_yticklabels()}
+    assert len(written & set(names)) == n_names
+    assert len(ax.texts) == n_counts
+    pyplot.close(ax.figure)
+
+
+def test_plot_on_small_axes_writes_no_counts_that_cannot_be_read() -> None:
+    _, axes = pyplot.subplots(figsize=(3, 3))
+    ax = se.ConfusionAccumulator(40).update(range(40), range(40)).compute().plot(axes)
     assert len(ax.texts) == 0
+    assert len(ax.get_yticklabels()) == 40
 
 
 @each("claim", ["long", "control", "empty", "markup", "dollars"])

@@ -71,7 +71,7 @@ def test_plots_of_several_share_the_axes() -> None:
     ax = grouped().plot(label="one")
     assert grouped(4).plot(ax, label="other") is ax
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "other"]
-    assert ax.get_title() == ""
+    assert ax.get_title() == "AUC of the groups"
     assert not any(patch.get_fill() for patch in ax.patches[:2])
 
 

@@ -121,7 +121,7 @@ def test_plots_of_several_share_the_lines_of_a_measure() -> None:
     assert np.round(points(ax, 1)[1]).tolist() == [2.0, 1.0]
     assert points(ax, 0)[1][1] < points(ax, 1)[1][1]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "other"]
-    assert ax.get_title() == ""
+    assert ax.get_title() == "30 queries, 95% intervals"
 
 
 def test_plots_of_several_name_no_certified_intervals() -> None:

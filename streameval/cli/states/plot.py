@@ -14,7 +14,7 @@ from streameval.accumulators.collection import Collection
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.state_files import check_output, computed, load_state, save_picture
-from streameval.cli.states.show import short_names
+from streameval.cli.states.show import titles
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
@@ -142,7 +142,7 @@ class _Curves:
                 raise UsageError(f"{source.result.ALONE}: draw each in its own figure.")
         if len(sources) == 1:
             return cls(name, sources, [None], member)
-        labels = {path: label for label, path in short_names(states).items()}
+        labels = {path: label for label, path in titles(states).items()}
         return cls(name, sources, [_legend(labels[one.path]) for one in sources], member)
 
     def draw(self, figure: Figure) -> None:

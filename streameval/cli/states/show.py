@@ -111,10 +111,7 @@ def report(
     files = states_of(states)
     check_output(output, files)
     check_distinct(files)
-    named = short_names(list(states))
-    titles = [name.removesuffix(".state") for name in named]
-    titles = titles if len(set(titles)) == len(named) else list(named)
-    held = {title: _held(path) for title, path in zip(titles, named.values(), strict=True)}
+    held = {title: _held(path) for title, path in titles(list(states)).items()}
     page = html_report(held, title=title, level=level, confusions=confusions, metrics=metrics)
     try:
         replace_file(output, page.encode())
@@ -129,6 +126,17 @@ def _held(path: str) -> Any:
     if not is_folder(path):
         return load_state(path)
     return {Path(state).stem: load_state(state) for state in states_of([path])}
+
+
+def titles(paths: Sequence[str]) -> dict[str, str]:
+    """Shorten each path to a title without the ending of states, which tells a reader nothing.
+
+    >>> titles(["/logs/monday.state", "/logs/tuesday.state"])
+    {'monday': '/logs/monday.state', 'tuesday': '/logs/tuesday.state'}
+    """
+    named = short_names(paths)
+    found = {name.removesuffix(".state"): path for name, path in named.items()}
+    return found if len(found) == len(named) else named
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
