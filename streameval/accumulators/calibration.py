@@ -48,7 +48,10 @@ _BLOCK = 2**17  # probabilities summed at once: a weighted one takes some 100 by
 _BINARY_BLOCK = 2**16  # less, because longer columns are allocated anew each time
 _LARGE_BLOCK = 2**20  # if there are many sums to add after each block
 _ROWS_A_SUM = 8
-_ONE_HOT = "Pass y_true.argmax(axis=1) for one-hot rows."
+_ONE_HOT = (
+    "Pass y_true.argmax(axis=1) for one-hot rows, or ravel() both arrays for several labels a row; "
+    "Sliced by a column of the names of the labels measures each."
+)
 
 
 @final

@@ -76,7 +76,7 @@ def _state_of(config: ConfusionConfig) -> type[ConfusionCounts]:
 def _read_rows(config: ConfusionConfig, arrays: Mapping[str, Any]) -> Rows | None:
     """Read the rows of many groups at once; None if each group has to be updated alone."""
     y_true, y_pred, weights = arrays["y_true"], arrays["y_pred"], arrays.get("sample_weight")
-    if config.is_open or config.ignore_label is not None:
+    if config.is_open or config.ignore_label is not None or np.ndim(cast("Any", weights)) > 1:
         return None
     reader = FastReader.under(config)
     if reader is not None and type(y_true) is type(y_pred) is np.ndarray:
@@ -282,7 +282,8 @@ class ConfusionAccumulator(
             tokens (B, T) and masks (N, H, W), are counted item by item, with labels of the same
             shape or scores of shape (B, T, K) or (N, K, H, W). Two numbers or texts are a row.
         sample_weight : array of shape (n,), or of the shape of the labels, optional
-            Non-negative weights: 2 counts a row twice, 0 leaves it out, whatever it holds.
+            Non-negative weights: 2 counts a row twice, 0 leaves it out, whatever it holds. For
+            multilabel, (n, K) are weights of entries, and an example has the largest of its own.
 
         Returns
         -------
@@ -321,13 +322,14 @@ class ConfusionAccumulator(
             y_pred = _read_side(y_pred, as_labels_or_scores, name="y_pred")
         held = self._held
         block = held.block
-        if type(block) is CodeBlock:  # most updates end here
+        is_matrix = sample_weight is not None and np.ndim(sample_weight) == 2
+        if type(block) is CodeBlock and not is_matrix:  # most updates end here
             end = block.read(y_true, y_pred, held.used)
             is_plain = sample_weight is None and block.weights is None
             if end and (is_plain or _are_weighed(held, end, sample_weight)):
                 held.used, held.counted = end, None
                 return self
-        later = self._restarted(held, y_true, y_pred, sample_weight)
+        later = None if is_matrix else self._restarted(held, y_true, y_pred, sample_weight)
         if later is not None:
             self._held = later
             return self

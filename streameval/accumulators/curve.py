@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 BufferedTables = BufferedState[ScoreTables]
 
 _ENTRIES = 2**18  # float64 scores of all curves: enough to justify a pass over the cells
+_SOME_CURVES = 16  # whose scores tell whether most of all are distinct
 _MAX_ENTRIES = 2**24  # pending scores, if a cell for each would take more memory
 _MIN_ROWS = 1024
 _CELL_BYTES = 20  # rows travel uncounted up to so many a cell, which takes half in a state
@@ -282,7 +283,8 @@ class PRCurveSketch(
             # weights for all rows of the block would take too much memory
             buffered = BufferedState.of(self._counted_state(buffered))
         elif not buffered.has_capacity_for(rows, 0) and self._can_stay_rows(buffered, rows):
-            block = self._block(rows, self._max_rows)
+            # columns of a much larger block touch pages, huge ones maybe, that no row needs
+            block = self._block(rows, min(2 * (buffered.used + rows.size), self._max_rows))
             empty: BufferedTables = BufferedState.of(buffered.state, block)
             buffered = empty.extended(buffered.rows, 0) if buffered.used else empty
         return super()._appended(buffered, rows)
@@ -331,7 +333,10 @@ class PRCurveSketch(
             return False
         known = (buffered.rows if buffered.used else rows).columns[0]
         sample = known[: -(-_ENTRIES // self._config.n_scores)]
-        return sample.size > _ENTRIES // 2 and _n_distinct(sample) > sample.size // 2
+        if sample.size <= _ENTRIES // 2:
+            return False
+        some = sample[:, :: max(self._config.n_scores // _SOME_CURVES, 1)]
+        return _n_distinct(some) > some.size // 2
 
     def _fold(self, alike: Sequence[Any]) -> BufferedTables:
         first = alike[0]

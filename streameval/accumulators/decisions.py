@@ -29,6 +29,7 @@ from streameval.inputs.arrays import (
     check_matrix,
     check_probabilities,
     check_vector,
+    read_entry_weights,
     read_weights,
 )
 from streameval.inputs.coded import MIN_ROWS, CodedTexts, coded_texts
@@ -118,12 +119,25 @@ def _read_multilabel(
 ) -> Decided:
     check_matrix(y_true, rows=None, columns=config.n_classes, name="y_true")
     check_matrix(y_pred, rows=len(y_true), columns=config.n_classes, name="y_pred")
-    weights = read_weights(sample_weight, rows=len(y_true))
+    weights = read_entry_weights(sample_weight, rows=len(y_true), columns=config.n_classes)
+    if weights is None:
+        weights = read_weights(sample_weight, rows=len(y_true))
+    elif config.measures:
+        raise InvalidInputError(
+            "must be one for each example with ",
+            Named("measures", str(list(config.measures))),
+            f", got shape {weights.shape}",
+            argument="sample_weight",
+        )
+    else:  # entries without weight may hold anything
+        y_true, y_pred = (np.where(weights > 0, side, 0) for side in (y_true, y_pred))
     labels = as_labels(y_true, name="y_true")
     ignored = is_ignored(labels, config.ignore_label)
     truth = present(labels, name="y_true", ignored=ignored)
     prediction = _decide_multilabel(y_pred, config)
     known = None if ignored is None else ~ignored
+    if weights is not None and weights.ndim == 2:
+        known = weights > 0 if known is None else known & (weights > 0)
     return Decided(Rows((truth, prediction), weights), None, known)
 
 

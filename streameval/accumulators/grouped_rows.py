@@ -14,7 +14,7 @@ from streameval.accumulators.sealed import FlatGroups, FlatLeaves, SliceColumns
 from streameval.configs.collection import Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
-from streameval.inputs.arrays import as_labels, read_weights
+from streameval.inputs.arrays import as_labels, read_entry_weights, read_weights
 from streameval.inputs.values import Value, ValueCodes
 from streameval.inputs.weighted_rows import rows_of_units, weighted_rows
 from streameval.states.flat import FlatStates
@@ -178,7 +178,12 @@ def weights_of(inner: Inner, columns: Mapping[Any, Any], size: int) -> Array | N
     given = [name for name in names if name is not None and name in columns]
     found: Array | None = None
     for name in given:
-        weights: Any = read_weights(columns[name], rows=size, name=name)
+        entries = read_entry_weights(columns[name], rows=size, columns=None, name=name)
+        weights: Any = (
+            read_weights(columns[name], rows=size, name=name)
+            if entries is None
+            else entries.max(axis=1, initial=0)
+        )
         found = weights if found is None else np.maximum(found, weights)
     return found if found is None or len(given) == len(names) else np.maximum(found, 1)
 

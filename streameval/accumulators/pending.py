@@ -240,6 +240,13 @@ class BufferedState(Generic[StateT]):
         spare = MAX_TOTAL - 1 - int(state.n.whole) - block.capacity
         return cls(state, block if spare >= 0 else _NO_BLOCK, 0, spare)
 
+    @classmethod
+    def holding(cls, state: Any, rows: Rows) -> BufferedState[Any]:
+        """Combine a state and unweighted rows, without copying them; no other fits behind them."""
+        made = cls.of(state, RowBuffer(rows.columns, rows.size))
+        made.used = rows.size
+        return made
+
     def snapshot(self) -> BufferedState[StateT]:
         """Make a copy that later updates of this one do not reach."""
         return BufferedState(self.state, self.block, self.used, self.spare)

@@ -187,9 +187,29 @@ def read_weights(
     array = as_array(value, name=name)
     if not rows and are_empty(array):
         return None
+    if array.dtype.kind != "O":
+        check_vector(array, rows=rows, name=name)
+    return _checked_weights(array, name)
+
+
+def read_entry_weights(
+    value: Any, *, rows: int, columns: int | None, name: str = "sample_weight"
+) -> npt.NDArray[np.float64] | npt.NDArray[np.int64] | None:
+    """Check one weight per entry of a matrix; None unless the weights have two dimensions."""
+    if value is None:
+        return None
+    array = as_array(value, name=name)
+    if array.ndim != 2:
+        return None
+    check_matrix(array, rows=rows, columns=columns or array.shape[1], name=name)
+    return _checked_weights(array, name)
+
+
+def _checked_weights(
+    array: npt.NDArray[Any], name: str
+) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
     if array.dtype.kind == "O":
         raise InvalidInputError("must hold numbers, got strings", argument=name)
-    check_vector(array, rows=rows, name=name)
     if array.dtype.kind != "f":
         _refuse_first(array < 0, array, name, "must not be negative")
         return FixedPoint.of_integers(

@@ -430,7 +430,10 @@ class MultilabelCounts(StackableState, SummableState):
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
-        """Count a batch of (n, K) decisions; entries that are not `known` do not count."""
+        """Count a batch of (n, K) decisions; entries that are not `known` do not count.
+
+        Weights are of examples (n,), or with `known` of entries (n, K).
+        """
         return cls(*cls._counted(truth, prediction, known, weights, config.n_classes))
 
     @staticmethod
@@ -448,10 +451,16 @@ class MultilabelCounts(StackableState, SummableState):
             return n, outcomes.reshape(size, 2, 2), _total(weights[exact])
         rows = np.asarray(known.any(axis=1))
         exact = np.asarray(rows & (right | ~known).all(axis=1))
-        n = _total(weights[rows])
-        of_entries = weights[np.nonzero(known)[0]]
+        of_rows: Any = weights
+        if weights.ndim == 1:
+            of_entries = weights[np.nonzero(known)[0]]
+        else:  # the weight of an example is the largest of its entries
+            of_entries, of_rows = weights[known], np.where(known, weights, 0).max(axis=1)
+        n = _total(of_rows[rows])
+        if n.is_whole and not are_whole(of_entries):
+            n = FixedPoint(n.whole, np.zeros_like(n.whole))
         outcomes = weights_by_cell(of_entries, index[known], size * 4, checked=True)
-        return n, outcomes.reshape(size, 2, 2), _total(weights[exact])
+        return n, outcomes.reshape(size, 2, 2), _total(of_rows[exact])
 
     @staticmethod
     def tally(
@@ -498,8 +507,7 @@ class MultilabelCounts(StackableState, SummableState):
         exact = fields["exact_match"].numbers((), "exact_match")
         require(((n - exact).whole >= 0).all(), "exact_match passes n")
         spare = n[:, None] - outcomes.reshape(len(n.whole), size, 4).totals()
-        complete = config.ignore_label is not None or not spare.is_positive().any()
-        require((spare.whole >= 0).all() and complete, "outcomes do not add up to n")
+        require((spare.whole >= 0).all(), "outcomes do not add up to n")
         wrong = outcomes[:, :, 0, 1] + outcomes[:, :, 1, 0]
         within = ((n - exact)[:, None] - wrong).whole >= 0
         require(within.all(), "exact_match passes the examples without an error")

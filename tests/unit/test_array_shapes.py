@@ -119,7 +119,7 @@ def test_one_hot_truth_of_curves_is_refused_with_the_remedy() -> None:
 
 def test_one_hot_truth_of_probabilities_is_refused_with_the_remedy() -> None:
     found = message(lambda: se.CalibrationAccumulator(classes=3), [[0, 1, 0]], [[0.1, 0.8, 0.1]])
-    assert found.endswith("got (1, 3). Pass y_true.argmax(axis=1) for one-hot rows.")
+    assert "got (1, 3). Pass y_true.argmax(axis=1) for one-hot rows, or ravel() both" in found
 
 
 @each("scores", [[0, 1, 2], np.eye(3)])

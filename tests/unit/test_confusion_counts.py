@@ -744,10 +744,10 @@ def test_rows_that_do_not_match_are_refused(
     assert refused(y_true, y_pred, weights, **options) == message
 
 
-def test_weights_of_a_multilabel_batch_are_one_a_row() -> None:
+def test_weights_of_a_multilabel_batch_are_one_a_row_or_entry() -> None:
     options = {"classes": 2, "multilabel": True}
-    message = refused([[1, 0]], [[1, 0]], [[1, 1]], **options)
-    assert message == "`sample_weight` must have shape (n,), got (1, 2)."
+    message = refused([[1, 0]], [[1, 0]], [[[1, 1]]], **options)
+    assert message == "`sample_weight` must have shape (n,), got (1, 1, 2)."
 
 
 def test_a_listed_order_is_the_order_of_rows_columns_and_scores() -> None:

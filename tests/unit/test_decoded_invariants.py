@@ -168,7 +168,6 @@ BROKEN = {
     "exact match above n": Broken("multilabel", "exact_match passes n", numbers={13: 2}),
     "exact match above the right ones": Broken("multilabel", "exact_match", numbers={13: 1}),
     "outcomes above n": Broken("multilabel", "outcomes do not add up", numbers={1: 1}),
-    "outcomes below n": Broken("multilabel", "outcomes do not add up", numbers={4: -1}),
     "outcomes above n with an ignored label": Broken(
         "ignoring", "outcomes do not add up", numbers={2: 4}
     ),

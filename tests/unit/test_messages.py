@@ -776,6 +776,15 @@ CURVES = [
 ]
 
 DECISIONS = [
+    update(
+        "weights-of-entries",
+        "`sample_weight` must be one for each example with measures=['samples'], got shape (1, 2).",
+        *([[1, 0]], [[1, 0]]),
+        weights=[[1, 1]],
+        classes=2,
+        multilabel=True,
+        measures=["samples"],
+    ),
     update("presence", "`y_true` must hold 0 and 1, got 2 at", [[0, 2]], [[0, 1]], **SEVERAL),
     update("presence-hint", "Pass from_scores=True if these", [[0, 1]], [[0, 5]], **SEVERAL),
     update("ambiguous", "`y_pred` holds integers of shape (1,), which", [1], [4], threshold=3),

@@ -206,3 +206,78 @@ def test_members_leave_out_rows_of_their_own_weights() -> None:
     assert list(sliced) == ["x", "y"]
     assert [sliced[value]["curve"].n for value in "xy"] == [1, 1]
     assert [sliced[value]["matrix"].n for value in "xy"] == [0, 1]
+
+
+def entries() -> dict[str, Any]:
+    """Rows of three labels, with a weight for each entry: some are 0, one row has none."""
+    rng = np.random.default_rng(0)
+    weights = rng.choice([0, 0.25, 1, 2, 1 / 3], (40, 3))
+    weights[7] = 0
+    truth = rng.integers(0, 2, (40, 3))
+    return {"y_true": truth, "y_pred": rng.random((40, 3)), "sample_weight": weights}
+
+
+def multilabel(**options: Any) -> se.ConfusionAccumulator:
+    return se.ConfusionAccumulator(3, multilabel=True, **options)
+
+
+def test_weights_of_entries_are_those_of_each_label_by_itself() -> None:
+    rows = entries()
+    truth, score, weights = rows.values()
+    acc = multilabel().update(rows)
+    result = acc.compute()
+    for label in range(3):
+        alone = se.ConfusionAccumulator()
+        alone.update(truth[:, label], score[:, label], sample_weight=weights[:, label])
+        assert (result.matrix[label] == alone.compute().matrix).all()
+    largest, wrong = weights.max(axis=1), (truth != (score >= 0.5)) & (weights > 0)
+    assert acc.n == pytest.approx(largest.sum())
+    right = largest[~wrong.any(axis=1)].sum() / largest.sum()
+    assert result.accuracy == pytest.approx(right)
+    assert se.from_bytes(acc.to_bytes()) == acc
+
+
+def test_weights_of_entries_count_alike_in_any_batches_and_form() -> None:
+    rows = entries()
+    acc, parts = multilabel().update(rows), multilabel()
+    for start in range(0, 40, 7):
+        parts.update({name: array[start : start + 7] for name, array in rows.items()})
+    assert parts.to_bytes() == acc.to_bytes()
+    lists = {name: array.tolist() for name, array in rows.items()}
+    assert multilabel().update(lists) == acc
+    hidden = rows["sample_weight"] == 0
+    unread = rows | {
+        "y_true": np.where(hidden, 7, rows["y_true"]),
+        "y_pred": np.where(hidden, np.nan, rows["y_pred"]),
+    }
+    assert multilabel().update(unread) == acc
+    sliced = se.Sliced(multilabel(), "s").update(rows | {"s": ["x", "y"] * 20})
+    assert sliced.total() == acc
+
+
+def test_entries_of_weight_one_or_zero_are_those_of_an_ignored_label() -> None:
+    rows = entries()
+    marks = rows["sample_weight"] > 0
+    marked = multilabel(ignore_label=-1).update(np.where(marks, rows["y_true"], -1), rows["y_pred"])
+    weighted = multilabel(ignore_label=-1).update(rows | {"sample_weight": marks})
+    assert weighted == marked
+
+
+def test_an_example_has_fractions_if_one_of_its_entries_has() -> None:
+    acc = multilabel().update([[1, 0, 1]], [[1, 0, 1]], sample_weight=[[1, 0.5, 1]])
+    assert type(acc.n) is float
+
+
+@each(
+    ("options", "weights", "message"),
+    [
+        ({}, [[1, 2]], "must have shape (n, 3), got (1, 2)"),
+        ({}, [[1, 2, -3]], "must not be negative, got -3 at position (0, 2)"),
+        ({}, [["a", "b", "c"]], "must hold numbers, got strings"),
+        ({"measures": ["samples"]}, [[1, 2, 3]], "must be one for each example with measures="),
+    ],
+)
+def test_weights_of_entries_are_checked(options: Any, weights: Any, message: str) -> None:
+    with pytest.raises(se.InvalidInputError) as caught:
+        multilabel(**options).update([[1, 0, 1]], [[1, 0, 1]], sample_weight=weights)
+    assert message in str(caught.value)
