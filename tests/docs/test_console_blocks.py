@@ -32,6 +32,7 @@ HARMLESS = {"python", "console", "text", "math", "toml"} | {
         "tip",
         "math",
         "literalinclude",
+        "include",
     )
 }
 _EXIT_CODE = "echo $?"
