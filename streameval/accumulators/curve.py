@@ -317,8 +317,8 @@ class PRCurveSketch(
         With a budget, these are as many as beside full cells, see `_capacity`.
         """
         n_scores, budget = self._config.n_scores, self._config.budget
-        most = _MAX_ENTRIES // n_scores
-        return most if budget is None else min(most, 2 * budget)
+        limit = _MAX_ENTRIES // n_scores
+        return limit if budget is None else min(limit, 2 * budget)
 
     def _can_stay_rows(self, buffered: BufferedTables, rows: Rows) -> bool:
         """Check whether all rows so far and these may stay pending in a block of the largest size.

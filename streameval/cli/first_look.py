@@ -133,7 +133,7 @@ def _time_of(columns: Columns) -> tuple[str | None, str | None]:
         numbers = [_number(value) for value in values]
         if values and name == named and None not in numbers:
             smallest = min(number for number in numbers if number is not None)
-            units = [unit for unit, least in _UNITS.items() if smallest >= least]
+            units = [unit for unit, size in _UNITS.items() if smallest >= size]
             return name, units[-1] if units else None
         if values and all(map(_is_time, values)):
             return name, None

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from streameval.metrics.bounded import Interval
-    from streameval.metrics.changes import Change
-    from streameval.metrics.table import Reading
+    from streameval.metrics.table import Change, Reading
 
 _GATE = re.compile(rf"\s*({METRIC})\s*({SIGN})\s*(\S+)\s*")
 _OVER_SLICES = re.compile(rf"\s*(worst|gap)\((.*)\)\s*({SIGN})\s*(\S+)\s*", re.DOTALL)

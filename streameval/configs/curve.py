@@ -36,7 +36,7 @@ MAX_PAIRED_CLASSES = 64
 """The max number of classes whose pairs have curves: 4,032 of them."""
 
 
-_CELLS_OF_ONE, _CELLS_OF_ALL, _LEAST_CELLS = 2**16, 2**22, 2**10
+_CELLS_OF_ONE, _CELLS_OF_ALL, _MIN_CELLS = 2**16, 2**22, 2**10
 
 
 def _budget(value: Any, *, name: str) -> Any:
@@ -193,11 +193,11 @@ class CurveConfig(Config):
 
 
 def _shared_budget(n_curves: int) -> int:
-    """Divide cells among curves: no curve gets more than one alone would, or fewer than the least.
+    """Divide cells among curves: none gets more than one alone would, or fewer than the minimum.
 
     A state holds the number of cells, so that another rule here would change none.
     """
-    return max(min(_CELLS_OF_ONE, _CELLS_OF_ALL // n_curves), _LEAST_CELLS)
+    return max(min(_CELLS_OF_ONE, _CELLS_OF_ALL // n_curves), _MIN_CELLS)
 
 
 def _classes(value: Any, *, multilabel: bool) -> ClassSet | None:

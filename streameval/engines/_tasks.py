@@ -124,14 +124,14 @@ class Cut:
             return [self.target_bytes]
         n_slots = max(self.n_slots, 1)
         left = -(-sum(map(self.cost, pieces)) // n_slots)  # for each slot
-        most = _MAX_BYTES
+        limit = _MAX_BYTES
         if self.n_merged is not None and left > 2 * _MAX_BYTES:
             share = _MAX_BYTES * n_slots // self.n_merged
-            most = max(min(share, _MAX_BYTES // 2), _MIN_BYTES)
+            limit = max(min(share, _MAX_BYTES // 2), _MIN_BYTES)
         targets: list[int] = []
-        while (first := int(left * _FIRST)) > most:
-            targets += [most] * n_slots
-            left -= most
+        while (first := int(left * _FIRST)) > limit:
+            targets += [limit] * n_slots
+            left -= limit
         targets += [max(first, _MIN_BYTES)] * n_slots
         return [*targets, max(left - first, _MIN_BYTES)]
 

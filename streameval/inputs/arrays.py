@@ -17,7 +17,7 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import SMALLEST_ROUNDED, FixedPoint
 from streameval.inputs.coded import CodedTexts
-from streameval.inputs.lent import borrowed
+from streameval.inputs.foreign import converted
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -67,10 +67,10 @@ def as_array(value: Any, *, name: str, allow_missing: bool = False) -> npt.NDArr
 
 
 def to_host(value: Any, *, name: str) -> Any:
-    """Copy a tensor to host memory, and read what is lent, once for all readers."""
+    """Copy a tensor to host memory, and convert objects of other libraries, for all readers."""
     if type(value) is np.ndarray:
         return value
-    value = borrowed(value, name=name)
+    value = converted(value, name=name)
     return value if _framework(value) is None else as_array(value, name=name)
 
 
@@ -79,7 +79,7 @@ def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
 
     Integral floats are labels too; 0.5 is not, and neither is NaN.
     """
-    value = borrowed(value, name=name)
+    value = converted(value, name=name)
     array = as_array(value, name=name)
     kind = array.dtype.kind
     if kind in "bi":
@@ -97,7 +97,7 @@ def as_labels_or_scores(value: Any, *, name: str) -> npt.NDArray[Any]:
 
     Integers are labels. Beyond 64 bits they would become floats, and be read as scores.
     """
-    value = borrowed(value, name=name)
+    value = converted(value, name=name)
     array = as_array(value, name=name)
     if array.dtype.kind == "f" and array is not value and array.dtype.itemsize == 8:
         past = np.abs(array) >= 2.0**63
@@ -328,7 +328,7 @@ def shape_text(array: npt.NDArray[Any]) -> str:
 
 
 def _to_numpy(value: Any, name: str, allow_missing: bool) -> npt.NDArray[Any]:
-    value = borrowed(value, name=name)
+    value = converted(value, name=name)
     framework = _framework(value)
     if framework == "torch":
         return _from_torch(value, name)

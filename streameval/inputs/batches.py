@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import to_host
-from streameval.inputs.lent import borrowed
+from streameval.inputs.foreign import converted
 from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
 
 
@@ -24,8 +24,8 @@ class TableBatch:
 
     @classmethod
     def of(cls, batch: Any) -> Self | None:
-        """Read the names of the columns, and what is lent; None if the batch has none."""
-        batch = borrowed(batch, name="batch")
+        """Read a batch of another library, and the names of its columns; None if it has none."""
+        batch = converted(batch, name="batch")
         names = _column_names(batch)
         return None if names is None else cls(batch, names)
 
@@ -151,7 +151,7 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
         there = (*names, *(name for name in optional if name in batch))
         return {name: to_host(batch[name], name=name) for name in there}
     if len(names) == 1:
-        batch = borrowed(batch, name=names[0])  # it may be the array itself
+        batch = converted(batch, name=names[0])  # it may be the array itself
     table = TableBatch.of(batch)
     if table is not None:
         found = [name for name in optional if name in table.names]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import first_index
-from streameval.inputs.lent import borrowed
+from streameval.inputs.foreign import converted
 
 Label = int | str
 
@@ -456,7 +456,7 @@ def in_class_order(value: Any, config: Any, *, name: str) -> Any:
     name : str
         The name of the argument.
     """
-    value = borrowed(value, name=name)
+    value = converted(value, name=name)
     columns = getattr(value, "column_names", None) or getattr(value, "columns", None)
     if columns is None:
         return value

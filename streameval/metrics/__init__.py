@@ -1,6 +1,7 @@
 """Metrics as pure functions from states to numbers, one small function per metric.
 
-`table` defines the row of a metric. The tables are beside the functions or beside the result.
+`table` defines the row of a metric, its readings and their changes. The tables are beside the
+functions or beside the result.
 
 Labels against predictions
     `confusion` has the formulas, and `label_counts` the counts that they read; `confusion_table`
@@ -14,6 +15,6 @@ Rankings
     catalog are recommended.
 Uncertainty and differences
     `bounded`: certified bounds. `intervals` and `delong` (also of many small curves at once):
-    sampling intervals, also of any metric for clusters; `values`: those of means. `evidence`: tests
-    that are valid at any time. `changes`: differences between results.
+    sampling intervals, also of any metric for clusters, and p-values; `values`: those of means.
+    `evidence`: tests that are valid at any time.
 """

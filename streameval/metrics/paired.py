@@ -40,9 +40,14 @@ from streameval.exact.score_keys import Keys, Scale, prefixes
 from streameval.metrics import envelope
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.delong import auc_confidence, variance_by_chance
-from streameval.metrics.intervals import UNDEFINED, score_reach, student, two_sided_pvalue
+from streameval.metrics.intervals import (
+    UNDEFINED,
+    score_reach,
+    student,
+    student_pvalue,
+    two_sided_pvalue,
+)
 from streameval.metrics.points import CellTable
-from streameval.metrics.pvalues import student_pvalue
 from streameval.metrics.regression import mean
 from streameval.metrics.values import MeanLoss, unvarying
 from streameval.states.cells import Cells
@@ -207,7 +212,7 @@ class Areas:
 
     @property
     def pvalue(self) -> Bounded:
-        """The two-sided p-value: the least level at which `interval` excludes 0."""
+        """The two-sided p-value: the lowest level at which `interval` excludes 0."""
         found, deviation, unit = self.difference, self.deviation, self._unit
         value = two_sided_pvalue(found, deviation**2, unit)
         if (found.exact and deviation.exact) or math.isnan(value):

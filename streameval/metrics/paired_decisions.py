@@ -110,7 +110,7 @@ class Decisions:
 
     @property
     def pvalue(self) -> float:
-        """The two-sided p-value: the least level at which `interval` excludes 0."""
+        """The two-sided p-value: the lowest level at which `interval` excludes 0."""
         if self._of_one_class is not None:
             only_a, only_b, n = self._of_one_class
             is_defined = n > 0.0 and self.is_whole

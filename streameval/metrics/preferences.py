@@ -178,7 +178,7 @@ def _likelihood(credit: Floats, logs: Floats) -> float:
     return -float((credit * np.logaddexp(0.0, logs - logs[:, None])).sum())
 
 
-def _information(met: Floats, chance: Floats) -> Floats:
+def _information(compared: Floats, chance: Floats) -> Floats:
     """Compute the information of the logarithms, the Laplacian of a graph."""
-    links = met * chance * chance.T
+    links = compared * chance * chance.T
     return np.asarray(np.diag(links.sum(axis=1)) - links)

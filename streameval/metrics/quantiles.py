@@ -59,8 +59,8 @@ def quantile(values: Floats, weights: FixedPoint, q: float, *, is_whole: bool) -
     if not is_whole:
         target = Fraction(repr(q)) * ends[-1]
         first = bisect_left(ends, target)
-        is_met = ends[first] == target and first + 1 < len(ordered)
-        return float((ordered[first] + ordered[first + is_met]) / 2)
+        is_reached = ends[first] == target and first + 1 < len(ordered)
+        return float((ordered[first] + ordered[first + is_reached]) / 2)
     # as NumPy does, while the product of floats is close enough
     rank = (ends[-1] - 1) * (q if ends[-1] <= _MAX_FLOAT_RANK else Fraction(q))
     below = min(math.floor(rank), ends[-1] - 1)

@@ -8,7 +8,7 @@ Sources
     `kafka` and `redis_stream`. `intake` has a `reader` for each, and `watermarks` how far their
     time has come.
 Rows
-    `planning` decides how they are read, and `door` which of them count.
+    `planning` decides how they are read, and `screening` which of them count.
 Labels that come later
     `joining` turns rows into records and back, and `join` finds their labels: `arrivals` puts
     both sides into one order, and `pending_runs` holds what is pending.

@@ -22,11 +22,11 @@ from streameval.errors import (
 from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.checkpoint import Changes
 from streameval.monitoring.closing import Closing, Tally
-from streameval.monitoring.door import Door
 from streameval.monitoring.joining import Joining
 from streameval.monitoring.planning import rows_together, split
 from streameval.monitoring.quarantine import LabelRows
 from streameval.monitoring.reader import row_to_json
+from streameval.monitoring.screening import Screening
 from streameval.monitoring.status import Status, Step
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Pipeline:
         intake.begin(self._windows.width)
         self._joining = self._begin_to_read(samples, saved)
         self._counters: Counter[str] = Counter()
-        self._door = Door(
+        self._screening = Screening(
             self._windows, settings.timing.max_ahead, settings.max_bad, self._counters, quarantine
         )
         self._n_rows = 0
@@ -192,7 +192,7 @@ class Pipeline:
         is_news = self._note_waiting(waited_for, now)
         counts = self._intake.counts()
         self._counters.update(counts)
-        self._door.check_share(self._n_rows + self._counters["labels"])
+        self._screening.check_share(self._n_rows + self._counters["labels"])
         self._declare(now)
         is_released = is_idle and self._release_idle(now)
         if self._joining is not None:
@@ -352,7 +352,7 @@ class Pipeline:
         self._closing.restore(state)
         self._committed_at = state["committed_at"]
         self._counters.update(state["counters"])
-        self._door.restore(state.get("recent_bad"), self._n_rows + self._counters["labels"])
+        self._screening.restore(state.get("recent_bad"), self._n_rows + self._counters["labels"])
         self._intake.restore(state["partitions"], saved.positions)
 
     def _read(self, now: float) -> tuple[int, bool]:
@@ -391,7 +391,7 @@ class Pipeline:
         """
         joining, plan = self._joining, reader.plan
         parsed = chunk.block.parse(plan.columns, plan.where)
-        until = self._door.waits_for(
+        until = self._screening.waits_for(
             parsed,
             reader.following(chunk.partition, self._settings.read_bytes),
             reader.partitions.log(chunk.partition),
@@ -401,7 +401,7 @@ class Pipeline:
             reader.put_back(chunk, until)
             return False
         accumulator = self._tally.fresh if joining is None else plan.make()
-        batch, row_ids = self._door.admit(parsed, chunk.block, reader, accumulator, now)
+        batch, row_ids = self._screening.admit(parsed, chunk.block, reader, accumulator, now)
         times = batch[self._windows.time].view(np.int64)
         if len(times):
             self._add(reader, chunk, times, batch, row_ids, now)
@@ -524,7 +524,7 @@ class Pipeline:
                 **self._closing.to_json(),
                 "committed_at": now,
                 "counters": dict(self._counters),
-                "recent_bad": self._door.to_json(),
+                "recent_bad": self._screening.to_json(),
                 "partitions": self._intake.partitions_to_json(),
             },
         }
@@ -554,6 +554,6 @@ class Pipeline:
         return None if time is None else self._windows.shown(time)
 
     def _new_notes(self) -> tuple[str, ...]:
-        notes = (*self._notes, *self._door.take_notes(), *self._intake.warnings())
+        notes = (*self._notes, *self._screening.take_notes(), *self._intake.warnings())
         self._notes = []
         return notes

@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from streameval.metrics.bounded import Interval
-from streameval.metrics.changes import Change
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import Matrix
 from streameval.render.markup import (
     DASH,

@@ -13,14 +13,20 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.cached import Cached
+from streameval.configs.cached import Cached, Comparable
 from streameval.configs.measures.names import Measure, measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.configs.paired import read_models
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Interval
-from streameval.metrics.intervals import UNDEFINED, normal_quantile, or_limits, student
-from streameval.metrics.pvalues import holm, student_pvalue
+from streameval.metrics.intervals import (
+    UNDEFINED,
+    holm,
+    normal_quantile,
+    or_limits,
+    student,
+    student_pvalue,
+)
 from streameval.metrics.values import unvarying
 from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import numbers, plural
@@ -31,7 +37,6 @@ from streameval.results.models import (
     check_level,
 )
 from streameval.results.ranking import Ranking, mean_interval
-from streameval.results.reading import Comparable
 from streameval.results.result import Reported, Result
 
 Floats = npt.NDArray[np.float64]

@@ -64,7 +64,7 @@ def positive_rate_value(value: Any, *, name: str) -> float:
 
 
 def confidence_value(value: Any) -> float:
-    """Check the least probability of a likelier class, in [0.5, 1]."""
+    """Check the lowest probability of a likelier class, in [0.5, 1]."""
     number = fraction(value, name="confidence")
     if number < 0.5:
         raise InvalidInputError(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import attrs
 
+from streameval.configs.cached import Comparable
 from streameval.configs.names import nearest
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, UnknownMetricError
@@ -17,7 +18,6 @@ from streameval.metrics.table import Reading
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results.names import MetricName, metric_name
-from streameval.results.reading import Comparable
 from streameval.results.result import Reported
 
 _SMALLEST_SHOWN = 0.0001  # of p-values

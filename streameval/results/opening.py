@@ -69,9 +69,9 @@ def _sizes(content: PageContent, results: Sequence[Result]) -> str:
     """Say how much each of several results has counted."""
     heading = next(row.heading for row in content.rows.values() if row.reading.is_count)
     sizes = sorted({float(getattr(one, one.SIZE)) for one in results})
-    most = _amount(int(sizes[-1]) if sizes[-1].is_integer() else sizes[-1], heading)
-    least = f"{count(sizes[0])} to " if len(sizes) > 1 else ""
-    return f"{len(results)} results, each on {least}{most}."
+    largest = _amount(int(sizes[-1]) if sizes[-1].is_integer() else sizes[-1], heading)
+    smallest = f"{count(sizes[0])} to " if len(sizes) > 1 else ""
+    return f"{len(results)} results, each on {smallest}{largest}."
 
 
 def _number_of(slices: Sequence[str], by: str) -> str:

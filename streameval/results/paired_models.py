@@ -9,8 +9,7 @@ from typing import Any
 from streameval.configs.collection import ModelPair
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, Interval
-from streameval.metrics.intervals import UNDEFINED
-from streameval.metrics.pvalues import holm
+from streameval.metrics.intervals import UNDEFINED, holm
 from streameval.results.models import (
     MeasureComparison,
     ModelComparison,

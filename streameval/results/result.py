@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from streameval.configs.cached import Comparable
 from streameval.configs.collection import SEPARATOR
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Interval
@@ -26,7 +27,7 @@ from streameval.render.text import WIDTH, check_count
 from streameval.results.exported import ExportedResult
 from streameval.results.findings import is_limit
 from streameval.results.names import MetricName
-from streameval.results.reading import Comparable, Number, ReadResult
+from streameval.results.reading import Number, ReadResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

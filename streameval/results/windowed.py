@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 import numpy as np
 
-from streameval.configs.cached import Cached
+from streameval.configs.cached import Cached, Comparable
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
@@ -29,7 +29,6 @@ from streameval.results.collection import (
     value_name,
 )
 from streameval.results.names import MetricName, parse_metric
-from streameval.results.reading import Comparable
 from streameval.results.result import Result
 from streameval.results.sliced import SlicedResult
 from streameval.results.tables import Form, TablePart

@@ -134,7 +134,7 @@ class Exposures(State):
         if not config.popularity or not len(self.items):
             require(not information and not popularity, "popularity that was not asked for")
             return
-        most = self.n.to_fraction()  # a fraction of the smallest float may be 0
-        require(0 <= self.popularity.to_fraction() <= most, "popularity is out of range")
-        within = 0 <= self.information.to_fraction() <= _MAX_INFORMATION * most
+        total = self.n.to_fraction()  # a fraction of the smallest float may be 0
+        require(0 <= self.popularity.to_fraction() <= total, "popularity is out of range")
+        within = 0 <= self.information.to_fraction() <= _MAX_INFORMATION * total
         require(within, "information is out of range")

@@ -22,7 +22,7 @@ _N_BINADES = 2**12
 class KeyRange:
     """The keys from a min to a max, or those of them in some binades.
 
-    Scores are in few binades of the many between 0 and the least of them: without the others, a
+    Scores are in few binades of the many between 0 and the smallest of them: without the others, a
     table for all keys in the range is small even if one score is 0.
 
     Parameters

@@ -10,8 +10,7 @@ from offenders import each
 import streameval as se
 from streameval.cli.errors import UsageError
 from streameval.cli.gates import decide, parse_condition
-from streameval.metrics.changes import Change
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Change, Reading
 from streameval.results.names import MetricName
 
 

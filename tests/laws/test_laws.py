@@ -21,7 +21,7 @@ from profiles import cases
 
 import streameval as se
 from streameval import testing
-from streameval.results.reading import Comparable
+from streameval.configs.cached import Comparable
 
 every = pytest.mark.parametrize("name", sorted(LAWS))
 every_weighted = pytest.mark.parametrize("name", sorted(set(LAWS) - set(WITHOUT_WEIGHTS)))

@@ -19,8 +19,8 @@ from offenders import each
 
 import streameval as se
 from streameval.errors import InvalidInputError
-from streameval.monitoring.door import Door
 from streameval.monitoring.reader import row_to_json
+from streameval.monitoring.screening import Screening
 from streameval.monitoring.unlabelled import Weights
 from streameval.runs.counting import RowShare
 
@@ -374,7 +374,7 @@ def test_share_of_bad_rows_is_that_of_the_newest_rows(start, restarts):
 def test_share_of_bad_rows_forgets_those_of_an_older_checkpoint(start, monkeypatch):
     source = Rows(a=[row(0), *["{"] * 10])
     with monkeypatch.context() as older:
-        older.setattr(Door, "to_json", lambda _: None)
+        older.setattr(Screening, "to_json", lambda _: None)
         with start(source, max_bad=10) as monitor:
             monitor.step()
     source.add("a", *["{"] * 10)

@@ -187,7 +187,7 @@ def test_ids_may_be_numbers_or_text(start):
         ([], [label("b", 5000), label("c", 4)], "labels/b, line 2: lies in the future"),
     ],
 )
-def test_rows_that_could_not_be_counted_are_named_at_the_door(start, predictions, labels, said):
+def test_rows_that_could_not_be_counted_are_named_when_screened(start, predictions, labels, said):
     both = sources(predictions=[prediction("a", 0), *predictions], labels=[label("a", 3), *labels])
     with start(*both, max_bad=1) as monitor:
         (note,) = monitor.step().notes

@@ -1,4 +1,4 @@
-"""The door: whatever holds numbers or strings comes in as it is, and nothing else comes in."""
+"""Whatever holds numbers or strings comes in as it is, and nothing else comes in."""
 
 import datetime
 from collections.abc import Callable
@@ -73,7 +73,7 @@ def count_best(y_pred: Any) -> list[list[int]]:
 
 
 def refused(value: Any) -> str:
-    """The message with which the door refuses a value."""
+    """The message with which an argument is refused for a value."""
     with pytest.raises(se.InvalidInputError) as caught:
         as_array(value, name="y_true")
     return str(caught.value)

@@ -256,7 +256,7 @@ def test_a_refused_batch_leaves_the_state_unchanged() -> None:
 
 
 class Stream:
-    """A table or column that is lent by Arrow's C interface alone, once."""
+    """A table or column that is exported by Arrow's C interface alone, once."""
 
     def __init__(self, held: Any) -> None:
         self._held = [held]
@@ -266,7 +266,7 @@ class Stream:
 
 
 class ArrowArray:
-    """A batch or an array that is lent by Arrow's C interface alone."""
+    """A batch or an array that is exported by Arrow's C interface alone."""
 
     def __init__(self, held: Any) -> None:
         self._held = held
@@ -276,7 +276,7 @@ class ArrowArray:
 
 
 class Tensor:
-    """An array that is lent by DLPack alone; one on a device is copied on demand."""
+    """An array that is exported by DLPack alone; one on a device is copied on demand."""
 
     def __init__(self, held: Any, device: str | None = None) -> None:
         self._held = np.asarray(held)
@@ -295,7 +295,7 @@ def column(items: list[Any]) -> Any:
     return pa.chunked_array([items[:1], items[1:]])
 
 
-LENT_BATCHES: dict[str, Callable[[dict[str, Any]], Any]] = {
+FOREIGN_BATCHES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "stream": lambda columns: Stream(MAPPINGS["arrow-chunks"](columns)),
     "arrow-array": lambda columns: ArrowArray(pa.RecordBatch.from_pydict(columns)),
     "reader": lambda columns: MAPPINGS["arrow-chunks"](columns).to_reader(),
@@ -306,7 +306,7 @@ LENT_BATCHES: dict[str, Callable[[dict[str, Any]], Any]] = {
     },
     "dict of tensors": lambda columns: {name: Tensor(items) for name, items in columns.items()},
 }
-LENT_ARRAYS: dict[str, Callable[[list[Any]], Any]] = {
+FOREIGN_ARRAYS: dict[str, Callable[[list[Any]], Any]] = {
     "stream": lambda items: Stream(column(items)),
     "arrow-array": lambda items: ArrowArray(pa.array(items)),
     "tensor": Tensor,
@@ -315,8 +315,8 @@ LENT_ARRAYS: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-@each("make", LENT_BATCHES.values())
-def test_a_batch_that_is_lent_counts_as_its_columns_do(make: Callable[..., Any]) -> None:
+@each("make", FOREIGN_BATCHES.values())
+def test_a_batch_that_is_exported_counts_as_its_columns_do(make: Callable[..., Any]) -> None:
     columns = COLUMNS | {"sample_weight": WEIGHTS}
     assert count(make(columns)) == WEIGHTED
     members = {"a": se.ConfusionAccumulator(), "b": se.ConfusionAccumulator(threshold=0.3)}
@@ -329,8 +329,8 @@ def test_a_batch_that_is_lent_counts_as_its_columns_do(make: Callable[..., Any])
     assert panes.total().n == 10
 
 
-@each("make", LENT_ARRAYS.values())
-def test_an_array_that_is_lent_counts_as_its_items_do(make: Callable[..., Any]) -> None:
+@each("make", FOREIGN_ARRAYS.values())
+def test_an_array_that_is_exported_counts_as_its_items_do(make: Callable[..., Any]) -> None:
     expected = se.PRCurveSketch().update(TRUTH, [0.1, 0.5, 0.4, 0.5])
     assert se.PRCurveSketch().update(make(TRUTH), make([0.1, 0.5, 0.4, 0.5])) == expected
     members = {"a": se.PRCurveSketch(), "b": se.PRCurveSketch(budget=None)}
@@ -340,7 +340,7 @@ def test_an_array_that_is_lent_counts_as_its_items_do(make: Callable[..., Any]) 
     assert both["a"] == expected
 
 
-def test_weights_that_are_lent_once_reach_every_member() -> None:
+def test_weights_that_are_exported_once_reach_every_member() -> None:
     members = {"a": se.ConfusionAccumulator(), "b": se.ConfusionAccumulator(threshold=0.3)}
     for truth in (TRUTH, Stream(column(TRUTH))):
         weights = Stream(column(WEIGHTS))
@@ -348,21 +348,21 @@ def test_weights_that_are_lent_once_reach_every_member() -> None:
         assert both.n == {"a": 10, "b": 10}
 
 
-def test_rows_that_are_lent_one_by_one_are_stacked() -> None:
+def test_rows_that_are_exported_one_by_one_are_stacked() -> None:
     rows = [[0.75, 0.25, 0.0], [0.5, 0.25, 0.25]]
     expected = se.ConfusionAccumulator(3).update([0, 1], rows)
     for make in (Tensor, lambda row: Stream(column(row))):
         assert se.ConfusionAccumulator(3).update([0, 1], list(map(make, rows))) == expected
 
 
-def test_text_that_is_lent_is_taken() -> None:
+def test_text_that_is_exported_is_taken() -> None:
     held = se.ConfusionAccumulator("auto").update(
         Stream(column(["a", "b"])), ArrowArray(pa.array(["a", "c"]))
     )
     assert held == se.ConfusionAccumulator("auto").update(["a", "b"], ["a", "c"])
 
 
-def test_large_integers_that_are_lent_once_are_named_exactly() -> None:
+def test_large_integers_that_are_exported_once_are_named_exactly() -> None:
     with pytest.raises(se.InvalidInputError, match="must hold labels"):
         se.ConfusionAccumulator("auto").update(Stream(column([2.0**63, 1.0])), [1, 1])
 

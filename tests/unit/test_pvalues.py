@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from offenders import each
 from scipy import stats
 
-from streameval.metrics.pvalues import holm, student_pvalue
+from streameval.metrics.intervals import holm, student_pvalue
 
 
 @each("degrees", [1, 2, 3, 7, 30, 199, 200, 1_000, 10**6, 10**7])

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from offenders import each
 
-from streameval.results.reading import Comparable
+from streameval.configs.cached import Comparable
 
 
 @attrs.frozen(eq=False)

@@ -85,7 +85,7 @@ def test_padding_under_a_mask_may_hold_anything(name: str) -> None:
     assert make().update(batch, sample_weight=MASK & False) == make()
 
 
-def test_weights_that_are_lent_once_are_read_once() -> None:
+def test_weights_that_are_exported_once_are_read_once() -> None:
     class Stream:
         def __init__(self) -> None:
             self.column = pa.chunked_array([[1, 2]])

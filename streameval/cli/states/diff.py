@@ -23,8 +23,7 @@ from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import IncompatibleStateError, UnknownMetricError
 from streameval.inputs.times import is_naive, read_duration
 from streameval.io.notation import integer_or_text
-from streameval.metrics.changes import Change
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Change, Reading
 from streameval.render.sheets import Grid, SheetColumn
 from streameval.render.text import chance_title, json_line, listed_few, numbers, printable
 from streameval.results.collection import time_texts
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.metrics.bounded import Interval
-    from streameval.metrics.changes import Change
+    from streameval.metrics.table import Change
     from streameval.render.sheets import Sheet
     from streameval.results.result import Result
 

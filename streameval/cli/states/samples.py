@@ -19,7 +19,7 @@ from streameval.results.ranking import Ranking
 
 if TYPE_CHECKING:
     from streameval.metrics.bounded import Interval
-    from streameval.metrics.changes import Samples
+    from streameval.metrics.table import Samples
     from streameval.results.names import MetricName
 
 

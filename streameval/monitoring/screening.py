@@ -1,4 +1,4 @@
-"""The door: which rows of a chunk can be counted, and why the others cannot.
+"""Screening: which rows of a chunk can be counted, and why the others cannot.
 
 Rows ahead of the clock
 -----------------------
@@ -90,8 +90,8 @@ _NO_LIMIT = 2**63 - 1
 _MICROSECONDS = 1_000_000
 
 
-class Door:
-    """Admits rows that can be read, that the accumulator accepts, and that are not in the future.
+class Screening:
+    """Keeps rows that can be read, that the accumulator accepts, and that are not in the future.
 
     Parameters
     ----------

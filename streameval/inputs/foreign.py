@@ -1,4 +1,4 @@
-"""Arrays and tables that other libraries lend: by Arrow's C interface, by DLPack, or lazily."""
+"""Arrays and tables of other libraries: by Arrow's C interface, by DLPack, or lazily."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from streameval.errors import InvalidInputError
 
 
-def borrowed(value: Any, *, name: str) -> Any:
-    """Turn what is only lent into an array or a table; return anything else as it is.
+def converted(value: Any, *, name: str) -> Any:
+    """Turn an object of another library into an array or a table; return others unchanged.
 
     A stream that can be read once is read to its end, so that a batch is counted whole or not at
-    all. Arrays that NumPy can convert, and tables of pandas, polars and pyarrow, are not lent.
+    all. Arrays that NumPy can convert, and tables of pandas, polars and pyarrow, are unchanged.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def borrowed(value: Any, *, name: str) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def _reader_of(cls: type) -> Callable[[Any], Any] | None:
-    """Choose how to read what is lent by a class; None if nothing is."""
+    """Choose how to read objects of a class; None if they stay unchanged."""
     if hasattr(cls, "__array__"):
         return None
     if hasattr(cls, "__arrow_c_stream__"):
@@ -77,14 +77,14 @@ def _from_arrow(value: Any) -> Any:
 
 
 def _unwrapped(column: Any) -> Any:
-    """Make a table of a column of structures, as which batches are lent."""
+    """Make a table of a column of structures, which is how Arrow exports batches."""
     import pyarrow as pa  # noqa: PLC0415 (only for objects that need it)
 
     return pa.Table.from_struct_array(column) if pa.types.is_struct(column.type) else column
 
 
 def _from_dlpack(value: Any) -> Any:
-    """Read an array, copied from its device by the library that lends it if it can."""
+    """Read an array, copied from its device by its own library if that can."""
     try:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError):
