@@ -88,6 +88,23 @@ def hit(levels: Levels, cutoff: int, n_queries: int) -> Floats:
     return _first(levels, cutoff, n_queries)[1]
 
 
+def all_hit(levels: Levels, cutoff: int, n_queries: int) -> Floats:
+    """Compute the probability that the first `cutoff` documents are all relevant.
+
+    All above the level of the last of them must be, and the ``t`` that are drawn from it are with
+    probability ``C(r, t) / C(m, t)``.
+    """
+    drawn = levels.reach(cutoff)
+    ends = (levels.above + drawn == cutoff) & (levels.before == levels.above)
+    kept = np.flatnonzero(ends & (drawn > 0) & (drawn <= levels.relevant))
+    last, drawn = levels.select(kept), drawn[kept]
+    chance, others = np.ones(len(kept)), last.size - last.relevant
+    tied = np.flatnonzero(others)
+    if len(tied):
+        chance[tied] = _drawn(*(a[tied] for a in (last.above, last.size, others, drawn)))[1]
+    return sums_of(last.query, chance, n_queries)
+
+
 def rank_biased_precision(levels: Levels, persistence: float, n_queries: int) -> Floats:
     """Add up ``(1 - p) p**(rank - 1)`` over relevant documents (Moffat and Zobel, 2008)."""
     share, above = levels.relevant / levels.size, levels.above
@@ -180,15 +197,19 @@ def _first(levels: Levels, cutoff: int | None, n_queries: int) -> tuple[Floats, 
     open_ones = np.flatnonzero(~is_sure & (reach > 0))
     if len(open_ones):
         parts = first.above[open_ones], first.size[open_ones], first.relevant[open_ones]
-        value[open_ones], chance[open_ones] = _drawn(*parts, reach[open_ones])
+        value[open_ones], missed = _drawn(*parts, reach[open_ones])
+        chance[open_ones] = 1.0 - missed
     results = np.zeros((2, n_queries))
     results[:, first.query] = value, chance
     return results[0], results[1]
 
 
 def _drawn(above: Ints, size: Ints, relevant: Ints, reach: Ints) -> tuple[Floats, Floats]:
-    """Draw documents of tie levels; those past the first thousand in closed form."""
-    value, chance = _draws(above, size, relevant, np.minimum(reach, _DRAWN))
+    """Draw documents of tie levels; those past the first thousand in closed form.
+
+    Returns the mean of 1 / rank of the first relevant one, and the chance of none.
+    """
+    value, missed = _draws(above, size, relevant, np.minimum(reach, _DRAWN))
     # the rest after 60 times the mean wait is less than a rounding error
     last = np.minimum(reach, 60 * size // relevant)
     long = np.flatnonzero(last > _DRAWN)
@@ -197,8 +218,8 @@ def _drawn(above: Ints, size: Ints, relevant: Ints, reach: Ints) -> tuple[Floats
         value[long] += _smooth_draws(g, m, r, last[long])
     past = np.flatnonzero(reach > _DRAWN)
     columns = (column[past].astype(np.float64) for column in (reach, size, relevant))
-    chance[past] = 1.0 - chance_of_none(*columns)
-    return value, chance
+    missed[past] = chance_of_none(*columns)
+    return value, missed
 
 
 def _smooth_draws(above: Floats, size: Floats, relevant: Floats, last: Ints) -> Floats:
@@ -223,7 +244,7 @@ def _draws(above: Ints, size: Ints, relevant: Ints, reach: Ints) -> tuple[Floats
     while True:
         active = np.flatnonzero(reach > start)
         if not len(active):
-            return value, 1.0 - missed
+            return value, missed
         width = min(max(_BLOCK // len(active), _MIN_WIDTH), int(reach.max()) - start)
         step = np.arange(start, start + width)[None, :]
         m, r, t, g = (column[active, None] for column in (size, relevant, reach, above))

@@ -434,6 +434,7 @@ _OF_SETS: dict[str, Callable[[Ints, Ints, Ints], npt.NDArray[Any]]] = {
     "set_r": lambda found, _, known: _ratio(found, known),
     "set_relative_p": lambda found, rows, known: _ratio(found, np.minimum(rows, known)),
     "set_map": lambda found, rows, known: _ratio(found * found, rows * known),
+    "majority": lambda found, rows, _: (np.sign(2 * found - rows) + (rows > 0)) / 2,
     "utility": lambda found, rows, _: 2 * found - rows,
     "num_ret": lambda _found, rows, _: rows,
     "num_rel": lambda _found, _rows, known: known,
@@ -462,6 +463,9 @@ _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
         2.0 * formulas.found_at(levels, item.ranks, len(relevant)), item.ranks + relevant
     ),
     "hit": lambda levels, item, relevant, _: formulas.hit(levels, item.ranks, len(relevant)),
+    "all_hit": lambda levels, item, relevant, _: formulas.all_hit(
+        levels, item.ranks, len(relevant)
+    ),
     "mrr": lambda levels, item, relevant, _: formulas.reciprocal_rank(
         levels, item.cutoff, len(relevant)
     ),

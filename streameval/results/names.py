@@ -15,8 +15,8 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 if TYPE_CHECKING:
     from streameval.metrics.table import Reading
 
-OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[(?s:.+)\])?"
-"""Of a metric without a member, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``."""
+OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:[@^][0-9]+)?(?:\[(?s:.+)\])?"
+"""Of a metric without a member, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``, ``pass^4``."""
 
 METRIC = rf"(?:[^\[\]<>]+/)?{OWN_METRIC}"
 """Matches any metric, as in ``curve/roc_auc``."""

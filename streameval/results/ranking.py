@@ -163,7 +163,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     >>> names += ["gm_map", "gm_bpref", "iprec(recall=0.5)", "11pt_avg", "relative_p@2"]
     >>> names += ["set_relative_p", "set_map", "utility", "bin_g", "g", "ndcg_rel", "rndcg"]
     >>> names += ["rprec_mult(times=0.5)", "num_ret", "num_rel", "num_rel_ret"]
-    >>> names += ["num_nonrel_judged_ret"]
+    >>> names += ["num_nonrel_judged_ret", "all_hit@1", "majority"]
     >>> acc = se.RankingAccumulator(names, ties="docid_desc")
     >>> docs = [["a", "b", "c"], ["d", "e", "f"]]
     >>> result = acc.update([[1, 0, 2], [0, 1, 0]], [[3, 2, 1], [2, 1, 3]], doc=docs).compute()
@@ -210,6 +210,8 @@ class Ranking(Result, Mapping[str, Bounded]):
     num_rel                   1.5000
     num_rel_ret               1.5000
     num_nonrel_judged_ret     1.5000
+    all_hit@1                 0.5000
+    majority                  0.5000
     map[median]               0.5833
     """
 

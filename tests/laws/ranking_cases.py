@@ -53,7 +53,7 @@ BINARY = (
 MORE_BINARY = (
     *("gm_bpref", "bin_g", "utility", "rprec_mult(times=1.4)", "relative_p@3", "set_map"),
     *("rbp_resid", "unj@2", "num_ret", "num_rel", "num_nonrel_judged_ret", "coverage_error"),
-    *("label_ranking_loss", "query_auc", "fall_out@2", "adaptive_p@3"),
+    *("label_ranking_loss", "query_auc", "fall_out@2", "adaptive_p@3", "all_hit@2", "majority"),
 )
 """Those that no large case has."""
 GRADED = ("ndcg", "ndcg@3", "dcg", "dcg@2")

@@ -141,6 +141,15 @@ def hit(order: Order, known: Known, k: int, rel: float | None) -> Value:
     return Fraction(_n_hits(order, known, k, rel) > 0)
 
 
+def all_hit(order: Order, known: Known, k: int, rel: float | None) -> Value:
+    return Fraction(_n_hits(order, known, k, rel) == k)
+
+
+def majority(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    n_wrong = len(order) - (n_right := _n_hits(order, known, None, rel))
+    return Fraction((n_right > n_wrong) + (n_right >= n_wrong), 2) if order else Fraction(0)
+
+
 def r_precision(order: Order, known: Known, k: None, rel: float | None) -> Value:
     return precision(order, known, known.n_relevant(rel), rel)
 
@@ -440,6 +449,10 @@ MEASURES: dict[str, Measure] = {
     "f(rel=2)@3": Measure(f, k=3, rel=2),
     **_cut("hit@{}", hit),
     "hit(rel=2)@3": Measure(hit, k=3, rel=2),
+    **_cut("all_hit@{}", all_hit),
+    "all_hit(rel=2)@3": Measure(all_hit, k=3, rel=2),
+    "majority": Measure(majority),
+    "majority(rel=2)": Measure(majority, rel=2),
     "rprec": Measure(r_precision),
     "rprec(rel=2)": Measure(r_precision, rel=2),
     "lrap": Measure(label_ranking_average_precision, is_of_groups=True),

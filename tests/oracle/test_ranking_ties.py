@@ -471,12 +471,12 @@ def test_the_queries_would_find_a_planted_fault(name: str, planted: Options) -> 
 
 
 def test_attempts_with_equal_scores_have_the_unbiased_pass_at_k() -> None:
-    """Chen et al. (2021): ``1 - C(n - c, k) / C(n, k)``; of wrong attempts, 1 less pass^k."""
+    """Chen et al. (2021): ``1 - C(n - c, k) / C(n, k)``; pass^k is ``C(c, k) / C(n, k)``."""
     random = np.random.default_rng(4)
     n, right = 12, random.integers(0, 13, 40)
     passed = np.concatenate([random.permutation(np.repeat([1, 0], [c, n - c])) for c in right])
     attempts = {"query": np.repeat(np.arange(40), n), "score": np.zeros(40 * n)}
-    measures = [f"hit@{k}" for k in (1, 3, 12)]
+    measures = [name + str(k) for k in (1, 3, 12) for name in ("hit@", "pass^")]
     found, wrong = (
         se.RankingAccumulator(measures).update({**attempts, "relevance": relevance}).compute()
         for relevance in (passed, 1 - passed)
@@ -486,3 +486,4 @@ def test_attempts_with_equal_scores_have_the_unbiased_pass_at_k() -> None:
         assert found.hit[k] == pytest.approx(1.0 - mean(every), abs=1e-14)
         alone = [math.comb(c, k) / math.comb(n, k) for c in right.tolist()]
         assert wrong.hit[k] == pytest.approx(1.0 - mean(alone), abs=1e-14)
+        assert found[f"pass^{k}"] == pytest.approx(mean(alone), rel=1e-13)

@@ -81,6 +81,17 @@ def test_long_tie_is_the_sum_over_its_ranks(above: int, size: int, relevant: int
         assert found[name] == pytest.approx(expected, rel=1e-12, abs=1e-300), name
 
 
+@pytest.mark.parametrize("wrong", [0, 1, 32, 33, 500, 1995])
+def test_chance_that_all_drawn_from_a_long_tie_are_relevant(wrong: int) -> None:
+    relevance = np.repeat([1, 0], [2000 - wrong, wrong])
+    cuts = (1, 5, 1024, 1025, 1500, 2000)
+    acc = se.RankingAccumulator([f"all_hit@{k}" for k in cuts])
+    found = acc.update(relevance[None], np.zeros((1, 2000))).compute()
+    for k in cuts:
+        expected = float(Fraction(math.comb(2000 - wrong, k), math.comb(2000, k)))
+        assert found[f"all_hit@{k}"] == pytest.approx(expected, rel=1e-12, abs=1e-60)
+
+
 def expected_stop(cells: list[tuple[Fraction, int]], above: int, cutoff: int) -> Fraction:
     """Return the mean of 1 / rank of the stop by the elementary symmetric polynomials."""
     size = sum(count for _, count in cells)

@@ -16,6 +16,7 @@ CANONICAL = [
     *("rprec", "lrap", "rbp(p=0.8)", "bpref", "judged@10", "err@20", "set_p", "set_r", "set_f"),
     *("gm_map", "p(rel=2)@5", "map(rel=2)", "map(rel=0.5)@3", "rbp(p=0.5,rel=2)", "lrap(rel=3)"),
     *("err(max=5)@20", "set_f(rel=2)", "bpref(rel=2)", "hit(rel=-1)@1", "p@2147483647"),
+    *("all_hit@5", "majority"),
 ]
 
 ALIASES = {
@@ -44,6 +45,8 @@ ALIASES = {
     "Rprec_mult_0.20": "rprec_mult(times=0.2)",
     "map_cut_10": "map@10",
     "P_10": "p@10",
+    "pass@3": "hit@3",
+    "pass^3": "all_hit@3",
     "recall_10": "r@10",
     "success_10": "hit@10",
     "set_P": "set_p",
@@ -84,6 +87,7 @@ BAD = [
     ),
     *("p(rel=2@5", "p rel=2)@5", "p(rel=)@5", "p(=2)@5", "p(rel=nan)@5", "p((rel=2))@5"),
     *("rprec@5", "lrap@5", "bpref@5", "set_p@5", "gm_map@5", "rbp@5", "err", "judged", "hit", "r"),
+    *("pass^", "pass^^2", "pass^@2", "all_hit", "majority@3"),
     *("rbp(p=0)", "rbp(p=-1)", "rbp(p=x)", "err(max=0)@3", "err(rel=1)@3", "judged(rel=1)@3"),
     *("ndcg(rel=1)", "dcg(rel=2)@3", "map(p=0.5)", "p(rel=2,rel=2)@5", "p@99999999999999999999"),
 ]

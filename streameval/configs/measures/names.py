@@ -148,7 +148,7 @@ def split_name(name: str) -> NameParts:
     >>> split_name("nDCG(dcg='exp-log2')@10")
     NameParts(family='ndcg', cutoff='10', options=(('dcg', "'exp-log2'"),))
     """
-    text = name.strip().lower().replace(" ", "")
+    text = name.strip().lower().replace(" ", "").replace("pass^", "all_hit@")
     of_trec = _TREC_FORM.fullmatch(text)
     match = of_trec or _FORM.fullmatch(text)
     parts: dict[str, Any] = match.groupdict() if match else {"name": ""}

@@ -174,6 +174,13 @@ _ROWS = (
         cut_of_trec="success_{}",
     ),
     MeasureRow(
+        name="all_hit",
+        title="All of the first k relevant (pass^k)",
+        cutoff="required",
+        help="1 if the first k documents are all relevant, else 0; of tied attempts, pass^k.",
+        formula=r"[r_k = k]",
+    ),
+    MeasureRow(
         name="f",
         title="F1 at k",
         cutoff="required",
@@ -399,6 +406,14 @@ _ROWS = (
         formula=r"\frac{\#\{r_i\}^2}{n R}",
         others=("setap",),
         of_trec="set_map",
+        of_set=True,
+    ),
+    MeasureRow(
+        name="majority",
+        title="Majority relevant",
+        cutoff="none",
+        help="1 if more than half of all that was retrieved is relevant, 1/2 if half is, else 0.",
+        formula=r"[\#\{r_i\} > n/2] + \tfrac12 [\#\{r_i\} = n/2]",
         of_set=True,
     ),
     MeasureRow(
