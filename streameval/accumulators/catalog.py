@@ -21,6 +21,7 @@ from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import (
     are_empty,
     as_array,
+    as_ids,
     as_labels,
     as_numbers,
     first_index,
@@ -188,7 +189,7 @@ def _read(
     known: BufferedState[Exposures],
 ) -> Rows:
     """Read one batch, all of it or nothing."""
-    items = as_labels(item, name="item")
+    items = as_ids(item, name="item")
     if are_empty(items):
         for name, value in (("rank", rank), ("popularity", popularity)):
             array = items if value is None else as_array(value, name=name)

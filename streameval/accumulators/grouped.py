@@ -88,7 +88,8 @@ class GroupedAUC(
         y_score : array of shape (n,)
             The scores; higher means more likely positive.
         group : array of shape (n,)
-            The group of each row: integers or strings, not both.
+            The group of each row: integers or strings, not both. If an integer is past 64 bits, all
+            are read as texts.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 

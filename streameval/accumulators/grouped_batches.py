@@ -13,14 +13,17 @@ from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import (
+    IDS,
     as_array,
+    as_ids,
     as_labels,
     first_index,
     is_missing,
+    passes_int64,
 )
 from streameval.inputs.batches import TableBatch
 from streameval.inputs.coded import CodedTexts, are_texts
-from streameval.inputs.values import ValueCodes, mixed, passes_int64
+from streameval.inputs.values import ValueCodes, mixed
 from streameval.inputs.weighted_rows import WeightedRows
 
 Array = npt.NDArray[Any]
@@ -74,9 +77,9 @@ class Batch:
 
     def arrays(self) -> dict[Key, Array]:
         """Return the columns as arrays or codes; counting the batch has already checked them."""
-        counted = {column for one in self.inner.counted for column in one.read.values()}
+        counted = {column: of for one in self.inner.counted for of, column in one.read.items()}
         return {
-            name: part if are_texts(part) else as_array(part, name=name, allow_missing=True)
+            name: _read(part, name, counted[name])
             for name, part in self.columns.items()
             if name in counted
         }
@@ -120,6 +123,14 @@ class Batch:
     def weights(self) -> Array | None:
         """Return the weight of each row, the maximum over members; None if all are 1."""
         return weights_of(self.inner, self.columns, self.size)
+
+
+def _read(part: Any, name: str, argument: str) -> Any:
+    """Read a column; codes of texts stay codes."""
+    if are_texts(part):
+        return part
+    is_id = argument in IDS
+    return as_ids(part, name=name) if is_id else as_array(part, name=name, allow_missing=True)
 
 
 def _missing(value: Any, name: str) -> Array | None:

@@ -14,7 +14,7 @@ from streameval.accumulators.sealed import FlatGroups, FlatLeaves, SliceColumns
 from streameval.configs.collection import Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
-from streameval.inputs.arrays import as_labels, read_entry_weights, read_weights
+from streameval.inputs.arrays import as_ids, read_entry_weights, read_weights
 from streameval.inputs.values import Value, ValueCodes
 from streameval.inputs.weighted_rows import rows_of_units, weighted_rows
 from streameval.states.flat import FlatStates
@@ -193,7 +193,7 @@ def rows_with_weight(inner: Inner, columns: Mapping[Any, Any], size: int) -> Arr
     index = weighted_rows(weights_of(inner, columns, size))
     for name, _ in inner.queries:
         if index is not None and name in columns:
-            labels = as_labels(columns[name], name=name)
+            labels = as_ids(columns[name], name=name)
             index = rows_of_units(index, labels) if len(labels) == size else None
     return None if index is None or len(index) == size else index
 

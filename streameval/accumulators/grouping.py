@@ -26,7 +26,7 @@ from streameval.configs.sliced import ClusteredConfig, SlicedConfig
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
-from streameval.inputs.arrays import as_array, as_labels, check_vector
+from streameval.inputs.arrays import as_array, as_ids, check_vector
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import ValueCodes
@@ -342,7 +342,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         for column, keeps_ids in self._config.accumulator.queries:
             if column not in columns or columns[column].ndim != 1:
                 continue
-            known, numbers = distinct(as_labels(columns[column], name=column), name=column)
+            known, numbers = distinct(as_ids(columns[column], name=column), name=column)
             for key, groups in keys.items():
                 if key not in _LEVEL_OF:  # a member's clusters, which has checked its queries
                     continue

@@ -18,6 +18,7 @@ from streameval.inputs.arrays import (
     are_empty,
     as_array,
     as_comparable,
+    as_ids,
     as_labels,
     as_scores,
     check_vector,
@@ -27,6 +28,7 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.judged_runs import seem_exchanged
 from streameval.inputs.labels import canonical_label, distinct, present
+from streameval.inputs.values import canonical_value
 from streameval.inputs.weighted_rows import WeightedRows, rows_of_units, weighted_rows
 from streameval.states.queries import (
     MAX_ROWS,
@@ -193,7 +195,7 @@ def _layout(query: Any, shape: tuple[int, ...]) -> tuple[Array | None, Ints, Int
     is_dense, n = len(shape) == 2, shape[0]
     if query is None:
         return None, np.full(n, shape[-1], dtype=np.int64), None
-    labels = as_labels(query, name="query")
+    labels = as_ids(query, name="query")
     check_vector(labels, rows=n, name="query")
     # rows of a query are mostly adjacent: look up each run once
     begins = np.ones(n, dtype=bool)
@@ -240,11 +242,11 @@ def weighted_queries(arrays: Mapping[str, Any]) -> WeightedRows | None:
     weights, query = arrays["query_weight"], arrays["query"]
     if weights is None:
         return None
-    labels = None if query is None else as_labels(query, name="query")
+    labels = None if query is None else as_ids(query, name="query")
     if isinstance(weights, Mapping):
-        left_out = unweighted(weights)
-        if labels is None or not left_out:
+        if labels is None or all(weights.values()):
             return None
+        left_out = unweighted(_by_id(weights, labels, "query_weight"))
         index = np.flatnonzero([label not in left_out for label in labels.tolist()])
         rows = len(labels)
     else:
@@ -401,7 +403,7 @@ def _scores(array: Array, is_retrieved: Mask | None, config: RankingConfig) -> A
 
 
 def _documents(value: Any, shape: tuple[int, ...]) -> Array:
-    labels = as_labels(value, name="doc")
+    labels = as_ids(value, name="doc")
     _check_shape(labels, shape, "doc")
     return labels
 
@@ -459,8 +461,7 @@ def _check_numbers(numbers: Array) -> None:
 
 def _looked_up(value: Mapping[Any, Any], ids: Array, name: str) -> Array:
     """Look up the number of each query."""
-    given = {canonical_label(key, name=name): number for key, number in value.items()}
-    labels = ids.tolist()
+    given, labels = _by_id(value, ids, name), ids.tolist()
     absent = next((label for label in labels if label not in given), None)
     if absent is not None:
         raise InvalidInputError(
@@ -469,9 +470,19 @@ def _looked_up(value: Mapping[Any, Any], ids: Array, name: str) -> Array:
     return np.array([given[label] for label in labels] or np.zeros(0, dtype=np.int64))
 
 
+def _by_id(value: Mapping[Any, Any], ids: Array, name: str) -> dict[Any, Any]:
+    """Convert keys as ids are, which are all texts if one is."""
+    keys = (canonical_value(key, name=name) for key in value)
+    as_texts = ids.dtype == object
+    return {
+        str(key) if as_texts else key: number
+        for key, number in zip(keys, value.values(), strict=True)
+    }
+
+
 def read_ids(value: Any, *, name: str) -> Array:
     """Read distinct ids of queries, and sort them."""
-    ids = as_labels(value, name=name)
+    ids = as_ids(value, name=name)
     if not ids.size:
         return np.zeros(0, dtype=np.int64)
     check_vector(ids, rows=None, name=name)

@@ -27,7 +27,7 @@ from streameval.configs.options import flag
 from streameval.configs.ranking import USUAL_BUDGET, RankingConfig, preset
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
-from streameval.inputs.arrays import as_labels
+from streameval.inputs.arrays import as_ids
 from streameval.inputs.judged_runs import (
     check_order,
     judged_rows,
@@ -227,7 +227,8 @@ class RankingAccumulator(
         score : array of the same shape
             The scores; the highest ranks first.
         query : array of shape (n,), or (queries,) for a block
-            The query of each row: integers or strings, not both. Rows may stand in any order.
+            The query of each row: integers or strings, not both. If an integer is past 64 bits, all
+            are read as texts. Rows may stand in any order.
         mask : bool array of the same shape, optional
             True for a real candidate of a padded block; what else is there does not matter.
         retrieved : bool array of the same shape, optional
@@ -423,7 +424,7 @@ class RankingAccumulator(
         """
         names = read_ids(ids, name="ids")
         check_new(names, self._held.state.states, name="ids")
-        order = np.argsort(as_labels(ids, name="ids"), kind="stable")
+        order = np.argsort(as_ids(ids, name="ids"), kind="stable")
         weights = read_weights_of(query_weight, names, order)
         return self._add(_missed(names, weights, self._config, on_queries))
 

@@ -19,6 +19,7 @@ from streameval.inputs.arrays import (
     are_probabilities,
     as_array,
     as_comparable,
+    as_ids,
     as_labels,
     as_labels_or_scores,
     as_vector,
@@ -144,7 +145,7 @@ def read_grouped(
     given = as_array(y_score, name="y_score")
     if are_pairs(given):
         given = _of_pairs(y_score, given, config)
-    groups = as_labels(group, name="group")
+    groups = as_ids(group, name="group")
     if are_empty(groups):
         groups = np.zeros(0, dtype=np.int64)
     batch = _read(labels, given, sample_weight, _one_curve(config.scores), hint=())

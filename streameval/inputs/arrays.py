@@ -30,6 +30,8 @@ SCORE_BITS = {
     for size in (2, 4, 8)
 }
 """The type that shows the bits of floats, and the bits of 1.0."""
+IDS = frozenset({"group", "query", "doc", "item"})
+"""The arguments that `as_ids` reads."""
 _LENDERS = ("__array__", "__arrow_c_stream__", "__arrow_c_array__", "__dlpack__")
 _MACHINE_FLOATS = ("bfloat16", "float8")  # ml_dtypes, as JAX and TensorFlow hand them over
 
@@ -99,13 +101,25 @@ def as_labels_or_scores(value: Any, *, name: str) -> npt.NDArray[Any]:
     """
     value = converted(value, name=name)
     array = as_array(value, name=name)
-    if array.dtype.kind == "f" and array is not value and array.dtype.itemsize == 8:
-        past = np.abs(array) >= 2.0**63
-        if past.any():
-            exact = _exact(value, array, name)
-            if set(map(type, exact.ravel().tolist())) == {int}:
-                _refuse_first(past, exact, name, _WITHIN)
+    exact = _rounded_integers(value, array, name)
+    if exact is not None:
+        _refuse_first(np.abs(array) >= 2.0**63, exact, name, _WITHIN)
     return array
+
+
+def as_ids(value: Any, *, name: str) -> npt.NDArray[Any]:
+    """Convert as `as_labels` does; if an integer is past 64 bits, all are texts, as in files."""
+    value = converted(value, name=name)
+    array = as_array(value, name=name)
+    exact = array if passes_int64(array) else _rounded_integers(value, array, name)
+    if exact is not None:
+        return _objects(map(str, exact.ravel().tolist()), exact.size).reshape(array.shape)
+    return as_labels(value if array.dtype.kind == "f" else array, name=name)
+
+
+def passes_int64(array: npt.NDArray[Any]) -> bool:
+    """Tell whether an array of unsigned integers holds one of 2**63 or more."""
+    return array.dtype == np.uint64 and bool(array.size) and array.item(array.argmax()) >= 2**63
 
 
 _LEAVES_OUT = (Named("nan", '"skip"'), " leaves it out.")
@@ -419,9 +433,9 @@ def _from_torch(tensor: Any, name: str) -> npt.NDArray[Any]:
         ) from error
 
 
-def _objects(values: Any) -> npt.NDArray[np.object_]:
+def _objects(values: Any, size: int | None = None) -> npt.NDArray[np.object_]:
     """Keep items as objects; each item of an array of str would be as wide as the longest."""
-    return np.fromiter(values, dtype=object, count=len(values))
+    return np.fromiter(values, dtype=object, count=len(values) if size is None else size)
 
 
 def _unify_objects(
@@ -542,6 +556,14 @@ def _exact(given: Any, array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     pairs = zip(flat, array.ravel().tolist(), strict=False)
     kept = [item if type(item) is int else rounded for item, rounded in pairs]
     return _objects(kept) if len(kept) == len(flat) == array.size else array
+
+
+def _rounded_integers(given: Any, array: npt.NDArray[Any], name: str) -> npt.NDArray[Any] | None:
+    """Find what was given, if it is integers and one is past 64 bits: they have become floats."""
+    if array.dtype != np.float64 or array is given or not (np.abs(array) >= 2.0**63).any():
+        return None
+    exact = _exact(given, array, name)
+    return exact if set(map(type, exact.tolist())) == {int} else None
 
 
 def _flattened(items: Iterable[Any]) -> Iterator[Any]:

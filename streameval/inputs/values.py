@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
-from streameval.inputs.arrays import as_labels
+from streameval.inputs.arrays import as_labels, passes_int64
 from streameval.inputs.identities import Codes, Identities
 from streameval.inputs.labels import Label, canonical_label, distinct
 
@@ -216,11 +216,6 @@ def _listed(column: Any, name: str) -> tuple[npt.NDArray[Any] | None, list[Any]]
         return codes, numbers.tolist()
     numbers, codes = distinct(as_labels(array, name=name), name=name)
     return codes, numbers.tolist()
-
-
-def passes_int64(array: npt.NDArray[Any]) -> bool:
-    """Tell whether an array of unsigned integers holds one of 2**63 or more."""
-    return array.dtype == np.uint64 and bool(array.size) and array.item(array.argmax()) >= 2**63
 
 
 def _listed_of_arrow(column: Any) -> tuple[npt.NDArray[Any] | None, list[Any]]:

@@ -15,6 +15,7 @@ from streameval.configs.paired import PairedConfig
 from streameval.configs.regression import RegressionConfig
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
+from streameval.inputs.arrays import IDS
 from streameval.io.columns import (
     Argument,
     FieldType,
@@ -189,18 +190,21 @@ def says_yes(label: Any) -> bool:
 def id_type(
     values: Iterable[Any], hint: str = " as the first ones are", longest: int = 4096
 ) -> FieldType:
-    """Read identifiers: integers if the first ones are, else text.
+    """Read identifiers: integers if the first ones are and fit 64 bits, else text.
 
     Identifiers of digits and letters can include some that have only digits; those are text too.
     Some documents are identified by their address.
     """
     numbers = (int, float, Decimal)
-    integers = all(isinstance(value, numbers) and value == value // 1 for value in values)
+    integers = all(
+        isinstance(value, numbers) and value == value // 1 and -(2**63) <= value < 2**63
+        for value in values
+    )
     return Labels(integers, hint=hint, longest=longest)
 
 
 _READ_AS: dict[str, Callable[[Iterable[Any]], FieldType]] = {
-    **dict.fromkeys(("group", "query", "doc", "item"), id_type),
+    **dict.fromkeys(IDS, id_type),
     "outcome": outcome_type,
     "retrieved": lambda _: Flags(),
 }

@@ -819,12 +819,7 @@ def test_as_labels_shows_a_float_past_64_bits_as_a_float() -> None:
         ("y_pred", lambda label: se.ConfusionAccumulator("auto").update([1, 1], [-1, label])),
         ("y_true", lambda label: se.PRCurveSketch().update([-1, label], [0.1, 0.2])),
         ("y_true", lambda label: se.GroupedAUC().update([-1, label], [0.1, 0.2], [1, 2])),
-        ("group", lambda label: se.GroupedAUC().update([0, 1], [0.1, 0.2], [-1, label])),
         ("y_true", lambda label: se.CalibrationAccumulator().update([-1, label], [0.1, 0.2])),
-        (
-            "query",
-            lambda label: se.RankingAccumulator().update([0, 1], [0.1, 0.2], query=[-1, label]),
-        ),
     ],
 )
 def test_update_shows_a_label_past_64_bits_as_given(name: str, update: Any, label: int) -> None:
