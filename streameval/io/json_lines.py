@@ -52,9 +52,7 @@ _AFTER_ITEM = re.compile(r"[ \t\r\n]*([,\]])[ \t\r\n]*")
 _AFTER_OBJECT = re.compile(r"()[ \t\r\n]*")
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
-_MARK = "-Infinity"  # always parsed into the same object, unlike -1e999
-_MARK_ID = id(_scan(_MARK, 0)[0])
-_JOINED = 256
+_AT_ONCE = 256  # lines whose objects are in memory, before they become columns
 
 
 @attrs.frozen
@@ -132,15 +130,9 @@ class JsonBlock:
         whole = text_of(self.data)
         lines = whole.removesuffix("\n").split("\n")
         are_text = is_text(whole)
-        can_be_joined = are_text and _MARK not in whole
-        for start in range(0, len(lines), _JOINED):
-            part = lines[start : start + _JOINED]
-            numbers = range(self.first_line + start, self.first_line + start + len(part))
-            rows = _objects(part) if can_be_joined else None
-            if rows is None:
-                yield _one_by_one(numbers, part, self.source, are_text=are_text)
-            else:
-                yield numbers, rows, []
+        for start in range(0, len(lines), _AT_ONCE):
+            part = lines[start : start + _AT_ONCE]
+            yield _parsed(self.first_line + start, part, self.source, are_text=are_text)
 
 
 @attrs.frozen
@@ -271,31 +263,12 @@ def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     return [find(row, name) for row in rows] if is_path(name) else [row.get(name) for row in rows]
 
 
-def _objects(lines: Sequence[str]) -> list[dict[str, Any]] | None:
-    """Parse lines together, in two thirds of the time; None if one is blank or not an object.
-
-    The lines are joined to an array, with a marker that no line holds between any two. If every
-    marker comes back as an item of the array, no value extends over two lines.
-    """
-    text = f"[{f',{_MARK},'.join(lines)}]"
-    try:
-        items, end = _scan(text, 0)
-    except (StopIteration, ValueError, RecursionError):
-        return None
-    rows, marks = items[::2], items[1::2]
-    is_whole = end == len(text) and len(rows) == len(lines)
-    are_apart = is_whole and set(map(id, marks)) <= {_MARK_ID}
-    return rows if are_apart and set(map(type, rows)) == {dict} else None
-
-
-def _one_by_one(
-    numbers: Sequence[int], lines: Sequence[str], source: str, *, are_text: bool
-) -> tuple[list[int], list[dict[str, Any]], list[Fault]]:
+def _parsed(first: int, lines: Sequence[str], source: str, *, are_text: bool) -> _Rows:
     """Parse each line that is not blank, into an object or its fault."""
     good: list[int] = []
     rows: list[dict[str, Any]] = []
     faults: list[Fault] = []
-    for number, line in zip(numbers, lines, strict=True):
+    for number, line in enumerate(lines, first):
         try:  # an object and nothing else, like almost every line
             value, end = _scan(line, 0)
         except (StopIteration, ValueError, RecursionError):
