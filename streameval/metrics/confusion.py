@@ -14,7 +14,6 @@ import abc
 import functools
 import itertools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Literal
@@ -407,8 +406,12 @@ def credited_cells(credit: FixedPoint) -> list[tuple[tuple[int, int], int]]:
 
 def _combine(factors: tuple[float, float, float, float], outcomes: Any) -> Any:
     """Add up the outcomes, as arrays or numbers, each times its factor."""
-    terms = [factor * row for factor, row in zip(factors, outcomes, strict=True) if factor]
-    return functools.reduce(operator.add, terms)
+    total: Any = None
+    for factor, row in zip(factors, outcomes, strict=True):
+        if factor:
+            term = row if factor == 1.0 else factor * row
+            total = term if total is None else total + term
+    return total
 
 
 def _counts_of(outcomes: ClassOutcomes, positive: int) -> tuple[int, int, int, int]:

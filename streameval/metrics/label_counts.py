@@ -281,6 +281,15 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
+def _zero_division(value: Any) -> float:
+    number = real_number(value, name="zero_division")
+    if not (number in (0.0, 1.0) or math.isnan(number)):
+        raise InvalidInputError(
+            f"must be 0.0, 1.0 or nan, got {number!r}", argument="zero_division"
+        )
+    return number
+
+
 @attrs.frozen
 class Averaging:
     """How a metric of each class becomes one number.
@@ -296,7 +305,7 @@ class Averaging:
     """
 
     average: AverageOption = "default"
-    zero_division: float = 0.0
+    zero_division: float = attrs.field(default=0.0, converter=_zero_division)
     labels: Sequence[Label] | None = None
 
     def resolve(self, counts: LabelCounts) -> Average | None:
@@ -328,12 +337,7 @@ def of_examples(
 
 def ratio_value(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging) -> Any:
     """Compute a ratio, averaged over the classes or for each of them."""
-    zero_division = real_number(averaging.zero_division, name="zero_division")
-    if not (zero_division in (0.0, 1.0) or math.isnan(zero_division)):
-        raise InvalidInputError(
-            f"must be 0.0, 1.0 or nan, got {zero_division!r}", argument="zero_division"
-        )
-    how = averaging.resolve(counts)
+    how, zero_division = averaging.resolve(counts), averaging.zero_division
     if how is None:
         return ratio.of(counts.outcomes.floats, zero_division)
     if how == "binary":
