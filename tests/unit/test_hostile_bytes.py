@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from broken_states import BELOW, RANKED, STATES, broken, key
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from offenders import each
@@ -248,8 +249,8 @@ def changed_headers(draw: st.DrawFn, header: Any) -> Any:
     for _ in range(draw(st.integers(1, 2))):
         path = (0, *draw(st.sampled_from(paths(document[0]))))
         holder: Any = document
-        for key in path[:-1]:
-            holder = holder[key]
+        for step in path[:-1]:
+            holder = holder[step]
         value = holder[path[-1]]
         change = draw(st.sampled_from(["replace", "remove", "add", "reverse", "sort"]))
         if change == "remove" and len(path) > 1:
@@ -350,3 +351,47 @@ def test_deep_nesting_is_refused(opening: str, place: str) -> None:
         nested = (opening * depth + "1" + closing * depth).encode()
         with pytest.raises(se.CorruptStateError):
             se.from_bytes(seal_words(header.replace(b'"HERE"', nested), [0]))
+
+
+KEYS = [0, 1, 2**64 - 1, BELOW, *map(key, (0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 15.0, 63.0, 2.0**400))]
+
+
+LINKED = (
+    ("ids", "rows", "declared", "ranked_sizes", "gained_sizes"),
+    ("ranked_key", "ranked_document", "ranked_grade", "ranked_count"),
+    ("gained_gain", "gained_count", "gained_found"),
+)
+"""Columns of one length: of queries, of cells, of gains."""
+
+
+def items_of(name: str) -> dict[str, list[Any]]:
+    """The columns of a state, as lists."""
+    state = STATES[name]()._state
+    columns = (field for field in RANKED if hasattr(getattr(state, field), "values"))
+    return {field: getattr(state, field).values.tolist() for field in columns}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in STATES if STATES[name]().type_id == 6])
+@given(data=st.data())
+@fuzzed
+def test_hostile_columns_are_refused_or_harmless(name: str, data: st.DataObject) -> None:
+    columns = items_of(name)
+    changed: dict[str, list[Any]] = {}
+    for _ in range(data.draw(st.integers(1, 4))):
+        field = data.draw(st.sampled_from(sorted(columns)))
+        items = columns[field]
+        if items and data.draw(st.booleans()):
+            is_key = field in ("ranked_key", "ranked_grade", "gained_gain")
+            numbers = st.sampled_from(KEYS) if is_key else st.integers(-1, 6)
+            texts = st.sampled_from(["", "a", "b", "日本"])
+            drawn = data.draw(texts if isinstance(items[0], str) else numbers)
+            items[data.draw(st.integers(0, len(items) - 1))] = drawn
+            changed[field] = items
+        elif items:  # leave out or repeat a row
+            index, times = data.draw(st.integers(0, len(items) - 1)), data.draw(st.integers(0, 2))
+            for other in next((group for group in LINKED if field in group), (field,)):
+                held = columns[other]
+                held[index : index + 1] = held[index : index + 1] * times
+                changed[other] = held
+    refuse_or_use(broken(name, changed))
