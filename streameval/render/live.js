@@ -31,6 +31,7 @@
 
   /* times are written in UTC; here, in the time zone of the viewer too */
   const UTC = /(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: UTC)?/;
+  const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
   const ZONE = new Intl.DateTimeFormat("sv", { dateStyle: "short", timeStyle: "medium" });
 
   const zoned = (day, time) => {
@@ -62,11 +63,35 @@
     head.textContent = days.size === 1 ? [...days][0] : "Start";
   };
 
+  /* days stay in UTC, times of day do not; a tick at midnight has the day instead */
+  const localizeAxis = (picture) => {
+    const ticks = [...picture.querySelectorAll("[data-at]")];
+    const moments = ticks.map((tick) => new Date(tick.dataset.at));
+    const length = Math.max(...ticks.map((tick) => tick.textContent.includes(":") * tick.textContent.length));
+    if (!(length && moments.some((at) => at.getTimezoneOffset()))) return;
+    const days = moments.map((at) => DAY.format(at));
+    const times = moments.map((at) => ZONE.format(at).slice(11));
+    ticks.forEach((tick, index) => {
+      const { textContent: utc, dataset: { at } } = tick;
+      const tip = document.createElementNS(tick.namespaceURI, "title");
+      tip.textContent = `${at.slice(0, 10)} ${utc.includes(":") ? utc : "00:00"} UTC`;
+      const isMidnight = times[index] === "00:00:00";
+      tick.replaceChildren(isMidnight ? days[index] : times[index].slice(0, length), tip);
+    });
+    const minutes = -moments[0].getTimezoneOffset();
+    const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+    const zone = `UTC${minutes < 0 ? "\u2212" : "+"}${hours}${rest ? `:${rest}` : ""}`;
+    const day = times.includes("00:00:00") ? "" : `${days[0]} `;
+    picture.querySelector(".name:not([transform])").textContent =
+      `${day}${moments[0].getFullYear()}, ${zone}`;
+  };
+
   const localize = (part) => {
-    for (const one of part.querySelectorAll("time, dd, .within, svg .name")) {
+    for (const one of part.querySelectorAll("time, dd, .within")) {
       if (!one.firstElementChild) one.textContent = one.textContent.replace(UTC, beside);
     }
-    for (const table of part.querySelectorAll("table")) localizeTable(table);
+    part.querySelectorAll("table").forEach(localizeTable);
+    part.querySelectorAll("figure svg").forEach(localizeAxis);
   };
 
   const show = (markup) => {

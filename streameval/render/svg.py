@@ -46,6 +46,8 @@ class Axis:
         What the numbers are.
     texts : tuple of str
         What is written at the ticks; by default their numbers.
+    moments : tuple of str
+        What the ticks are in UTC, in ISO 8601; empty if they are no times.
     """
 
     low: float
@@ -55,6 +57,7 @@ class Axis:
     texts: tuple[str, ...] = attrs.field(
         default=attrs.Factory(lambda self: tuple(map(tick_text, self.ticks)), takes_self=True)
     )
+    moments: tuple[str, ...] = ()
 
     def shares(self, values: npt.ArrayLike) -> Floats:
         """Map numbers to [0, 1]; clip numbers beyond an end."""
@@ -98,7 +101,8 @@ def time_axis(start: Time, end: Time, limit: int = 8) -> Axis:
     label = f"{' to '.join(map(str, dict.fromkeys([first.year, last.year])))}, UTC"
     if not any(text[-1].isalpha() for text in texts) and unit != "Y":
         label = f"{_day_text(first)} {label}"
-    return Axis(0.0, float((end - start) / np.timedelta64(1, "s")), tuple(ticks), label, texts)
+    iso = tuple(f"{moment.astype('M8[s]')}Z" for moment in moments)
+    return Axis(0.0, float((end - start) / np.timedelta64(1, "s")), tuple(ticks), label, texts, iso)
 
 
 def _moments(start: Time, end: Time, limit: int) -> tuple[list[Time], str]:
@@ -215,18 +219,23 @@ class Frame:
         """Draw the lines and the texts of the ticks of both axes, and their names."""
         return joined(
             [
-                *map(self._upright, self.x.ticks, self.x.texts),
+                *map(
+                    self._upright,
+                    self.x.ticks,
+                    self.x.texts,
+                    self.x.moments or (None,) * len(self.x.ticks),
+                ),
                 *map(self._level, self.y.ticks, self.y.texts),
                 *self._names(),
             ]
         )
 
-    def _upright(self, tick: float, text: str) -> Html:
+    def _upright(self, tick: float, text: str, moment: str | None) -> Html:
         (across,), (down,) = self.positions([tick], [self.y.low])
         return joined(
             [
                 _rule(across, self.top, across, down),
-                _words(text, across, down + 17, "tick middle"),
+                _words(text, across, down + 17, "tick middle", moment),
             ]
         )
 
@@ -293,8 +302,8 @@ def _rule(x1: float, y1: float, x2: float, y2: float) -> Html:
     return element("path", d=f"M{_text(x1)} {_text(y1)}L{_text(x2)} {_text(y2)}", class_="grid")
 
 
-def _words(text: str, x: float, y: float, style: str) -> Html:
-    return element("text", text, x=_text(x), y=_text(y), class_=style)
+def _words(text: str, x: float, y: float, style: str, moment: str | None = None) -> Html:
+    return element("text", text, x=_text(x), y=_text(y), class_=style, data_at=moment)
 
 
 def _path(x: Floats, y: Floats) -> str:

@@ -27,7 +27,7 @@ COUNTING = (
     *("--time", "ts", "--unit", "s", "--pane", "1m", "--keep", "6m", "--rollups", "3m:9m"),
 )
 ALWAYS = "coverage < 0.79"
-SOMETIMES = ("roc_auc < 0.75 over 2m", "late labels > 1%")
+SOMETIMES = ("roc_auc < 0.75 over 2m", "roc_auc < 0.75", "late labels > 1%")
 MISTAKES = ("", "", "", "max_pending = 7\n", "alerts = [\n")
 JOIN = ("--key", "id", "--wait", f"{WAIT}s", "--out-of-order", f"{OUT_OF_ORDER}s")
 

@@ -32,7 +32,9 @@ HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 Open = Callable[..., Any]
 _AXIS_AND_TABLE = """
 const table = document.querySelector('article table'), start = table.tBodies[0].rows[0].cells[0];
-return [document.querySelector('svg .name').textContent, table.tHead.rows[0].cells[0].textContent,
+const own = (one) => one && [...one.childNodes].map((part) => part.textContent);
+return [own(document.querySelector('svg [data-at]')),
+  document.querySelector('svg .name').textContent, table.tHead.rows[0].cells[0].textContent,
   start.textContent, start.title];
 """
 
@@ -71,10 +73,11 @@ def snapshot(number: int, firing: str = "FR", seed: int = 0, age: float = 0) -> 
         committed_at=1_763_801_220.0 + number,
     )
     states = {"FR": "pending", "DE": "resolved", firing: "firing"}
+    ends = np.datetime64(1_763_800_080, "s").astype("M8[us]") + 60_000_000 * np.arange(20)
+    history = tuple(zip(ends, np.linspace(0.0, 1.0, 20).tolist(), strict=True))
+    rule, since = "roc_auc < 0.8", "2025-11-22T08:31:00Z"
     alerts = tuple(
-        AlertState(
-            "roc_auc < 0.8", "roc_auc", {"country": name}, state, "2025-11-22T08:31:00Z", "x"
-        )
+        AlertState(rule, "roc_auc", {"country": name}, state, since, "x", history=history)
         for name, state in states.items()
     )
     return Snapshot(windowed=held, status=status, alerts=alerts)
@@ -150,20 +153,31 @@ def times(driver: Any) -> list[str]:
         (
             "Asia/Tokyo",
             "2025-11-22 17:31:00 (08:31:00 UTC)",
-            "2025-11-22 17:27 (08:27 UTC)",
+            [["17:30", "2025-11-22 08:30 UTC"], "22 Nov 2025, UTC+9"],
             ["2025-11-22", "17:46, open"],
         ),
         (
             "Pacific/Honolulu",
             "2025-11-21 22:31:00 (2025-11-22 08:31:00 UTC)",
-            "2025-11-21 22:27 (2025-11-22 08:27 UTC)",
+            [["22:30", "2025-11-22 08:30 UTC"], "21 Nov 2025, UTC\N{MINUS SIGN}10"],
             ["2025-11-21", "22:46, open"],
         ),
-        ("UTC", "2025-11-22 08:31:00", "2025-11-22T08:27 UTC", ["2025-11-22", "08:46, open"]),
+        (
+            "America/St_Johns",
+            "2025-11-22 05:01:00 (08:31:00 UTC)",
+            [["05:00", "2025-11-22 08:30 UTC"], "22 Nov 2025, UTC\N{MINUS SIGN}3:30"],
+            ["2025-11-22", "05:16, open"],
+        ),
+        (
+            "UTC",
+            "2025-11-22 08:31:00",
+            [["08:30"], "22 Nov 2025, UTC"],
+            ["2025-11-22", "08:46, open"],
+        ),
     ],
 )
 def test_times_are_in_the_zone_of_the_viewer_and_in_utc(
-    opened: Any, live: LivePage, url: str, zone: str, written: str, axis: str, first: list[str]
+    opened: Any, live: LivePage, url: str, zone: str, written: str, axis: Any, first: list[str]
 ) -> None:
     opened.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": zone})
     try:
@@ -173,7 +187,7 @@ def test_times_are_in_the_zone_of_the_viewer_and_in_utc(
         until(opened, lambda: "commit 2," in text(opened, "live"))
         assert written in times(opened)
         shown = opened.execute_script(_AXIS_AND_TABLE)
-        assert shown == [f"Minutes after {axis}", *first, "2025-11-22 08:46 UTC"]
+        assert shown == [*axis, *first, "2025-11-22 08:46 UTC"]
     finally:
         opened.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
 
@@ -367,7 +381,7 @@ def test_page_is_complete_without_script(
     scriptless.get(url)
     found = [one.text for one in scriptless.find_elements(By.CSS_SELECTOR, "article h3")]
     assert len(found) == 4
-    assert len(scriptless.find_elements(By.CSS_SELECTOR, "svg.spark[role=img]")) == 8
+    assert len(scriptless.find_elements(By.CSS_SELECTOR, "svg.spark[role=img]")) == 8 + 2
     assert scriptless.find_element(By.ID, "connection").text == "reloaded every 30 s"
     (reload,) = scriptless.find_elements(By.CSS_SELECTOR, "noscript meta")
     assert reload.get_attribute("content") == "30"
