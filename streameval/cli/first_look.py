@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError, StreamevalError
@@ -12,7 +13,7 @@ from streameval.inputs.times import read_time
 from streameval.results.tables import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from streameval.monitoring.source_protocol import Source
 
@@ -50,7 +51,7 @@ keep = "30d"
 # by = {by}
 
 # What raises an alert, and who is told.
-# alerts = {alerts}
+{alerts}
 # on_alert = ["https://alerts.example.org/hook"]
 
 # A live page, /metrics for Prometheus, /healthz and /readyz.
@@ -62,11 +63,13 @@ checkpoint = "monitor.db"
 
 
 def first_config(
-    log: tuple[Sequence[str], Source], labels: tuple[Sequence[str], Source] | None = None
+    alerts: Sequence[Any],
+    log: tuple[Sequence[str], Source],
+    labels: tuple[Sequence[str], Source] | None = None,
 ) -> str:
     """Write a file of configuration for the files of a log, and those of its labels, if others.
 
-    What the first rows show is set, and what they leave open stands in comments.
+    What the first rows show is set, as `alerts` are, and what they leave open stands in comments.
 
     Raises
     ------
@@ -95,8 +98,23 @@ def first_config(
         unit="" if unit is None else f"unit = {_quoted(unit)}\n",
         join=_join(labels and labels[0], _named(in_both, _IDS)),
         by=_toml(["country=DE,FR" if group is None else _slices(group, columns[group])]),
-        alerts=_toml([f"{_HEADLINES.get(task, 'accuracy')} < 0.8", "no data for 1h"]),
+        alerts=_alerts(alerts, f"{_HEADLINES.get(task, 'accuracy')} < 0.8"),
     )
+
+
+def _alerts(alerts: Sequence[Any], example: str) -> str:
+    """Set the alerts, or propose some in a comment."""
+    if not alerts:
+        return f"# alerts = {_toml([example, 'no data for 1h'])}"
+    return f"alerts = [{', '.join(map(_rule, alerts))}]"
+
+
+def _rule(alert: Any) -> str:
+    """Write a rule, or a table of a rule with its name, severity, labels and links."""
+    if isinstance(alert, Mapping):
+        pairs = (f"{_quoted(key)} = {_rule(value)}" for key, value in alert.items())
+        return f"{{ {', '.join(pairs)} }}"
+    return _quoted(str(alert))
 
 
 def _join(labels: Sequence[str] | None, key: str | None) -> str:

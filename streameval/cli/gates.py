@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _GATE = re.compile(rf"\s*({METRIC})\s*({SIGN})\s*(\S+)\s*")
 _OVER_SLICES = re.compile(rf"\s*(worst|gap)\((.*)\)\s*({SIGN})\s*(\S+)\s*", re.DOTALL)
+_MAX_TIMES = 100  # as many rows as somebody may get
 _KIND = re.compile(r"(.+),\s*(\w+)\s*", re.DOTALL)  # not of a metric, which would end in a bracket
 
 
@@ -117,7 +118,21 @@ def judge(gate: Gate, reading: Reading) -> Note:
         return Note("undecided", f"{found}, undefined on these rows.")
     if reading.deciding is None:
         return Note("undecided", f"{found}, {without_interval(reading)}.")
-    return Note(verdict(gate, reading.deciding), f"{found}{within(reading.deciding)}.")
+    decision = verdict(gate, reading.deciding)
+    remedy = _remedy(gate, reading) if decision == "undecided" else ""
+    return Note(decision, f"{found}{within(reading.deciding)}.{remedy}")
+
+
+def _remedy(gate: Gate, reading: Reading) -> str:
+    """Say what would decide a gate whose bound lies within the interval."""
+    if reading.sampling is None:
+        return " A larger --budget narrows it."
+    low, high = reading.sampling
+    distance = abs(reading.value - gate.bound.number)
+    reach = reading.value - low if reading.value > gate.bound.number else high - reading.value
+    times = (reach / distance) ** 2 if distance else math.inf  # widths shrink as the root of rows
+    rows = f"about {times:.2g} times the" if times < _MAX_TIMES else "many more"
+    return f" To decide it: {rows} rows, or --level 0, which ignores sampling error."
 
 
 def without_interval(reading: Reading) -> str:

@@ -18,6 +18,7 @@ from streameval.results.collection import read_or_nan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from streameval.cli.gates import Gate
     from streameval.cli.options import Reporting
     from streameval.cli.slice_order import Arrangement
     from streameval.cli.terminal import Note
@@ -136,21 +137,35 @@ class Findings:
 def reported(found: Findings, reporting: Reporting) -> CommandOutput:
     """Write the findings in the requested format, and decide the gates."""
     result = found.result
-    verdicts = [*judged(result, found.slices, reporting), *verdicts_of(found.evidence)]
+    gates = judged(result, found.slices, reporting)
+    verdicts = [*gates, *verdicts_of(found.evidence)]
     found = found.in_order(reporting)
     if reporting.json:
-        text = json_line({"task": result.TASK, **found.origin, **_entries(found, reporting)})
+        entries = {"task": result.TASK, **found.origin, **_entries(found, reporting)}
+        text = json_line(entries | _gate_entries(reporting.gates, gates))
     elif found.write is not None:
         text = found.write(result, found.origin)
     else:
         more = [part for one in found.evidence for part in one.sheet()]
         remark = "" if found.order is None else found.order.remark
         sheet = [found.heading, *_sheet(found, reporting), remark, *more]
+        if reporting.markdown:
+            sheet += [f"{verdict.category}: {verdict.text}" for verdict in verdicts]
         text = laid_out(sheet, is_markdown=reporting.markdown)
     passed = all(verdict.category == "passed" for verdict in verdicts)
     is_data = reporting.json or reporting.markdown or found.write is not None
     code = OK if passed else GATE_FAILED
     return CommandOutput(text, (*found.notes, *verdicts), code, is_data=is_data)
+
+
+def _gate_entries(gates: Sequence[Gate], verdicts: Sequence[Note]) -> dict[str, Any]:
+    """Return the entries of the JSON object about gates; empty without any."""
+    pairs = zip(gates, verdicts, strict=True)
+    found = [
+        {"gate": gate.text, "verdict": verdict.category, "message": verdict.text}
+        for gate, verdict in pairs
+    ]
+    return {"gates": found} if found else {}
 
 
 def laid_out(sheet: Sheet, *, is_markdown: bool) -> str:

@@ -80,7 +80,10 @@ def _over_slices(gate: Gate, what: Contrast, slices: Slices, search: Search, lev
     if unknown or search.undefined:
         ends = _opened(what, search.better, ends)
     text = "; ".join([*said, *_left_out(slices, search)])
-    return Note(verdict(gate, ends) if known else "undecided", f"{text}.")
+    decision = verdict(gate, ends) if known else "undecided"
+    is_sampled = decision == "undecided" and known and not (unknown or search.undefined) and level
+    remedy = " More rows, a larger --min-n or --level 0 decides it." if is_sampled else ""
+    return Note(decision, f"{text}.{remedy}")
 
 
 def _opened(what: Contrast, better: str, ends: Interval) -> Interval:

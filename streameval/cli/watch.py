@@ -125,7 +125,7 @@ def watch(
                 for files in (options.files, watching.labels)
                 if files
             ]
-            return CommandOutput(first_config(*logs), is_data=True)
+            return CommandOutput(first_config(watching.alerts, *logs), is_data=True)
     if watching.checkpoint is None:
         raise UsageError("watch needs --checkpoint, the file that a restart continues from.")
     if watching.check and "-" in (*options.files, *(watching.labels or ())):

@@ -155,7 +155,7 @@ class PerItem:
         if not (self.in_json and self.exists(result)):
             return {}
         if self.results is None:
-            return {f"per_{self.per}": self.read(result, 0.0).by_name()}
+            return {f"per_{self.per}": self.read(result, level).by_name()}
         items = self.results(result).items()
         every = {str(name): one.entries(level, bounds=bounds) for name, one in items}
         for entries in every.values():
@@ -211,11 +211,16 @@ class ItemAxis:
         }
 
     def by_name(self) -> dict[str, TableRow]:
-        """Map the names of items to their numbers, for JSON."""
-        return {
-            str(name): {metric: one.values[index] for metric, one in self.readings.items()}
-            for index, name in enumerate(self.names)
-        }
+        """Map the names of items to their numbers, and their sampling intervals, for JSON."""
+        sampled = {name: one.sampling for name, one in self.readings.items() if one.sampling}
+        found: dict[str, TableRow] = {}
+        for index, name in enumerate(self.names):
+            ends = {metric: pairs[index] for metric, pairs in sampled.items() if pairs[index]}
+            found[str(name)] = {
+                **{metric: one.values[index] for metric, one in self.readings.items()},
+                **({"intervals": ends} if ends else {}),
+            }
+        return found
 
     def _wide(self, bounds: bool) -> dict[str, Sequence[Any]]:
         columns: dict[str, Sequence[Any]] = {}

@@ -402,7 +402,8 @@ def test_binary_leaves_a_perfect_auc_of_three_rows_undecided(call, write):
     log = write("a.csv", [{"y_true": t, "y_score": s} for t, s in [(0, 0.2), (1, 0.7), (1, 0.9)]])
     done = call("eval", log, *BINARY, "--require", "roc_auc>=0.5")
     assert done.code == 1
-    assert done.err == "streameval: undecided: roc_auc>=0.5: 1 in [0.206549, 1].\n"
+    said = "To decide it: about 2.5 times the rows, or --level 0, which ignores sampling error."
+    assert done.err == f"streameval: undecided: roc_auc>=0.5: 1 in [0.206549, 1]. {said}\n"
 
 
 @pytest.mark.slow

@@ -47,7 +47,9 @@ def test_folders_and_files_are_shown_together(folders, call):
 def test_report_shows_a_folder(folders, call):
     done = call("report", "monday", "-o", "day.html")
     assert (done.code, done.out) == (0, "3 states reported in day.html\n")
-    assert "country=FR.state" in Path("day.html").read_text()
+    page = Path("day.html").read_text()
+    assert "By country" in page
+    assert "<bdi>FR</bdi>" in page
 
 
 def test_folders_merge_slice_by_slice(folders, call):

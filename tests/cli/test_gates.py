@@ -1,3 +1,4 @@
+import json
 import math
 
 import pytest
@@ -96,7 +97,37 @@ def test_eval_gives_value_and_interval_of_a_gate(call, labels):
     result = se.ConfusionAccumulator("auto").update([0] * 160 + [1] * 40, [0] * 200).compute()
     low, high = result.confidence("accuracy")
     (line,) = gate_lines(done)
-    assert line == (f"streameval: undecided: accuracy>=0.8: 0.8 in [{low:.6g}, {high:.6g}].")
+    assert line == (
+        f"streameval: undecided: accuracy>=0.8: 0.8 in [{low:.6g}, {high:.6g}]. To decide it: many "
+        "more rows, or --level 0, which ignores sampling error."
+    )
+
+
+def test_undecided_gate_says_how_many_rows_would_decide_it(call, labels):
+    (line,) = gate_lines(call("eval", labels, "--require", "accuracy>=0.78"))
+    result = se.ConfusionAccumulator("auto").update([0] * 160 + [1] * 40, [0] * 200).compute()
+    times = ((0.8 - result.confidence("accuracy")[0]) / 0.02) ** 2
+    assert f"To decide it: about {times:.2g} times the rows," in line
+    (line,) = gate_lines(call("eval", labels, "--require", "accuracy>=0.82"))
+    times = ((result.confidence("accuracy")[1] - 0.8) / 0.02) ** 2
+    assert f"To decide it: about {times:.2g} times the rows," in line
+
+
+def test_undecided_gate_of_a_certified_interval_names_the_budget(call, write):
+    rows = [{"y_true": k % 2, "y_score": (k * 7 % 11) / 11} for k in range(40)]
+    log = write("b.jsonl", rows)
+    arguments = ["--task", "binary", "--budget", 2, "--level", 0, "--require", "roc_auc>=0.5"]
+    assert gate_lines(call("eval", log, *arguments))[0].endswith("A larger --budget narrows it.")
+
+
+def test_json_and_markdown_have_the_verdicts(call, labels):
+    gates = ["--require", "accuracy>=0.5", "--require", "accuracy>=0.9"]
+    found = json.loads(call("eval", labels, *gates, "--json").out)
+    verdicts = [(one["gate"], one["verdict"]) for one in found["gates"]]
+    assert verdicts == [("accuracy>=0.5", "passed"), ("accuracy>=0.9", "failed")]
+    assert found["gates"][0]["message"].startswith("accuracy>=0.5: 0.8 in [")
+    assert "passed: accuracy" in call("eval", labels, *gates, "--markdown").out
+    assert "gates" not in json.loads(call("eval", labels, "--json").out)
 
 
 def test_eval_compares_the_value_itself_at_level_0(call, labels):

@@ -65,7 +65,11 @@ def test_json_classes_are_those_of_sklearn(answer):
     ]
     assert found["classes"] == ["cat", "dog", "owl"]
     for name, row in zip(found["classes"], rows, strict=True):
-        assert found["per_class"][name] == pytest.approx(row, rel=1e-12)
+        held = dict(found["per_class"][name])
+        ends = held.pop("intervals")
+        assert held == pytest.approx(row, rel=1e-12)
+        assert ends.keys() == {"precision", "recall", "f_score"}
+        assert all(low <= held[metric] <= high for metric, (low, high) in ends.items())
 
 
 def test_json_says_what_was_read(answer):

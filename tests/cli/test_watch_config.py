@@ -474,3 +474,10 @@ def test_first_look_needs_rows(rows, folder, call):
         3,
         "streameval: error: log.jsonl: there are no rows to look at; does it exist?\n",
     )
+
+
+def test_init_writes_the_alerts_that_it_is_given(call, write):
+    write("log.jsonl", [{"ts": "2026-01-01T00:00:00", "y_true": 1, "y_score": 0.5}])
+    rules = ["--alerts", "roc_auc < 0.7", "--alerts", '{"rule": "no data for 1h", "name": "quiet"}']
+    found = tomllib.loads(call("watch", "--init", "log.jsonl", *rules).out)
+    assert found["alerts"] == ["roc_auc < 0.7", {"rule": "no data for 1h", "name": "quiet"}]
