@@ -14,6 +14,7 @@ import name_table
 import option_tables
 import rank_divergence
 import speed_rows
+import state_tables
 
 from streameval.results.members import RowMember
 from streameval.results.result import HIDDEN
@@ -66,7 +67,7 @@ def setup(app):
     def fill(_app, _name, source):
         for table in (
             *(docstrings, exported_metrics, metric_tables, name_table),
-            *(option_tables, rank_divergence, speed_rows),
+            *(option_tables, rank_divergence, speed_rows, state_tables),
         ):
             source[0] = table.filled(source[0])
 

@@ -9,10 +9,13 @@ import re
 import tomllib
 from pathlib import Path
 
+import attrs
 import pytest
 from offenders import each
 
 import streameval
+from streameval.states.curve import ScoreTables
+from streameval.states.type_ids import OWN_TYPES
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -302,6 +305,19 @@ def test_monitor_reference_names_every_exported_metric(monkeypatch: pytest.Monke
     }
     steps = {name for name in names if name.endswith("_steps")}
     assert {name for name in names - steps if f"| `{name}` |" not in page} == set()
+
+
+def test_format_describes_every_type_and_the_fields_of_its_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    tables = importlib.import_module("state_tables")
+    page = tables.filled(TEXTS[ROOT / "docs" / "reference" / "format.md"])
+    heads = re.findall(r"^(?:\*\*|\| )(\d+)(?:,| \|) `(\w+)`", page, re.MULTILINE)
+    assert {(int(number), name) for number, name in heads} == {*OWN_TYPES.items()}
+    curve = page.partition("`ScoreTables`.**")[2].partition("\n\n**")[0]
+    fields = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.+?) \|", curve, re.MULTILINE)))
+    assert fields == [field.name for field in attrs.fields(ScoreTables)]
 
 
 @pytest.mark.slow
