@@ -26,6 +26,8 @@ jax = pytest.importorskip("jax", reason="JAX is not installed")
 
 from jax import numpy as jnp  # noqa: E402
 
+from streameval.loops.jax import confusion_counts  # noqa: E402
+
 pytestmark = [pytest.mark.engine(name="jax"), pytest.mark.filterwarnings("default")]
 
 
@@ -124,6 +126,64 @@ def test_going_on_from_a_checkpoint_equals_never_having_stopped(trained: Any) ->
     for x, y in batches(VALID)[5:]:
         resumed.update({"y_true": y, "p": predict(weights, x)})
     assert resumed.to_bytes() == epochs[-1][0].to_bytes()
+
+
+@jax.jit
+def scanned(labels: Any, predictions: Any) -> Any:
+    def add(counts: Any, batch: Any) -> Any:
+        return counts + confusion_counts(*batch, 10, ignore_label=-100), None
+
+    return jax.lax.scan(add, jnp.zeros((10, 10), int), (labels, predictions))[0]
+
+
+def read(labels: Any, predictions: Any) -> None:
+    jax.block_until_ready(scanned(labels, predictions))
+    jax.effects_barrier()
+
+
+def drawn() -> tuple[Any, Any]:
+    """Labels of four batches, a few of them padding, and scores."""
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 10, (4, 25))
+    labels[:, 20:] = -100
+    return labels, random.normal(size=(4, 25, 10)).astype(np.float32)
+
+
+@pytest.mark.parametrize("form", ["scores", "labels"])
+def test_counts_within_a_scan_are_those_of_updates(form: str) -> None:
+    labels, scores = drawn()
+    predictions = scores if form == "scores" else scores.argmax(axis=-1)
+    counted = se.ConfusionAccumulator.from_matrix(scanned(labels, predictions), ignore_label=-100)
+    updated = se.ConfusionAccumulator(10, ignore_label=-100)
+    for batch in zip(labels, predictions, strict=True):
+        updated.update(*batch)
+    assert counted.to_bytes() == updated.to_bytes()
+    assert counted.n == 80
+
+
+@pytest.mark.parametrize("side", ["y_true", "y_pred"])
+def test_counts_of_values_that_are_no_classes_are_refused_when_they_are_read(side: str) -> None:
+    labels, scores = drawn()
+    if side == "y_true":
+        labels[2, 3] = 10
+    else:
+        scores[2, 3, 1] = np.nan
+    with pytest.raises(Exception, match=f"`{side}` must hold labels 0 to 9"):
+        read(labels, scores)
+
+
+def test_counts_of_several_models_at_once_are_those_of_each() -> None:
+    labels, scores = drawn()
+    each = jax.vmap(lambda y, p: confusion_counts(y, p, 10, ignore_label=-100))(labels, scores)
+    jax.effects_barrier()
+    assert each.sum(axis=0).tolist() == scanned(labels, scores).tolist()
+
+
+def test_counts_of_other_shapes_or_floats_as_labels_are_refused_at_once() -> None:
+    labels, scores = map(jnp.asarray, drawn())
+    for wrong in (scores[..., :9], scores[..., 0]):
+        with pytest.raises(se.InvalidInputError, match="`y_pred` must be labels of shape"):
+            confusion_counts(labels, wrong, 10)
 
 
 @pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])

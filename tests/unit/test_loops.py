@@ -31,6 +31,7 @@ def label_and_score(pred: Any) -> dict[str, Any]:
     ("module", "message"),
     [
         ("ignite", 'Ignite is missing: pip install "streameval[ignite]".'),
+        ("jax", 'JAX is missing: pip install "streameval[jax]".'),
         ("lightning", 'Lightning is missing: pip install "streameval[lightning]".'),
         (
             "keras",
