@@ -472,12 +472,14 @@ def _looked_up(value: Mapping[Any, Any], ids: Array, name: str) -> Array:
 
 def _by_id(value: Mapping[Any, Any], ids: Array, name: str) -> dict[Any, Any]:
     """Convert keys as ids are, which are all texts if one is."""
-    keys = (canonical_value(key, name=name) for key in value)
     as_texts = ids.dtype == object
-    return {
-        str(key) if as_texts else key: number
-        for key, number in zip(keys, value.values(), strict=True)
-    }
+    found: dict[Any, Any] = {}
+    for key, number in value.items():
+        label = canonical_value(key, name=name)
+        if label is None:
+            label = canonical_label(key, name=name)  # refuses it
+        found[str(label) if as_texts else label] = number
+    return found
 
 
 def read_ids(value: Any, *, name: str) -> Array:

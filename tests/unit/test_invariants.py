@@ -9,11 +9,11 @@ import math
 import re
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import recorded
 from broken_states import BROKEN, STATES, broken, total
 from offenders import each
 from profiles import quick_cases
@@ -22,9 +22,6 @@ from small_states import EVERY, SMALL, canonical, parse_words, seal_words
 import streameval as se
 from streameval.configs import calibration as config
 from streameval.states import codec, curve, grouped, ranking
-
-REFUSALS = Path(__file__).with_name("refused_states.txt")
-"""What each broken state is refused with; ``python tests/unit/test_invariants.py`` writes it."""
 
 
 def refusals() -> list[str]:
@@ -44,7 +41,7 @@ def refused(data: bytes) -> str:
 
 
 def test_states_are_refused_with_the_rule_that_they_break() -> None:
-    assert refusals() == REFUSALS.read_text(encoding="utf-8").splitlines()
+    recorded.check("refused_states.txt", refusals())
 
 
 def test_states_are_refused_in_one_sentence() -> None:
@@ -266,7 +263,3 @@ def test_labels_count_towards_the_size_of_the_header() -> None:
 
 def test_header_limit_is_that_of_the_format() -> None:
     assert config._HEADER_BYTES == codec.MAX_HEADER
-
-
-if __name__ == "__main__":
-    REFUSALS.write_text("".join(f"{line}\n" for line in refusals()), encoding="utf-8")
