@@ -417,7 +417,15 @@ def _shown(alerts: Sequence[AlertState]) -> list[Alert]:
     """Show the alerts that are not inactive, the most urgent ones first."""
     ordered = sorted(alerts, key=lambda one: _STATES.index(one.state))
     return [
-        Alert(one.rule, one.state, _moment(one.since)) for one in ordered if one.state != "inactive"
+        Alert(
+            one.rule,
+            one.state,
+            _moment(one.since),
+            one.about.get("name", ""),
+            one.about.get("links", {}),
+        )
+        for one in ordered
+        if one.state != "inactive"
     ]
 
 

@@ -160,6 +160,8 @@ class AlertState:
     history : tuple of (datetime64[us] or int, float)
         The ends of the last 60 panes that it looked at, and the evidence then as a share of that of
         an alarm, in [0, 1]. Empty while the state is inactive.
+    about : dict
+        What the table of the rule says: its name, severity, labels and links.
     """
 
     rule: str
@@ -171,6 +173,7 @@ class AlertState:
     log_evidence: float | None = None
     log_threshold: float | None = None
     history: tuple[tuple[Any, float], ...] = ()
+    about: dict[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -395,7 +398,7 @@ class Series:
         metric = str(rule.claim.metric) if isinstance(rule, MetricRule) else None
         alert = self.alert if self.state in ("firing", "resolved") else None
         since = self.time(self.since)
-        return AlertState(rule.text, metric, self.slice, self.state, since, alert)
+        return AlertState(rule.text, metric, self.slice, self.state, since, alert, about=self.about)
 
     def time(self, time: int | None) -> str | int | None:
         """Write a time of the panes."""

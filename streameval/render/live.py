@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any, Self
@@ -82,11 +82,13 @@ _TERMS = {
 
 @attrs.frozen
 class Alert:
-    """An alert of a series."""
+    """An alert of a series: its rule, since when it is in a state, its name, and links by text."""
 
     rule: str
     state: str
     since: str
+    name: str = ""
+    links: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen(eq=False)
@@ -629,14 +631,22 @@ def _alerts(alerts: Sequence[Alert]) -> Html:
         element(
             "li",
             _icon(alert.state),
+            f"{alert.name}: " if alert.name else "",
             element("code", alert.rule),
             f" {alert.state} since ",
             alert.since,
+            *(part for link in alert.links.items() for part in _link(*link)),
             class_=alert.state,
         )
         for alert in alerts
     )
     return element("ul", *items, class_="alerts")
+
+
+def _link(text: str, url: str) -> tuple[str, Html]:
+    """Link to a web page; any other address is text."""
+    is_web = url.startswith(("https://", "http://"))
+    return " ", element("a", text, href=url) if is_web else element("span", f"{text}: {url}")
 
 
 def _badge(state: str) -> Html:

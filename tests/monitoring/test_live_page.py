@@ -572,6 +572,15 @@ def test_evidence_of_an_alarm_is_drawn_pane_by_pane() -> None:
     )
 
 
+def test_alert_has_its_name_and_its_links() -> None:
+    links = {"runbook": "https://wiki.example.org/?a=1&b=2", "<odd>": "javascript:alert(1)"}
+    about = {"name": "<low>", "severity": "page", "links": links}
+    text = fragment(view(snapshot(windowed({"DE": [45]}), alerts=[alert("firing", about=about)])))
+    assert "&lt;low&gt;: <code>accuracy &lt; 0.8</code> firing since " in text
+    assert ' <a href="https://wiki.example.org/?a=1&amp;b=2">runbook</a>' in text
+    assert " <span>&lt;odd&gt;: javascript:alert(1)</span>" in text
+
+
 def test_evidence_of_older_panes_is_no_bar() -> None:
     held = windowed({"DE": [45, 45]})
     shown = snapshot(held, alerts=[alert("resolved", "DE", history=history(1.0, first=-5))])

@@ -77,7 +77,11 @@ def snapshot(number: int, firing: str = "FR", seed: int = 0, age: float = 0) -> 
     history = tuple(zip(ends, np.linspace(0.0, 1.0, 20).tolist(), strict=True))
     rule, since = "roc_auc < 0.8", "2025-11-22T08:31:00Z"
     alerts = tuple(
-        AlertState(rule, "roc_auc", {"country": name}, state, since, "x", history=history)
+        AlertState(
+            *(rule, "roc_auc", {"country": name}, state, since, "x"),
+            history=history,
+            about={"name": "ranking", "links": {"runbook": "https://example.org"}},
+        )
         for name, state in states.items()
     )
     return Snapshot(windowed=held, status=status, alerts=alerts)
@@ -261,14 +265,14 @@ def test_update_keeps_the_focus_and_what_is_open(opened: Any, live: LivePage) ->
     assert opened.execute_script("return document.querySelectorAll('details[open]').length") == 1
 
 
-def test_keyboard_reaches_every_table_and_opens_it(opened: Any) -> None:
+def test_keyboard_reaches_every_link_and_table_and_opens_it(opened: Any) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
 
     wanted = opened.execute_script(
-        "return [...document.querySelectorAll('summary')].map((one) => one.id)"
+        "return [...document.querySelectorAll('summary, a')].map((one) => one.id)"
     )
-    assert len(wanted) == 2 + 4
+    assert len(wanted) == 2 + 4 + 2  # of the slices, two have an alert with a link
     reached = []
     for _ in wanted:
         ActionChains(opened).send_keys(Keys.TAB).perform()
