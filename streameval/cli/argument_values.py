@@ -189,10 +189,7 @@ def rollup(text: str) -> tuple[str | int, str | int | None]:
 
 def count(text: str) -> int:
     """Read an integer of at least 0."""
-    value = integer_or_text(text)
-    if not isinstance(value, int) or value < 0:
-        raise ArgumentTypeError(f"must be an integer of at least 0, got {text!r}")
-    return value
+    return _integer_from(0, text)
 
 
 def count_or_share(text: str) -> int | RowShare:
@@ -217,9 +214,13 @@ def count_or_share(text: str) -> int | RowShare:
 
 def positive(text: str) -> int:
     """Read an integer of at least 1."""
+    return _integer_from(1, text)
+
+
+def _integer_from(minimum: int, text: str, more: str = "") -> int:
     value = integer_or_text(text)
-    if not isinstance(value, int) or value < 1:
-        raise ArgumentTypeError(f"must be an integer of at least 1, got {text!r}")
+    if not isinstance(value, int) or value < minimum:
+        raise ArgumentTypeError(f"must be an integer of at least {minimum}{more}, got {text!r}")
     return value
 
 
@@ -238,12 +239,7 @@ def budget(text: str) -> int | Literal["none"]:
     >>> budget("4096"), budget("none")
     (4096, 'none')
     """
-    value = integer_or_text(text)
-    if text == "none":
-        return "none"
-    if not isinstance(value, int) or value < 1:
-        raise ArgumentTypeError(f"must be an integer of at least 1, or none, got {text!r}")
-    return value
+    return "none" if text == "none" else _integer_from(1, text, ", or none")
 
 
 def number(text: str) -> float:
@@ -292,20 +288,11 @@ def path(text: str) -> str:
     return text
 
 
-def columns(text: str) -> tuple[str, ...]:
-    """Read the names of one or several columns.
-
-    >>> columns("p_cat,p_dog")
-    ('p_cat', 'p_dog')
-    """
-    return tuple(text.split(","))
-
-
 def texts(text: str) -> tuple[str, ...]:
-    """Read one or several texts.
+    """Read one or several texts, such as the names of columns.
 
-    >>> texts("NULL,N/A")
-    ('NULL', 'N/A')
+    >>> texts("p_cat,p_dog")
+    ('p_cat', 'p_dog')
     """
     return tuple(text.split(","))
 
@@ -328,7 +315,7 @@ def header(text: str) -> tuple[str, ...]:
     >>> header("id,y_true"), header("none")
     (('id', 'y_true'), ())
     """
-    return () if text == "none" else columns(text)
+    return () if text == "none" else texts(text)
 
 
 def condition(text: str) -> Condition:

@@ -508,7 +508,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     )
     windows.add_argument(
         "--ends",
-        type=values.columns,
+        type=values.texts,
         default=(),
         metavar="T,T",
         help="the ends of the windows, default the newest ones",

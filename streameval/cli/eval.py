@@ -17,8 +17,7 @@ from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import judge
 from streameval.cli.options import DIALECT, TOGETHER, option_words, refuse
 from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
-from streameval.cli.slice_gates import check_gates
-from streameval.cli.slice_order import check_order, refuse_order
+from streameval.cli.slices import check_gates, check_order, refuse_order
 from streameval.cli.tasks import COMPARE_RUNS, named_by_task, plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence
 from streameval.cli.tasks.columns import NO_COLUMNS, check_columns

@@ -93,7 +93,7 @@ class Option:
 
 _METAVARS = {
     None: "COLUMN",
-    values.columns: "COLUMN",
+    values.texts: "COLUMN",
     values.path: "FILE",
     values.positive: "N",
     values.span: "SPAN",
@@ -320,26 +320,26 @@ class Options:
     )
     y_true: tuple[str, ...] | None = _column(
         "the truth, default y_true",
-        values.columns,
+        values.texts,
         tasks="classification paired regression binary grouped calibration",
         aliases=("--label",),
     )
     y_pred: tuple[str, ...] | None = _column(
         "the predicted label or number, default y_pred",
-        values.columns,
+        values.texts,
         tasks="classification paired regression",
         rivals="predictions",
         aliases=("--pred",),
     )
     y_score: tuple[str, ...] | None = _column(
         "a score, or one for each class: a list in their order, or columns A,B,C",
-        values.columns,
+        values.texts,
         tasks="classification paired binary grouped calibration ranking",
         rivals="predictions",
         aliases=("--score", "--y-prob"),
     )
     value: tuple[str, ...] | None = _column(
-        "the values, such as loss,latency, default value", values.columns, tasks="values paired"
+        "the values, such as loss,latency, default value", values.texts, tasks="values paired"
     )
     model_a: str | None = _column("the first of two models, default model_a", tasks="preferences")
     model_b: str | None = _column("the second one, default model_b", tasks="preferences")
@@ -357,7 +357,7 @@ class Options:
     versus: tuple[str, ...] | None = _column(
         "the column of another model, B, or several: B,C,D; --y-pred, --y-score or --value is that "
         "of A; differences are A - B",
-        values.columns,
+        values.texts,
         tasks="classification paired regression values",
     )
     sample_weight: str | None = _column(
@@ -430,7 +430,7 @@ class Options:
     )
     outputs: tuple[str, ...] | None = _decision(
         "the names of the outputs if each row predicts several numbers",
-        values.columns,
+        values.texts,
         "A,B",
         tasks="regression",
     )

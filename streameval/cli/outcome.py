@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
-from streameval.cli.slice_gates import judged
-from streameval.cli.slice_order import arranged, slice_entries, slice_sheet
+from streameval.cli.slices import arranged, judged, slice_entries, slice_sheet
 from streameval.cli.terminal import CommandOutput, Note, width_of
 from streameval.render.sheets import markdown, reading_grid, sheet_text
 from streameval.render.text import json_line
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from streameval.cli.gates import Gate
     from streameval.cli.options import Reporting
-    from streameval.cli.slice_order import Arrangement
+    from streameval.cli.slices import Arrangement
     from streameval.cli.terminal import Note
     from streameval.metrics.table import Reading
     from streameval.render.sheets import Sheet

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.pane_results import results_of
 from streameval.accumulators.windowed import Windowed
-from streameval.cli.slice_order import slice_entries
+from streameval.cli.slices import slice_entries
 from streameval.runs.slices import Slices
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from streameval.accumulators.parts import Parts
 from streameval.accumulators.persistence import replace_file
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
-from streameval.cli.slice_order import refuse_order
+from streameval.cli.slices import refuse_order
 from streameval.cli.state_files import (
     check_distinct,
     check_output,

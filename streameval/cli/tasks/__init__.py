@@ -34,42 +34,27 @@ _ADVICE = {
 
 def plan_of(task: str) -> Callable[[Options, Sequence[RawRow]], Plan]:
     """Import what chooses the columns and the accumulator, from options and the first rows."""
-    plan: Callable[[Options, Sequence[RawRow]], Plan]
     match task:
         case _ if "," in task:
-            plan = partial(_plan_together, task.split(","))
+            return partial(_plan_together, task.split(","))
         case "classification":
-            from streameval.cli.tasks import classification
-
-            plan = classification.plan
+            from streameval.cli.tasks.classification import plan
         case "paired":
-            from streameval.cli.tasks import paired
-
-            plan = paired.plan
+            from streameval.cli.tasks.paired import plan
         case "regression":
-            from streameval.cli.tasks import numbers
-
-            plan = numbers.plan_of_regression
+            from streameval.cli.tasks.numbers import plan_of_regression as plan
         case "catalog":
-            from streameval.cli.tasks import catalog
-
-            plan = catalog.plan
+            from streameval.cli.tasks.catalog import plan
         case "values":
-            from streameval.cli.tasks import numbers
-
-            plan = numbers.plan_of_values
+            from streameval.cli.tasks.numbers import plan_of_values as plan
         case "preferences":
-            from streameval.cli.tasks import preferences
-
-            plan = preferences.plan
+            from streameval.cli.tasks.preferences import plan
         case "ranking":
-            from streameval.cli.tasks import ranking
-
-            plan = ranking.plan
+            from streameval.cli.tasks.ranking import plan
         case _:
-            from streameval.cli.tasks import curves
+            from streameval.cli.tasks.curves import PLANS
 
-            plan = curves.PLANS[task]
+            return PLANS[task]
     return plan
 
 
