@@ -38,6 +38,10 @@ class Evaluate:
         The prefix of their names, after the ``eval_`` of the trainer.
     per_class : bool
         Whether to return the metrics of each class too, as ``recall[cat]``.
+    shift : bool
+        Whether the output at a position is about the label at the next one, as causal models return
+        it beside unshifted labels. Tokens (B, T) are counted one by one, without those whose truth
+        is the `ignore_label` of the accumulator.
 
     Attributes
     ----------
@@ -75,8 +79,12 @@ class Evaluate:
         metrics: Sequence[str] | None = None,
         prefix: str = "",
         per_class: bool = False,
+        shift: bool = False,
     ) -> None:
         self._logged = Logged.checked(metrics, prefix, accumulator, per_class=per_class)
+        if shift and read is not None:
+            raise InvalidInputError("is for labels and outputs without `read`", argument="shift")
+        self._shift = shift
         self.accumulator: Any = accumulator.copy().reset()
         self._read = read
         self._is_over = False
@@ -130,8 +138,10 @@ class Evaluate:
                 f"must choose among several predictions, got a {type_name}", argument="read"
             )
         else:
-            scores = binary_scores(self.accumulator, pred.predictions)
-            self.accumulator.update(pred.label_ids, scores)
+            labels, scores = pred.label_ids, binary_scores(self.accumulator, pred.predictions)
+            if self._shift:
+                labels, scores = labels[:, 1:], scores[:, :-1]
+            self.accumulator.update(labels, scores)
 
     def reset(self) -> None:
         """Reset the counts."""

@@ -16,7 +16,7 @@ import streameval as se
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from loops.transformers_digits import Digits, probabilities, run_rank, trainer  # noqa: E402
+from loops.transformers_digits import Digits, Tagger, probabilities, run_rank, trainer  # noqa: E402
 
 from streameval.loops.transformers import Evaluate  # noqa: E402
 
@@ -82,6 +82,24 @@ def test_without_read_labels_and_predictions_are_counted(tmp_path: Any) -> None:
     logged = trainer(tmp_path, evaluate, model).evaluate()
     y, p = predicted(model, tmp_path)
     assert logged["eval_accuracy"] == np.mean(p.argmax(axis=1) == y)
+
+
+@pytest.mark.parametrize("shift", [False, True])
+def test_tokens_are_counted_without_padding_and_shifted_on_request(
+    shift: bool, tmp_path: Any
+) -> None:
+    random = np.random.default_rng(0)
+    tokens = random.integers(0, 10, (30, 7))
+    labels = np.where(random.random((30, 7)) < 0.3, -100, tokens)
+    evaluate = Evaluate(se.ConfusionAccumulator(10, ignore_label=-100), shift=shift)
+    made = trainer(tmp_path, evaluate, Tagger())
+    data = [{"x": x, "labels": y} for x, y in zip(tokens, labels, strict=True)]
+    logged = made.evaluate(data)
+    predicted = Tagger()(torch.from_numpy(tokens), torch.from_numpy(labels))["logits"].argmax(-1)
+    truth = labels[:, 1:] if shift else labels
+    found = (predicted[:, :-1] if shift else predicted).numpy()[truth != -100]
+    assert logged["eval_accuracy"] == (found == truth[truth != -100]).mean()
+    assert logged["eval_n"] == len(found)
 
 
 def test_several_outputs_are_refused_without_read(tmp_path: Any) -> None:

@@ -29,6 +29,20 @@ class Digits(torch.nn.Module):
         return found | {"hidden": x} if self.is_verbose else found
 
 
+class Tagger(torch.nn.Module):
+    """A label for each token of a text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = torch.nn.Embedding(10, 10)
+
+    def forward(self, x: Any, labels: Any) -> Any:
+        logits = self.layer(x)
+        loss = torch.nn.functional.cross_entropy(logits.transpose(1, 2), labels)
+        return {"loss": loss, "logits": logits}
+
+
 def rows(data: Any) -> list[dict[str, Any]]:
     return [{"x": x, "labels": int(y)} for x, y in zip(*data, strict=True)]
 

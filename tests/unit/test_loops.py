@@ -136,3 +136,17 @@ def test_what_is_given_is_copied_and_empty() -> None:
 def test_what_is_no_accumulator_is_refused(accumulator: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`accumulator` must be an accumulator, got"):
         Evaluate(accumulator)
+
+
+@each("shift", [False, True])
+def test_labels_are_those_of_the_next_outputs_if_they_are_shifted(shift: bool) -> None:
+    evaluate = Evaluate(se.ConfusionAccumulator(2, ignore_label=-100), shift=shift)
+    tokens = np.array([[0, 1, 1, -100]])
+    outputs = np.eye(2)[np.array([[1, 1, 0, 0]])]
+    found = evaluate(SimpleNamespace(label_ids=tokens, predictions=outputs), compute_result=True)
+    assert (found["n"], found["accuracy"]) == ((2, 1.0) if shift else (3, 1 / 3))
+
+
+def test_a_shift_beside_read_is_refused() -> None:
+    with pytest.raises(se.InvalidInputError, match="`shift` is for labels and outputs without"):
+        Evaluate(se.ConfusionAccumulator(), read=label_and_score, shift=True)
