@@ -76,7 +76,7 @@ def summary(rows: Sequence[Row]) -> str:
     aimed = [row for row in rows if row.goal is not None and row.ratio]
     met = len(aimed) - sum(row.is_missed for row in aimed)
     missing = sorted({row.library for row in rows if row.ratio is None})
-    absent = f" Not installed: {', '.join(missing)}." if missing else ""
+    absent = f" Not measured: {', '.join(missing)}." if missing else ""
     return f"{met} of {len(aimed)} goals are met; a ratio in bold misses its goal.{absent}"
 
 
@@ -109,7 +109,7 @@ def cells_of(row: Row) -> list[str]:
 def times(row: Row) -> str:
     """Write the ratio of a row, in bold if it misses its goal."""
     if not row.ratio:
-        return "not installed"
+        return "not measured"
     median = number(row.ratio.median)
     return f"**{median}**" if row.is_missed else median
 

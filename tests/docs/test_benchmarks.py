@@ -169,8 +169,8 @@ def test_missing_library_is_named() -> None:
     absent = peer(library="no_such_library")
     rows = list(report.rows_of(contest(absent, peer()), BRIEF, shrink=1))
     assert [row.ratio is None for row in rows] == [False, True]
-    assert "| no_such_library peer | 1 | not installed |" in tables.line(rows[1])
-    assert tables.summary(rows).endswith(" Not installed: no_such_library.")
+    assert "| no_such_library peer | 1 | not measured |" in tables.line(rows[1])
+    assert tables.summary(rows).endswith(" Not measured: no_such_library.")
 
 
 def test_ratio_below_its_goal_is_bold() -> None:

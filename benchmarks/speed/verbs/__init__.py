@@ -9,6 +9,7 @@ from speed.verbs import (
     gather,
     groups,
     joins,
+    logs,
     memory,
     merge,
     ranking,
@@ -35,6 +36,7 @@ VERBS: dict[str, list[Contest]] = {
     "formats": formats.CONTESTS,
     "checks": checks.CONTESTS,
     "commands": commands.CONTESTS,
+    "logs": logs.CONTESTS,
 }
 
 CONTESTS = [contest for contests in VERBS.values() for contest in contests]
