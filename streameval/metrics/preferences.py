@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 _STEPS = 200
-_CLOSE = 1e-12
+_CLOSE = 1e-8  # a step this small leaves an error of its square
 
 
 def win_rate(wins: float, losses: float, ties: float) -> float:
@@ -112,9 +112,9 @@ def _comparable(beats: Mask) -> tuple[Floats, Mask]:
     mutual = above & above.T
     values = np.full(len(beats), math.nan)
     in_core = mutual.sum(axis=1) > 1
-    linked = _closed(beats | beats.T)
-    compared = linked.any(axis=1)
-    if not compared.any() or not linked[np.ix_(compared, compared)].all():
+    links = beats | beats.T
+    compared = links.any(axis=1)
+    if not compared.any() or (compared & ~_reached(links, int(compared.argmax()))).any():
         return values, np.zeros(len(beats), dtype=bool)
     core = in_core & mutual[int(in_core.argmax())]
     if in_core.any() and (core == in_core).all():
@@ -125,6 +125,15 @@ def _comparable(beats: Mask) -> tuple[Floats, Mask]:
     values[compared & ~beats.any(axis=0)] = math.inf
     values[compared & ~beats.any(axis=1)] = 0.0
     return values, np.zeros(len(beats), dtype=bool)
+
+
+def _reached(links: Mask, start: int) -> Mask:
+    """Find the models that are linked with one, in any number of steps."""
+    found = np.zeros(len(links), dtype=bool)
+    further = links[start]
+    while (further != found).any():
+        found, further = further, further | links[further].any(axis=0)
+    return found
 
 
 def _closed(links: Mask) -> Mask:
@@ -142,14 +151,14 @@ def _fit(credit: Floats, wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
     """Fit logarithms of strengths, whose mean is 0, by Newton's method; also their variances."""
     k = len(credit)
     n_compared, won = credit + credit.T, credit.sum(axis=1)
-    logs, mean = np.zeros(k), np.full((k, k), 1.0 / k)
-    scale = n_compared.sum() / k
+    scale, logs = n_compared.sum() / k, np.log((won + 0.5) / (credit.sum(axis=0) + 0.5))
+    logs -= logs.mean()
+    shift = scale / k  # of every item: the information alone is singular
     best = _likelihood(credit, logs)
     for _ in range(_STEPS):
         chance = _chances(logs)
-        step = np.linalg.solve(
-            _information(n_compared, chance) + scale * mean, won - (n_compared * chance).sum(axis=1)
-        )
+        slope = won - np.einsum("ij,ij->i", n_compared, chance)
+        step = np.linalg.solve(_information(n_compared, chance, shift), slope)
         step -= step.mean()
         while True:
             found = _likelihood(credit, logs + step)
@@ -159,26 +168,38 @@ def _fit(credit: Floats, wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
         logs, best = logs + step, max(best, found)
         if np.abs(step).max() < _CLOSE:
             break
-    chance = _chances(logs)
-    inverse = np.linalg.inv(_information(n_compared, chance) + scale * mean) - mean / scale
-    squares = wins * (1.0 - chance) ** 2 + wins.T * chance**2 + ties * (0.5 - chance) ** 2
-    spread = np.diag(squares.sum(axis=1)) - squares
     n, free = n_compared.sum() / 2.0, n_compared.sum() / 2.0 - (k - 1)
     if free <= 0.0:
         return logs, np.full(k, math.inf)
-    return logs, np.diag(inverse @ spread @ inverse) * (n / free)
+    chance = _chances(logs)
+    won_squares = wins * (1.0 - chance) ** 2  # of one minus the chance of the winner
+    spread = -ties * (0.5 - chance) ** 2
+    spread -= won_squares
+    spread -= won_squares.T
+    spread[np.diag_indices(k)] -= spread.sum(axis=1)
+    inverse = np.linalg.inv(_information(n_compared, chance, shift))
+    inverse -= 1.0 / (scale * k)
+    return logs, np.einsum("ij,ij->i", inverse @ spread, inverse) * (n / free)
 
 
 def _chances(logs: Floats) -> Floats:
     """Compute the probability that each model is preferred to each."""
-    return np.asarray(np.exp(-np.logaddexp(0.0, logs - logs[:, None])))
+    chance = np.logaddexp(0.0, logs - logs[:, None])
+    np.negative(chance, out=chance)
+    return np.exp(chance, out=chance)
 
 
 def _likelihood(credit: Floats, logs: Floats) -> float:
-    return -float((credit * np.logaddexp(0.0, logs - logs[:, None])).sum())
+    lost = np.logaddexp(0.0, logs - logs[:, None])
+    lost *= credit
+    return -float(lost.sum())
 
 
-def _information(compared: Floats, chance: Floats) -> Floats:
-    """Compute the information of the logarithms, the Laplacian of a graph."""
-    links = compared * chance * chance.T
-    return np.asarray(np.diag(links.sum(axis=1)) - links)
+def _information(compared: Floats, chance: Floats, shift: float) -> Floats:
+    """Compute the information of the logarithms, the Laplacian of a graph, plus a constant."""
+    found = compared * chance
+    found *= chance.T
+    degrees = found.sum(axis=1)
+    np.subtract(shift, found, out=found)
+    found[np.diag_indices(len(found))] += degrees
+    return found

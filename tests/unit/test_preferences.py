@@ -286,7 +286,24 @@ def test_details_of_the_json_object_hold_the_tables() -> None:
 def test_fit_that_stops_early_is_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preferences, "_STEPS", 1)
     found = preferences.strengths(np.array([[0.0, 3.0], [1.0, 0.0]]), np.zeros((2, 2))).values
-    assert found.tolist() == pytest.approx([np.exp(0.5), np.exp(-0.5)])
+    start = 2 * np.log(
+        3.5 / 1.5
+    )  # the difference of the logarithms of (wins + 1/2) / (losses + 1/2)
+    chance = 1 / (1 + np.exp(-start))
+    end = start + (3 - 4 * chance) / (4 * chance * (1 - chance))
+    assert found.tolist() == pytest.approx([np.exp(end / 2), np.exp(-end / 2)])
+
+
+def test_fit_takes_shorter_steps_where_a_whole_one_is_worse() -> None:
+    wins = np.zeros((5, 5))
+    for winner, loser, n in (
+        *((0, 1, 1e3), (1, 0, 1e5), (1, 2, 1), (2, 3, 1)),
+        *((3, 2, 1e3), (3, 4, 1e3), (4, 0, 1e5)),
+    ):
+        wins[winner, loser] = n
+    found = preferences.strengths(wins, np.zeros((5, 5))).values
+    expected = (wins + wins.T) * found[:, None] / (found[:, None] + found)
+    assert expected.sum(axis=1) == pytest.approx(wins.sum(axis=1), rel=1e-9)
 
 
 def test_groups_of_preferences_are_those_of_their_rows() -> None:
