@@ -36,7 +36,7 @@ def stream(marks: list[int], budget: int) -> None:
     random = np.random.default_rng(SEED)
     sketch = se.PRCurveSketch(budget)
     rows, seconds = 0, 0.0
-    print("| rows | seconds | peak MiB | cells | bytes of state | certified width of ROC AUC |")
+    print("| rows | seconds | peak MiB | bins | bytes of state | width of the bounds of ROC AUC |")
     print("|---|---|---|---|---|---|")
     print(f"| 0 | 0 | {peak_mebibytes():.0f} | 0 | {len(sketch.to_bytes()):,} | |", flush=True)
     for mark in marks:
@@ -95,7 +95,7 @@ def main() -> None:
     if len(budgets) == 1:
         stream_groups(given.groups, budgets[0])
         return
-    print("| budget | cells | GAUC | certified width | coverage | update s | compute s | MiB |")
+    print("| budget | bins | GAUC | width of the bounds | coverage | update s | compute s | MiB |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     for budget in budgets:  # each in a process of its own, whose peak is its own
         options = ["--grouped", f"--groups={given.groups}", f"--budget={budget}"]

@@ -50,7 +50,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_mock_imports = [
     *("apache_beam", "dask", "distributed", "pyarrow", "pyspark", "ray"),
-    *("ignite", "keras", "lightning", "prometheus_client", "torch"),
+    *("ignite", "jax", "keras", "lightning", "prometheus_client", "torch"),
 ]
 napoleon_google_docstring = False
 napoleon_use_param = False
