@@ -183,8 +183,12 @@ def is_naive(value: Any) -> bool:
 
 def _of_items(items: list[Any], name: str, *, warns: bool) -> Int64Array:
     times = np.empty(len(items), dtype=np.int64)
+    before, time = None, 0
     for position, item in enumerate(items):
-        times[position] = _of_item(item, name, position, warns=warns)
+        if type(item) is not str or item != before:
+            time = _of_item(item, name, position, warns=warns)
+            before = item
+        times[position] = time  # rows of a log often share a second with the row before
     return times
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import attrs
@@ -57,7 +58,7 @@ class Times:
     def zones(self, values: Any) -> set[bool]:
         """Tell whether texts have an offset from UTC: some, none, or both."""
         texts = values.texts if isinstance(values, CodedTexts) else values
-        return {_has_offset(text) for text in texts if isinstance(text, str)}
+        return {_has_offset(text) for text, _ in groupby(texts) if isinstance(text, str)}
 
     def _items(self, values: Sequence[Any]) -> Any:
         """Read text as numbers if these have a unit; if all are numbers, make an array."""

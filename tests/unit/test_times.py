@@ -121,6 +121,14 @@ def test_nanoseconds_of_pandas_items_are_rounded() -> None:
     assert as_times(items, unit=None, name="t").tolist() == [0, 0, 1, 2]
 
 
+def test_text_that_repeats_is_the_same_time_each_time() -> None:
+    texts = ["2026-01-01T00:00Z", "2026-01-01T00:00Z", "2026-01-01T00:01Z", "2026-01-01T00:00Z"]
+    expected = [read_time(text, unit=None, name="t") for text in texts]
+    assert as_times(texts, unit=None, name="t").tolist() == expected
+    with pytest.raises(se.InvalidInputError, match="missing times at position 2"):
+        as_times([*texts[:2], None], unit=None, name="t")
+
+
 def test_only_a_time_without_an_offset_is_naive() -> None:
     texts = "2026-01-01T12:00", "2026-01-01T12:00Z", "soon", 1_767_268_800
     assert [times.is_naive(text) for text in texts] == [True, False, False, False]
