@@ -24,7 +24,7 @@ NAMES = ["benign", "malignant"]
 
 
 def page() -> str:
-    """Report the labels of the breast cancer log, and its curve with 64 and with 12 cells."""
+    """Report the labels of the breast cancer log, and its curve with 64 and with 12 bins."""
     with (DATA / "breast_cancer.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     truth = [int(row["y_true"]) for row in rows]
@@ -33,7 +33,7 @@ def page() -> str:
         [NAMES[label] for label in truth], [NAMES[int(row["y_pred"])] for row in rows]
     )
     curves = {
-        f"{budget} cells": se.PRCurveSketch(budget).update(truth, score) for budget in (64, 12)
+        f"{budget} bins": se.PRCurveSketch(budget).update(truth, score) for budget in (64, 12)
     }
     return se.reports.html_report({"labels": labels, **curves}, title="Breast cancer, out of fold")
 
