@@ -356,6 +356,43 @@ def confidences(size: int, classes: int = 1000) -> Contest:
     )
 
 
+def tokens(size: int, vocabulary: int = 32_000) -> Contest:
+    """Count the loss of tokens, and whether the first choice is right, from logits."""
+
+    def ours(batch: Data) -> Side:
+        from streameval.loops.torch import token_values  # noqa: PLC0415 - it needs torch
+
+        acc, (logits, labels) = se.MeanAccumulator(["nll", "correct"]), tensors(batch)
+
+        def numbers() -> Numbers:
+            result = acc.compute()
+            return {"nll": result["nll"].mean, "accuracy": result["correct"].mean}
+
+        return Side(lambda: acc.update(token_values(logits, labels)), numbers)
+
+    def theirs(torch: Any, batch: Data) -> Side:
+        logits, labels = tensors(batch)
+
+        def run() -> Numbers:
+            loss = torch.nn.functional.cross_entropy(logits, labels)
+            return {"nll": loss, "accuracy": (logits.argmax(1) == labels).float().mean()}
+
+        return Side.of_function(run)
+
+    peer = Peer(
+        library="torch", name="cross_entropy and argmax", ready=theirs, goal=0.83, tolerance=1e-5
+    )
+    return Contest(
+        verb="update",
+        accumulator="MeanAccumulator",
+        work=f"loss and accuracy of tokens, {vocabulary:,} logits each",
+        size=size,
+        data=partial(data.logits, vocabulary),
+        ours=ours,
+        peers=[peer],
+    )
+
+
 def class_sketches(size: int) -> Contest:
     """Count the scores of each of 10 classes against the others."""
     classes = 10
@@ -681,6 +718,7 @@ CONTESTS = [
     *(sketch(size) for size in SIZES),
     one_score(),
     confidences(256),
+    tokens(256),
     *(class_sketches(size) for size in (32, 1024)),
     *(calibration(size) for size in (1, *SIZES)),
     *(regression(size) for size in (1, *SIZES)),
