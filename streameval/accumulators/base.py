@@ -12,7 +12,7 @@ import attrs
 
 from streameval.accumulators.definition import Definition, difference_of, register
 from streameval.accumulators.pending import LooseRows
-from streameval.configs.other_names import with_advice
+from streameval.configs.names import with_advice
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.weighted_rows import WeightedRows

@@ -25,8 +25,7 @@ from streameval.cli.options import (
     tasks_text,
 )
 from streameval.cli.terminal import put
-from streameval.configs.names import closest, nearest
-from streameval.configs.other_names import our_name
+from streameval.configs.names import closest, nearest, our_name
 from streameval.results.names import PICTURES_BY_TASK
 
 _DESCRIPTION = "Evaluate prediction logs of any size, in parts and with many processes."

@@ -1,9 +1,14 @@
-"""Names: lists of them, suggestions for misspelt ones, and the numbers in them."""
+"""Names: lists of them, suggestions for misspelt ones, and what other libraries call ours.
+
+The names that others give to metrics stand beside ours, in the tables of metrics and measures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, cast, get_type_hints
 
 from streameval.errors import InvalidInputError
 
@@ -105,3 +110,118 @@ def number_text(value: float) -> str:
 def _is_printable(name: str) -> bool:
     """Return whether a list can show a name without quotes."""
     return name.isprintable() and name.strip() == name != ""
+
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+_SAME = {
+    "classes": "num_classes n_classes num_labels n_labels class_names target_names id2label labels "
+    "classes label_names output_dim",
+    "outputs": "num_outputs n_outputs output_names",
+    "ignore_label": "ignore_index ignore_class ignore_value",
+    "pos_label": "positive_label pos_class positive_class class_id",
+    "top_k": "k topk num_top",
+    "bins": "n_bins num_bins n_bin",
+    "nan": "nan_strategy nan_policy",
+    "empty": "empty_target_action empty_target zero_score_action",
+    "measures": "metrics measure measure_names",
+    "relevance_level": "rel_lvl min_rel relevance_threshold",
+    "budget": "thresholds num_thresholds n_thresholds max_bins",
+    "group": "indexes query query_id group_id",
+    "sample_weight": "weight weights sample_weights",
+    "matrix": "confusion_matrix confmat",
+    "report": "classification_report",
+}
+"""Our name of an argument or attribute, and the same one elsewhere."""
+
+_READ = "choose it when you read a metric, as in"
+_ADVICE = {
+    "average": f"{_READ} compute().recall('macro')",
+    "averaging": f"{_READ} compute().recall('macro')",
+    "multi_class": "read compute().roc_auc, each class against the rest, or make the accumulator "
+    "with measures=['one_vs_one']",
+    "multioutput": f"{_READ} compute().rmse('raw_values')",
+    "zero_division": f"{_READ} compute().precision(zero_division=1.0)",
+    "beta": f"{_READ} compute().f_score(2.0)",
+    "squared": "read compute().mse or compute().rmse",
+    "normalize": "read compute().normalized_matrix('true'), or a count and `n`",
+    "max_fpr": f"{_READ} compute().partial_roc_auc(0.1)",
+    "task": "the class says the task: ConfusionAccumulator for labels, PRCurveSketch for scores, "
+    "RegressionAccumulator for numbers, RankingAccumulator for rankings",
+    "threshold": "read compute().confusion_at(0.5) of a curve",
+    "thresholds": "read compute().at([0.25, 0.5]) of a curve",
+    "from_logits": "pass scores='real', or probabilities",
+    "top_k": "write it in the name of a measure, as in 'ndcg@10'",
+    "aggregation": "write it in the name of a measure, as in 'map[median]'",
+    "sample_weight": "pass it to update()",
+    **dict.fromkeys(
+        ("dist_sync_on_step", "sync_on_compute", "process_group", "dist_sync_fn", "device"),
+        "states of workers merge with merge() or +",
+    ),
+    "validate_args": "every batch is checked",
+    "compute_on_cpu": "states are on the host",
+}
+"""What to do about arguments that have another form here."""
+
+_OURS = {other: name for name, others in _SAME.items() for other in others.split()}
+
+
+def our_name(name: str) -> str:
+    """Return our name of an argument of another library; the name itself if there is none."""
+    word = name.casefold().replace("-", "_")
+    return _OURS.get(word, word)
+
+
+def advice(name: str, known: Iterable[str]) -> str:
+    """Say what an unknown argument is called here, as the end of a sentence.
+
+    >>> advice("num_classes", ["classes", "top_k"])
+    "did you mean 'classes'?"
+    >>> advice("squared", ["measures"])
+    'read compute().mse or compute().rmse.'
+    """
+    names, ours = list(known), our_name(name)
+    if ours in names and ours != name:
+        return f"did you mean {ours!r}?"
+    said = _ADVICE.get(name) or _ADVICE.get(ours)
+    return f"{said}." if said else nearest(name, names)
+
+
+def unknown_arguments(function: Any, given: Iterable[str]) -> str:
+    """Say what arguments that a function does not take are called here; "" if it takes all."""
+    parameters = inspect.signature(function).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        return ""
+    known = [name for name in parameters if name != "self"]
+    unknown = [name for name in given if name not in known]
+    return " ".join(f"no argument {name!r}: {advice(name, known)}" for name in unknown)
+
+
+def with_advice(function: FunctionT, name: str) -> FunctionT:
+    """Make the TypeError about an unknown argument say what it is called here."""
+
+    @functools.wraps(function)
+    def advised(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except TypeError:
+            said = unknown_arguments(function, options)
+            if said:
+                raise TypeError(f"{name} has {said}") from None
+            raise
+
+    return cast("FunctionT", advised)
+
+
+def spelled_out(options: type) -> Callable[[FunctionT], FunctionT]:
+    """Let a function that takes the keys of a `TypedDict` say so in its signature and errors."""
+
+    def decorate(function: FunctionT) -> FunctionT:
+        signature, make = inspect.signature(function), inspect.Parameter
+        *parameters, _ = signature.parameters.values()
+        for name, kind in get_type_hints(options).items():
+            parameters.append(make(name, make.KEYWORD_ONLY, default=None, annotation=kind))
+        vars(function)["__signature__"] = signature.replace(parameters=parameters)
+        return with_advice(function, function.__qualname__.removesuffix(".__init__"))
+
+    return decorate

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
-from streameval.engines._parcels import packed, unpacked
+from streameval.engines._shipping import packed, unpacked
 from streameval.errors import InvalidInputError, StreamevalError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.metrics.bounded import Bounded, Threshold

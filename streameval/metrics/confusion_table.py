@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from streameval.configs.other_names import advice
+from streameval.configs.names import advice
 from streameval.errors import InvalidInputError
 from streameval.metrics import confusion as metrics
 from streameval.metrics.bounded import Interval

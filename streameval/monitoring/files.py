@@ -7,7 +7,7 @@ from collections import deque
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack
 
-from streameval.configs.other_names import spelled_out
+from streameval.configs.names import spelled_out
 from streameval.errors import InvalidInputError
 from streameval.io.formats import checked_format
 from streameval.io.notation import TableOptions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
 
-from streameval.configs.other_names import spelled_out
+from streameval.configs.names import spelled_out
 from streameval.errors import BadDataError
 from streameval.io.formats import checked_format
 from streameval.io.notation import TableOptions

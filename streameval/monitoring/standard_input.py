@@ -7,7 +7,7 @@ import select
 import sys
 from typing import Any, BinaryIO, Unpack
 
-from streameval.configs.other_names import spelled_out
+from streameval.configs.names import spelled_out
 from streameval.errors import BadDataError
 from streameval.io.notation import TableOptions
 from streameval.io.packed import HEAD_BYTES, packing_of

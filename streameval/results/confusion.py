@@ -249,21 +249,18 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         return made
 
     def _clustered(
-        self, row: Metric, value: Any, z: float, *args: Any, **options: Any
+        self, asked: Asked, value: Any, z: float, of_rows: tuple[Any, Any] | None
     ) -> tuple[Any, Any]:
         """Compute the interval of a metric for clusters: without one, a label may be missing."""
-        clusters: Any = self._clusters
-        labels = self.labels
+        if not isinstance(value, np.ndarray):
+            return super()._clustered(asked, value, z, of_rows)
 
         def read(one: Confusion) -> Any:
-            number = row.value(one._counts, *args, **options)
-            if not isinstance(number, np.ndarray) or one.labels == labels:
-                return number
-            found = dict(zip(one.labels, number.tolist(), strict=True))
-            return np.array([found.get(label, math.nan) for label in labels])
+            found = dict(zip(one.labels, asked.of(one).tolist(), strict=True))
+            return np.array([found.get(label, math.nan) for label in self.labels])
 
-        plain = self._of_rows(row, value, z, *args, **options)
-        ends: tuple[Any, Any] = clusters.interval(read(self), read, row.limits, z, plain)
+        clusters: Any = self._clusters
+        ends: tuple[Any, Any] = clusters.interval(value, read, asked.row.limits, z, of_rows)
         return ends
 
     @property

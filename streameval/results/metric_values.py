@@ -19,7 +19,7 @@ from typing import (
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.other_names import unknown_arguments
+from streameval.configs.names import unknown_arguments
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.confusion import Average

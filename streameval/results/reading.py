@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -11,8 +12,7 @@ import attrs
 
 from streameval.configs.cached import Cached, Comparable, OnDemand
 from streameval.configs.collection import SEPARATOR
-from streameval.configs.names import closest, listed, nearest
-from streameval.configs.other_names import our_name
+from streameval.configs.names import closest, listed, nearest, our_name
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import Statistic
@@ -455,30 +455,23 @@ class ReadResult(Cached, Comparable):
     def _sampling(
         self, row: Metric, value: Any, z: float, *args: Any, **options: Any
     ) -> tuple[Any, Any] | None:
-        """Compute the sampling interval of a value, None if there is none."""
-        if self._clusters is not None:
-            return self._clustered(row, value, z, *args, **options)
-        return self._of_rows(row, value, z, *args, **options)
+        """Compute the sampling interval of a value: of clusters, or of rows; None if without."""
+        of_rows = None
+        if row.sampling is not None:
+            with suppress(InvalidInputError):  # weights had fractions
+                of_rows = row.interval(self._source, value, z, *args, **options)
+        if self._clusters is None:
+            return of_rows
+        asked = Asked(self, row, args, options)
+        return self._clustered(asked, value, z, of_rows)
 
     def _clustered(
-        self, row: Metric, value: Any, z: float, *args: Any, **options: Any
+        self, asked: Asked, value: Any, z: float, of_rows: tuple[Any, Any] | None
     ) -> tuple[Any, Any]:
         """Compute the sampling interval of a value for clusters."""
-        clusters, asked = self._clusters, Asked(self, row, args, options)
+        clusters, limits = self._clusters, asked.row.limits or UNLIMITED
         assert clusters is not None  # noqa: S101 - tells the type checker
-        plain = self._of_rows(row, value, z, *args, **options)
-        return clusters.interval(value, asked.of, row.limits or UNLIMITED, z, plain)
-
-    def _of_rows(
-        self, row: Metric, value: Any, z: float, *args: Any, **options: Any
-    ) -> tuple[Any, Any] | None:
-        """Compute the interval of independent rows; None if there is none."""
-        if row.sampling is None:
-            return None
-        try:
-            return row.interval(self._source, value, z, *args, **options)
-        except InvalidInputError:  # weights had fractions
-            return None
+        return clusters.interval(value, asked.of, limits, z, of_rows)
 
 
 @attrs.frozen
@@ -536,7 +529,9 @@ class Asked:
             raise self._without()
         if result._clusters is None:
             return row.interval(result._source, value, z, *self.args, **self.options)
-        return result._clustered(row, value, z, *self.args, **self.options)
+        ends = result._sampling(row, value, z, *self.args, **self.options)
+        assert ends is not None  # noqa: S101 - tells the type checker: clusters have intervals
+        return ends
 
     def _without(self) -> InvalidInputError:
         """Make the error about a metric without a sampling interval: name those that have one."""

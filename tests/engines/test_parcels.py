@@ -7,7 +7,7 @@ from engines.cases import CASES
 from offenders import each
 
 import streameval as se
-from streameval.engines._parcels import packed, unpacked
+from streameval.engines._shipping import packed, unpacked
 
 RANDOM = np.random.default_rng(0)
 

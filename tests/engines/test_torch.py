@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from engines import ranks  # noqa: E402
 
 from streameval.engines import torch as adapter  # noqa: E402
-from streameval.engines._parcels import packed  # noqa: E402
+from streameval.engines._shipping import packed  # noqa: E402
 from streameval.engines.torch import EvaluationSampler, gather  # noqa: E402
 
 pytestmark = pytest.mark.engine(name="torch")

@@ -11,7 +11,7 @@ from offenders import each
 
 import streameval as se
 from streameval.cli.app import main
-from streameval.configs.other_names import advice, unknown_arguments
+from streameval.configs.names import advice, unknown_arguments
 from streameval.loops.transformers import Evaluate
 
 LABELS = se.ConfusionAccumulator(3).update([0, 1, 2, 1], [0, 1, 1, 1])

@@ -133,7 +133,7 @@ def counted(batch: Data) -> dict[str, Any]:
 
 def parcel_size(rows: int) -> int:
     """Count the bytes that a rank sends."""
-    from streameval.engines._parcels import packed  # noqa: PLC0415
+    from streameval.engines._shipping import packed  # noqa: PLC0415
 
     return len(packed(Rank(0, rows).curves))
 
