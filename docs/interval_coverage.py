@@ -85,6 +85,42 @@ def of_decisions() -> str:
     return laid_out(["population", *METRICS], rows)
 
 
+RARE = {
+    f"{share:.0%} of {round(10 / share):,}, {name}": (share, recalls)
+    for share in (0.01, 0.05, 0.2, 0.5)
+    for name, recalls in (("good", [0.95, 0.9]), ("bad", [0.8, 0.5]))
+}
+"""Populations of two classes whose samples have 10 positives on average, with both recalls."""
+
+
+def rare_covers(name: str) -> dict[str, str]:
+    """Simulate the interval of every metric of decisions, with 10 positives on average."""
+    share, recalls = RARE[name]
+    shares, random = population([1 - share, share], recalls), np.random.default_rng(0)
+    truth = count(np.round(shares * 10**12).astype(np.int64))
+    covered = {name: [] for name in truth.readable() if truth.read(name).sampling is not None}
+    for _ in range(TRIALS):
+        result = count(random.multinomial(round(10 / share), shares.ravel()).reshape(2, 2))
+        for metric, found in covered.items():
+            interval = result.read(metric).sampling
+            if interval is not None:  # nothing is said of a metric that is undefined
+                low, high = interval
+                found.append(low <= truth.read(metric).value <= high)
+    return {  # samples in which a metric is defined are no random ones
+        metric: f"{np.mean(found):.3f}" if len(found) > 0.95 * TRIALS else "-"
+        for metric, found in covered.items()
+    }
+
+
+def of_rare() -> str:
+    """Lay out the coverage of every metric of decisions where a class has 10 examples."""
+    found = dict(zip(RARE, simulated(rare_covers, RARE), strict=True))
+    rows = [
+        [metric, *(one[metric] for one in found.values())] for metric in next(iter(found.values()))
+    ]
+    return laid_out(["metric", *RARE], rows)
+
+
 TIMES = 1500
 AREAS = (0.6, 0.86, 0.96, 0.99)
 SAMPLED = [
@@ -440,8 +476,6 @@ def values_of_clusters(n: int, rows: int, random: np.random.Generator) -> Column
 
 RANKED = list(itertools.product((0.3, 0.01), (0.6, 0.9, 0.99)))
 """The prevalences and areas of scores in clusters."""
-ROWS_OF = {"clusters of scores": (5, 50)}
-"""Fewer rows than `ROWS`: for independent ones, the table of areas has these scores."""
 
 
 def scores_of_clusters(n: int, rows: int, random: np.random.Generator) -> Columns:
@@ -529,7 +563,7 @@ def clusters_cover(draw: tuple[str, int, int]) -> list[str]:
 
 def of_clusters(table: str) -> str:
     """Lay out the coverage for each number and size of clusters."""
-    draws = list(itertools.product(N_CLUSTERS, ROWS_OF.get(table, ROWS)))
+    draws = list(itertools.product(N_CLUSTERS, ROWS))
     cells = simulated(clusters_cover, [(table, *draw) for draw in draws])
     rows = [[f"{n}", f"{rows}", *cell] for (n, rows), cell in zip(draws, cells, strict=True)]
     return laid_out(["clusters", "rows of each", *CLUSTERED[table][2]], rows)
@@ -580,6 +614,7 @@ def laid_out(head: list[str], rows: list[list[str]]) -> str:
 
 TABLES = {
     "decisions": of_decisions,
+    "rare classes": of_rare,
     "areas": of_areas,
     "differences": of_differences,
     "losses": of_losses,
