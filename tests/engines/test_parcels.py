@@ -71,6 +71,14 @@ def test_pending_rows_arrive_pending_and_can_be_merged():
     assert read[1].n == 4010
 
 
+def test_many_pending_rows_arrive_in_a_block_of_their_number_and_can_be_updated():
+    given = curves(6000, 100)
+    read = unpacked(packed(given))
+    assert read._held.used == read._held.block.capacity == 6000
+    more = softmax(10, 100)
+    assert read.update(*more).to_bytes() == given.update(*more).to_bytes()
+
+
 @each("make", [lambda: curves(10_000, 100), lambda: curves(10_000, 100).copy()])
 def test_a_parcel_is_smaller_than_the_scores_from_ten_thousand_rows_a_class(make):
     assert len(packed(make())) < 0.9 * 10_000 * 100 * 4
