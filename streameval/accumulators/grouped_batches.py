@@ -77,11 +77,18 @@ class Batch:
 
     def arrays(self) -> dict[Key, Array]:
         """Return the columns as arrays or codes; counting the batch has already checked them."""
-        counted = {column: of for one in self.inner.counted for of, column in one.read.items()}
+        counted = [(one, of, name) for one in self.inner.counted for of, name in one.read.items()]
+        names = {name for _, _, name in counted}
+        # a column of values may have the name of ids
+        ids = {
+            name
+            for one, of, name in counted
+            if of in IDS and of in (*one.cls._arrays, *one.cls._optional_arrays)
+        }
         return {
-            name: _read(part, name, counted[name])
+            name: _read(part, name, is_id=name in ids)
             for name, part in self.columns.items()
-            if name in counted
+            if name in names
         }
 
     def without_truth(self) -> Array | None:
@@ -125,11 +132,10 @@ class Batch:
         return weights_of(self.inner, self.columns, self.size)
 
 
-def _read(part: Any, name: str, argument: str) -> Any:
+def _read(part: Any, name: str, *, is_id: bool) -> Any:
     """Read a column; codes of texts stay codes."""
     if are_texts(part):
         return part
-    is_id = argument in IDS
     return as_ids(part, name=name) if is_id else as_array(part, name=name, allow_missing=True)
 
 
