@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from offenders import each
 from report_pages import figure, figures, named, pictures, read, report, rows, styled, text
+from win_rate import WinRate
 
 import streameval as se
 from streameval.reports import html_report
@@ -261,3 +263,8 @@ def test_precision_that_is_low_has_an_axis_that_fits() -> None:
     ticks = [float(text(one)) for one in styled(drawn, "tick", "end")]
     assert max(ticks) < 0.3
     assert "Higher values at a recall below 5% are cut off." in text(drawn)
+
+
+def test_result_of_a_user_defined_class_is_refused() -> None:
+    with pytest.raises(se.InvalidInputError, match="results of this library, got dict"):
+        html_report({"a": WinRate()})

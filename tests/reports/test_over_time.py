@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib import pyplot
 from offenders import each
 from report_pages import pictures, read, text
 
 import streameval as se
 from streameval.reports import html_report
+
+mpl.use("Agg")
 
 
 def windowed(accumulator: Any, n: int = 600, **options: Any) -> se.Windowed:
@@ -99,3 +103,28 @@ def test_panes_of_which_none_has_a_label_are_drawn() -> None:
     held = se.Windowed(se.RegressionAccumulator(), pane=10)
     held.update({"y_true": [None, None], "y_pred": [1.0, 2.0], "time": [1, 11]})
     assert "in 2 panes of time, of which 0 define it" in html_report({"day": held})
+
+
+@each(
+    ("pane", "n_panes", "texts"),
+    [
+        ("1d", 200, {"Jul", "Oct", "2025"}),
+        ("30d", 60, {"2025", "2026"}),
+    ],
+)
+def test_time_axis_of_years_has_months_or_years(pane: str, n_panes: int, texts: set[str]) -> None:
+    start, days = np.datetime64("2024-07-01", "s").astype(int), int(pane[:-1])
+    held = se.Windowed(se.RegressionAccumulator(), pane=pane, unit="s")
+    times = [int(start) + 86_400 * days * k for k in range(n_panes)]
+    held.update({"y_true": [0.0] * n_panes, "y_pred": [1.0] * n_panes, "time": times})
+    page = read(html_report({"day": held}))
+    assert texts <= {text(one) for one in page.iter("text")}
+
+
+def test_plot_of_slices_over_time_names_them_beside_the_axes() -> None:
+    held = windowed(se.Sliced(se.ConfusionAccumulator(), "country"))
+    axes = held.over_time().plot()
+    assert axes.get_title() == "Accuracy over time"
+    assert next(word.get_text() for word in axes.get_legend().get_texts()) == "(all)"
+    assert axes.get_legend().get_bbox_to_anchor().x0 >= axes.bbox.x1
+    pyplot.close(axes.figure)
