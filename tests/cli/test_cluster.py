@@ -234,6 +234,7 @@ def test_ids_that_repeat_are_noted_where_rows_have_intervals(name, call, log):
 COLUMNS = {
     "another name": ("qid", True),
     "a word and id": ("Session ID", True),
+    "a word": ("question", True),
     "ids of rows": ("id", False),
     "a category": ("device", False),
     "a prefix": ("user_id_kind", False),

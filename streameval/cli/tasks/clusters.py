@@ -30,10 +30,13 @@ if TYPE_CHECKING:
 _MAX_LOOK = 2**12  # rows in which a repeated id is looked for, in milliseconds
 _IS_OWNER = re.compile(
     r"(?:user|session|question|query|customer|account|patient|subject|visitor|device|conversation"
-    r"|prompt)[_. -]?id|[uqs]id",
+    r"|prompt)[_. -]?id|[uqs]id|user|session|question|query",
     re.IGNORECASE,
 )
-"""Matches the names of columns that say to whom, or to what, a row belongs."""
+"""Matches the names of columns that say to whom, or to what, a row belongs.
+
+A `device` without an id is rather a category, such as a phone.
+"""
 
 
 def check_clusters(options: Options) -> None:
