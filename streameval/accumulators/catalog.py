@@ -12,7 +12,7 @@ from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.pending import (
     BufferedState,
     Rows,
-    check_id_type,
+    check_ids,
     distinct_ids,
     fresh_dictionary,
 )
@@ -134,7 +134,7 @@ class CatalogAccumulator(
             return weighted.count_by(self.update)
         held = self._held
         rows = _read(**given, config=self._config, known=held)
-        check_id_type(held, held.state.items, rows, name="item")
+        check_ids(held, held.state.items, rows, name="item")
         if held.block.capacity > self._left(held.state) and not _are_known(rows, held.state):
             return self._absorb(self._count(rows))
         return self._append(rows)

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import Rows, check_id_type, distinct_ids, fresh_dictionary
+from streameval.accumulators.pending import Rows, check_ids, distinct_ids, fresh_dictionary
 from streameval.accumulators.scored_rows import read_grouped
 from streameval.configs.curve import GroupedConfig
 from streameval.inputs.weighted_rows import WeightedRows
@@ -111,7 +111,7 @@ class GroupedAUC(
             return weighted.count_by(self.update)
         dictionary = fresh_dictionary(self._held)
         rows = read_grouped(**given, config=self._config, dictionary=dictionary)
-        check_id_type(self._held, self._held.state.groups, rows, name="group")
+        check_ids(self._held, self._held.state.groups, rows, name="group")
         return self._append(rows)
 
     def compute(self) -> GroupedCurves:

@@ -12,8 +12,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
+from streameval.inputs.arrays import check_id_type
 from streameval.inputs.labels import Dictionary, distinct
 from streameval.states.column import Column
 from streameval.states.stack import Stack
@@ -374,20 +374,17 @@ def fresh_dictionary(buffered: BufferedState[Any]) -> Dictionary:
     return Dictionary() if known is None or len(known) > _MAX_TEXTS else known
 
 
-def check_id_type(buffered: BufferedState[Any], counted: Column, rows: Rows, *, name: str) -> None:
+def check_ids(buffered: BufferedState[Any], counted: Column, rows: Rows, *, name: str) -> None:
     """Refuse ids of another type than those before, unless there are none."""
     if not rows.size:
         return
-    are_texts = rows.dictionary is not None
     if buffered.used:
         were_texts = buffered.block.dictionary is not None
     elif len(counted):
         were_texts = counted.kind == "text"
     else:
         return
-    if were_texts != are_texts:
-        before, given = ("strings", "numbers")[:: 1 if were_texts else -1]
-        raise InvalidInputError(f"must hold {before} as before, got {given}", argument=name)
+    check_id_type(were_texts=were_texts, are_texts=rows.dictionary is not None, name=name)
 
 
 def distinct_ids(

@@ -21,6 +21,7 @@ from streameval.inputs.arrays import (
     as_ids,
     as_labels,
     as_scores,
+    check_id_type,
     check_vector,
     first_index,
     read_weights,
@@ -529,9 +530,9 @@ def open_indices(ids: Array, state: RankingState, *, name: str) -> npt.NDArray[n
 def _check_type(ids: Array, state: RankingState, *, name: str) -> None:
     """Refuse ids of another type than those before."""
     for known in (state.ids, state.closed):
-        if len(known) and len(ids) and known.values.dtype != ids.dtype:
-            earlier, given = ("strings", "numbers")[:: 1 if known.kind == "text" else -1]
-            raise InvalidInputError(f"must hold {earlier} as before, got {given}", argument=name)
+        if len(known) and len(ids):
+            are_texts = ids.dtype.kind not in "iu"
+            check_id_type(were_texts=known.kind == "text", are_texts=are_texts, name=name)
 
 
 def _among(ids: Array, known: Array) -> npt.NDArray[np.bool_]:

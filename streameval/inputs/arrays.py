@@ -117,6 +117,17 @@ def as_ids(value: Any, *, name: str) -> npt.NDArray[Any]:
     return as_labels(value if array.dtype.kind == "f" else array, name=name)
 
 
+def check_id_type(*, were_texts: bool, are_texts: bool, name: str) -> None:
+    """Refuse ids of another type than those before."""
+    if were_texts and not are_texts:
+        raise InvalidInputError("must hold strings as before, got numbers", argument=name)
+    if are_texts and not were_texts:
+        raise InvalidInputError(
+            "must hold numbers as before, got strings (integers past 64 bits are read as strings)",
+            argument=name,
+        )
+
+
 def passes_int64(array: npt.NDArray[Any]) -> bool:
     """Tell whether an array of unsigned integers holds one of 2**63 or more."""
     return array.dtype == np.uint64 and bool(array.size) and array.item(array.argmax()) >= 2**63
