@@ -28,6 +28,7 @@ PURPOSES = {
     "fast": "JSON lines in a third of the time",
     "fsspec": "files in any storage of fsspec",
     "ignite": "Ignite",
+    "jax": "counting inside compiled functions",
     "kafka": "Kafka topics",
     "keras": "Keras",
     "lightning": "Lightning",

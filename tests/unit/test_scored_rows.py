@@ -164,7 +164,7 @@ def test_a_large_batch_of_distinct_scores_is_pending_too(n_rows: int, waits: boo
     sketch = se.PRCurveSketch(None).update(np.zeros(n_rows, dtype=int), scores)
     assert (sketch._held.used == n_rows) == waits
     sketch.update([1], [0.5], sample_weight=[0.5])
-    assert sketch._held.used == 1 or n_rows == 7
+    assert sketch._held.used == (n_rows + 1 if n_rows < 10 else 1)
     assert sketch.n == n_rows + 0.5
     weighted = se.PRCurveSketch(None)
     weighted.update(np.zeros(n_rows, dtype=int), scores, sample_weight=np.full(n_rows, 2))
