@@ -18,10 +18,20 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.render.blocks import PageContent, Row
-from streameval.render.markup import Html, count, element, joined, label, percent, short
+from streameval.render.markup import (
+    Html,
+    count,
+    element,
+    joined,
+    label,
+    percent,
+    short,
+    terms,
+    whole_page,
+)
 from streameval.render.page import heading, legend, overview, section
 from streameval.render.pictures import MAX_DRAWN
-from streameval.render.tables import Confusions, scrolled, sheet_tables
+from streameval.render.tables import Confusions, sheet_tables, text_table
 from streameval.render.text import size
 from streameval.render.time_pictures import over_time
 from streameval.results.collection import CollectionResult, read_or_nan, value_name
@@ -31,6 +41,7 @@ from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
 from streameval.results.slice_search import Search
 from streameval.results.sliced import OTHER
+from streameval.results.windowed import WindowedResult
 
 __all__ = ["html_report"]
 
@@ -210,14 +221,15 @@ def html_report(
         _section(number, group, level, confusions) for number, group in enumerate(groups, 1)
     ]
     sections = [*_of_models(held, level), *sections]
-    times = _over_time(held, level, len(sections) + 1)
-    sections += times
+    sections += _over_time(held, level, len(sections) + 1)
     style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
-    head = element("head", *_head(named, style))
-    body = element(
-        "body", _header(named, sections), _main(sections, len(held)), _footer(held, level)
+    main = element("main", *(_shown(section, len(held)) for section in sections))
+    return whole_page(
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        element("title", named),
+        element("style", Html(style)),
+        body=element("body", _header(named, sections), main, _footer(held, level)),
     )
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
 def _read(states: Any) -> list[_State]:
@@ -232,17 +244,6 @@ def _read(states: Any) -> list[_State]:
                 f"must have names that are texts, got {name!r:.60}", argument="states"
             )
     return [_State.of(name, held) for name, held in states.items()]
-
-
-def _head(title: str, style: str) -> list[Html]:
-    return [
-        Html('<meta charset="utf-8">'),
-        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Html('<meta name="color-scheme" content="light dark">'),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
-        element("title", title),
-        element("style", Html(style)),
-    ]
 
 
 @attrs.frozen
@@ -413,40 +414,39 @@ def _with_row(described: _Described, metric: MetricName, reading: Reading) -> _D
 
 def _of_models(held: Sequence[_State], level: float) -> list[_StatesSection]:
     """Collect the comparisons of three or more models on the same rows."""
-    found: list[_StatesSection] = []
-    for state in held:
-        result = state.result
-        if isinstance(result, CollectionResult) and result.has_models:
-            sheet = result.sheet(level)
-            anchor = f"models-{len(found) + 1}"
-            found.append(
-                _StatesSection(
-                    anchor, "", "Models on the same rows", (state.name,), sheet_tables(sheet)
-                )
-            )
-    return found
+    sheets = {
+        state.name: state.result.sheet(level)
+        for state in held
+        if isinstance(state.result, CollectionResult) and state.result.has_models
+    }
+    title = "Models on the same rows"
+    return [
+        _StatesSection(f"models-{at}", "", title, (name,), sheet_tables(sheet))
+        for at, (name, sheet) in enumerate(sheets.items(), 1)
+    ]
 
 
 def _over_time(held: Sequence[_State], level: float, first: int) -> list[_StatesSection]:
     """Draw the usual metrics of states with panes of time, pane by pane, also of slices."""
-    found: list[_StatesSection] = []
-    for state in held:
-        if isinstance(state.accumulator, Windowed) and state.accumulator.newest is not None:
-            content, said = _pictures_over_time(state, level)
-            anchor = f"part-{first + len(found)}"
-            found.append(_StatesSection(anchor, "", "Over time", (state.name,), content, said))
-    return found
+    windows = {
+        state.name: state.accumulator.over_time()
+        for state in held
+        if isinstance(state.accumulator, Windowed) and state.accumulator.newest is not None
+    }
+    return [
+        _StatesSection(f"part-{at}", "", "Over time", (name,), *_pictures_over_time(result, level))
+        for at, (name, result) in enumerate(windows.items(), first)
+    ]
 
 
-def _pictures_over_time(state: _State, level: float) -> tuple[Html, tuple[str, ...]]:
+def _pictures_over_time(windows: WindowedResult, level: float) -> tuple[Html, tuple[str, ...]]:
     """Draw the headline metrics over time, and name the worst span of the first one."""
-    windows: Any = state.accumulator
-    windows, drawn = windows.over_time(), []
+    whole, drawn = windows.whole.result, []
     said: tuple[str, ...] = ()
     for name in windows.headline():
         lines = windows.every_line(parse_metric(name), level)
-        drawn.append(over_time(lines, state.result.heading(name), level))
-        said = said or tuple(worst_span(lines[0], state.result.asked(name).row))
+        drawn.append(over_time(lines, whole.heading(name), level))
+        said = said or tuple(worst_span(lines[0], whole.asked(name).row))
     return element("div", *drawn, class_="parts"), said
 
 
@@ -481,22 +481,19 @@ def _link_text(section: _StatesSection, sections: Sequence[_StatesSection]) -> s
 
 def _states(held: Sequence[_State]) -> Html:
     """List the states: their type, their size, and whether they are exact."""
-    heads = (("State", None), ("Holds", None), ("Counted", "number"), ("Size", "number"))
-    columns = [element("th", text, scope="col", class_=look) for text, look in heads]
-    columns.append(element("th", "Numbers", scope="col"))
     rows = (
-        element(
-            "tr",
-            element("th", label(state.name, 60), scope="row"),
-            element("td", element("code", type(state.accumulator).__name__)),
-            element("td", _count_text(state), class_="number"),
-            element("td", size(state.n_bytes), class_="number"),
-            element("td", "exact" if state.is_exact else "estimates with bounds"),
+        (
+            label(state.name, 60),
+            element("code", type(state.accumulator).__name__),
+            _count_text(state),
+            size(state.n_bytes),
+            "exact" if state.is_exact else "estimates with bounds",
         )
         for state in held
     )
-    head, body = element("thead", element("tr", *columns)), element("tbody", *rows)
-    table = scrolled(element("table", head, body, class_="states"), "States")
+    heads = ("State", "Holds", "Counted", "Size", "Numbers")
+    looks = (None, None, "number", "number", None)
+    table = text_table(heads, rows, "States", looks, of="states")
     return element("details", element("summary", "What was counted, and how"), table)
 
 
@@ -509,10 +506,6 @@ def _count_text(state: _State) -> str:
         ("query", "queries") if state.result.SIZE == "n_queries" else ("example", "examples")
     )
     return f"{count(number)} {one if number == 1 else many}"
-
-
-def _main(sections: Sequence[_StatesSection], n_states: int) -> Html:
-    return element("main", *(_shown(section, n_states) for section in sections))
 
 
 def _shown(section: _StatesSection, n_states: int) -> Html:
@@ -531,16 +524,8 @@ def _between(parts: Sequence[Html]) -> list[str]:
 
 def _footer(held: Sequence[_State], level: float) -> Html:
     """Explain the marks, and say what was counted."""
-    notes = {
-        "Bounds": _CERTIFIED,
-        f"Sampling intervals at {percent(level)}": _SAMPLING if level else "",
-        "A dash": _DASH,
-    }
-    terms = (
-        element("div", element("dt", term), element("dd", text))
-        for term, text in notes.items()
-        if text
-    )
+    sampling = [(f"Sampling intervals at {percent(level)}", _SAMPLING)] if level else []
+    notes = terms([("Bounds", _CERTIFIED), *sampling, ("A dash", _DASH)])
     made = element("p", f"Made by streameval {version('streameval')}.")
     title = element("h2", "How to read this")
-    return element("footer", title, element("dl", *terms), _states(held), made)
+    return element("footer", title, notes, _states(held), made)

@@ -26,6 +26,8 @@ from streameval.render.markup import (
     number,
     percent,
     share,
+    terms,
+    whole_page,
 )
 from streameval.render.sparklines import Marks, Strip, gauge, sparkline
 from streameval.render.svg import hatching
@@ -292,21 +294,15 @@ def version_of(number: int, edition: int) -> str:
 
 def document(view: View, shown: Html) -> Html:
     """Put a whole page around a fragment; the page is complete without its script."""
-    reload = element("noscript", Html(f'<meta http-equiv="refresh" content="{_RELOAD_SECONDS}">'))
-    head = element(
-        "head",
-        Html('<meta charset="utf-8">'),
-        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Html('<meta name="color-scheme" content="light dark">'),
+    status = element("p", view.summary, id="announcement", class_="unseen", role="status")
+    return whole_page(
         element("title", _tab_title(view)),
         Html('<link rel="icon" href="icon.svg" type="image/svg+xml">'),
         Html('<link rel="stylesheet" href="page.css">'),
         Html('<script src="live.js" defer></script>'),
-        reload,
+        element("noscript", Html(f'<meta http-equiv="refresh" content="{_RELOAD_SECONDS}">')),
+        body=element("body", hatching(), status, shown, _footer(view)),
     )
-    status = element("p", view.summary, id="announcement", class_="unseen", role="status")
-    body = element("body", hatching(), status, shown, _footer(view))
-    return Html(f"<!doctype html>\n{element('html', head, body, lang='en')}\n")
 
 
 def fragment(view: View) -> Html:
@@ -325,7 +321,7 @@ def fragment(view: View) -> Html:
         parts.append(element("section", title, cards))
     if view.own:
         title = element("h2", "The monitor itself")
-        parts.append(element("section", title, _facts(view.own), id="monitor"))
+        parts.append(element("section", title, terms(view.own, "facts"), id="monitor"))
     return element(
         "main",
         *parts,
@@ -359,13 +355,8 @@ def _header(view: View) -> Html:
             view.committed,
             class_="when",
         ),
-        _facts(view.facts),
+        terms(view.facts, "facts"),
     )
-
-
-def _facts(facts: Sequence[tuple[str, str]]) -> Html:
-    terms = (element("div", element("dt", term), element("dd", text)) for term, text in facts)
-    return element("dl", *terms, class_="facts")
 
 
 def _whole(card: Card, times: PaneTimes, level: float) -> Html:
@@ -674,15 +665,12 @@ def _starts(times: Sequence[Any]) -> tuple[str, Sequence[str]]:
 
 
 def _footer(view: View) -> Html:
-    terms = (
-        element("div", element("dt", term), element("dd", text.format(level=percent(view.level))))
-        for term, text in _TERMS.items()
-    )
+    texts = ((term, text.format(level=percent(view.level))) for term, text in _TERMS.items())
     made = element(
         "p", f"Served by streameval {version('streameval')}. Times without another are UTC."
     )
     title = element("h2", "How to read this")
-    return element("footer", title, element("dl", *terms), made)
+    return element("footer", title, terms(texts), made)
 
 
 def icon(state: str) -> Html:

@@ -161,6 +161,25 @@ def percent(level: float) -> str:
     return f"{100 * level:.6g}%"
 
 
+_METAS = (
+    'charset="utf-8"',
+    'name="viewport" content="width=device-width, initial-scale=1"',
+    'name="color-scheme" content="light dark"',
+)
+
+
+def whole_page(*head: Html, body: Html) -> Html:
+    """Put a page, in a light and a dark theme, around its body."""
+    above = element("head", *(Html(f"<meta {meta}>") for meta in _METAS), *head)
+    return Html(f"<!doctype html>\n{element('html', above, body, lang='en')}\n")
+
+
+def terms(texts: Iterable[tuple[str, str]], look: str | None = None) -> Html:
+    """List terms, each with its text."""
+    pairs = (element("div", element("dt", term), element("dd", text)) for term, text in texts)
+    return element("dl", *pairs, class_=look)
+
+
 def moment(text: str) -> Html:
     """Mark a time in UTC, such as "2023-11-14 22:13 UTC", as one.
 

@@ -208,25 +208,19 @@ class _Section:
             return []
         curves = blocks[0].curves
         spoken = self._summary(curves.area, [area for _, area in drawn])
-        band = _BAND if any(line and line.outline for line, _ in drawn) else ""
         chance = "Dashed: chance." if curves.has_chance else ""
-        image = pictures.lines(curves, [line for line, _ in drawn], spoken)
-        said = " ".join(filter(None, [chance, _cut(curves, [line for line, _ in drawn]), band]))
-        return [_figure(curves.title, image, said)]
+        return [_curves(curves.title, curves, [line for line, _ in drawn], spoken, chance)]
 
     def _of_classes(self, name: str, block: Lines) -> Html:
         """Draw the curves of the classes of one state."""
         curves, n_drawn = block.curves, len(block.lines)
         spoken = ", ".join(f"{short(of)} {number(area)}" for of, (_, area) in block.lines.items())
         summary = f"{curves.area[:1].upper()}{curves.area[1:]}: {spoken}"
-        image = pictures.lines(curves, [line for line, _ in block.lines.values()], summary)
-        largest = f"The {n_drawn} of {count(block.of)} classes with most positives. "
-        is_open = any(line and line.outline for line, _ in block.lines.values())
-        cut = _cut(curves, [line for line, _ in block.lines.values()])
-        parts = [largest if n_drawn < block.of else "", cut, _BAND if is_open else ""]
-        said = " ".join(filter(None, map(str.strip, parts)))
-        title = self._title(curves.title_of_several, name)
-        return _figure(title, joined([legend(list(block.lines)), image]), said)
+        largest = f"The {n_drawn} of {count(block.of)} classes with most positives."
+        said = largest if n_drawn < block.of else ""
+        title, drawn = self._title(curves.title_of_several, name), block.lines.values()
+        named = legend(list(block.lines))
+        return _curves(title, curves, [line for line, _ in drawn], summary, said, named)
 
     def _reliability(self, blocks: Sequence[Reliability | None]) -> list[Html]:
         image, has_whiskers = pictures.reliability(blocks, self.level)
@@ -318,6 +312,20 @@ class _Section:
         """Explain the thin lines, if any."""
         has_sampling = any(cell and cell.sampling for _, cells in rows for cell in cells)
         return f"With sampling intervals at {percent(self.level)}." if has_sampling else ""
+
+
+def _curves(
+    title: str,
+    curves: Curves,
+    lines: Sequence[BandedLine | None],
+    spoken: str,
+    said: str,
+    above: str = "",
+) -> Html:
+    """Draw lines, and say what is cut off and what bands are."""
+    band = _BAND if any(line and line.outline for line in lines) else ""
+    said = " ".join(filter(None, [said, _cut(curves, lines), band]))
+    return _figure(title, joined([above, pictures.lines(curves, lines, spoken)]), said)
 
 
 def _cut(curves: Curves, lines: Sequence[BandedLine | None]) -> str:

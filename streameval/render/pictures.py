@@ -113,12 +113,20 @@ def scores(every: Sequence[ScoreShares], summary: str) -> list[Html]:
 
 
 def _score_picture(frame: Frame, shares: ScoreShares, look: str, summary: str) -> Html:
-    bars = [
-        frame.stairs(share, shares.edges, style, filled=filled)
-        for filled in (True, False)
-        for share, style in ((shares.negatives, "plain"), (shares.positives, f"solid {look}"))
+    bars = ((shares.negatives, "plain"), (shares.positives, f"solid {look}"))
+    return picture(frame, "Scores by class", summary, _histograms(frame, shares.edges, bars))
+
+
+def _histograms(frame: Frame, edges: Floats, bars: Sequence[tuple[Floats, str]]) -> list[Html]:
+    """Fill the bars of all histograms, and draw their outlines above."""
+    return [
+        frame.grid(),
+        *(
+            frame.stairs(shares, edges, look, filled=filled)
+            for filled in (True, False)
+            for shares, look in bars
+        ),
     ]
-    return picture(frame, "Scores by class", summary, [frame.grid(), *bars])
 
 
 def spread(areas: Sequence[Floats], summary: str) -> Html:
@@ -126,18 +134,9 @@ def spread(areas: Sequence[Floats], summary: str) -> Html:
     edges = np.arange(_GROUP_BINS + 1) / _GROUP_BINS
     shares = [np.histogram(area, edges)[0] / max(len(area), 1) for area in areas[:MAX_DRAWN]]
     highest = max(float(share.max()) for share in shares) or 1.0
-    x, y = (
-        Axis(0, 1, RATES, "AUC within the group"),
-        nice_axis(0, highest, "Share of the groups"),
-    )
-    frame = Frame(x, y, height=300)
-    filled = [
-        frame.stairs(share, edges, style(index), filled=True) for index, share in enumerate(shares)
-    ]
-    outlines = [
-        frame.stairs(share, edges, style(index), filled=False) for index, share in enumerate(shares)
-    ]
-    return picture(frame, "AUC of the groups", summary, [frame.grid(), *filled, *outlines])
+    x, y = Axis(0, 1, RATES, "AUC within the group"), nice_axis(0, highest, "Share of the groups")
+    frame, bars = Frame(x, y, height=300), [(share, style(at)) for at, share in enumerate(shares)]
+    return picture(frame, "AUC of the groups", summary, _histograms(frame, edges, bars))
 
 
 def dots(rows: NamedRows, title: str, summary: str) -> Html:

@@ -346,23 +346,35 @@ def _grid_table(grid: Grid, name: str) -> Html:
     """Lay out a table whose first column has the names of its rows."""
     looks = [None if column.is_left else "number" for column in grid.held]
     head, *rows = zip(*(column.cells for column in grid.held), strict=True)
-    heads = (
+    shown = ((label(first, 60), *(text or DASH for text in cells)) for first, *cells in rows)
+    return text_table(head, shown, f"{name}: {head[0]}", looks)
+
+
+def text_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    name: str,
+    looks: Sequence[str | None],
+    of: str | None = None,
+) -> Html:
+    """Lay out rows of texts, of which the first names the row; `looks` are the columns'."""
+    columns = (
         element("th", text, scope="col", class_=look)
-        for text, look in zip(head, looks, strict=True)
+        for text, look in zip(heads, looks, strict=True)
     )
     body = (
         element(
             "tr",
-            element("th", label(first, 60), scope="row"),
+            element("th", first, scope="row"),
             *(
-                element("td", text or DASH, class_=look)
+                element("td", text, class_=look)
                 for text, look in zip(cells, looks[1:], strict=True)
             ),
         )
         for first, *cells in rows
     )
-    table = element("table", element("thead", element("tr", *heads)), element("tbody", *body))
-    return scrolled(table, f"{name}: {head[0]}")
+    head = element("thead", element("tr", *columns))
+    return scrolled(element("table", head, element("tbody", *body), class_=of), name)
 
 
 def heat_table(matrix: Matrix) -> Html:
@@ -424,21 +436,14 @@ def confused_pairs(matrix: Matrix, by: Confusions) -> Html:
     first, second = (wrong, shares) if by == "count" else (shares, wrong)
     order = np.lexsort((-second.ravel(), -first.ravel()))  # the last key counts first
     pairs = [divmod(int(index), len(wrong)) for index in order if wrong.flat[index]][:_MAX_PAIRS]
-    head = ("Truth", "Prediction", "Examples", "Share of the truth")
-    looks = (None, None, "number", "number")
-    body = [
-        element(
-            "tr",
-            element("th", label(matrix.labels[row]), scope="row"),
-            element("td", label(matrix.labels[column])),
-            element("td", count(wrong[row, column].item()), class_="number"),
-            element("td", share(float(shares[row, column])), class_="number"),
+    rows = (
+        (
+            label(matrix.labels[row]),
+            label(matrix.labels[column]),
+            count(wrong[row, column].item()),
+            share(float(shares[row, column])),
         )
         for row, column in pairs
-    ]
-    columns = (
-        element("th", text, scope="col", class_=look)
-        for text, look in zip(head, looks, strict=True)
     )
-    table = element("table", element("thead", element("tr", *columns)), element("tbody", *body))
-    return scrolled(table, "Pairs most confused")
+    heads = ("Truth", "Prediction", "Examples", "Share of the truth")
+    return text_table(heads, rows, "Pairs most confused", (None, None, "number", "number"))
