@@ -178,8 +178,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
         An int, or a float once a weight with a fraction has been counted.
         """
-        number: int | float = self._total.to_numbers().item()
-        return number
+        return self._total.to_number()
 
     @property
     def options(self) -> dict[str, Any]:

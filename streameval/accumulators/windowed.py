@@ -687,9 +687,8 @@ def _about(weights: Array | None, size: int) -> float:
 
 def _weight_of(panes: Sequence[Pane]) -> int | float:
     """Add up the weights of all rows of some panes, labelled or not."""
-    total = FixedPoint.total_of([FixedPoint.zeros(()), *(pane.rows for pane in panes)])
-    number: int | float = total.to_numbers().item()
-    return number
+    rows = [FixedPoint.zeros(()), *(pane.rows for pane in panes)]
+    return FixedPoint.total_of(rows).to_number()
 
 
 def _check_weight(state: Panes) -> None:

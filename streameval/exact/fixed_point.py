@@ -293,6 +293,11 @@ class FixedPoint:
         nearest = [units / (1 << FRACTION_BITS) for units in self.units()]
         return np.array(nearest).reshape(self.shape)
 
+    def to_number(self) -> int | float:
+        """Convert a single number to an int if it is whole, else to the nearest float."""
+        number: int | float = self.to_numbers().item()
+        return number
+
     def to_floats(self) -> npt.NDArray[np.float64]:
         """Convert to the nearest float64."""
         if self.fraction is None:

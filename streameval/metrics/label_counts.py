@@ -74,8 +74,7 @@ class LabelCounts(Cached):
     @property
     def n(self) -> int | float:
         """The sum of the weights: an int while all of them are whole."""
-        number: int | float = self.state.n.to_numbers().item()
-        return number
+        return self.state.n.to_number()
 
     @property
     def has_whole_weights(self) -> bool:

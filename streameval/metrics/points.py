@@ -193,17 +193,17 @@ class CellTable(Cached):
     @property
     def n(self) -> int | float:
         """The total weight: an int while it is whole."""
-        return _number(self.pos.sum() + self.neg.sum())
+        return (self.pos.sum() + self.neg.sum()).to_number()
 
     @property
     def n_pos(self) -> int | float:
         """The weight of the positives."""
-        return _number(self.pos.sum())
+        return self.pos.sum().to_number()
 
     @property
     def n_neg(self) -> int | float:
         """The weight of the negatives."""
-        return _number(self.neg.sum())
+        return self.neg.sum().to_number()
 
     @property
     def is_whole(self) -> bool:
@@ -280,8 +280,3 @@ class CellTable(Cached):
         is_upper = np.zeros(len(cell), dtype=bool)
         is_upper[np.flatnonzero(is_split) + np.arange(np.count_nonzero(is_split))] = True
         return cell, is_upper
-
-
-def _number(weight: FixedPoint) -> int | float:
-    number: int | float = weight.to_numbers().item()
-    return number

@@ -140,8 +140,7 @@ class Calibration(CalibrationMembers, SumsResult):
         Their true class had a probability below 2**-52 or above 1 - 2**-52, the machine epsilon
         of float64, and counts with that.
         """
-        number: int | float = self._state.clipped.to_numbers().item()
-        return number
+        return self._state.clipped.to_number()
 
     @property
     def ece(self) -> float:
@@ -387,7 +386,7 @@ def _class_weights(result: Calibration) -> list[Fraction]:
     return [positive, state.n.to_fraction() - positive]
 
 
-def _sampling_of(name: str) -> Callable[..., Interval]:
+def _sampling_of(name: str) -> dict[str, Any]:
     """Make the function that computes the interval of a mean loss."""
 
     def interval(result: Calibration, z: float) -> Interval:
@@ -402,10 +401,6 @@ def _sampling_of(name: str) -> Callable[..., Interval]:
 
     return of_moments(interval)
 
-
-_SAMPLED: dict[str, Any] = {
-    "why_none": "it takes intervals=True and whole weights",
-}
 
 Calibration.TABLE = Table(
     EXAMPLES,
@@ -422,8 +417,7 @@ Calibration.TABLE = Table(
         notes="Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.",
         formula=r"-\frac1n \sum_i \log p_i(y_i)",
         better="lower",
-        sampling=_sampling_of("log_loss"),
-        **_SAMPLED,
+        **_sampling_of("log_loss"),
         oracle="scikit-learn, log_loss",
         headline=1,
     ),
@@ -438,8 +432,7 @@ Calibration.TABLE = Table(
         "(p_k - [y = k])**2, in [0, 2].",
         formula=r"\frac1n \sum_i (p_i - y_i)^2",
         better="lower",
-        sampling=_sampling_of("brier"),
-        **_SAMPLED,
+        **_sampling_of("brier"),
         oracle="scikit-learn, brier_score_loss",
     ),
     _metric(

@@ -122,8 +122,7 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
     @property
     def n(self) -> int | float:
         """The sum of the weights of all examples."""
-        number: int | float = self._n.to_numbers().item()
-        return number
+        return self._n.to_number()
 
     @property
     def n_averaged(self) -> int:

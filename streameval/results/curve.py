@@ -161,8 +161,7 @@ class Curve(CurveMembers, Result):
     @property
     def n_skipped(self) -> Number:
         """The weight of the examples left out for a score that is NaN."""
-        number: Number = self._skipped.to_numbers().item()
-        return number
+        return self._skipped.to_number()
 
     @property
     def exact(self) -> bool:

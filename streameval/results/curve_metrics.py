@@ -105,9 +105,6 @@ def beta_value(value: Any) -> float:
     return min(number, 2.0**100)
 
 
-_NO_INTERVAL = "fractional weights have none"
-
-
 def _gini(curve: Curve) -> Bounded:
     area = curve.roc_auc
     return Bounded(*(2.0 * end - 1.0 for end in (area, area.low, area.high)))
@@ -185,9 +182,11 @@ def _metric(name: str, **row: Any) -> Metric:
         "better": "higher",
         "limits": SHARE,
         "why_no_evidence": "it is not a proportion of examples, and no variance is known of it",
+        "oracle": "the definition, over all thresholds",
     }
     if "sampling" in row:
         row["sampling"] = _of_draws(row["sampling"])
+        defaults["why_none"] = "fractional weights have none"
     return Metric(name=name, **defaults | row)
 
 
@@ -200,8 +199,19 @@ def _of_draws(function: Callable[..., Interval]) -> Callable[..., Interval]:
     return sampling
 
 
-def _of_curve(name: str, **row: Any) -> Metric:
-    return _metric(name, oracle="the definition, over all thresholds", **row)
+def _threshold(name: str, **row: Any) -> Metric:
+    """Make the row of a threshold, of which none is better."""
+    return _metric(name, limits=None, better="", **row)
+
+
+def _of_probabilities(name: str, function: Callable[[CellTable], Bounded], **row: Any) -> Metric:
+    """Make the row of a metric of scores that are probabilities."""
+    return _metric(
+        name,
+        value=lambda curve: function(curve._probabilities(name)),
+        listed=_has_probabilities,
+        **row,
+    )
 
 
 def _has_probabilities(curve: Curve) -> bool:
@@ -228,7 +238,6 @@ CURVE_METRICS = Table(
         formula=r"P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)",
         sampling=auc_confidence,
         evidence=_area,
-        why_none=_NO_INTERVAL,
         oracle="scikit-learn, roc_auc_score",
         headline=1,
     ),
@@ -240,7 +249,6 @@ CURVE_METRICS = Table(
         help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
         formula=r"\sum_i (R_i - R_{i-1}) P_i",
         sampling=average_precision_confidence,
-        why_none=_NO_INTERVAL,
         oracle="scikit-learn, average_precision_score",
         headline=2,
     ),
@@ -250,7 +258,6 @@ CURVE_METRICS = Table(
         heading="Average precision, interpolated",
         help="Average precision, with the highest precision at each recall or above.",
         formula=r"\sum_i (R_i - R_{i-1}) \max_{j \ge i} P_j",
-        oracle="the definition, over all thresholds",
     ),
     _metric(
         "average_precision_11pt",
@@ -258,7 +265,6 @@ CURVE_METRICS = Table(
         heading="Average precision, 11 points",
         help="The mean over recalls 0, 0.1, ..., 1 of the highest precision there or above.",
         formula=r"\frac1{11} \sum_{r \in \{0, 0.1, \dots, 1\}} \max_{R_i \ge r} P_i",
-        oracle="the definition, over all thresholds",
     ),
     _metric(
         "pr_auc",
@@ -291,7 +297,6 @@ CURVE_METRICS = Table(
         heading="KS statistic",
         help="The Kolmogorov-Smirnov statistic, the max of |tpr - fpr|, in [0, 1].",
         formula=r"\max_i |TPR_i - FPR_i|",
-        oracle="the definition, over all thresholds",
     ),
     _metric(
         "best_f",
@@ -301,23 +306,19 @@ CURVE_METRICS = Table(
         formula=r"\max_i F_\beta(P_i, R_i)",
         value=lambda curve, beta=1.0: curve.best_f(beta)[0],
         arguments=("beta=1.0",),
-        oracle="the definition, over all thresholds",
     ),
-    _metric(
+    _threshold(
         "best_f_threshold",
-        limits=None,
         aliases=("threshold", "best_threshold"),
         heading="Threshold of the best F1",
         help="The highest F and its threshold.",
         formula=r"\arg\max_t F_1(t)",
         value=lambda curve: curve.best_f()[1],
-        better="",
-        oracle="the definition, over all thresholds",
     ),
-    _metric(
+    _of_probabilities(
         "log_loss",
+        loss_bounds.log_loss,
         limits=NOT_NEGATIVE,
-        value=lambda curve: loss_bounds.log_loss(curve._probabilities("log_loss")),
         aliases=(
             *("logloss", "cross_entropy", "nll", "crossentropy"),
             *("categorical_crossentropy", "binary_crossentropy"),
@@ -328,18 +329,16 @@ CURVE_METRICS = Table(
         formula=r"-\frac1n \sum_i \log P(y_i)",
         better="lower",
         oracle="scikit-learn, log_loss",
-        listed=_has_probabilities,
     ),
-    _metric(
+    _of_probabilities(
         "brier",
-        value=lambda curve: loss_bounds.brier(curve._probabilities("brier")),
+        loss_bounds.brier,
         aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
         help="The mean of (score - label)**2, in [0, 1]; for probabilities.",
         formula=r"\frac1n \sum_i (s_i - y_i)^2",
         better="lower",
         oracle="scikit-learn, brier_score_loss",
-        listed=_has_probabilities,
     ),
     _metric(
         "ece",
@@ -371,23 +370,21 @@ CURVE_METRICS = Table(
         listed=_has_probabilities,
         on_request=True,
     ),
-    _metric(
+    _of_probabilities(
         "d2_log_loss_score",
+        loss_bounds.d2_log_loss_score,
         limits=UP_TO_ONE,
         aliases=("d2_log_loss", "log_loss_skill_score", "mcfadden_r2"),
         heading="D² of the log loss",
         help="1 - the log loss over that of always predicting the share of positives, at most 1.",
         notes="0 is no better than that; for probabilities. nan unless both classes occur.",
         formula=r"1 - \frac{\text{log loss}}{-\bar y \log \bar y - (1 - \bar y) \log (1 - \bar y)}",
-        value=lambda curve: loss_bounds.d2_log_loss_score(
-            curve._probabilities("d2_log_loss_score")
-        ),
         oracle="scikit-learn, d2_log_loss_score",
-        listed=_has_probabilities,
         on_request=True,
     ),
-    _metric(
+    _of_probabilities(
         "d2_brier_score",
+        loss_bounds.d2_brier_score,
         limits=UP_TO_ONE,
         aliases=("d2_brier", "brier_skill_score", "bss"),
         heading="D² of the Brier score",
@@ -395,9 +392,7 @@ CURVE_METRICS = Table(
         "1.",
         notes="0 is no better than that; for probabilities. nan unless both classes occur.",
         formula=r"1 - \frac{\text{Brier}}{\bar y (1 - \bar y)}",
-        value=lambda curve: loss_bounds.d2_brier_score(curve._probabilities("d2_brier_score")),
         oracle="scikit-learn, d2_brier_score",
-        listed=_has_probabilities,
         on_request=True,
     ),
     _metric(
@@ -407,7 +402,6 @@ CURVE_METRICS = Table(
         formula=r"\tfrac12 \left(1 + \frac{A - f^2/2}{f - f^2/2}\right)",
         arguments=("max_fpr",),
         sampling=_partial_confidence,
-        why_none=_NO_INTERVAL,
         oracle="scikit-learn, roc_auc_score with max_fpr",
     ),
     _metric(
@@ -418,7 +412,6 @@ CURVE_METRICS = Table(
         arguments=("threshold",),
         sampling=_precision_confidence,
         evidence=_draws_of_precision,
-        why_none=_NO_INTERVAL,
         oracle="the definition, at the threshold",
     ),
     _metric(
@@ -429,7 +422,6 @@ CURVE_METRICS = Table(
         arguments=("threshold",),
         sampling=_recall_confidence,
         evidence=_draws_of_recall,
-        why_none=_NO_INTERVAL,
         oracle="the definition, at the threshold",
     ),
     _metric(
@@ -473,32 +465,27 @@ CURVE_METRICS = Table(
         help="The highest recall with a precision of at least p.",
         formula=r"\max \{R_i : P_i \ge p\}",
         arguments=("p",),
-        oracle="the definition, over all thresholds",
     ),
     _metric(
         "precision_at_recall",
         help="The highest precision with a recall of at least r; nan without a positive.",
         formula=r"\max \{P_i : R_i \ge r\}",
         arguments=("r",),
-        oracle="the definition, over all thresholds",
     ),
-    _metric(
+    _threshold(
         "threshold_at_precision",
-        limits=None,
         help="The threshold of recall_at_precision.",
         formula=r"\arg\max \{R_t : P_t \ge p\}",
         arguments=("p",),
-        better="",
-        oracle="the definition, over all thresholds",
     ),
-    _of_curve(
+    _metric(
         "tpr_at_fpr",
         aliases=("recall_at_fpr", "tar_at_far", "recall_at_fixed_fpr"),
         help="The highest true positive rate with a false positive rate of at most f.",
         formula=r"\max \{TPR_i : FPR_i \le f\}",
         arguments=("f",),
     ),
-    _of_curve(
+    _metric(
         "fpr_at_tpr",
         aliases=("fpr_at_recall", "fpr95"),
         help="The lowest false positive rate with a true positive rate of at least t, above 0.",
@@ -506,46 +493,40 @@ CURVE_METRICS = Table(
         arguments=("t",),
         better="lower",
     ),
-    _of_curve(
+    _metric(
         "sensitivity_at_specificity",
         aliases=("recall_at_specificity",),
         help="The highest sensitivity (recall) with a specificity of at least s.",
         formula=r"\max \{TPR_i : 1 - FPR_i \ge s\}",
         arguments=("s",),
     ),
-    _of_curve(
+    _metric(
         "specificity_at_sensitivity",
         aliases=("specificity_at_recall",),
         help="The highest specificity with a sensitivity (recall) of at least s, above 0.",
         formula=r"\max \{1 - FPR_i : TPR_i \ge s\}",
         arguments=("s",),
     ),
-    _of_curve(
+    _threshold(
         "threshold_at_fpr",
-        limits=None,
         help="The threshold of tpr_at_fpr, the highest of several.",
         formula=r"\arg\max \{TPR_t : FPR_t \le f\}",
         arguments=("f",),
-        better="",
     ),
-    _of_curve(
+    _threshold(
         "threshold_at_specificity",
-        limits=None,
         help="The threshold of sensitivity_at_specificity, the highest of several.",
         formula=r"\arg\max \{TPR_t : 1 - FPR_t \ge s\}",
         arguments=("s",),
-        better="",
     ),
-    _of_curve(
+    _threshold(
         "threshold_at_sensitivity",
-        limits=None,
         aliases=("threshold_at_recall", "threshold_at_tpr"),
         help="The highest threshold with a sensitivity (recall, TPR) of at least s, above 0.",
         formula=r"\max \{t : TPR_t \ge s\}",
         arguments=("s",),
-        better="",
     ),
-    _of_curve(
+    _metric(
         "equal_error_rate",
         aliases=("eer",),
         heading="Equal error rate",
@@ -555,18 +536,16 @@ CURVE_METRICS = Table(
         better="lower",
         on_request=True,
     ),
-    _of_curve(
+    _threshold(
         "equal_error_rate_threshold",
-        limits=None,
         value=lambda curve: operating_points.equal_error_rate_threshold(curve._table),
         aliases=("eer_threshold", "equal_error_threshold"),
         heading="Threshold of the equal error rate",
         help="The highest threshold at which the FPR is at least the false negative rate.",
         formula=r"\max \{t : FPR_t \ge 1 - TPR_t\}",
-        better="",
         on_request=True,
     ),
-    _of_curve(
+    _metric(
         "youden_j",
         value=lambda curve: operating_points.youden_j(curve._table),
         aliases=("youden", "youdens_j", "informedness", "bookmaker_informedness"),
@@ -575,18 +554,16 @@ CURVE_METRICS = Table(
         formula=r"\max_i TPR_i - FPR_i",
         on_request=True,
     ),
-    _of_curve(
+    _threshold(
         "youden_j_threshold",
-        limits=None,
         value=lambda curve: operating_points.youden_j_threshold(curve._table),
         aliases=("youden_threshold",),
         heading="Threshold of Youden's J",
         help="The threshold of the max of TPR - FPR, the highest of several.",
         formula=r"\arg\max_t TPR_t - FPR_t",
-        better="",
         on_request=True,
     ),
-    _of_curve(
+    _metric(
         "gini",
         limits=CORRELATION,
         value=_gini,
@@ -595,24 +572,23 @@ CURVE_METRICS = Table(
         help="The Gini coefficient, 2 ROC AUC - 1, in [-1, 1]; nan unless both classes occur.",
         formula=r"2 AUC - 1",
         sampling=_gini_confidence,
-        why_none=_NO_INTERVAL,
         on_request=True,
     ),
-    _of_curve(
+    _metric(
         "precision_at_top",
         aliases=("precision_at_k_percent", "precision_at_top_k"),
         help="The share of positives among the highest share of the examples, in (0, 1].",
         formula=r"\frac{TP_{top}}{share \cdot n}",
         arguments=("share",),
     ),
-    _of_curve(
+    _metric(
         "recall_at_top",
         aliases=("gain", "cumulative_gain", "capture_rate"),
         help="The share of the positives among the highest share of the examples: the gain.",
         formula=r"\frac{TP_{top}}P",
         arguments=("share",),
     ),
-    _of_curve(
+    _metric(
         "lift_at_top",
         limits=NOT_NEGATIVE,
         aliases=("lift", "lift_at", "lift_at_k"),
@@ -620,7 +596,7 @@ CURVE_METRICS = Table(
         formula=r"\frac{TP_{top}}{share \cdot P}",
         arguments=("share",),
     ),
-    _of_curve(
+    _metric(
         "min_cost",
         limits=NOT_NEGATIVE,
         aliases=("expected_cost", "min_dcf", "mindcf"),

@@ -36,7 +36,7 @@ from streameval.metrics.table import (
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
 from streameval.results.reading import Number
-from streameval.results.result import Result
+from streameval.results.result import SumsResult
 from streameval.states.paired import LARGEST_LOSS, PairedCounts, PairedSums
 
 _WHY_NONE = "fractional weights have none"
@@ -50,7 +50,7 @@ _NO_TEST = "its test is for one look; accuracy has one that may be looked at any
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class PairedResult(PairedResultMembers, Result):
+class PairedResult(PairedResultMembers, SumsResult):
     """Two models on the same rows: both accuracies, and whether they differ.
 
     Made by `Paired.compute`. The tests read the rows that exactly one model gets right, and are nan
@@ -172,12 +172,6 @@ class PairedResult(PairedResultMembers, Result):
 
     _config: PairedConfig
     _state: PairedCounts | PairedSums
-
-    @property
-    def n(self) -> Number:
-        """The sum of the weights of all examples."""
-        number: Number = self._state.n.to_numbers().item()
-        return number
 
     @property
     def n_skipped(self) -> Number:

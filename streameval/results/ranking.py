@@ -294,17 +294,17 @@ class Ranking(Result, Mapping[str, Bounded]):
     @property
     def n_queries(self) -> int | float:
         """The number of complete queries, without missing and open ones."""
-        return _plain(self._state.n)
+        return self._state.n.to_number()
 
     @property
     def n_empty(self) -> int | float:
         """The number of these in which nothing is relevant at `relevance_level`."""
-        return _plain(self._state.nothing)
+        return self._state.nothing.to_number()
 
     @property
     def n_missing(self) -> int | float:
         """The number of judged queries that are absent from the run."""
-        return _plain(self._state.missing)
+        return self._state.missing.to_number()
 
     @property
     def n_open(self) -> int:
@@ -797,11 +797,6 @@ def _draws(ranking: Ranking, index: int) -> Statistic:
     if item.family == "hit":
         return Share((low, n - low), (high, n - high))
     return Mean(n, low, high, float(tally.squares), item.max_value)
-
-
-def _plain(number: FixedPoint) -> int | float:
-    value: int | float = number.to_numbers().item()
-    return value
 
 
 def _is_share(name: str) -> bool:

@@ -426,53 +426,43 @@ def _metric(name: str, **row: Any) -> Metric:
     return Metric(name=name, **defaults | row)
 
 
-def _sampling_of(name: str) -> Callable[..., Interval]:
-    """Make the function that computes the interval of a metric of errors."""
-    return of_moments(lambda result, z: getattr(result._moments, name)(z))
+def _sampled(name: str, **row: Any) -> Metric:
+    """Make the row of a metric with a sampling interval."""
+    return _metric(name, **of_moments(lambda one, z: getattr(one._moments, name)(z)), **row)
 
-
-_SAMPLED: dict[str, Any] = {
-    "why_none": "it takes intervals=True and whole weights",
-}
 
 Regression.TABLE = Table(
     EXAMPLES,
-    _metric(
+    _sampled(
         "rmse",
         value=lambda result: math.sqrt(_mse(result)),
         aliases=("root_mean_squared_error",),
         heading="Root mean squared error",
         help="The square root of the mean squared error, at least 0.",
         formula=r"\sqrt{\frac1n \sum_i (\hat y_i - y_i)^2}",
-        sampling=_sampling_of("rmse"),
-        **_SAMPLED,
         oracle="scikit-learn, root_mean_squared_error",
         headline=1,
     ),
-    _metric(
+    _sampled(
         "mse",
         value=_mse,
         aliases=("mean_squared_error",),
         heading="Mean squared error",
         help="The mean squared error, at least 0.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
-        sampling=_sampling_of("mse"),
-        **_SAMPLED,
         oracle="scikit-learn, mean_squared_error",
     ),
-    _metric(
+    _sampled(
         "mae",
         value=lambda result: metrics.mean(result._state.absolute_error, result._state.n),
         aliases=("mean_absolute_error",),
         heading="Mean absolute error",
         help="The mean absolute error, at least 0.",
         formula=r"\frac1n \sum_i |\hat y_i - y_i|",
-        sampling=_sampling_of("mae"),
-        **_SAMPLED,
         oracle="scikit-learn, mean_absolute_error",
         headline=2,
     ),
-    _metric(
+    _sampled(
         "r2",
         limits=UP_TO_ONE,
         value=_r2,
@@ -482,11 +472,9 @@ Regression.TABLE = Table(
         notes="1 is perfect, 0 is as good as always predicting the mean, and less is worse.",
         formula=r"1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (y_i - \bar y)^2}",
         better="higher",
-        sampling=_sampling_of("r2"),
-        **_SAMPLED,
         oracle="scikit-learn, r2_score",
     ),
-    _metric(
+    _sampled(
         "bias",
         limits=UNLIMITED,
         value=lambda result: metrics.mean(result._state.error, result._state.n),
@@ -495,8 +483,6 @@ Regression.TABLE = Table(
         help="The mean of prediction - truth; above 0, the model predicts too much.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)",
         better="",
-        sampling=_sampling_of("bias"),
-        **_SAMPLED,
         oracle="the definition, in fractions",
         headline=3,
     ),

@@ -278,19 +278,19 @@ class SumsResult(Result):
     @property
     def n(self) -> Number:
         """The sum of the weights of all examples."""
-        number: Number = self._state.n.to_numbers().item()
+        number: Number = self._state.n.to_number()
         return number
 
 
-def of_moments(function: Callable[[Any, float], Interval]) -> Callable[..., Interval]:
-    """Make the function that computes an interval from the moments that `intervals` keeps."""
+def of_moments(function: Callable[[Any, float], Interval]) -> dict[str, Any]:
+    """Make the fields of a row whose interval follows from the moments that `intervals` keeps."""
 
     def sampling(result: Any, value: float, z: float) -> Interval:  # noqa: ARG001
         state = result._state
         refuse_fractions(state.n.is_whole)
         return function(result, z) if state.n.is_positive() else UNDEFINED
 
-    return sampling
+    return {"sampling": sampling, "why_none": "it takes intervals=True and whole weights"}
 
 
 def without_interval(row: Metric) -> Metric:

@@ -79,16 +79,13 @@ class Summary(SummaryMembers, Result):
     @property
     def n(self) -> Number:
         """The sum of the weights of all values."""
-        number: Number = self._state.counts[self._column].to_numbers().item()
-        return number
+        return self._state.counts[self._column].to_number()
 
     @property
     def n_skipped(self) -> Number:
         """The sum of the weights of the rows left out because the value is NaN."""
         state = self._state
-        rows = state.n + state.skipped - state.counts[self._column]
-        number: Number = rows.to_numbers().item()
-        return number
+        return (state.n + state.skipped - state.counts[self._column]).to_number()
 
     @property
     def exact(self) -> bool:

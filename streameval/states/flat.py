@@ -392,8 +392,8 @@ class FlatStates:
 
     def weight(self, index: int) -> int | float:
         """Return the `n` of one state."""
-        weight: int | float = self._fields[0].value(index, None).to_numbers().item()
-        return weight
+        weight: FixedPoint = self._fields[0].value(index, None)
+        return weight.to_number()
 
     def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
         """Add up the `n` of the states of each owner: one vector, as there is one thing counted."""

@@ -58,8 +58,7 @@ class Span:
     @property
     def n_rows(self) -> int | float:
         """The weight of all rows, labelled or not."""
-        number: int | float = self.pane.rows.to_numbers().item()
-        return number
+        return self.pane.rows.to_number()
 
     @property
     def part(self) -> Sealed | None:
