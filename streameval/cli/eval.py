@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from contextlib import closing, contextmanager, suppress
+from itertools import chain
 from pathlib import PurePath
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
@@ -15,18 +16,20 @@ import attrs
 from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import judge
-from streameval.cli.options import DIALECT, TOGETHER, option_words, refuse
+from streameval.cli.options import DIALECT, OPTIONS_OF_TASKS, TOGETHER, option_words, refuse
 from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
 from streameval.cli.slices import check_gates, check_order, refuse_order
 from streameval.cli.tasks import COMPARE_RUNS, named_by_task, plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence
 from streameval.cli.tasks.columns import NO_COLUMNS, check_columns
 from streameval.cli.tasks.every_column import every_column
+from streameval.cli.tasks.numbers import gaps_of, skipping_gaps
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import CommandOutput, Note, ProgressLine, is_live
 from streameval.configs.paired import ERRORS, MAX_MODELS, PAIRED_MEASURES
 from streameval.errors import BadDataError, InvalidInputError, UnknownMetricError
 from streameval.io.errors import RepeatedQueryError, ScatteredQueryError
+from streameval.io.formats import read_blocks
 from streameval.io.notation import Dialect
 from streameval.io.recognition import is_of_run
 from streameval.io.streams import (
@@ -66,6 +69,7 @@ _LEVEL = 0.95  # of tests, where no interval is shown
 _SWAPPED = " Are the run and --qrels swapped?"
 _MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
+_READ_AS_NUMBERS = ("y_true", "y_pred", "y_score", "value", "versus")
 _WHERE = "use --where COLUMN=VALUE to compare the queries of one value"
 _EACH_RUN = "give it to a command for each run"
 _NOT_COMPARED = {
@@ -103,7 +107,7 @@ def evaluate(options: Options) -> CommandOutput:
         files: Any = _files(options.files)
         options = attrs.evolve(options, files=files)
     task = task_asked_for(options)
-    options = named_by_task(options)
+    options = skipping_gaps(named_by_task(options))
     _check_by(options)
     check_windows(options)
     check_clusters(options)
@@ -385,10 +389,40 @@ def _advice_on_files(error: BadDataError, options: Options) -> str:
     if isinstance(error, RepeatedQueryError) and options.task == "ranking" and not options.compare:
         return COMPARE_RUNS
     if options.qrels is None:
-        return ""
+        text = str(error)
+        is_nan = "got nan" in text and "regression" in options.task and options.nan is None
+        skip = " --nan skip leaves it out." if is_nan else ""
+        needed = _remedies(text, options)
+        is_news = any(option not in text for option in needed)
+        return f"{skip} `{' '.join(needed)}` reads the first rows." if is_news else skip
     from streameval.io.trec import read_qrels  # noqa: PLC0415 (of TREC files)
 
     return _SWAPPED if any(_can_read(read_qrels, file) for file in options.files) else ""
+
+
+def _remedies(text: str, options: Options) -> list[str]:
+    """List the options that read the first rows of the table of text that an error names."""
+    file = next((file for file in options.files if text.startswith(f"{name_of(file)}, ")), None)
+    form = None if file is None else options.format or format_of(file)
+    if file is None or is_read_once(file) or form not in (None, "csv", "tsv"):
+        return []
+    from streameval.io.csv_rows import CsvBlock  # noqa: PLC0415 (of the format)
+
+    is_encoded = "not UTF-8" in text and options.encoding is None
+    guess = {"encoding": "cp1252"} if is_encoded else {}
+    try:
+        blocks = read_blocks(file, form, dialect=Dialect(**options.dialect | guess))
+        block = next(blocks, None)
+    except BadDataError:
+        return []
+    if not isinstance(block, CsvBlock):
+        return []
+    columns = {name: getattr(options, name) or (name,) for name in _READ_AS_NUMBERS}
+    names = [*chain.from_iterable(columns.values()), options.time or ""]
+    takes_gaps = options.nan is None and options.task in OPTIONS_OF_TASKS["nan"]
+    skipped = [name for name in columns if name != "y_true" or options.task == "regression"]
+    gaps = [one for name in skipped for one in columns[name]] if takes_gaps else []
+    return [*["--encoding cp1252"] * is_encoded, *block.remedies(names, gaps)]
 
 
 def _refuse_run(row: RawRow) -> None:
@@ -700,7 +734,7 @@ def _what_was_read(
     origin = {"files": list(options.files), "rows": n_rows, "bad": tally.bad.n}
     if options.where:
         n_left_out = tally.n_left_out.total()
-        heading += f"; {n_left_out:,} more left out by --where"
+        heading += f"; {n_left_out:,} more left out by {_filters(options)}"
         origin["left_out"] = n_left_out
     read = tally.n_good + tally.n_left_out
     empty = [name for name in map(name_of, options.files) if not read[name]]
@@ -714,6 +748,13 @@ def _what_was_read(
         *_bad_rows(tally.bad),
     )
     return heading, origin, notes
+
+
+def _filters(options: Options) -> str:
+    """Name the options that leave rows out."""
+    n_typed = len(options.where) - len(gaps_of(options))
+    names = ["--where"] * bool(n_typed) + ["--nan skip"] * (n_typed < len(options.where))
+    return " and ".join(names)
 
 
 def _bad_rows(bad: BadRows) -> list[Note]:
@@ -739,7 +780,7 @@ def _twice(options: Options) -> list[str]:
 def _no_rows(options: Options, left: Iterable[str]) -> BadDataError:
     names = ", ".join(map(name_of, options.files[:3]))
     more = ", ..." if len(options.files) > 3 else ""
-    which = " that match --where" if options.where else ""
+    which = f" that match {_filters(options)}" if options.where else ""
     return BadDataError(" ".join([f"{names}{more}: holds no rows{which}.", *left]))
 
 

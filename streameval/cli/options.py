@@ -454,9 +454,10 @@ class Options:
         tasks="classification paired binary grouped",
     )
     nan: str | None = _curve(
-        "a NaN score or value is an error (default), left out of curves and means, or ranked last",
+        "a NaN score or value is an error (default), left out of curves and means, or ranked last; "
+        "skip leaves out rows of regression",
         ("raise", "skip", "last"),
-        tasks="paired binary values ranking",
+        tasks="paired regression binary values ranking",
     )
     group: str | None = _curve(
         "the mean AUC within groups, such as users (GAUC)", tasks="binary grouped"

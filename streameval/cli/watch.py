@@ -382,6 +382,8 @@ def _sources(options: Options, watching: Watching) -> dict[str, Source]:
     if options.time is None:
         raise UsageError("watch needs --time and --pane: it counts panes of time.")
     task = task_asked_for(options)
+    if "regression" in options.task:
+        refuse(options, ["nan"], "cannot be used with watch and --task regression; use --where")
     check_windows(options)
     check_clusters(options)
     _check_labels(watching)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,11 +13,11 @@ import attrs
 
 from streameval.errors import BadDataError, Named
 from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
-from streameval.io.columns import has_decimal_comma
+from streameval.io.columns import Numbers, has_decimal_comma, hint_of
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, is_utf8, pieces, text_of
-from streameval.io.notation import UTF8, Dialect, Notation, integer_or_text, number_or_text
+from streameval.io.notation import OPTION, UTF8, Dialect, Notation, integer_or_text, number_or_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -148,6 +148,32 @@ class CsvBlock:
             yield line, reason
             for more in range(line + 1, self.first_line + after):
                 yield more, f"part of the bad row that begins on line {line}"
+
+    def remedies(self, names: Iterable[str], gaps: Container[str]) -> list[str]:
+        """List the options that read what is no number as it is written in some columns.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The columns.
+        gaps : container of str
+            Those in which a missing number may be skipped.
+        """
+        found: dict[str, list[str]] = {}
+        rows = [row for _, row in self._rows() if isinstance(row, list)]
+        for name in set(names).intersection(self.header):
+            position = self.header.index(name)
+            for cell in dict.fromkeys(row[position] for row in rows):
+                (value,) = Numbers().from_text([cell])
+                option = OPTION.search(hint_of(value))
+                if option is not None:
+                    found.setdefault(option[1].partition(" ")[0], []).append(option[1])
+                if name in gaps and (value is None or (option and "--na " in option[1])):
+                    found["--nan"] = ["--nan skip"]
+        if "--na" in found:
+            texts = dict.fromkeys(one.removeprefix("--na ") for one in found["--na"])
+            found["--na"] = [f"--na {','.join(texts)}"]
+        return [min(options, key=len) for _, options in sorted(found.items())]
 
     def _misfit(self, row: list[str]) -> str | None:
         if len(row) == len(self.header):
@@ -321,7 +347,7 @@ def _has_commas(data: bytes, delimiter: str) -> bool:
     so do lists such as 1,5,2, beside which 1,5 may be one too.
     """
     rows = (row for _, _, row in _records(data, delimiter) if isinstance(row, list))
-    cells = [cell for row in islice(rows, _FIRST_ROWS) for cell in row]
+    cells = [cell.rstrip(" %") for row in islice(rows, _FIRST_ROWS) for cell in row]
     are_clear = any(has_decimal_comma(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells)
     return are_clear and not any(_POINT.fullmatch(cell) or _LIST.fullmatch(cell) for cell in cells)
 

@@ -39,7 +39,8 @@ def read_blocks(
     form : str, optional
         One of `FORMATS`. By default the name decides, or else the first bytes.
     may_be_cut : bool, default False
-        Whether truncated packed data is read as far as it goes; the last block says so.
+        Whether truncated packed data, or items of JSON without an end, are read as far as they
+        go; the last block says so.
     dialect : Dialect, optional
         How a table of text is written; files of other formats are then refused.
 
@@ -69,7 +70,11 @@ def read_blocks(
                 if holds_records(head):
                     yield from record_blocks(stream)
                     return
-                yield from item_blocks(stream) if holds_items(head) else json_blocks(stream)
+                yield from (
+                    item_blocks(stream, may_be_cut=may_be_cut)
+                    if holds_items(head)
+                    else json_blocks(stream)
+                )
             elif form in _DELIMITERS:
                 from streameval.io.csv_rows import csv_blocks  # noqa: PLC0415 (of the format)
 

@@ -29,7 +29,7 @@ from streameval.io.lines import (
 )
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.recognition import check_is_text
-from streameval.io.streams import STANDARD_INPUT, name_of
+from streameval.io.streams import STANDARD_INPUT, CutShortError, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -50,6 +50,7 @@ _Rows = tuple[Sequence[int], list[Any], list[Fault]]
 _SPACE = " \t\r\n"
 _AFTER_ITEM = re.compile(r"[ \t\r\n]*([,\]])[ \t\r\n]*")
 _AFTER_OBJECT = re.compile(r"()[ \t\r\n]*")
+_NEXT_ITEM = re.compile(r"\n\{|\},\s*\{")
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
 _AT_ONCE = 256  # lines whose objects are in memory, before they become columns
@@ -176,11 +177,15 @@ def holds_items(head: bytes) -> bool:
     return text.startswith(b"[") or (newline == b"\n" and line.strip() == b"{")
 
 
-def item_blocks(stream: ByteStream) -> Iterator[JsonItems]:
+def item_blocks(stream: ByteStream, *, may_be_cut: bool = False) -> Iterator[JsonItems]:
     """Cut an array, or objects over several lines, into blocks, in memory that does not grow.
+
+    If the text may be cut and is, the last block is empty and says so.
 
     Raises
     ------
+    CutShortError
+        If the text ends in an item or in the array.
     BadDataError
         If an item cannot be read, since nobody knows where the next one begins; or if the array
         has no end, or is followed by more.
@@ -197,9 +202,16 @@ def item_blocks(stream: ByteStream) -> Iterator[JsonItems]:
             data = "".join(lines).encode("utf-8", "surrogateescape")
             yield JsonItems(stream.name, number, data, stream.taken - taken)
         number, taken = number + len(lines), stream.taken
-    reason = items.fault(text + decoder.decode(b"", final=True))
-    if reason:
-        raise BadDataError(f"{stream.name}, item {number}: {reason}.")
+    text += decoder.decode(b"", final=True)
+    reason = items.fault(text)
+    if not reason:
+        return
+    item = f"{stream.name}, item {number}"
+    if not items.is_cut(text):
+        raise BadDataError(f"{item}: {reason}.")
+    if not may_be_cut:
+        raise CutShortError(item, f"{reason}; the last item has no end")
+    yield JsonItems(stream.name, number, b"", 0, unended=f"item {number} has no end")
 
 
 class _Items:
@@ -237,6 +249,19 @@ class _Items:
             return str(reason)
         is_cut = not isinstance(reason, str) or not reason
         return "the array has no end" if is_cut else f"{reason}, or the array has no end"
+
+    def is_cut(self, rest: str) -> bool:
+        """Tell whether what is left is the beginning of one item, and of no more."""
+        rest = rest.strip()
+        if self._has_ended or not rest.startswith("{") or _NEXT_ITEM.search(rest):
+            return False
+        try:
+            _decode(rest)
+        except json.JSONDecodeError as error:
+            return error.pos == len(rest) or error.msg.startswith("Unterminated string")
+        except (ValueError, RecursionError):
+            pass
+        return False
 
     def _next(self, text: str, at: int) -> int:
         """Return where the next item begins, past the bracket and white space."""

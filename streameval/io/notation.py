@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any, TypedDict
@@ -31,6 +32,8 @@ _GROUPS = (
     ("' '", re.compile(rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?")),
 )
 """Numbers that show their separator of thousands, and how it is typed."""
+OPTION = re.compile(r"\((--[^)]*) reads ")
+"""Finds the option that `advice` names."""
 
 
 @attrs.frozen(slots=False)
@@ -139,7 +142,7 @@ def advice(cell: str) -> str:
     """Name the option that reads a cell which is no number; empty if none does."""
     text = cell.strip()
     if _MISSING.fullmatch(text):
-        return f" (--na {text if text.isalpha() else repr(text)} reads this as missing)"
+        return f" (--na {shlex.quote(text)} reads this as missing)"
     if _PERCENT.fullmatch(text):
         return " (--percent reads percentages)"
     if date := _DATE.fullmatch(text):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from streameval.errors import (
     Named,
 )
 from streameval.io.errors import BadRow, RepeatedQueryError, shown
+from streameval.io.notation import OPTION
 from streameval.runs.counting import RowShare
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from streameval.runs.counting import BlockCounts, Plan
 
 _SHOWN = 5
-_OPTION = re.compile(r"\((--[^)]*) reads ")
 
 
 class RunTotal:
@@ -122,7 +121,7 @@ class BadRows:
         """
         for row in rows:
             self.n += 1
-            if option := _OPTION.search(row.reason):
+            if option := OPTION.search(row.reason):
                 self.readable[option[1]] += 1
             if isinstance(self._limit, int) and self.n > self._limit:
                 limit = (

@@ -27,7 +27,7 @@ MISNAMED = [
     (
         "clicked,p\n1,1\n",
         [],
-        "no column 'y_true' in the first rows: choose from clicked, p. --y-true names the column.",
+        "no column 'y_true' in the first rows: choose from clicked, p. --y-true, --y-pred name the",
     ),
     (LABELS, BINARY, "no column 'y_score' in the first rows: did you mean"),
     (
@@ -191,3 +191,17 @@ def test_eval_says_what_to_install_for_parquet(call, write, monkeypatch):
     done = call("eval", log)
     needed = 'a.parquet: Parquet needs pyarrow: pip install "streameval[arrow]".'
     assert (done.code, done.err) == (2, f"streameval: error: {needed}\n")
+
+
+def test_all_absent_columns_of_a_ranking_are_told_at_once(call, folder):
+    (folder / "a.csv").write_text("session,sku,at,clicked\n1,a,1,0\n")
+    refused = call("eval", "a.csv", "--task", "ranking").err
+    assert refused.endswith("--relevance, --y-score or --rank, --query name the columns.\n")
+
+
+def test_events_without_a_truth_are_told_their_task(call, folder):
+    (folder / "a.csv").write_text(
+        "gen_ai.evaluation.name,gen_ai.evaluation.score.value\nfluency,0.5\n"
+    )
+    task, *options = call("eval", "a.csv").err.rpartition("--task ")[2].rstrip(".\n").split()
+    assert call("eval", "a.csv", "--task", task, *options, "--json").code == 0

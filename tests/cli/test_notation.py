@@ -33,6 +33,35 @@ def test_each_refusal_names_the_option_that_mends_it(call, export):
     assert metrics["share/max"] == 1.0
 
 
+def test_first_refusal_names_all_options_that_the_first_rows_need(call, folder):
+    rows = ["01.05.2026;Y;74,41%", "02.05.2026;N;NULL", "03.05.2026;Y;", "04.05.2026;N;N/A"]
+    text = "\r\n".join(["day;gr\u00f6\u00dfe;p", *rows, "05.05.2026;N;12,5%"])
+    (folder / "p.csv").write_bytes(text.encode("cp1252"))
+    given = ("eval", "p.csv", "--task", "binary", "--y-true", "gr\u00f6\u00dfe", "--y-score", "p")
+    named = ("--encoding", "cp1252", "--na", "NULL,N/A", "--nan", "skip", "--percent")
+    assert call(*given).err.endswith(
+        f"such as cp1252). `{' '.join(named)}` reads the first rows.\n"
+    )
+    found = call(*given, *named, "--json").json["metrics"]
+    assert (found["n_skipped"], found["roc_auc"]) == (3, 1.0)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_one_option_is_named_once(name, call, folder):
+    rows = '{"y_true": 1, "y_pred": "1 %"}\n'
+    (folder / name).write_text(rows if name == "a.jsonl" else "y_true,y_pred\n1,1 %\n")
+    assert "reads the first rows" not in call("eval", name, "--task", "regression").err
+
+
+def test_missing_texts_are_named_as_they_are_typed(call, folder):
+    (folder / "a.tsv").write_text("y_true\ty_pred\n1,000.5\t7\n2\t\\N\n")
+    given = ("eval", "a.tsv", "--task", "regression")
+    refused = call(*given).err
+    assert r"got '1,000.5'. `--na '\N' --nan skip --thousands ,` reads the first rows." in refused
+    found = call(*given, "--na", r"\N", "--nan", "skip", "--thousands", ",", "--json")
+    assert found.json["n"] == 1
+
+
 def test_missing_cells_are_bad_rows_or_skipped(call, export):
     given = ("eval", export, *READ, "--task", "regression", "--max-bad", "2")
     found = call(*given)
@@ -44,7 +73,7 @@ def test_missing_cells_are_bad_rows_or_skipped(call, export):
 def test_an_empty_score_is_skipped(call, folder):
     (folder / "s.csv").write_text("y_true,y_score\n1,0.9\n0,\n0,0.2\n1,n/a\n", encoding="utf-8")
     given = ("eval", "s.csv", "--task", "binary", "--nan", "skip")
-    assert "--na 'n/a' reads this as missing" in call(*given).err
+    assert "--na n/a reads this as missing" in call(*given).err
     found = call(*given, "--na", "n/a")
     assert "2 skipped" in found.out
 

@@ -64,6 +64,23 @@ def test_partial_last_line_is_left_out_and_said_so_when_skipped(name, data, jobs
     assert f"streameval: note: {name}: {NO_NEWLINE}, and is left for next time.\n" in done.err
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n "y_true": 1,\n "y_pred": 1\n}\n{\n "y_true": 0,\n "y_pr',
+        '[{"y_true": 1, "y_pred": 1},\n{"y_true": 0, "y_pred"',
+    ],
+)
+def test_last_item_without_an_end_is_left_out_when_skipped(text, put, call):
+    name = put("a.json", text.encode())
+    refused = call("eval", name)
+    assert refused.err.startswith(f"streameval: error: {name}, item 2: not JSON (")
+    assert refused.err.endswith(f"the last item has no end {ADVICE}\n")
+    done = call("eval", name, *SKIP, "--json")
+    assert (done.code, done.json["n"]) == (0, 1)
+    assert f"note: {name}: item 2 has no end, and is left for next time.\n" in done.err
+
+
 def test_row_that_ends_inside_of_quotes_is_left_out_when_skipped(put, call):
     name = put("a.csv", CSV[:-4] + b'"1\n')
     done = call("eval", name, *SKIP, "--json")

@@ -149,7 +149,7 @@ def test_regression_says_what_does_not_fit(options, message, evaluate):
     ("row", "reason"),
     [
         ({"y_true": 1, "y_pred": "much"}, "`y_pred` must be a number, got 'much'"),
-        ({"y_true": 1, "y_pred": None}, "`y_pred` is missing"),
+        ({"y_true": 1, "y_pred": None}, "`y_pred` is missing (--nan skip leaves it out)"),
         (
             {"y_true": float("inf"), "y_pred": 1},
             "`y_true` must be finite and at most 2**400 in magnitude, got inf",
@@ -161,6 +161,30 @@ def test_regression_names_the_line_that_is_bad(row, reason, call, write):
     rows[20] = row
     done = call("eval", write("a.jsonl", rows), *REGRESSION)
     assert (done.code, done.err) == (3, f"streameval: error: a.jsonl, line 21: {reason}.\n")
+
+
+def test_rows_without_truth_or_prediction_are_left_out_if_asked(call, write, folder):
+    cells = ["1,2", "2,", ",5", "3,nan", "NaN,1", "4,6"]
+    (folder / "a.csv").write_text("\n".join(["y_true,y_pred", *cells]))
+    rows = [{"y_true": 3, "y_pred": float("nan")}, {"y_true": 1, "y_pred": 2}, {"y_true": 4}]
+    refused = call("eval", write("a.jsonl", rows), *REGRESSION).err
+    assert refused.endswith("in magnitude, got nan. --nan skip leaves it out.\n")
+    found = call("eval", "a.csv", *REGRESSION, "--nan", "skip")
+    assert found.out.startswith("2 rows of 1 file; 4 more left out by --nan skip\n")
+    skipped = call("eval", "a.csv", *REGRESSION, "--nan", "skip", "--json").json
+    assert (skipped["n"], skipped["metrics"]["mae"]) == (2, 1.5)
+    both = call("eval", "a.csv", *REGRESSION, "--nan", "skip", "--where", "y_true>1")
+    assert both.out.startswith("1 row of 1 file; 5 more left out by --where and --nan skip\n")
+    assert call("eval", "a.jsonl", *REGRESSION, "--nan", "skip", "--json").json["n"] == 1
+
+
+def test_regression_ranks_no_gaps(call, evaluate):
+    assert "--nan last cannot be used with --task regression" in evaluate("--nan", "last").err
+    given = ("watch", "a.csv", *REGRESSION, "--nan", "skip", "--time", "t", "--pane", "1h")
+    assert (
+        "--nan cannot be used with watch and --task regression"
+        in call(*given, "--checkpoint", "c.db", "--once").err
+    )
 
 
 def test_regression_counts_the_measures_that_it_is_asked_for(evaluate):

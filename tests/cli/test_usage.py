@@ -45,13 +45,15 @@ def test_eval_lists_the_columns_when_none_is_near(call, labels):
 
 def test_eval_lists_some_of_many_columns(call, write):
     log = write("a.jsonl", [{f"c{n}": 1 for n in range(50)}])
-    assert error_of(call("eval", log)).endswith(" c18, c19, ... --y-true names the column.")
+    assert error_of(call("eval", log)).endswith(
+        " c18, c19, ... --y-true, --y-pred name the columns."
+    )
 
 
 def test_eval_lists_columns_on_one_line_whatever_they_hold(call, write):
     log = write("a.jsonl", [{"\x1b[31m\nred": 1}])
     assert error_of(call("eval", log)).endswith(
-        r"choose from '\x1b[31m\nred'. --y-true names the column."
+        r"choose from '\x1b[31m\nred'. --y-true, --y-pred name the columns."
     )
 
 
@@ -308,7 +310,7 @@ TAKEN = {
     },
     "regression": {
         *("--y-true", "--sample-weight", "--y-pred", "--measures", "--budget", "--intervals"),
-        *("--versus", "--outputs"),
+        *("--versus", "--outputs", "--nan"),
     },
     "binary": {
         *("--y-true", "--sample-weight", "--y-score", "--classes", "--multilabel", "--pos-label"),

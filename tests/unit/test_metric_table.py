@@ -128,7 +128,10 @@ def test_measures_are_listed_in_the_description_of_their_option() -> None:
 
 
 def test_tasks_take_the_options_of_their_accumulators() -> None:
-    takers: dict[str, set[str]] = {"top_k": {"catalog"}}  # which calls it k
+    takers: dict[str, set[str]] = {
+        "top_k": {"catalog"},  # which calls it k
+        "nan": {"regression"},  # whose rows are left out before they are counted
+    }
     for kind, task in zip(ACCUMULATORS, TASKS_OF_ACCUMULATORS, strict=False):
         for one in declared(kind):
             takers.setdefault(one.name, set()).add(task)

@@ -38,12 +38,21 @@ if TYPE_CHECKING:
 
 _OFF = 1e-3  # the probabilities of two classes may be rounded
 
-_USUAL_NAMES = ("y_true", "y_pred", "y_score", "model_a", "model_b", "winner")
-_NAMED_BY = {name: option_text(name) for name in _USUAL_NAMES}
+_USUAL_NAMES = (
+    *("y_true", "y_pred", "y_score", "model_a", "model_b", "winner", "query", "relevance", "value"),
+)
+_NAMED_BY = {name: option_text(name) for name in _USUAL_NAMES} | {"score": "--y-score or --rank"}
 """The options that name columns, by the default name of each column."""
 
-_TASK_COLUMNS = {"preferences": ("model_a", "model_b", "winner"), "ranking": ("query", "relevance")}
-"""The columns of logs that have no `y_true`, by their task."""
+_COLUMNS_OF = {
+    "--task preferences": ("model_a", "model_b", "winner"),
+    "--task ranking": ("query", "relevance"),
+    "--task values --value gen_ai.evaluation.score.value --by gen_ai.evaluation.name": (
+        "gen_ai.evaluation.name",
+        "gen_ai.evaluation.score.value",
+    ),
+}
+"""The columns of logs that have no `y_true`, by the options that read them."""
 
 NO_COLUMNS = (
     "TREC files have no columns of their own; to count some queries, give --qrels of these alone"
@@ -285,15 +294,18 @@ def _refuse_swapped(name: str, label: Any, score: Any) -> None:
 
 def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
     """Raise UsageError for a column that none of the first rows has."""
-    for name in names:
-        if not has_column(name, rows):
-            known = nearest(name, chain.from_iterable(rows))
-            option = _NAMED_BY.get(name)
-            hint = f" {option} names the column." if option else ""
-            for task, columns in _TASK_COLUMNS.items():
-                if name == "y_true" and all(has_column(column, rows) for column in columns):
-                    hint = f" The columns are those of --task {task}."
-            raise UsageError(f"no column {name!r} in the first rows: {known}{hint}")
+    absent = [name for name in dict.fromkeys(names) if not has_column(name, rows)]
+    if not absent:
+        return
+    known = nearest(absent[0], chain.from_iterable(rows))
+    named_by = [_NAMED_BY[name] for name in absent if name in _NAMED_BY]
+    verb = "name the columns" if len(named_by) > 1 else "names the column"
+    hint = f" {', '.join(named_by)} {verb}." if named_by else ""
+    if absent[0] == "y_true":
+        for asked, columns in _COLUMNS_OF.items():
+            if all(has_column(column, rows) for column in columns):
+                hint = f" The columns are those of {asked}."
+    raise UsageError(f"no column {absent[0]!r} in the first rows: {known}{hint}")
 
 
 def has_column(name: str, rows: Iterable[RawRow]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from streameval.accumulators.mean import MeanAccumulator
 from streameval.accumulators.regression import RegressionAccumulator
 from streameval.cli.errors import UsageError
@@ -27,7 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streameval.cli.options import Options
+    from streameval.io.row_filters import Condition
     from streameval.runs.sources import RawRow
+
+
+_GAPS = ("", "nan", "NaN", "NAN")
 
 
 def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -61,6 +67,29 @@ def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
     return Plan(make, columns, options.max_bad, is_bounded=options.budget != "none")
 
 
+def skipping_gaps(options: Options) -> Options:
+    """Leave out rows of regression without truth or prediction, if --nan says so.
+
+    Raises
+    ------
+    UsageError
+        If it says something else of them.
+    """
+    if options.nan == "last" and options.task == "regression":
+        raise UsageError("--nan last cannot be used with --task regression, which ranks nothing.")
+    return attrs.evolve(options, where=(*options.where, *gaps_of(options)))
+
+
+def gaps_of(options: Options) -> tuple[Condition, ...]:
+    """List the conditions of rows of regression that have truth and prediction."""
+    if options.nan != "skip" or "regression" not in options.task.split(","):
+        return ()
+    from streameval.io.row_filters import Condition  # noqa: PLC0415 (loads NumPy)
+
+    columns = (*(options.y_true or ("y_true",)), *(options.y_pred or ("y_pred",)))
+    return tuple(Condition(column, "!=", _GAPS) for column in columns)
+
+
 def _number_of_outputs(layout: TaskColumns) -> int | None:
     """Count the numbers that a row predicts; None for a single number."""
     found = {names: layout.width(names) for names in (layout.label, layout.prediction)}
@@ -78,7 +107,8 @@ def _number_of_outputs(layout: TaskColumns) -> int | None:
 
 def _numbers(names: tuple[str, ...], outputs: int | None) -> FieldType:
     """Read a number from each column, or a list of them from one."""
-    return Numbers() if outputs is None or len(names) > 1 else Vectors(outputs)
+    is_one = outputs is None or len(names) > 1
+    return Numbers(gap_hint=GAP_HINT) if is_one else Vectors(outputs or 1)
 
 
 def plan_of_values(options: Options, rows: Sequence[RawRow]) -> Plan:

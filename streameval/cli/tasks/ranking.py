@@ -299,6 +299,8 @@ def _names(options: Options, rows: Sequence[RawRow]) -> dict[str, str]:
     named["score"] = options.rank or (options.y_score and options.y_score[0])
     weight = given(query_weight=options.sample_weight)
     needed = [named[name] or name for name in _REQUIRED]
+    if not all(has_column(name, rows) for name in needed):
+        needed.append(options.query or "query")  # rows that hold lists need none
     asked = [*needed, *(name for name in named.values() if name), *weight.values()]
     check_columns(asked, rows)
     found = {
