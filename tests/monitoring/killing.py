@@ -14,6 +14,7 @@ from pathlib import Path
 
 from monitoring.histories import OUT_OF_ORDER, WAIT
 
+from streameval.cli.errors import UNAVAILABLE
 from streameval.monitoring.checkpoint import read_checkpoint
 from streameval.monitoring.status import BAD
 
@@ -52,6 +53,8 @@ def said_by(process, codes):
     texts = [line["message"] for line in lines]
     refused = [text for text in texts if text.endswith("The reload is refused; watch goes on.")]
     errors = [line["message"] for line in lines if line["level"] == "error"]
+    if process.returncode == UNAVAILABLE:  # a broker was down as the process began
+        refused += [text for text in errors if ": cannot be reached: " in text]
     assert [text for text in errors if not text.startswith("on-alert: ")] == refused, errors
     return Counter(
         reloaded=texts.count("monitor.toml: alerts, receivers and title are reloaded."),
@@ -218,7 +221,9 @@ def killed_often(folder, sources, logs, rng, n_kills, disturb=None):
                 watch.send_signal(signal.SIGHUP)
             time.sleep(0.05)
         watch.send_signal(signal.SIGKILL)
-        said += said_by(watch, {-signal.SIGKILL})
+        said += said_by(
+            watch, {-signal.SIGKILL} if disturb is None else {-signal.SIGKILL, UNAVAILABLE}
+        )
     for log in logs:
         if log.rows:
             log.grow(1.0, rng)
