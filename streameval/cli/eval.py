@@ -409,9 +409,9 @@ def _remedies(text: str, options: Options) -> list[str]:
     from streameval.io.csv_rows import CsvBlock  # noqa: PLC0415 (of the format)
 
     is_encoded = "not UTF-8" in text and options.encoding is None
-    guess = {"encoding": "cp1252"} if is_encoded else {}
+    dialect: dict[str, Any] = options.dialect | ({"encoding": "cp1252"} if is_encoded else {})
     try:
-        blocks = read_blocks(file, form, dialect=Dialect(**options.dialect | guess))
+        blocks = read_blocks(file, form, dialect=Dialect(**dialect))
         block = next(blocks, None)
     except BadDataError:
         return []
