@@ -68,20 +68,29 @@ def scikit_learn(classes: int) -> Peer:
     )
 
 
-def river_confusion() -> Peer:
-    """Make river's matrix of one decision after another."""
+def river_decisions() -> list[Peer]:
+    """Make river's matrix and accuracy of one decision after another."""
 
-    def read(metric: Any) -> Numbers:
+    def read_matrix(metric: Any) -> Numbers:
         return {"matrix": [[metric.data[row][column] for column in (0, 1)] for row in (0, 1)]}
 
-    ready = river_updates(lambda metrics: metrics.ConfusionMatrix(), read, decide=True)
-    return Peer(
-        library="river",
-        module="river.metrics",
-        name="ConfusionMatrix()",
-        ready=ready,
-        why=f"river adds Python numbers without checks, {CHECKS}",
-    )
+    def peer(name: str, read: Read, goal: float) -> Peer:
+        return Peer(
+            library="river",
+            module="river.metrics",
+            name=f"{name}()",
+            ready=river_updates(lambda metrics: getattr(metrics, name)(), read, decide=True),
+            goal=goal,
+            why=f"river adds Python numbers without checks, {CHECKS}",
+        )
+
+    accuracy = peer("Accuracy", lambda metric: {"accuracy": metric.get()}, 0.5)
+    return [peer("ConfusionMatrix", read_matrix, 1.0), accuracy]
+
+
+def matrix_and_accuracy(result: Any) -> Numbers:
+    """Read the matrix and the accuracy of ours."""
+    return {**matrix(result), "accuracy": result.accuracy}
 
 
 def copying() -> Peer:
@@ -114,8 +123,8 @@ def binary(size: int) -> Contest:
         work="binary scores",
         size=size,
         data=data.binary,
-        ours=our_updates(se.ConfusionAccumulator, matrix),
-        peers=[*peers, river_confusion(), *([copying()] if size == 1 else [])]
+        ours=our_updates(se.ConfusionAccumulator, matrix_and_accuracy),
+        peers=[*peers, *river_decisions(), *([copying()] if size == 1 else [])]
         if size <= 32
         else peers,
     )
