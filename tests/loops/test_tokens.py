@@ -90,6 +90,17 @@ def test_perplexity_is_that_of_all_tokens_however_they_are_batched():
     assert acc.compute()["nll"].exp_mean == pytest.approx(math.exp(mean), rel=1e-5)
 
 
+def test_bits_per_byte_are_those_of_all_bytes_however_they_are_batched():
+    logits, labels = drawn(6, 5)
+    n_bytes = [31, 7, 1, 19, 23, 12]
+    acc = se.MeanAccumulator()
+    for row, right, size in zip(logits, labels, n_bytes, strict=True):
+        acc.update(float(token_values(row, right)["nll"].sum()) / size, sample_weight=size)
+    nats = cross_entropy(logits.double().reshape(-1, V), labels.reshape(-1), reduction="sum")
+    expected = float(nats) / math.log(2) / sum(n_bytes)
+    assert acc.compute().bits_per_byte == pytest.approx(expected, rel=1e-6)
+
+
 def test_padding_may_have_any_label_or_none():
     logits, labels = drawn(8)
     padded = labels.where(labels != -100, 0)
