@@ -17,7 +17,7 @@ from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
-from streameval.render.blocks import PageContent, Row
+from streameval.render.blocks import MAX_DRAWN, PageContent, Row
 from streameval.render.markup import (
     Html,
     count,
@@ -30,7 +30,6 @@ from streameval.render.markup import (
     whole_page,
 )
 from streameval.render.page import heading, legend, overview, section
-from streameval.render.pictures import MAX_DRAWN
 from streameval.render.tables import Confusions, sheet_tables, text_table
 from streameval.render.text import size
 from streameval.render.time_pictures import over_time
@@ -379,12 +378,15 @@ def _check_metrics(
 
 
 def _with_metrics(described: _Described, metrics: Sequence[MetricName], level: float) -> _Described:
-    """Add the requested metrics that a result has."""
+    """Add the requested metrics that a result has, unless the page shows them already."""
+    rows = dict(described.description.rows)
     for metric in metrics:
-        reading = _reading_of(described, metric, level)
-        if isinstance(reading, Reading):
-            described = _with_row(described, metric, reading)
-    return described
+        name, reading = metric.name.rpartition(SEPARATOR)[2], _reading_of(described, metric, level)
+        row = described.result.TABLE.get(name)
+        heading = row.heading if row is not None and metric.of is None else ""
+        if isinstance(reading, Reading) and not (heading and name in rows):
+            rows[str(metric)] = Row(heading or str(MetricName(name, metric.of)), reading)
+    return attrs.evolve(described, description=attrs.evolve(described.description, rows=rows))
 
 
 def _reading_of(
@@ -398,18 +400,6 @@ def _reading_of(
         return described.result.read(MetricName(name, metric.of), level=level)
     except UnknownMetricError as error:
         return error
-
-
-def _with_row(described: _Described, metric: MetricName, reading: Reading) -> _Described:
-    """Add a row unless the page shows it already."""
-    name = metric.name.rpartition(SEPARATOR)[2]
-    row, rows = described.result.TABLE.get(name), described.description.rows
-    heading = row.heading if row is not None and metric.of is None else ""
-    if heading and name in rows:
-        return described
-    title = heading or str(MetricName(name, metric.of))
-    rows = {**rows, str(metric): Row(title, reading)}
-    return attrs.evolve(described, description=attrs.evolve(described.description, rows=rows))
 
 
 def _of_models(held: Sequence[_State], level: float) -> list[_StatesSection]:

@@ -88,6 +88,7 @@ def _metric(name: str, *, sampling: Callable[..., Any], **row: Any) -> Metric:
         "limits": SHARE,
         "why_none": "fractional weights have none",
         "why_no_evidence": "it is not a proportion of examples",
+        "oracle": "the definition: scikit-learn has none",
     }
     return Metric(name=name, sampling=_of_draws(sampling), **defaults | row)
 
@@ -332,7 +333,6 @@ TABLE = Table(
         heading="Specificity",
         help="TN / (TN + FP), the share of the negatives that were predicted negative.",
         formula=r"\frac{TN}{TN + FP}",
-        oracle="the definition: scikit-learn has none",
     ),
     _per_class(
         "f_score",
@@ -464,7 +464,6 @@ TABLE = Table(
         heading="Negative predictive value",
         help="TN / (TN + FN), the share of the predicted negatives that are negative.",
         formula=r"\frac{TN}{TN + FN}",
-        oracle="the definition: scikit-learn has none",
         on_request=True,
     ),
     _per_class(
@@ -475,7 +474,6 @@ TABLE = Table(
         help="FP / (FP + TN), the share of the negatives that were predicted positive.",
         formula=r"\frac{FP}{FP + TN}",
         better="lower",
-        oracle="the definition: scikit-learn has none",
         on_request=True,
     ),
     _per_class(
@@ -486,7 +484,6 @@ TABLE = Table(
         help="FN / (FN + TP), the share of the positives that were missed.",
         formula=r"\frac{FN}{FN + TP}",
         better="lower",
-        oracle="the definition: scikit-learn has none",
         on_request=True,
     ),
     _per_class(
@@ -497,7 +494,6 @@ TABLE = Table(
         help="FP / (FP + TP), the share of the predicted positives that are negative.",
         formula=r"\frac{FP}{FP + TP}",
         better="lower",
-        oracle="the definition: scikit-learn has none",
         on_request=True,
     ),
     _per_class(
@@ -508,7 +504,6 @@ TABLE = Table(
         help="FN / (FN + TN), the share of the predicted negatives that are positive.",
         formula=r"\frac{FN}{FN + TN}",
         better="lower",
-        oracle="the definition: scikit-learn has none",
         on_request=True,
     ),
     _per_class(
@@ -524,7 +519,6 @@ TABLE = Table(
         "of its extremes demographic_parity_ratio.",
         formula=r"\frac{TP + FP}{TP + FP + FN + TN}",
         better="",
-        oracle="the definition: scikit-learn has none",
         on_request=True,
     ),
     _of_positive(

@@ -16,6 +16,9 @@ import numpy.typing as npt
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
 
+MAX_DRAWN = 8
+"""How many lines share a picture: more colours are hard to distinguish."""
+
 Floats = npt.NDArray[np.float64]
 Line = tuple[Floats, Floats]
 

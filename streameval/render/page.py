@@ -13,6 +13,7 @@ from streameval.metrics.table import Reading
 from streameval.render import pictures
 from streameval.render.blocks import (
     LEFT,
+    MAX_DRAWN,
     BandedLine,
     ByClass,
     Curves,
@@ -26,7 +27,7 @@ from streameval.render.blocks import (
     Spread,
 )
 from streameval.render.markup import Html, count, element, joined, label, number, percent, short
-from streameval.render.pictures import MAX_DRAWN, MAX_ROWS, style
+from streameval.render.pictures import MAX_ROWS, style
 from streameval.render.tables import (
     MAX_BESIDE,
     MAX_CELLS,
@@ -74,11 +75,12 @@ def section(
     if position == "under":
         metrics = _stack([metrics, *tables])
     beside += tables if position == "beside" else []
+    is_wide = is_wide or _has_wide(descriptions)
     below = page.figures([one.below for one in descriptions])
     return joined(
         [
             *page.above([one.above for one in descriptions]),
-            _beside(metrics, beside, is_wide=is_wide or _has_wide(descriptions)),
+            _grid([metrics, *(beside if is_wide else [_stack(beside)])]),
             *([_grid(tables)] if position == "below" else []),
             _grid([*dots, *below]),
         ]
@@ -364,13 +366,6 @@ def _has_wide(descriptions: Sequence[PageContent]) -> bool:
     """Tell whether a matrix does not fit beside a table."""
     every = (block for one in descriptions for block in one.beside)
     return any(isinstance(block, Matrix) and len(block.labels) > _LARGE for block in every)
-
-
-def _beside(table: Html, parts: Sequence[Html], *, is_wide: bool) -> Html:
-    """Put the pictures beside a table; one that is wide has its own line."""
-    if is_wide:
-        return _grid([table, *parts])
-    return _grid([table, _stack(parts)])
 
 
 def _stack(parts: Sequence[Html]) -> Html:

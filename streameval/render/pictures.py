@@ -12,13 +12,19 @@ import numpy.typing as npt
 
 from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.table import Reading
-from streameval.render.blocks import BandedLine, Curves, Line, Reliability, ScoreShares, thinned
+from streameval.render.blocks import (
+    MAX_DRAWN,
+    BandedLine,
+    Curves,
+    Line,
+    Reliability,
+    ScoreShares,
+    thinned,
+)
 from streameval.render.markup import Html, joined, short
 from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
 from streameval.render.text import brief
 
-MAX_DRAWN = 8
-"""How many lines share a picture: more colours are hard to distinguish."""
 MAX_ROWS = 24
 """How many rows a picture of dots has."""
 

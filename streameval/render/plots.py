@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
-from streameval.render.blocks import Lines, Matrix, Reliability, ScoreShares, TimeLine
+from streameval.render.blocks import MAX_DRAWN, Lines, Matrix, Reliability, ScoreShares, TimeLine
 from streameval.render.text import brief, shorten
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _APART = 0.12  # the offset between several rankings in one row
 _BAR = "lightsteelblue"
-_MAX_LINES = 8  # over time: more colours are hard to distinguish
 _MAX_NAMED = 60
 _ROOMY = 12  # classes of a matrix in a figure of the default size
 _MIN_POINTS = 4.5
@@ -185,7 +184,7 @@ def dots(
     across: str,
     title: str,
     label: str | None,
-    is_share: Callable[[str], bool],
+    is_share: Callable[[str], bool] = lambda _: False,
 ) -> Axes:
     """Draw a line for each number: a dot, whiskers for the sampling and a bar for the certified.
 
@@ -258,7 +257,7 @@ def time_lines(ax: Axes | None, metric: str, lines: Sequence[TimeLine], level: f
     first, *others = lines
     (drawn,) = axes.plot(first.middles, first.values, marker="o", markersize=3, label=first.name)
     _add_intervals(axes, first, drawn.get_color(), level)
-    for line in others[: _MAX_LINES - 1]:
+    for line in others[: MAX_DRAWN - 1]:
         axes.plot(line.middles, line.values, marker="o", markersize=2, linewidth=1, label=line.name)
     axes.set(ylabel=metric, title=f"{metric} over time")
     if first.panes and not isinstance(first.panes[0].start, int):

@@ -334,6 +334,8 @@ class Calibration(CalibrationMembers, SumsResult):
 def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {
         "limits": SHARE,
+        "better": "lower",
+        "oracle": "the definition, in fractions",
         "why_no_evidence": "it is not a proportion of examples, and its spread is not kept",
     }
     return Metric(name=name, **defaults | row)
@@ -341,7 +343,7 @@ def _metric(name: str, **row: Any) -> Metric:
 
 def _of_one(name: str, **row: Any) -> Metric:
     """Make the row of a metric that exists for each class if there are several."""
-    return _metric(name, by_class=True, listed=lambda result: not result.labels, **row)
+    return _metric(name, better="", by_class=True, listed=lambda one: not one.labels, **row)
 
 
 def _of_two(name: str, function: Callable[[Sequence[Bin]], float], **row: Any) -> Metric:
@@ -355,7 +357,6 @@ def _of_two(name: str, function: Callable[[Sequence[Bin]], float], **row: Any) -
     return _metric(
         name,
         value=value,
-        oracle="the definition, in fractions",
         listed=lambda result: not result.labels,
         on_request=True,
         **row,
@@ -416,7 +417,6 @@ Calibration.TABLE = Table(
         help="The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].",
         notes="Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.",
         formula=r"-\frac1n \sum_i \log p_i(y_i)",
-        better="lower",
         **_sampling_of("log_loss"),
         oracle="scikit-learn, log_loss",
         headline=1,
@@ -431,7 +431,6 @@ Calibration.TABLE = Table(
         notes="For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of "
         "(p_k - [y = k])**2, in [0, 2].",
         formula=r"\frac1n \sum_i (p_i - y_i)^2",
-        better="lower",
         **_sampling_of("brier"),
         oracle="scikit-learn, brier_score_loss",
     ),
@@ -447,9 +446,7 @@ Calibration.TABLE = Table(
         "label and mean prediction of each bin [i / bins, (i + 1) / bins), weighted by its "
         "examples.",
         formula=r"\sum_b \frac{n_b}n |\bar y_b - \bar p_b|",
-        better="lower",
         limits=None,
-        oracle="the definition, in fractions",
         headline=3,
     ),
     _of_one(
@@ -461,7 +458,6 @@ Calibration.TABLE = Table(
         notes="If it is 1, the model is unbiased; above 1, it predicts too much. nan without a "
         "positive.",
         formula=r"\frac{\sum_i p_i}{\sum_i y_i}",
-        oracle="the definition, in fractions",
         headline=2,
     ),
     _of_one(
@@ -469,14 +465,12 @@ Calibration.TABLE = Table(
         heading="Mean prediction",
         help="The mean probability, in [0, 1].",
         formula=r"\frac1n \sum_i p_i",
-        oracle="the definition, in fractions",
     ),
     _of_one(
         "mean_label",
         heading="Share of positives",
         help="The share of positives, or of each class in the truth, in [0, 1].",
         formula=r"\frac1n \sum_i y_i",
-        oracle="the definition, in fractions",
     ),
     count_row(
         "n_clipped",
@@ -501,7 +495,6 @@ Calibration.TABLE = Table(
         notes="He et al., Practical lessons from predicting clicks on ads (2014). nan if the truth "
         "is always one class.",
         formula=r"\frac{\text{log loss}}{-\sum_k \bar y_k \log \bar y_k}",
-        better="lower",
         value=_normalized_entropy,
         oracle="scikit-learn, log_loss of the predictions and of the mean label",
         on_request=True,
@@ -541,9 +534,7 @@ Calibration.TABLE = Table(
         help="The largest |mean label - mean prediction| of a bin, in [0, 1].",
         notes="Naeini et al. (2015).",
         formula=r"\max_b |\bar y_b - \bar p_b|",
-        better="lower",
         value=lambda result: metrics.max_gap(result._bins),
-        oracle="the definition, in fractions",
         on_request=True,
     ),
     _metric(
@@ -554,9 +545,7 @@ Calibration.TABLE = Table(
         notes="Weighted by their examples, as ece (Kumar, Liang and Ma, Verified uncertainty "
         "calibration, 2019).",
         formula=r"\sqrt{\sum_b \frac{n_b}n (\bar y_b - \bar p_b)^2}",
-        better="lower",
         value=lambda result: metrics.rms_gap(result._bins),
-        oracle="the definition, in fractions",
         on_request=True,
     ),
     _of_two(
@@ -567,7 +556,6 @@ Calibration.TABLE = Table(
         notes="Reliability - resolution + uncertainty is the Brier score where each bin holds one "
         "prediction, and near it otherwise (Murphy, 1973).",
         formula=r"\sum_b \frac{n_b}n (\bar y_b - \bar p_b)^2",
-        better="lower",
     ),
     _of_two(
         "brier_resolution",

@@ -18,7 +18,7 @@ from streameval.inputs.labels import Label, class_position
 from streameval.metrics.bounded import Bounded, Interval, mean_of
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
-from streameval.render.blocks import ByClass, Lines
+from streameval.render.blocks import MAX_DRAWN, ByClass, Lines
 from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
@@ -34,8 +34,6 @@ from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_MAX_DRAWN = 8
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
@@ -360,7 +358,7 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
 
     def _lines(self, kind: str) -> Lines | None:
         """Trace the curves of the largest classes."""
-        found = {of: curve.lines(kind) for of, curve in self._of_both_classes()[:_MAX_DRAWN]}
+        found = {of: curve.lines(kind) for of, curve in self._of_both_classes()[:MAX_DRAWN]}
         if not found:
             return None
         curves = next(iter(found.values())).curves

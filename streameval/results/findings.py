@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from streameval.render.text import listed_few
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from streameval.metrics.points import CellTable
+
+    Findings = Callable[[Any], Iterator[str]]
 
 _FEW = 30
 _WORST = 3
@@ -30,18 +33,32 @@ def is_limit(sentence: str) -> bool:
     return not sentence.startswith("Every number is")
 
 
+def _of_some(noun: str = "") -> Callable[[Findings], Findings]:
+    """Let findings be about rows, of which there are some; few of them are the first to say."""
+
+    def after(findings: Findings) -> Findings:
+        @wraps(findings)
+        def every(result: Any) -> Iterator[str]:
+            if not result.n:
+                yield _NOTHING
+                return
+            yield from _few(result.n, noun) if noun else ()
+            yield from findings(result)
+
+        return every
+
+    return after
+
+
+@_of_some("examples")
 def of_confusion(result: Any) -> Iterator[str]:
     """Say which classes are absent or rare, and what has no interval."""
-    if not result.n:
-        yield _NOTHING
-        return
     matrix = result.matrix
     true, predicted = (
         matrix.sum(axis=axis) if matrix.ndim == 2 else matrix.sum(axis=axis + 1)[:, 1]
         for axis in (1, 0)
     )
     labels = result.class_names
-    yield from _few(result.n, "examples")
     yield from _never(labels, true, "in the truth", "if they are predicted, their recall is 0")
     yield from _never(labels, predicted, "as prediction", "if they are true, their precision is 0")
     yield from _small_classes(labels, true, "examples")
@@ -140,11 +157,9 @@ def _pairs(table: CellTable) -> float:
     return float(table.n_pos) * float(table.n_neg)
 
 
+@_of_some()
 def of_classes(result: Any) -> Iterator[str]:
     """Say which classes are absent or rare, and what limits the curves of the widest intervals."""
-    if not result.n:
-        yield _NOTHING
-        return
     labels, counts = result.class_names, [curve.n_pos for curve in result.values()]
     yield from _never(labels, counts, "in the truth", "means leave them out")
     yield from _small_classes(labels, counts, "positives")
@@ -162,24 +177,18 @@ def of_classes(result: Any) -> Iterator[str]:
             yield f"Class {listed_few([str(shown[label])])}: {finding}"
 
 
+@_of_some("recommendations")
 def of_catalog(result: Any) -> Iterator[str]:
     """Say how many items were never recommended."""
-    if not result.n:
-        yield _NOTHING
-        return
-    yield from _few(result.n, "recommendations")
     unseen = result.n_items - result.n_recommended
     if unseen:
         yield f"Items that were never recommended: {unseen:,} of {result.n_items:,}."
     yield _EXACT
 
 
+@_of_some("comparisons")
 def of_preferences(result: Any) -> Iterator[str]:
     """Say which models have no strength, or one that the comparisons do not limit."""
-    if not result.n:
-        yield _NOTHING
-        return
-    yield from _few(result.n, "comparisons")
     found = result.bradley_terry
     unmet = [str(model) for model, rate in result.win_rate.items() if math.isnan(rate)]
     if unmet:
@@ -203,11 +212,9 @@ def of_preferences(result: Any) -> Iterator[str]:
     yield "Every count is exact."
 
 
+@_of_some()
 def of_groups(result: Any) -> Iterator[str]:
     """Say how many groups have no AUC, and how large the others are."""
-    if not result.n:
-        yield _NOTHING
-        return
     alone = result.n_groups - result.n_averaged
     if alone:
         yield (
@@ -233,12 +240,9 @@ def of_groups(result: Any) -> Iterator[str]:
     yield "GAUC has no sampling interval."
 
 
+@_of_some("examples")
 def of_calibration(result: Any) -> Iterator[str]:
     """Say which classes are absent, and what clipping and bins do."""
-    if not result.n:
-        yield _NOTHING
-        return
-    yield from _few(result.n, "examples")
     shares = np.atleast_1d(result.mean_label)
     if result.labels:
         yield from _never(result.class_names, shares, "in the truth", "their PCOPC is undefined")
@@ -262,12 +266,9 @@ def of_calibration(result: Any) -> Iterator[str]:
     yield f"ECE depends on the bins, here {result._config.bins}; {others} a sampling interval."
 
 
+@_of_some("examples")
 def of_regression(result: Any) -> Iterator[str]:
     """Say where R2 is undefined, and which metrics have bounds or intervals."""
-    if not result.n:
-        yield _NOTHING
-        return
-    yield from _few(result.n, "examples")
     if math.isnan(result.r2):
         yield "The truth is constant: R2 is undefined."
     if not result.exact:

@@ -364,14 +364,12 @@ class _Measure:
     ----------
     name, heading, what : str
         `what` explains the number of a model, which stands in braces.
-    test : str
-        How the test is made.
     formula, oracle : str
         Of the number of a model.
     better : str
         Its better direction.
-    of_test : str
-        The oracle of the test.
+    test, of_test : str
+        How the test is made, by default of means over rows, and its oracle.
     limits : (low, high)
         The lowest and the highest number of a model.
     formula_of_test : str
@@ -381,11 +379,11 @@ class _Measure:
     name: str
     heading: str
     what: str
-    test: str
     formula: str
     better: Literal["higher", "lower", ""]
     oracle: str
-    of_test: str
+    test: str = _OF_ROWS
+    of_test: str = "the definition, with the deviation of NumPy"
     limits: Interval = SHARE
     formula_of_test: str = r"2 \Phi(-|d| / s)"
 
@@ -402,7 +400,6 @@ class _Measure:
                 better=self.better,
                 limits=self.limits,
                 sampling=_interval(self.name, f"interval_{model}"),
-                why_none=_WHY_NONE,
                 oracle=self.oracle,
             )
             for model in ("a", "b")
@@ -417,7 +414,6 @@ class _Measure:
             formula=rf"{self.formula}\Big|_A - \Big|_B",
             limits=(low - high, high - low),
             sampling=_interval(self.name, "interval"),
-            why_none=_WHY_NONE,
             oracle=self.of_test,
         )
         pvalue = self._row(
@@ -439,6 +435,7 @@ class _Measure:
             absent=(f"{name} is counted only where it is asked for: {asked}.",),
             listed=lambda result: self.name in result._config.measures,
             why_no_evidence=_NO_TEST,
+            why_none=_WHY_NONE if "sampling" in row else "",
             **row,
         )
 
@@ -494,34 +491,28 @@ _MEASURES = (
         "log_loss",
         "Log loss",
         "The mean of -log(probability of the true class) of {}, natural, in [2.2e-16, 36.05].",
-        test=_OF_ROWS,
         formula=r"-\frac1n \sum_i \log p_i(y_i)",
         better="lower",
         limits=NOT_NEGATIVE,
         oracle="scikit-learn, log_loss",
-        of_test="the definition, with the deviation of NumPy",
     ),
     _Measure(
         "mse",
         "Mean squared error",
         "The mean squared error of the numbers that {} predicts, at least 0.",
-        test=_OF_ROWS,
         formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
         better="lower",
         limits=NOT_NEGATIVE,
         oracle="scikit-learn, mean_squared_error",
-        of_test="the definition, with the deviation of NumPy",
     ),
     _Measure(
         "mae",
         "Mean absolute error",
         "The mean absolute error of the numbers that {} predicts, at least 0.",
-        test=_OF_ROWS,
         formula=r"\frac1n \sum_i |\hat y_i - y_i|",
         better="lower",
         limits=NOT_NEGATIVE,
         oracle="scikit-learn, mean_absolute_error",
-        of_test="the definition, with the deviation of NumPy",
     ),
     _of_values("loss", "lower"),
     _of_values("score", "higher"),
@@ -529,11 +520,9 @@ _MEASURES = (
         "brier",
         "Brier score",
         "The mean squared error of the probabilities of {}, in [0, 1].",
-        test=_OF_ROWS,
         formula=r"\frac1n \sum_i (p_i - y_i)^2",
         better="lower",
         oracle="scikit-learn, brier_score_loss",
-        of_test="the definition, with the deviation of NumPy",
     ),
 )
 

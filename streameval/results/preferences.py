@@ -166,7 +166,6 @@ class Preferences(PreferencesMembers, SumsResult):
             across="rating on the scale of Elo",
             title=f"{plural(self.n, 'comparison')}, {100.0 * level:.6g}% intervals",
             label=label,
-            is_share=lambda _: False,
         )
 
     def __repr__(self) -> str:

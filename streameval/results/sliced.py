@@ -307,7 +307,6 @@ class SlicedResult(CollectionResult):
             across=heading,
             title=f"{heading} by {', '.join(self.columns)}",
             label=label,
-            is_share=lambda _: False,
         )
 
     def _search(self, metric: str, min_n: float) -> Search:

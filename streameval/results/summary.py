@@ -197,10 +197,10 @@ def _interval_of_quantile(result: Summary, value: float, z: float, q: float) -> 
 
 def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {"why_no_evidence": "nothing bounds the values that may come"}
+    if "sampling" in row:
+        defaults["why_none"] = "weights had fractions"
     return Metric(name=name, **defaults | row)
 
-
-_WHY_NONE = "weights had fractions"
 
 Summary.TABLE = Table(
     count_row("n", "Values", "The sum of the weights of all values."),
@@ -219,7 +219,6 @@ Summary.TABLE = Table(
         help="The weighted mean of the values.",
         formula=r"\frac{\sum_i w_i x_i}{\sum_i w_i}",
         sampling=_interval_of_mean,
-        why_none=_WHY_NONE,
         oracle="NumPy, average",
         headline=1,
     ),
@@ -276,7 +275,6 @@ Summary.TABLE = Table(
         formula=r"\inf \{x : \#\{i : x_i \le x\} \ge q n\}",
         certified=True,
         sampling=_interval_of_quantile,
-        why_none="weights had fractions",
         arguments=("q",),
         oracle="NumPy, quantile",
         listed=lambda result: result._config.has_sketch,
@@ -296,7 +294,6 @@ Summary.TABLE = Table(
         formula=r"\exp \bar x",
         limits=NOT_NEGATIVE,
         sampling=_interval_of_exp_mean,
-        why_none=_WHY_NONE,
         oracle="the definition, in decimals",
         on_request=True,
     ),
@@ -311,7 +308,6 @@ Summary.TABLE = Table(
         formula=r"\bar x / \ln 2",
         limits=UNLIMITED,
         sampling=_interval_of_bits,
-        why_none=_WHY_NONE,
         oracle="the definition",
         on_request=True,
     ),

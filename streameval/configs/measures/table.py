@@ -70,7 +70,7 @@ class MeasureRow:
 
     name: str
     title: str
-    cutoff: Cutoff
+    cutoff: Cutoff = "none"
     help: str
     formula: str
     also: str = ""
@@ -233,7 +233,6 @@ _ROWS = (
     MeasureRow(
         name="rprec",
         title="R-precision",
-        cutoff="none",
         help="The relevant documents in the first R, over R, all that are relevant.",
         formula=r"\frac{\#\{r_i \le R\}}R",
         of_trec="Rprec",
@@ -241,7 +240,6 @@ _ROWS = (
     MeasureRow(
         name="lrap",
         title="Label ranking average precision (LRAP)",
-        cutoff="none",
         help="The mean over relevant documents of the share of relevant documents among those "
         "that score at least as high.",
         formula=r"\frac1R \sum_i \frac{\#\{j : s_j \ge s_i, j \text{ relevant}\}}"
@@ -252,7 +250,6 @@ _ROWS = (
     MeasureRow(
         name="coverage_error",
         title="Coverage error",
-        cutoff="none",
         help="The number of documents that score at least as high as the last relevant one; "
         "documents that were not retrieved rank below all others.",
         formula=r"\#\{j : s_j \ge \min_i s_i\}",
@@ -264,7 +261,6 @@ _ROWS = (
     MeasureRow(
         name="label_ranking_loss",
         title="Label ranking loss",
-        cutoff="none",
         help="The share of pairs of a relevant document and a retrieved irrelevant one in which "
         "the irrelevant one scores at least as high.",
         formula=r"\frac{\#\{(i, j) : s_j \ge s_i\}}{R (n - \#\{r_i\})}",
@@ -275,7 +271,6 @@ _ROWS = (
     MeasureRow(
         name="query_auc",
         title="ROC AUC within queries",
-        cutoff="none",
         help="The share of pairs of a relevant document and a retrieved irrelevant one in which "
         "the relevant one ranks higher; nothing to find if there is no such pair.",
         formula=r"\frac{\#\{(i, j) : r_i < r_j\}}{R (n - \#\{r_i\})}",
@@ -284,7 +279,6 @@ _ROWS = (
     MeasureRow(
         name="rbp",
         title="Rank-biased precision (RBP)",
-        cutoff="none",
         help="The sum of (1 - p) p**(r_i - 1).",
         formula=r"\sum_i (1 - p) p^{r_i - 1}",
         parameter=("p", 0.8),
@@ -293,7 +287,6 @@ _ROWS = (
     MeasureRow(
         name="bpref",
         title="Binary preference (bpref)",
-        cutoff="none",
         help="The mean over relevant documents of 1 - min(N_i, R) / min(R, N), where N judged "
         "documents are not relevant, N_i of them above.",
         formula=r"\frac1R \sum_i 1 - \frac{\min(N_i, R)}{\min(R, N)}",
@@ -303,7 +296,6 @@ _ROWS = (
     MeasureRow(
         name="set_p",
         title="Set precision",
-        cutoff="none",
         help="The precision of all that was retrieved.",
         formula=r"\frac{\#\{r_i\}}n",
         others=("setp",),
@@ -313,7 +305,6 @@ _ROWS = (
     MeasureRow(
         name="set_r",
         title="Set recall",
-        cutoff="none",
         help="The recall of all that was retrieved.",
         formula=r"\frac{\#\{r_i\}}R",
         others=("setr", "set_recall"),
@@ -323,7 +314,6 @@ _ROWS = (
     MeasureRow(
         name="set_f",
         title="Set F1",
-        cutoff="none",
         help="The harmonic mean of precision P and recall S of all that was retrieved; weighted, "
         "(1 + beta) P S / (beta P + S), where beta is trec_eval's, the square of the usual one.",
         formula=r"\frac{(1 + \beta) P S}{\beta P + S}",
@@ -335,7 +325,6 @@ _ROWS = (
     MeasureRow(
         name="gm_map",
         title="Geometric mean average precision (GMAP)",
-        cutoff="none",
         help="log(max(average precision, 1e-5)); the result is exp of its mean.",
         formula=r"\exp \overline{\log \max(AP, 10^{-5})}",
         of_trec="gm_map",
@@ -344,7 +333,6 @@ _ROWS = (
     MeasureRow(
         name="gm_bpref",
         title="Geometric mean of bpref",
-        cutoff="none",
         help="log(max(bpref, 1e-5)); the result is exp of its mean.",
         formula=r"\exp \overline{\log \max(\mathrm{bpref}, 10^{-5})}",
         of_trec="gm_bpref",
@@ -354,7 +342,6 @@ _ROWS = (
     MeasureRow(
         name="iprec",
         title="Interpolated precision at a recall",
-        cutoff="none",
         help="The highest precision at any rank by which recall * R relevant documents, rounded "
         "to a whole number, have been found; 0 if they never are.",
         formula=r"\max_{i \ge \mathrm{round}(x R)} \frac{i}{r_i}",
@@ -366,7 +353,6 @@ _ROWS = (
     MeasureRow(
         name="11pt_avg",
         title="Eleven-point average precision",
-        cutoff="none",
         help="The mean of iprec at recall 0, 0.1, ..., 1.",
         formula=r"\frac1{11} \sum_{j=0}^{10} \mathrm{iprec}(j / 10)",
         of_trec="11pt_avg",
@@ -375,7 +361,6 @@ _ROWS = (
     MeasureRow(
         name="rprec_mult",
         title="Precision at a multiple of R",
-        cutoff="none",
         help="The precision at rank times * R, rounded up.",
         formula=r"\frac{\#\{r_i \le k\}}k, \quad k = \lfloor x R + 0.9 \rfloor",
         of_trec="Rprec_mult_{:.2f}",
@@ -392,7 +377,6 @@ _ROWS = (
     MeasureRow(
         name="set_relative_p",
         title="Set relative precision",
-        cutoff="none",
         help="The precision of all that was retrieved, over the highest possible one.",
         formula=r"\frac{\#\{r_i\}}{\min(n, R)}",
         of_trec="set_relative_P",
@@ -401,7 +385,6 @@ _ROWS = (
     MeasureRow(
         name="set_map",
         title="Set MAP",
-        cutoff="none",
         help="The product of precision and recall of all that was retrieved.",
         formula=r"\frac{\#\{r_i\}^2}{n R}",
         others=("setap",),
@@ -411,7 +394,6 @@ _ROWS = (
     MeasureRow(
         name="majority",
         title="Majority relevant",
-        cutoff="none",
         help="1 if more than half of all that was retrieved is relevant, 1/2 if half is, else 0.",
         formula=r"[\#\{r_i\} > n/2] + \tfrac12 [\#\{r_i\} = n/2]",
         of_set=True,
@@ -419,7 +401,6 @@ _ROWS = (
     MeasureRow(
         name="utility",
         title="Utility",
-        cutoff="none",
         help="The number of relevant retrieved documents minus the number of the others.",
         formula=r"2 \#\{r_i\} - n",
         of_trec="utility",
@@ -431,7 +412,6 @@ _ROWS = (
     MeasureRow(
         name="bin_g",
         title="Binary G",
-        cutoff="none",
         help="The mean over relevant documents of 1 / log2(2 + m), with m irrelevant ones above.",
         formula=r"\frac1R \sum_i \frac1{\log_2(2 + r_i - i)}",
         others=("bing",),
@@ -440,7 +420,6 @@ _ROWS = (
     MeasureRow(
         name="g",
         title="Normalized gain (G)",
-        cutoff="none",
         help="The sum of gain / log2(2 + d), over the sum of all gains; d is the gain of the best "
         "ranking down to this rank, at least 1 per rank, minus the gain of this one.",
         formula=r"\frac{\sum_i g_i / \log_2(2 + \sum_{j \le i} (\max(g^*_j, 1) - g_j))}"
@@ -453,7 +432,6 @@ _ROWS = (
     MeasureRow(
         name="ndcg_rel",
         title="NDCG averaged over relevant documents",
-        cutoff="none",
         help="The mean of ndcg at the rank of each document with a gain; those that were not "
         "retrieved count the final ndcg.",
         formula=r"\frac1N \sum_i \mathrm{ndcg}@r_i",
@@ -465,7 +443,6 @@ _ROWS = (
     MeasureRow(
         name="rndcg",
         title="NDCG at R levels",
-        cutoff="none",
         help="The mean of ndcg at the ranks where the best ranking falls to a lower gain, and of "
         "the final ndcg where more than one further document was retrieved.",
         formula=r"\overline{\mathrm{ndcg}@k_j}, \quad k_j = \#\{g^*_i \ge g_j\}",
@@ -476,7 +453,6 @@ _ROWS = (
     MeasureRow(
         name="rbp_resid",
         title="Residual of rank-biased precision",
-        cutoff="none",
         help="How much rbp would rise if every document were relevant that was not judged or not "
         "retrieved; 0 if all that were retrieved are judged.",
         formula=r"1 - \sum_{i \text{ judged}} (1 - p) p^{i - 1}",
@@ -503,7 +479,6 @@ _ROWS = (
         MeasureRow(
             name=name,
             title=title,
-            cutoff="none",
             help=meaning,
             formula=formula,
             others=others,
