@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
@@ -69,6 +70,7 @@ _LEVEL = 0.95  # of tests, where no interval is shown
 _SWAPPED = " Are the run and --qrels swapped?"
 _MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
+_MISSING = re.compile(r": `(.+)` is missing\.(?! No row)")
 _READ_AS_NUMBERS = ("y_true", "y_pred", "y_score", "value", "versus")
 _WHERE = "use --where COLUMN=VALUE to compare the queries of one value"
 _EACH_RUN = "give it to a command for each run"
@@ -389,12 +391,14 @@ def _advice_on_files(error: BadDataError, options: Options) -> str:
     if isinstance(error, RepeatedQueryError) and options.task == "ranking" and not options.compare:
         return COMPARE_RUNS
     if options.qrels is None:
-        text = str(error)
-        is_nan = "got nan" in text and "regression" in options.task and options.nan is None
-        skip = " --nan skip leaves it out." if is_nan else ""
+        text, missing = str(error), _MISSING.search(str(error))
         needed = _remedies(text, options)
+        if missing and options.task != "ranking":
+            needed = needed or [f"--where {shlex.quote(f'{missing[1]}!=')}"]
+        elif "got nan" in text and options.task == "regression":
+            needed = needed or ["--nan skip"]
         is_news = any(option not in text for option in needed)
-        return f"{skip} `{' '.join(needed)}` reads the first rows." if is_news else skip
+        return f" Use `{' '.join(needed)}`." if is_news else ""
     from streameval.io.trec import read_qrels  # noqa: PLC0415 (of TREC files)
 
     return _SWAPPED if any(_can_read(read_qrels, file) for file in options.files) else ""
@@ -419,10 +423,11 @@ def _remedies(text: str, options: Options) -> list[str]:
         return []
     columns = {name: getattr(options, name) or (name,) for name in _READ_AS_NUMBERS}
     names = [*chain.from_iterable(columns.values()), options.time or ""]
-    takes_gaps = options.nan is None and options.task in OPTIONS_OF_TASKS["nan"]
+    takes_gaps = options.task in OPTIONS_OF_TASKS["nan"]
     skipped = [name for name in columns if name != "y_true" or options.task == "regression"]
     gaps = [one for name in skipped for one in columns[name]] if takes_gaps else []
-    return [*["--encoding cp1252"] * is_encoded, *block.remedies(names, gaps)]
+    needed = [*["--encoding cp1252"] * is_encoded, *block.remedies(names, gaps)]
+    return [option for option in needed if option != "--nan skip" or options.nan is None]
 
 
 def _refuse_run(row: RawRow) -> None:

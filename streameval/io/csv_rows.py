@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 from collections.abc import Container, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -157,7 +158,7 @@ class CsvBlock:
         names : iterable of str
             The columns.
         gaps : container of str
-            Those in which a missing number may be skipped.
+            Those in which a missing number may be skipped; rows without others may be left out.
         """
         found: dict[str, list[str]] = {}
         rows = [row for _, row in self._rows() if isinstance(row, list)]
@@ -168,8 +169,10 @@ class CsvBlock:
                 option = OPTION.search(hint_of(value))
                 if option is not None:
                     found.setdefault(option[1].partition(" ")[0], []).append(option[1])
-                if name in gaps and (value is None or (option and "--na " in option[1])):
-                    found["--nan"] = ["--nan skip"]
+                if value is None or (option and "--na " in option[1]):
+                    left_out = f"--where {shlex.quote(f'{name}!=')}"
+                    mend = "--nan skip" if name in gaps else left_out
+                    found[mend] = [mend]
         if "--na" in found:
             texts = dict.fromkeys(one.removeprefix("--na ") for one in found["--na"])
             found["--na"] = [f"--na {','.join(texts)}"]

@@ -144,7 +144,7 @@ def test_eval_names_the_row_of_a_parquet_file(call, write):
     rows = [{"y_true": n % 2 if n != 130 else None, "y_pred": 1} for n in range(200)]
     assert (
         error_of(call("eval", write("a.parquet", rows)))
-        == "a.parquet, row 131: `y_true` is missing."
+        == "a.parquet, row 131: `y_true` is missing. Use `--where 'y_true!='`."
     )
 
 

@@ -193,6 +193,11 @@ def test_eval_says_what_to_install_for_parquet(call, write, monkeypatch):
     assert (done.code, done.err) == (2, f"streameval: error: {needed}\n")
 
 
+def test_a_file_without_a_header_is_told_the_option(call, folder):
+    (folder / "a.csv").write_text("1,0.5\n0,0.25\n")
+    assert "numbers alone; --header A,B,C names the columns" in call("eval", "a.csv").err
+
+
 def test_all_absent_columns_of_a_ranking_are_told_at_once(call, folder):
     (folder / "a.csv").write_text("session,sku,at,clicked\n1,a,1,0\n")
     refused = call("eval", "a.csv", "--task", "ranking").err

@@ -1,5 +1,7 @@
 """Exports of warehouses: separators, percentages, missing values and encodings of CSV."""
 
+import shlex
+
 import pytest
 
 EXPORT = (
@@ -39,25 +41,35 @@ def test_first_refusal_names_all_options_that_the_first_rows_need(call, folder):
     (folder / "p.csv").write_bytes(text.encode("cp1252"))
     given = ("eval", "p.csv", "--task", "binary", "--y-true", "gr\u00f6\u00dfe", "--y-score", "p")
     named = ("--encoding", "cp1252", "--na", "NULL,N/A", "--nan", "skip", "--percent")
-    assert call(*given).err.endswith(
-        f"such as cp1252). `{' '.join(named)}` reads the first rows.\n"
-    )
+    assert call(*given).err.endswith(f"such as cp1252). Use `{' '.join(named)}`.\n")
     found = call(*given, *named, "--json").json["metrics"]
     assert (found["n_skipped"], found["roc_auc"]) == (3, 1.0)
+
+
+def test_rows_without_a_label_are_left_out_by_the_conditions_that_a_refusal_names(call, folder):
+    (folder / "a.csv").write_text("y_true,y_pred\nY,Y\nNULL,N\nY,\n")
+    (folder / "a.jsonl").write_text('{"y_true": 1, "y_score": null}\n{"y_true": 1, "y_score": 1}')
+    named = ("--na", "NULL", "--where", "y_pred!=", "--where", "y_true!=")
+    assert call("eval", "a.csv").err.endswith(f"Use `{shlex.join(named)}`.\n")
+    assert call("eval", "a.csv", *named, "--json").json["n"] == 1
+    given = ("eval", "a.jsonl", "--task", "calibration")
+    assert call(*given).err.endswith("`y_score` is missing. Use `--where 'y_score!='`.\n")
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_one_option_is_named_once(name, call, folder):
     rows = '{"y_true": 1, "y_pred": "1 %"}\n'
     (folder / name).write_text(rows if name == "a.jsonl" else "y_true,y_pred\n1,1 %\n")
-    assert "reads the first rows" not in call("eval", name, "--task", "regression").err
+    assert "Use" not in call("eval", name, "--task", "regression").err
 
 
 def test_missing_texts_are_named_as_they_are_typed(call, folder):
     (folder / "a.tsv").write_text("y_true\ty_pred\n1,000.5\t7\n2\t\\N\n")
     given = ("eval", "a.tsv", "--task", "regression")
     refused = call(*given).err
-    assert r"got '1,000.5'. `--na '\N' --nan skip --thousands ,` reads the first rows." in refused
+    assert r"got '1,000.5'. Use `--na '\N' --nan skip --thousands ,`." in refused
+    skipped = call(*given, "--nan", "skip").err
+    assert r"Use `--na '\N' --thousands ,`." in skipped
     found = call(*given, "--na", r"\N", "--nan", "skip", "--thousands", ",", "--json")
     assert found.json["n"] == 1
 

@@ -168,7 +168,7 @@ def test_rows_without_truth_or_prediction_are_left_out_if_asked(call, write, fol
     (folder / "a.csv").write_text("\n".join(["y_true,y_pred", *cells]))
     rows = [{"y_true": 3, "y_pred": float("nan")}, {"y_true": 1, "y_pred": 2}, {"y_true": 4}]
     refused = call("eval", write("a.jsonl", rows), *REGRESSION).err
-    assert refused.endswith("in magnitude, got nan. --nan skip leaves it out.\n")
+    assert refused.endswith("in magnitude, got nan. Use `--nan skip`.\n")
     found = call("eval", "a.csv", *REGRESSION, "--nan", "skip")
     assert found.out.startswith("2 rows of 1 file; 4 more left out by --nan skip\n")
     skipped = call("eval", "a.csv", *REGRESSION, "--nan", "skip", "--json").json

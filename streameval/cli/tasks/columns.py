@@ -25,7 +25,7 @@ from streameval.io.columns import (
     class_number,
     scores_by_class,
 )
-from streameval.io.notation import integer_or_text
+from streameval.io.notation import integer_or_text, number_or_text
 from streameval.runs.columns import class_label_type, has_integer_labels, says_yes
 from streameval.runs.sources import typical_row
 
@@ -305,6 +305,10 @@ def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
         for asked, columns in _COLUMNS_OF.items():
             if all(has_column(column, rows) for column in columns):
                 hint = f" The columns are those of {asked}."
+    if all(isinstance(number_or_text(name), float) for row in rows[:1] for name in row):
+        hint = (
+            " The first row has numbers alone; --header A,B,C names the columns of a file without."
+        )
     raise UsageError(f"no column {absent[0]!r} in the first rows: {known}{hint}")
 
 
