@@ -356,12 +356,11 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
         table = overview(group.by, list(results), columns, level)
         content = joined([table, element("details", element("summary", _REST), content)])
     said = opening(described[0], results, level, group.by)
-    of = () if not group.by else (group.state,)
     return _StatesSection(
         f"part-{number}",
         group.member,
         heading(described),
-        of or tuple(names),
+        (group.state,) if group.by else tuple(names),
         content,
         tuple(said),
     )

@@ -526,6 +526,31 @@ _MEASURES = (
     ),
 )
 
+
+def _accuracy(model: str, hits: Callable[[PairedResult], Number], headline: int) -> Metric:
+    """Make the row of the accuracy of a model."""
+    named = model.upper()
+    return Metric(
+        name=f"accuracy_{model}",
+        limits=SHARE,
+        heading=f"Accuracy of {named}",
+        help=f"The share of examples that model {named} gets right, in [0, 1]; nan without "
+        "examples.",
+        formula=rf"\frac{{n_{{AB}} + n_{named}}}{{n}}",
+        better="higher",
+        sampling=_of_accuracy,
+        why_none=_WHY_NONE,
+        evidence=lambda result: _draws(result, hits(result)),
+        oracle="scikit-learn, accuracy_score",
+        headline=headline,
+    )
+
+
+def _test(name: str, **row: Any) -> Metric:
+    """Make the row of a test."""
+    return Metric(name=name, limits=None, why_no_evidence=_IS_TEST, **row)
+
+
 PairedResult.TABLE = Table(
     EXAMPLES,
     count_row(
@@ -539,32 +564,8 @@ PairedResult.TABLE = Table(
     count_row("n_only_a", "Only A", "The weight of the examples that only model A gets right."),
     count_row("n_only_b", "Only B", "The weight of the examples that only model B gets right."),
     count_row("n_neither", "Neither", "The weight of the examples that both models get wrong."),
-    Metric(
-        name="accuracy_a",
-        limits=SHARE,
-        heading="Accuracy of A",
-        help="The share of examples that model A gets right, in [0, 1]; nan without examples.",
-        formula=r"\frac{n_{AB} + n_A}{n}",
-        better="higher",
-        sampling=_of_accuracy,
-        why_none=_WHY_NONE,
-        evidence=lambda result: _draws(result, result.n_both + result.n_only_a),
-        oracle="scikit-learn, accuracy_score",
-        headline=2,
-    ),
-    Metric(
-        name="accuracy_b",
-        limits=SHARE,
-        heading="Accuracy of B",
-        help="The share of examples that model B gets right, in [0, 1]; nan without examples.",
-        formula=r"\frac{n_{AB} + n_B}{n}",
-        better="higher",
-        sampling=_of_accuracy,
-        why_none=_WHY_NONE,
-        evidence=lambda result: _draws(result, result.n_both + result.n_only_b),
-        oracle="scikit-learn, accuracy_score",
-        headline=3,
-    ),
+    _accuracy("a", lambda result: result.n_both + result.n_only_a, headline=2),
+    _accuracy("b", lambda result: result.n_both + result.n_only_b, headline=3),
     Metric(
         name="difference",
         limits=CORRELATION,
@@ -578,39 +579,33 @@ PairedResult.TABLE = Table(
         oracle="the definition, from both accuracies",
         headline=1,
     ),
-    Metric(
-        name="mcnemar_pvalue",
+    _test(
+        "mcnemar_pvalue",
         value=_mcnemar_pvalue,
-        limits=None,
         heading="p-value, one look",
         help="The two-sided p-value of McNemar's exact test, for one look at a fixed n.",
         notes="Twice the chance of a split at least this uneven of the rows that only one model "
         "gets right, at most 1.",
         formula=r"\min(1,\ 2 \sum_{i \le \min(n_A, n_B)} \tbinom{n_A + n_B}i 2^{-n_A - n_B})",
-        why_no_evidence=_IS_TEST,
         oracle="scipy, binomtest",
     ),
-    Metric(
-        name="log_evidence",
+    _test(
+        "log_evidence",
         value=_log_evidence,
-        limits=None,
         heading="Log evidence",
         help="The logarithm of the evidence that the models differ, which may be looked at any "
         "time.",
         notes="If they are equally good it ever reaches log(1 / a) with a probability of at most "
         "a.",
         formula=r"\log \frac{2^{n_A + n_B}}{(n_A + n_B + 1) \binom{n_A + n_B}{n_A}}",
-        why_no_evidence=_IS_TEST,
         oracle="the definition, in fractions",
     ),
-    Metric(
-        name="anytime_pvalue",
+    _test(
+        "anytime_pvalue",
         value=lambda result: math.exp(-max(_log_evidence(result), 0.0)),
-        limits=None,
         heading="p-value, any time",
         help="The p-value that holds however often you look, 1 over the evidence and at most 1.",
         formula=r"\min(1,\ (n_A + n_B + 1) \tbinom{n_A + n_B}{n_A} 2^{-n_A - n_B})",
-        why_no_evidence=_IS_TEST,
         oracle="the definition, in fractions",
     ),
     *(row for measure in _MEASURES for row in measure.rows()),

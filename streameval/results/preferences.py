@@ -282,7 +282,6 @@ def _rating(strength: Reading) -> Reading:
 
 
 _OF_MODELS = ("win_rate", "bradley_terry")
-_NO_TEST = "it depends on which models were compared"
 
 
 def _tie_rate(result: Preferences) -> float:
@@ -302,6 +301,17 @@ def _of_draws(function: Callable[..., Interval]) -> Callable[..., Interval]:
     return sampling
 
 
+def _metric(name: str, sampling: Callable[..., Interval], **row: Any) -> Metric:
+    """Make the row of a metric, with the defaults of this table."""
+    defaults: dict[str, Any] = {
+        "limits": SHARE,
+        "why_none": "weights had fractions",
+        "why_no_evidence": "it depends on which models were compared",
+        "oracle": "the definition, row by row",
+    }
+    return Metric(name=name, sampling=_of_draws(sampling), **defaults | row)
+
+
 def _interval_of_rate(result: Preferences, z: float, at: int) -> Interval:
     return win_rate_interval(*result._record(at), z)
 
@@ -309,23 +319,18 @@ def _interval_of_rate(result: Preferences, z: float, at: int) -> Interval:
 Preferences.TABLE = Table(
     EXAMPLES,
     count_row("n_models", "Models compared", "The number of models that were compared."),
-    Metric(
-        name="tie_rate",
-        limits=SHARE,
+    _metric(
+        "tie_rate",
         value=_tie_rate,
         aliases=("ties", "draw_rate"),
         heading="Ties",
         help="The share of the comparisons that were ties, in [0, 1]; nan without comparisons.",
         formula=r"\frac{\text{ties}}{n}",
-        sampling=_of_draws(lambda result, z: wilson(_tie_rate(result), float(result.n), z)),
-        why_none="weights had fractions",
-        why_no_evidence=_NO_TEST,
-        oracle="the definition, row by row",
+        sampling=lambda result, z: wilson(_tie_rate(result), float(result.n), z),
         headline=1,
     ),
-    Metric(
-        name="win_rate",
-        limits=SHARE,
+    _metric(
+        "win_rate",
         value=lambda result, model: result._rate(result._position(model)),
         aliases=("winrate", "preference_rate", "average_win_rate"),
         heading="Win rate",
@@ -333,14 +338,11 @@ Preferences.TABLE = Table(
         notes="nan for a model that was not compared.",
         formula=r"\frac{\text{wins} + \text{ties} / 2}{\text{comparisons}}",
         better="higher",
-        sampling=_of_draws(_interval_of_rate),
-        why_none="weights had fractions",
-        why_no_evidence=_NO_TEST,
+        sampling=_interval_of_rate,
         arguments=("model",),
-        oracle="the definition, row by row",
     ),
-    Metric(
-        name="bradley_terry",
+    _metric(
+        "bradley_terry",
         limits=NOT_NEGATIVE,
         value=lambda result, model: result._strengths.values[result._position(model)].item(),
         aliases=("elo", "arena_score", "bt", "rating", "strength"),
@@ -351,9 +353,7 @@ Preferences.TABLE = Table(
         "others follows.",
         formula=r"P(i \succ j) = \frac{s_i}{s_i + s_j}",
         better="higher",
-        sampling=_of_draws(lambda result, z, at: result._strengths.interval(at, z)),
-        why_none="weights had fractions",
-        why_no_evidence=_NO_TEST,
+        sampling=lambda result, z, at: result._strengths.interval(at, z),
         arguments=("model",),
         oracle="scikit-learn, LogisticRegression without penalty",
     ),

@@ -297,9 +297,7 @@ def _relative_squared_error(result: Regression) -> float:
 
 
 def _nrmse_std(result: Regression) -> float:
-    state = result._state
-    whole = metrics.spread(state.truth, state.squared_truth, state.n)
-    return math.sqrt(metrics.ratio(state.squared_error.to_fraction(), whole))
+    return math.sqrt(_relative_squared_error(result))
 
 
 def _nrmse_mean(result: Regression) -> float:
