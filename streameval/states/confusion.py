@@ -179,16 +179,16 @@ class MatrixCounts(StackableState, SummableState):
         }
 
     def with_tally(self, tally: Codes, rows: int) -> Self:
-        """Add rows of weight 1, given as the flat matrix; hits have full credit.
+        """Add rows of weight 1, given as the flat matrix, which becomes the sum: it may be large.
 
-        The caller ensures that the total stays within 2**63 - 1; no cell exceeds the total.
+        Hits have full credit. The caller ensures that the total stays within 2**63 - 1; no cell
+        exceeds the total.
         """
         k, credit = len(self.matrix.whole), self.credit.whole.copy()
         credit[0, 0] += sum(tally[:: k + 1].tolist()) if k < _FEW else tally[:: k + 1].sum()
         counted = tally.reshape(k, k)
-        # adding a large matrix to zeros would take ten times as long as counting a small batch
-        is_first = k >= _FEW and not self.has_counted
-        matrix = FixedPoint(counted) if is_first else _plus(self.matrix, counted)
+        counted += self.matrix.whole
+        matrix = FixedPoint(counted, self.matrix.fraction)
         return type(self)(_plus(self.n, rows), matrix, FixedPoint(credit, self.credit.fraction))
 
     def __add__(self, other: Self) -> Self:

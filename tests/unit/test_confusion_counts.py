@@ -1,6 +1,7 @@
 """What a confusion state counts: from labels, scores and weights, past any float, unwrapped."""
 
 import itertools
+import tracemalloc
 from fractions import Fraction
 from typing import Any
 
@@ -848,3 +849,16 @@ def test_a_large_weighted_batch_past_the_limit_is_refused(weight: float) -> None
     with pytest.raises(CountOverflowError, match="past"):
         acc.update(LARGE, LARGE, sample_weight=np.full(len(LARGE), weight))
     assert acc.n == LARGEST - 2
+
+
+def test_a_count_of_pending_rows_takes_one_matrix_more_than_the_state():
+    size = 1000
+    rows = np.arange(size)
+    counted = se.ConfusionAccumulator(size).update(rows, rows).to_bytes()
+    accumulator = se.ConfusionAccumulator.from_bytes(counted).update(rows, rows)
+    tracemalloc.start()
+    accumulator._state  # noqa: B018 - counted here
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.1 * 8 * size**2
+    assert accumulator.compute().matrix.diagonal().tolist() == [2] * size
