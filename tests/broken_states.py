@@ -439,6 +439,54 @@ BROKEN: dict[str, dict[str, dict[Any, Any]]] = {
     # 0 in the first bin, 0.5 in the second, 0.9 and 0.75 in the third, one hit in each.
     # class_calibration, of 2 bins and 3 classes, each whole then fraction: n (0, 1), clipped (2),
     # weight (3, 4; 5, 6), hits (7, 8; 9, 10), class_weight (11, 12, 13; 14, 15, 16).
+    # preferences of 3 models: n 0, then 3 x 3 wins from 1 and 3 x 3 ties from 10
+    "preferences": {
+        "one number too few": {"payload": [3, *[0] * 17]},
+        "n of other rows": {0: 1},
+        "n negative": {"payload": [-1, *[0] * 18]},
+        "wins of other rows": {2: 1},
+        "wins negative": {2: -2, 3: 2},
+        "wins that pass 2**63": {2: 2**62, 3: 2**62},
+        "ties negative": {11: -1, 15: 1},
+        "a win over itself": {1: 1, 2: -1},
+        "a tie with itself": {10: 1, 15: -1},
+        "a tie below the diagonal": {15: -1, 17: 1},
+        "wins of 2 models": {"state.wins.shape": [2, 2], "payload": [3, *[0] * 13]},
+        "wins of 2**62 models": {"state.wins.shape": [2**62, 2**62]},
+        "wins of one dimension": {"state.wins.shape": [9]},
+        "wins as columns": {"state.wins": column(9)},
+        "ties left out": {"state.ties": LEFT_OUT, "payload": [3, *[0] * 9]},
+        "models left out": {"config.models": LEFT_OUT},
+        "models of the same name": {"config.models": ["x", "y", "x"]},
+        "models of two types": {"config.models": ["x", 1, "日本"]},
+        "models of no name": {"config.models": []},
+        "one model": {"config.models": ["x"]},
+        "models of 2**62": {"config.models": 2**62},
+        "models as fractions": {"config.models": [0.5, 1.5, 2.5]},
+        "models that are numbered": {"config.models": [0, 1, 2]},
+        "models of no text": {"config.models": ["x", "y", "\ud800"]},
+        "another option": {"config.ties": True},
+    },
+    "weighted_preferences": {
+        "wins without fractions": {
+            "state.wins.fraction": False,
+            "payload": [3, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0],
+        },
+        "n without fractions": {
+            "state.n.fraction": False,
+            "payload": numbers_of("weighted_preferences", slice(1, None)),
+        },
+        "fraction of another n": {1: 1},
+        "fraction of 2**63": {5: 2**63 - 1},
+        "display names of the same": {"config.models": [[3, "three"], [5, "three"]]},
+        "display names of one": {"config.models": [[3, "three"], 5]},
+    },
+    "empty_preferences": {
+        "fractions of nothing": {
+            **{f"state.{name}.fraction": True for name in ("n", "wins", "ties")},
+            "payload": [0] * 18,
+        },
+    },
     "calibration": {
         "bins of nothing": {"config.bins": 0},
         "bins without end": {"config.bins": 2**62},

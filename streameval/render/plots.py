@@ -188,6 +188,7 @@ def dots(
 ) -> Axes:
     """Draw a line for each number: a dot, whiskers for the sampling and a bar for the certified.
 
+    Arrows to the edge of the axes are whiskers without a limit.
     Numbers already on the axes keep their rows; `is_share` tells whether the number of a name
     lies in [0, 1].
     """
@@ -216,8 +217,14 @@ def _draw_dots(
     nothing = (math.nan, math.nan)
     low, high = np.array([reading.sampling or nothing for reading in readings]).T
     reach = np.array([means - low, high - means])
-    bars = axes.errorbar(means, heights, xerr=reach, fmt="o", capsize=3, label=label)
+    limited = np.where(np.isinf(reach), 0.0, reach)
+    bars = axes.errorbar(means, heights, xerr=limited, fmt="o", capsize=3, label=label)
     colour = bars.lines[0].get_color()
+    arrow = {"arrowstyle": "->", "color": colour, "shrinkA": 0.0, "shrinkB": 0.0}
+    for edge, at in zip(*np.nonzero(np.isinf(reach)), strict=True):
+        end, start = (float(edge), heights[at]), (means[at], heights[at])
+        across = axes.get_yaxis_transform()
+        axes.annotate("", end, start, across, axes.transData, arrowprops=arrow)
     pairs = zip(heights, readings, strict=True)
     spans = [(height, *reading.certified) for height, reading in pairs if reading.is_open]
     if spans:

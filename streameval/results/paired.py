@@ -237,7 +237,7 @@ class PairedResult(PairedResultMembers, SumsResult):
 
     def _why_absent(self, name: str) -> tuple[object, ...]:
         """Explain why a test was not made, in pieces of a message."""
-        if self._clusters is None or not _is_test(self.TABLE[name]):
+        if self._clusters is None or name not in self.TABLE or not _is_test(self.TABLE[name]):
             return super()._why_absent(name)
         measure = name.removesuffix("_pvalue")
         difference = f"{measure}_difference" if measure in self._config.measures else "difference"

@@ -137,7 +137,7 @@ class Preferences(PreferencesMembers, SumsResult):
         """Draw the strengths on the scale of Elo; needs ``pip install streameval[plot]``.
 
         A strength s is the rating ``400 log10(s) + 1000``. Models without a finite strength are
-        left out, and those with an unlimited interval have no whiskers.
+        left out, and arrows are intervals without a limit.
 
         Parameters
         ----------
@@ -274,11 +274,12 @@ class Preferences(PreferencesMembers, SumsResult):
 
 def _rating(strength: Reading) -> Reading:
     """Change a strength and its interval to the scale of Elo."""
-    ends = (strength.value, *(strength.sampling or (0.0, math.inf)))
-    value, low, high = (
-        400.0 * math.log10(end) + 1000.0 if end > 0.0 else -math.inf for end in ends
-    )
-    return Reading(value, (low, high) if math.isfinite(high - low) else None)
+    ends = strength.sampling
+    return Reading(_elo(strength.value), None if ends is None else (_elo(ends[0]), _elo(ends[1])))
+
+
+def _elo(strength: float) -> float:
+    return 400.0 * math.log10(strength) + 1000.0 if strength > 0.0 else -math.inf
 
 
 _OF_MODELS = ("win_rate", "bradley_terry")

@@ -721,6 +721,8 @@ def test_tests_of_independent_rows_are_left_out() -> None:
         assert getattr(counted("paired").total().compute(), name) is not None
     with pytest.raises(se.InvalidInputError, match="no evidence for clusters"):
         counted("counts").compute().statistic("accuracy")
+    with pytest.raises(se.InvalidInputError, match="no metric 'accuracy': accuracy is a metric of"):
+        result.read("accuracy")
 
 
 @each("name", ["calibration", "exact curve"])

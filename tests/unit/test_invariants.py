@@ -21,7 +21,7 @@ from small_states import EVERY, SMALL, canonical, parse_words, seal_words
 
 import streameval as se
 from streameval.configs import calibration as config
-from streameval.states import codec, curve, grouped, ranking
+from streameval.states import codec, curve, grouped, preferences, ranking
 
 
 def refusals() -> list[str]:
@@ -74,7 +74,7 @@ def refusing_line(data: bytes) -> tuple[str, int] | None:
     return None
 
 
-@each("module", [curve, grouped, ranking])
+@each("module", [curve, grouped, preferences, ranking])
 def test_every_rule_is_broken_by_a_case(module: Any) -> None:
     lines_of_refusals = {
         refusing_line(broken(state, change))

@@ -14,6 +14,7 @@ import streameval as se
 from streameval.configs.collection import Member
 from streameval.io.columns import Labels, Numbers
 from streameval.metrics import preferences
+from streameval.metrics.intervals import normal_quantile
 from streameval.runs.columns import columns_of
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -63,6 +64,21 @@ def test_strengths_are_those_of_logistic_regression_and_of_evalica() -> None:
         found = np.array([*result.bradley_terry.values()])
         np.testing.assert_allclose(found, logistic(*rows), rtol=1e-4)
         np.testing.assert_allclose(found, evalica(result.matrix + result.ties / 2), rtol=1e-9)
+
+
+def test_intervals_are_those_of_the_sandwich_of_each_row() -> None:
+    a, b, outcome = arena(500, 4)
+    result = counted(a, b, outcome).compute()
+    logs = np.log([*result.bradley_terry.values()])
+    rows = np.zeros((len(a), len(NAMES)))
+    rows[np.arange(len(a)), a], rows[np.arange(len(a)), b] = 1.0, -1.0
+    chances = 1.0 / (1.0 + np.exp(-rows @ logs))
+    bread = np.linalg.pinv((rows.T * (chances * (1.0 - chances))) @ rows)  # of logs of mean 0
+    spread = bread @ (rows.T * (outcome - chances) ** 2) @ rows @ bread
+    errors = np.sqrt(np.diag(spread) * 500 / (500 - len(NAMES) + 1))
+    for name, log, error in zip(NAMES, logs, errors, strict=True):
+        ends = np.exp(log + np.array([-1.0, 1.0]) * normal_quantile(0.95) * error)
+        assert result.confidence("bradley_terry", name) == pytest.approx(tuple(ends), rel=1e-6)
 
 
 def test_win_rates_and_ties_are_those_of_the_rows() -> None:
@@ -353,13 +369,17 @@ def test_plot_draws_finite_strengths_on_the_scale_of_elo() -> None:
     assert whiskers[:, 0] == pytest.approx([400 * math.log10(end) + 1000 for end in (low, high)])
 
 
-def test_plot_has_no_whiskers_without_limits_and_needs_strengths() -> None:
+def test_plot_has_arrows_without_limits_and_needs_strengths() -> None:
     acc = se.PreferencesAccumulator(["x", "y"])
     with pytest.raises(se.InvalidInputError, match="needs models with finite strengths"):
         acc.compute().plot()
     axes = acc.update("x", "y", "tie").compute().plot(label="a tie")
     assert axes.containers[0].lines[0].get_xdata() == pytest.approx([1000.0, 1000.0])
-    assert axes.containers[0].lines[2][0].get_segments()[0].size == 0
+    assert np.ptp(axes.containers[0].lines[2][0].get_segments(), axis=1).tolist() == [[0, 0]] * 2
+    arrows = [[*one.xyann, *one.xy] for one in axes.texts]
+    both = [[1000.0, row, edge, row] for edge in (0, 1) for row in (0, 1)]
+    np.testing.assert_allclose(arrows, both)
+    assert not acc.compute().plot(level=0).texts
 
 
 def test_columns_of_models_of_numbers_are_numbers() -> None:
