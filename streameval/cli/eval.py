@@ -767,10 +767,13 @@ def _bad_rows(bad: BadRows) -> list[Note]:
     notes = [Note("warning", str(row)) for row in bad.first]
     more = bad.n - len(notes)
     notes += [Note("warning", f"{more:,} more bad rows.")] if more else []
-    for option, n in bad.readable.items():
+    chosen = {f"values that {option} reads": n for option, n in bad.readable.items()}
+    if bad.n_outside:
+        chosen["values out of range"] = bad.n_outside
+    for what, n in chosen.items():
         text = (
-            f"{n:,} of the bad rows hold values that {option} reads; without them, the "
-            "rows counted are no random sample."
+            f"{n:,} of the bad rows hold {what}; without them, the rows counted are no random "
+            "sample."
         )
         notes.append(Note("warning", text))
     return notes

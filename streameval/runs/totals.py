@@ -110,6 +110,7 @@ class BadRows:
         self.first: list[BadRow] = []
         self.n = 0
         self.readable: Counter[str] = Counter()  # those that an option would read, by its name
+        self.n_outside = 0  # those with a value outside the range of its argument
 
     def add(self, rows: Iterable[BadRow]) -> None:
         """Count more bad rows.
@@ -123,6 +124,7 @@ class BadRows:
             self.n += 1
             if option := OPTION.search(row.reason):
                 self.readable[option[1]] += 1
+            self.n_outside += "` must lie in " in row.reason
             if isinstance(self._limit, int) and self.n > self._limit:
                 limit = (
                     f" That is bad row {self.n:,}; ",

@@ -372,6 +372,12 @@ def test_bad_rows_that_an_option_reads_are_told(folder, call):
     assert done.err.count("no random sample") == 2
 
 
+def test_bad_rows_with_values_out_of_range_are_told(folder, call):
+    (folder / "a.csv").write_text("y_true,y_score\n1,0.5\n0,0.25\n1,1.5\n,0.5\n")
+    said = "1 of the bad rows hold values out of range; without them, the rows counted are no "
+    assert said in call("eval", "a.csv", "--task", "binary", "--max-bad", 2).err
+
+
 def test_max_bad_as_a_share_gives_up_where_most_rows_are_refused(folder, call):
     rows = [json.dumps({"y_true": 1, "y_score": 2 if n % 8 else 0.5}) for n in range(2000)]
     (folder / "a.jsonl").write_text("\n".join(rows))
