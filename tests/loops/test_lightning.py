@@ -134,6 +134,19 @@ def test_a_metric_can_be_monitored(tmp_path: Any) -> None:
     assert float(best.best_model_score) > 0.8
 
 
+def test_the_best_value_survives_a_resume(tmp_path: Any) -> None:
+    def tracked(n_epochs: int, last: Any = None) -> tuple[Any, float]:
+        best = pl.callbacks.ModelCheckpoint(tmp_path, monitor="val/cm/accuracy", mode="min")
+        options = {"enable_checkpointing": True, "max_epochs": n_epochs, "ckpt_path": last}
+        return fit(Evaluate(collection()), best, **options)[0], float(best.best_model_score)
+
+    last = tmp_path / "last.ckpt"
+    made, first = tracked(1)
+    made.save_checkpoint(last)
+    resumed, best = tracked(2, last)
+    assert best == first < float(resumed.callback_metrics["val/cm/accuracy"])
+
+
 def test_test_epochs_are_logged_by_their_name() -> None:
     evaluate = Evaluate(collection())
     made, model = trainer(evaluate), Digits()
