@@ -159,6 +159,24 @@ def test_going_on_from_a_checkpoint_equals_never_having_stopped(tmp_path: Any) -
     assert resumed.to_bytes() == whole.to_bytes()
 
 
+def test_the_best_value_survives_a_resume(tmp_path: Any) -> None:
+    def tracked(n_epochs: int, *, resume: bool) -> Any:
+        made = trainer(
+            tmp_path,
+            Evaluate(collection(), read=probabilities),
+            num_train_epochs=n_epochs,
+            save_strategy="epoch",
+            metric_for_best_model="cm/accuracy",
+            greater_is_better=False,
+        )
+        made.train(resume_from_checkpoint=resume)
+        return made.state
+
+    first, resumed = tracked(1, resume=False), tracked(2, resume=True)
+    assert resumed.best_metric == first.best_metric
+    assert resumed.best_metric < resumed.log_history[-2]["eval_cm/accuracy"]
+
+
 def test_an_adapter_pickles_with_what_it_counted(trained: Any) -> None:
     _, evaluate, _ = trained
     copy = pickle.loads(pickle.dumps(evaluate))
