@@ -433,9 +433,9 @@ def _pictures_over_time(windows: WindowedResult, level: float) -> tuple[Html, tu
     whole, drawn = windows.whole.result, []
     said: tuple[str, ...] = ()
     for name in windows.headline():
-        lines = windows.every_line(parse_metric(name), level)
-        drawn.append(over_time(lines, whole.heading(name), level))
-        said = said or tuple(worst_span(lines[0], whole.asked(name).row))
+        lines, heading = windows.every_line(parse_metric(name), level), whole.heading(name)
+        drawn.append(over_time(lines, heading, level))
+        said = said or tuple(worst_span(lines[0], whole.asked(name).row, heading, level))
     return element("div", *drawn, class_="parts"), said
 
 

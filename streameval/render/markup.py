@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from streameval.metrics.bounded import Threshold
-from streameval.render.text import clean, fixed, is_fixed, shorten
+from streameval.render.text import clean, fixed, is_fixed, shorten, shorten_middle
 
 
 class Html(str):
@@ -77,9 +77,13 @@ def short(name: object, width: int = 24) -> str:
     return shorten(str(name)[:_LONGEST], width)
 
 
-def label(name: object, width: int = 24) -> Html:
-    """Show a name: shortened, with a tooltip, and isolated from the direction of other text."""
-    text, shown = str(name), short(name, width)
+def label(name: object, width: int = 24, *, by_end: bool = False) -> Html:
+    """Show a name: shortened, with a tooltip, and isolated from the direction of other text.
+
+    `by_end` keeps the ends of names that begin alike.
+    """
+    text = str(name)
+    shown = shorten_middle(short(name, _LONGEST), width) if by_end else short(name, width)
     return element("bdi", shown, title=None if shown == text else short(name, _LONGEST))
 
 

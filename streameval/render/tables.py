@@ -48,6 +48,7 @@ _MAX_PAIRS = 20
 _SHADES = 10
 _DENSE = 16  # with more classes, smaller cells
 _MAX_ACROSS = 8  # metrics that fit a screen, with their intervals
+_NAME_WIDTH = 20  # characters beside and above a matrix
 _LONGEST_UPRIGHT = 4
 _SPACIOUS = 4  # up to this many classes, shares fit beside the counts
 
@@ -382,7 +383,10 @@ def heat_table(matrix: Matrix) -> Html:
     counts, labels = matrix.counts, matrix.labels
     shares, is_spacious = matrix.row_shares(), len(labels) <= _SPACIOUS
     is_long = not is_spacious and max(len(str(name)) for name in labels) > _LONGEST_UPRIGHT
-    head = [element("th", element("span", label(name, 16)), scope="col") for name in labels]
+    head = [
+        element("th", element("span", label(name, _NAME_WIDTH, by_end=True)), scope="col")
+        for name in labels
+    ]
     corner = element("td", class_="corner", colspan=2)
     named = element("th", "Prediction", scope="colgroup", colspan=len(labels), class_="axis")
     truth = element("th", element("span", "Truth"), scope="rowgroup", rowspan=len(labels))
@@ -390,7 +394,7 @@ def heat_table(matrix: Matrix) -> Html:
         element(
             "tr",
             *([truth] if row == 0 else []),
-            element("th", label(labels[row], 16), scope="row"),
+            element("th", label(labels[row], _NAME_WIDTH, by_end=True), scope="row"),
             *(
                 _count_cell(counts[row, column], shares[row, column], row == column, is_spacious)
                 for column in range(len(labels))

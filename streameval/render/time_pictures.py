@@ -25,7 +25,7 @@ _MAX_LINES = 60
 _TICK = 60  # between two dates of an axis
 _MAX_SMALL = 24
 _MAX_COLUMNS = 8
-_SMALL = 240, 130
+_SMALL = 228, 130
 
 
 def over_time(lines: Sequence[TimeLine], metric: str, level: float) -> Html:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streameval.metrics.table import Metric, Reading
+from streameval.metrics.table import Change, Metric, Reading
 from streameval.render.blocks import ByClass, PageContent, Row, TimeLine
 from streameval.render.markup import count, number, percent, short
 from streameval.render.text import plural
@@ -106,7 +106,8 @@ def _extremes(row: Row, name: str, results: Mapping[str, Result], level: float) 
     found = search.worst()
     if len(found) < 2:
         return []
-    texts = {one: _value(results[one].read(name, level=level), level) for one, _ in found}
+    readings = {one: results[one].read(name, level=level) for one, _ in found}
+    texts = {one: _value(reading, level) for one, reading in readings.items()}
     (last, low), (first, high) = found[0], found[-1]
     if low == high:
         return [f"{row.heading} is {number(low)} for {'both' if len(found) == 2 else 'all'}."]
@@ -114,7 +115,18 @@ def _extremes(row: Row, name: str, results: Mapping[str, Result], level: float) 
     return [
         f"{best} {row.heading}: {short(first, 40)} with {texts[first]}.",
         f"{_WORD[row.better]}: {short(last, 40)} with {texts[last]}.",
+        *_said_of_two(*readings.values()),
     ]
+
+
+def _said_of_two(*readings: Reading) -> list[str]:
+    """Say whether two values differ by more than chance; nothing of more, or without intervals."""
+    change = Change(*readings) if len(readings) == 2 else None
+    if change is None or change.sampling is None:
+        return []
+    low, high = change.sampling
+    why = "may be chance" if low <= 0 <= high else "is more than chance explains"
+    return [f"The difference {why}."]
 
 
 def _worst_slice(
@@ -130,7 +142,7 @@ def _worst_slice(
     on = _amount(search.size(worst), "queries" if whole.SIZE == "n_queries" else "examples")
     said = f"{_WORD[row.better]} {by}: {short(worst, 40)} with {number(reading.value)} on {on}"
     if reading.sampling is None:
-        return [f"{said}."]
+        return [f"{said}; there is no interval to tell it from chance." if level else f"{said}."]
     low, high = reading.sampling
     all_of = f" for all {len(search.numbers)} at once" if len(search.numbers) > 1 else ""
     is_apart = not low <= row.reading.value <= high
@@ -154,7 +166,7 @@ def _worst_class(block: ByClass, level: float) -> list[str]:
     return [f"Lowest {block.drawn[0].lower()} of {len(block.rows):,} classes: {found}."]
 
 
-def worst_span(line: TimeLine, row: Row | Metric) -> list[str]:
+def worst_span(line: TimeLine, row: Row | Metric, heading: str, level: float) -> list[str]:
     """Name the pane of time with the worst value."""
     panes = [pane for pane in line.panes if math.isfinite(pane.reading.value)]
     if len(panes) < 2:
@@ -163,5 +175,5 @@ def worst_span(line: TimeLine, row: Row | Metric) -> list[str]:
     worst = min(panes, key=lambda pane: sign * float(pane.reading.value))
     starts: Sequence[str] = time_texts([pane.start for pane in panes])
     at = starts[panes.index(worst)].replace("T", " ")
-    value = number(worst.reading.value)
-    return [f"{_WORD[row.better]} of {len(panes):,} spans of time: that from {at}, with {value}."]
+    said = f"{_WORD[row.better]} {heading} of {len(panes):,} spans of time: that from {at}"
+    return [f"{said}, with {_value(worst.reading, level)}."]

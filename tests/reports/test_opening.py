@@ -76,6 +76,30 @@ def test_worst_slice_has_an_interval_that_holds_for_all_at_once() -> None:
     )
 
 
+@each(("n", "said"), [(10, "may be chance"), (1000, "is more than chance explains")])
+def test_two_states_say_whether_chance_explains_their_difference(n: int, said: str) -> None:
+    a, b = (
+        se.ConfusionAccumulator().update([1] * 10 * n, [1] * right * n + [0] * (10 - right) * n)
+        for right in (8, 7)
+    )
+    assert lead(a, b)[0].endswith(f" The difference {said}.")
+
+
+def test_worst_slice_without_an_interval_says_that_nothing_tells_it_from_chance() -> None:
+    held = se.Sliced(se.RegressionAccumulator(), "country")
+    held.update({"y_true": [1.0, 1.0], "y_pred": [2.0, 3.0], "country": ["DE", "FR"]})
+    assert lead(held)[0].endswith(
+        "FR with 2.0000 on 1 example; there is no interval to tell it from chance."
+    )
+
+
+def test_names_beside_a_matrix_keep_the_ends_in_which_they_differ() -> None:
+    names = ["talk.politics.mideast.and.more", "talk.politics.misc.and.the.rest"]
+    page = report(se.ConfusionAccumulator(names).update(names, names[::-1]))
+    shown = [text(name) for name in figures(page, "Confusion matrix")[0].iter("bdi")]
+    assert shown == ["talk.polit….and.more", "talk.polit….the.rest"] * 2
+
+
 def test_worst_slice_that_is_like_the_others_may_be_chance() -> None:
     assert lead(by_country(rates(DE=(8, 10), FR=(7, 10))))[0].endswith(", which may be chance.")
 
@@ -216,9 +240,16 @@ def test_over_time_says_which_span_is_the_worst_and_draws_each_slice() -> None:
     held = se.Windowed(by_country().reset(), pane="1d", unit="s")
     n = len(RATES["y_true"])
     held.update({**RATES, "time": [86_400 * 20_000 + 86_400 * (k // 100) for k in range(n)]})
+    low, high = (
+        se.ConfusionAccumulator()
+        .update([1] * 100, [1] * 20 + [0] * 80)
+        .compute()
+        .confidence("accuracy")
+    )
     page = read(html_report({"day": held}))
     assert text(styled(page, "lead")[1]) == (
-        "Over time. Worst of 3 spans of time: that from 2024-10-05, with 0.2000."
+        "Over time. Worst Accuracy of 3 spans of time: that from 2024-10-05, "
+        f"with 0.2000 (95% interval {low:.4f} to {high:.4f})."
     )
     (drawn,) = [one for one in styled(page, "over-time") if "Accuracy over" in text(one)]
     (small,) = styled(drawn, "small")

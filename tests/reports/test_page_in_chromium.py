@@ -54,6 +54,19 @@ def panes() -> se.Windowed:
     )
 
 
+def panes_by_country() -> se.Windowed:
+    n, rng = 3000, np.random.default_rng(3)
+    truth = rng.integers(0, 2, n)
+    return se.Windowed(se.Sliced(se.ConfusionAccumulator(), "country"), pane="1d", unit="s").update(
+        {
+            "y_true": truth,
+            "y_pred": np.where(rng.random(n) < 0.9, truth, 1 - truth),
+            "country": rng.choice(["BR", "DE", "FR"], n),
+            "time": 1_767_225_600 + 403 * np.arange(n),
+        }
+    )
+
+
 def several(make: Any, *args: Any) -> dict[str, Any]:
     return {name: make(*args, seed) for seed, name in enumerate(NAMES)}
 
@@ -65,6 +78,7 @@ PAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "10 classes": lambda: several(labels, CLASSES[10]),
     "40 classes": lambda: several(labels, CLASSES[40]),
     "panes": lambda: {"click-model.db": panes()},
+    "panes by country": lambda: {"click-model.db": panes_by_country()},
 }
 
 
