@@ -57,10 +57,11 @@ def panes() -> se.Windowed:
 def panes_by_country() -> se.Windowed:
     n, rng = 3000, np.random.default_rng(3)
     truth = rng.integers(0, 2, n)
-    return se.Windowed(se.Sliced(se.ConfusionAccumulator(), "country"), pane="1d", unit="s").update(
+    held = se.Windowed(se.Sliced(se.PRCurveSketch(8), "country"), pane="1d", unit="s")
+    return held.update(
         {
             "y_true": truth,
-            "y_pred": np.where(rng.random(n) < 0.9, truth, 1 - truth),
+            "y_score": (2 * rng.random(n) + truth) / 3,
             "country": rng.choice(["BR", "DE", "FR"], n),
             "time": 1_767_225_600 + 403 * np.arange(n),
         }
