@@ -68,6 +68,20 @@ def panes_by_country() -> se.Windowed:
     )
 
 
+def numbers_by_country() -> se.Windowed:
+    n, rng = 3000, np.random.default_rng(4)
+    truth = rng.normal(size=n)
+    held = se.Windowed(se.Sliced(se.RegressionAccumulator(), "country"), pane="1d", unit="s")
+    return held.update(
+        {
+            "y_true": truth,
+            "y_pred": truth + rng.normal(size=n),
+            "country": rng.choice(["BR", "DE", "FR"], n),
+            "time": 1_767_225_600 + 403 * np.arange(n),
+        }
+    )
+
+
 def several(make: Any, *args: Any) -> dict[str, Any]:
     return {name: make(*args, seed) for seed, name in enumerate(NAMES)}
 
@@ -80,6 +94,7 @@ PAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "40 classes": lambda: several(labels, CLASSES[40]),
     "panes": lambda: {"click-model.db": panes()},
     "panes by country": lambda: {"click-model.db": panes_by_country()},
+    "numbers by country": lambda: {"price-model.db": numbers_by_country()},
 }
 
 
