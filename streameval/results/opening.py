@@ -120,13 +120,16 @@ def _extremes(row: Row, name: str, results: Mapping[str, Result], level: float) 
 
 
 def _said_of_two(*readings: Reading) -> list[str]:
-    """Say whether two values differ by more than chance; nothing of more, or without intervals."""
+    """Say whether two values differ by more than chance would, were their examples independent.
+
+    Nothing is said of more values, or without intervals.
+    """
     change = Change(*readings) if len(readings) == 2 else None
     if change is None or change.sampling is None:
         return []
     low, high = change.sampling
     why = "may be chance" if low <= 0 <= high else "is more than chance explains"
-    return [f"The difference {why}."]
+    return [f"If they counted different examples, the difference {why}."]
 
 
 def _worst_slice(

@@ -82,7 +82,7 @@ def test_two_states_say_whether_chance_explains_their_difference(n: int, said: s
         se.ConfusionAccumulator().update([1] * 10 * n, [1] * right * n + [0] * (10 - right) * n)
         for right in (8, 7)
     )
-    assert lead(a, b)[0].endswith(f" The difference {said}.")
+    assert lead(a, b)[0].endswith(f" If they counted different examples, the difference {said}.")
 
 
 def test_worst_slice_without_an_interval_says_that_nothing_tells_it_from_chance() -> None:
