@@ -28,13 +28,10 @@ def _models(value: Any, *, name: str) -> ClassSet:
             f"must be a number or a sequence of names, got {value!r}", argument=name
         )
     try:
-        models = canonical_classes(value, min_count=2)
+        models = canonical_classes(value, min_count=2, max_count=_MAX_MODELS)
     except InvalidInputError as error:
         raise error.renamed("classes", name) from None
     assert not isinstance(models, str)  # noqa: S101 - tells the type checker
-    count = len(class_labels(models))
-    if count > _MAX_MODELS:
-        raise InvalidInputError(f"must be at most {_MAX_MODELS}, got {count}", argument=name)
     return models
 
 

@@ -108,7 +108,7 @@ def optional_ignore_label(value: Any, classes: Classes | None, *, multilabel: bo
     return label
 
 
-def canonical_classes(value: Any, *, min_count: int) -> Classes:
+def canonical_classes(value: Any, *, min_count: int, max_count: int = MAX_CLASSES) -> Classes:
     """Convert the classes to a number, a tuple of labels, pairs of labels and names, or "auto".
 
     Labels that are 0..K-1 in this order are the number K, so that equal sets are equal
@@ -122,20 +122,20 @@ def canonical_classes(value: Any, *, min_count: int) -> Classes:
             f'must be a number, a sequence of labels or "auto", got {value!r}', argument="classes"
         )
     if isinstance(value, Mapping):
-        return _named(value.items(), min_count)
+        return _named(value.items(), min_count, max_count)
     if isinstance(value, (bytes, bytearray, set, frozenset)):
         raise InvalidInputError(
             f"must be a sequence of labels, whose order counts, got {type(value).__name__}",
             argument="classes",
         )
     if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
-        return _check_count(_count(value), min_count)
+        return _check_count(_count(value), min_count, max_count)
     listed = tuple(value)
     if listed and all(isinstance(item, tuple) and len(item) == 2 for item in listed):
-        return _named(listed, min_count)
+        return _named(listed, min_count, max_count)
     labels = tuple(canonical_label(label, name="classes") for label in listed)
     _check_set(labels)
-    _check_count(len(labels), min_count)
+    _check_count(len(labels), min_count, max_count)
     return _shortest(labels)
 
 
@@ -178,14 +178,14 @@ def _shortest(labels: tuple[Label, ...]) -> int | tuple[Label, ...]:
     return len(labels) if labels == tuple(range(len(labels))) else labels
 
 
-def _named(pairs: Iterable[tuple[Any, Any]], min_count: int) -> ClassSet:
+def _named(pairs: Iterable[tuple[Any, Any]], min_count: int, max_count: int) -> ClassSet:
     """Read labels and their names; names that say no more than the labels are left out."""
     keys, values = zip(*pairs, strict=True) if pairs else ((), ())
     if all(isinstance(key, str) and key.isdecimal() and key.isascii() for key in keys):
         keys = tuple(map(int, keys))
     labels = tuple(canonical_label(key, name="classes") for key in keys)
     _check_set(labels)
-    _check_count(len(labels), min_count)
+    _check_count(len(labels), min_count, max_count)
     for name in values:
         if not isinstance(name, str):
             raise InvalidInputError(
@@ -363,11 +363,11 @@ def union(
     return labels, of_mine, of_theirs
 
 
-def _check_count(count: int, min_count: int) -> int:
+def _check_count(count: int, min_count: int, max_count: int) -> int:
     if count < min_count:
         raise InvalidInputError(f"must be at least {min_count}, got {count}", argument="classes")
-    if count > MAX_CLASSES:
-        raise InvalidInputError(f"must be at most {MAX_CLASSES}, got {count}", argument="classes")
+    if count > max_count:
+        raise InvalidInputError(f"must be at most {max_count}, got {count}", argument="classes")
     return count
 
 

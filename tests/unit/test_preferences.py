@@ -240,6 +240,8 @@ def test_models_are_many_and_named() -> None:
     for wrong in ("auto", "x", 1, 2**12 + 1, ["x", "x"]):
         with pytest.raises(se.InvalidInputError, match="`models`"):
             se.PreferencesAccumulator(wrong)
+    with pytest.raises(se.InvalidInputError, match=r"^`models` must be at most 4096, got 40000\.$"):
+        se.PreferencesAccumulator(40_000)
 
 
 REFUSED = {
