@@ -145,7 +145,7 @@ def subject(told):
     """Leave the advice out, which names options on one side and arguments on the other."""
     if isinstance(told, bytes):
         return told
-    for advice in (" as the first", ", got", " (--nan"):
+    for advice in (" as the first", ", got", " (--nan", ". Use `"):
         told = told.partition(advice)[0]
     return told.rstrip(".")
 
