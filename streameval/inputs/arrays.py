@@ -224,7 +224,7 @@ def read_entry_weights(
     if value is None:
         return None
     array = as_array(value, name=name)
-    if array.ndim != 2:
+    if array.ndim != 2 or not array.size:
         return None
     check_matrix(array, rows=rows, columns=columns or array.shape[1], name=name)
     return _checked_weights(array, name)
