@@ -750,7 +750,8 @@ def test_weights_of_a_multilabel_batch_are_one_a_row_or_entry() -> None:
     message = refused([[1, 0]], [[1, 0]], [[[1, 1]]], **options)
     assert message == "`sample_weight` must have shape (n,), got (1, 1, 2)."
     nothing, acc = np.zeros((0, 2)), se.ConfusionAccumulator(2, multilabel=True)
-    assert acc.update(nothing, nothing, sample_weight=nothing).n == 0
+    clustered = se.Clustered(acc, by="user")
+    assert clustered.update(nothing, nothing, by=[], sample_weight=nothing).n == 0
 
 
 def test_a_listed_order_is_the_order_of_rows_columns_and_scores() -> None:
