@@ -203,14 +203,7 @@ def sparkline(
         parts.append(Html(f'<circle cx="{x}" cy="{y}" r="{_DOT}" class="dot {_LOOK}"></circle>'))
     if runs:
         parts += [_end_text(high, _TOP + 4), _end_text(low, _HEIGHT - _BOTTOM + 4)]
-    return element(
-        "svg",
-        joined(parts),
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        role="img",
-        aria_label=spoken,
-        class_="spark",
-    )
+    return _picture(parts, _HEIGHT, spoken)
 
 
 def gauge(strip: Strip, shares: Sequence[float], spoken: str) -> Html:
@@ -224,10 +217,15 @@ def gauge(strip: Strip, shares: Sequence[float], spoken: str) -> Html:
     parts = [_drawn(f"M{_LEFT} {_GAUGE_TOP}H{_WIDTH - _RIGHT}", "line limit")]
     parts += [_drawn("".join(bars), "line evidence")] if bars else []
     parts.append(_side_text("alarm", _GAUGE_TOP + 4))
+    return _picture(parts, _GAUGE_HEIGHT, spoken)
+
+
+def _picture(parts: Sequence[Html], height: float, spoken: str) -> Html:
+    """Join the parts of a strip as an image of the full width, which screen readers speak of."""
     return element(
         "svg",
         joined(parts),
-        viewBox=f"0 0 {_WIDTH} {_GAUGE_HEIGHT}",
+        viewBox=f"0 0 {_WIDTH} {height}",
         role="img",
         aria_label=spoken,
         class_="spark",
