@@ -23,9 +23,8 @@ from streameval.cli.errors import (
     exit_code,
 )
 from streameval.cli.options import Options, Reporting, error_text, taken
-from streameval.cli.terminal import ENDS, CommandOutput, Note, line_of, log_format_of, put
+from streameval.cli.terminal import ENDS, CommandOutput, Note, escaped, line_of, log_format_of, put
 from streameval.errors import StreamevalError
-from streameval.render.text import printable_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -65,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     texts = chain(outcome.before, [outcome.text])
-    trouble = _write(sys.stdout, map(printable_lines, texts))
+    trouble = _write(sys.stdout, map(escaped, texts))
     notes = (*outcome.notes, *trouble)
     _write(sys.stderr, (line_of(note, sys.stderr, log_format) for note in notes))
     return BAD_DATA if trouble else outcome.code

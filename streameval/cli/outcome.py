@@ -9,7 +9,7 @@ import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.slices import arranged, judged, slice_entries, slice_sheet
-from streameval.cli.terminal import CommandOutput, Note, width_of
+from streameval.cli.terminal import CommandOutput, Drawn, Note, painter, width_of
 from streameval.render.sheets import markdown, reading_grid, sheet_text
 from streameval.render.text import json_line
 from streameval.results.collection import read_or_nan
@@ -167,11 +167,12 @@ def _gate_entries(gates: Sequence[Gate], verdicts: Sequence[Note]) -> dict[str, 
     return {"gates": found} if found else {}
 
 
-def laid_out(sheet: Sheet, *, is_markdown: bool) -> str:
-    """Lay a sheet out as text that fits the terminal, or as Markdown."""
+def laid_out(sheet: Sheet, *, is_markdown: bool = False) -> str:
+    """Lay a sheet out for standard output: for a terminal or a file, or as Markdown."""
     if is_markdown:
         return f"{markdown(sheet)}\n"
-    return f"{sheet_text(sheet, width_of(sys.stdout))}\n"
+    stream = sys.stdout
+    return Drawn(f"{sheet_text(sheet, width_of(stream), painter(stream))}\n")
 
 
 def _sheet(found: Findings, reporting: Reporting) -> Sheet:

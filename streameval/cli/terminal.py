@@ -11,12 +11,21 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 import attrs
 
 from streameval.cli.errors import OK
-from streameval.render.text import duration, json_line, printable, size
+from streameval.render.text import duration, json_line, printable, printable_lines, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-_COLOURS = {"error": "31", "failed": "31", "undecided": "33", "warning": "33", "passed": "32"}
+    from streameval.render.sheets import Paint
+
+_RED, _YELLOW, _GREEN = "31", "33", "32"
+_COLOURS = {
+    "error": _RED,
+    "failed": _RED,
+    "undecided": _YELLOW,
+    "warning": _YELLOW,
+    "passed": _GREEN,
+}
 
 
 @attrs.frozen
@@ -90,6 +99,37 @@ def width_of(stream: TextIO) -> int | None:
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
+def has_colour(stream: TextIO) -> bool:
+    """Tell whether a stream gets colours: a terminal does, unless the environment says otherwise.
+
+    `NO_COLOR` forbids them, https://no-color.org; `FORCE_COLOR` requests them, also for a pipe.
+    """
+    forced = os.environ.get("FORCE_COLOR", "")
+    return not os.environ.get("NO_COLOR") and (is_live(stream) or forced not in ("", "0"))
+
+
+def _in_colour(text: str, colour: str) -> str:
+    return f"\x1b[{colour}m{text}\x1b[0m"
+
+
+class Drawn(str):
+    """Text without control characters but those of colours."""
+
+    __slots__ = ()
+
+
+def escaped(text: str) -> str:
+    """Escape the control characters of a text that has no colours."""
+    return text if isinstance(text, Drawn) else printable_lines(text)
+
+
+def painter(stream: TextIO) -> Paint | None:
+    """Return how a stream shows marked cells; None if it is not a terminal."""
+    if has_colour(stream):
+        return lambda cell: _in_colour(cell, _RED)
+    return str if is_live(stream) else None
+
+
 def log_format_of(command: str, log_format: str | None, *ends: Any) -> str | None:
     """Choose what the lines of a command are: "json", "text" with times, or None without.
 
@@ -108,8 +148,8 @@ def line_of(note: Note, stream: TextIO, log_format: str | None = None) -> str:
         level = "info" if category == "note" else category
         return json_line({"time": now, "level": level, "message": note.text, **note.data})
     stamp = f"{now} " if log_format else ""
-    if category in _COLOURS and is_live(stream) and not os.environ.get("NO_COLOR"):
-        category = f"\x1b[{_COLOURS[category]}m{category}\x1b[0m"
+    if category in _COLOURS and has_colour(stream):
+        category = _in_colour(category, _COLOURS[category])
     return f"{stamp}streameval: {category}: {printable(note.text)}\n"
 
 

@@ -42,7 +42,9 @@ from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import (
     ENDS,
     CommandOutput,
+    Drawn,
     Note,
+    escaped,
     is_live,
     line_of,
     log_format_of,
@@ -68,7 +70,7 @@ from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.routes import Unsent, read_routes
 from streameval.monitoring.rules import MetricRule, ShareRule, SilenceRule, read_rules
 from streameval.monitoring.sources import as_source
-from streameval.render.text import json_line, plural, printable_lines
+from streameval.render.text import json_line, plural
 from streameval.results.collection import read_or_nan, time_texts
 from streameval.results.result_types import check_metric_of_task
 from streameval.runs.counting import RowShare
@@ -587,7 +589,7 @@ class _Screen(logging.Handler):
         with self._drawing:
             self._wipe()
             self._n_lines = len(lines)
-            return self._put("".join(f"{line}\n" for line in lines))
+            return self._put(Drawn("".join(f"{line}\n" for line in lines)))
 
     def last(self, monitor: Monitor) -> str:
         """Return the text to print at the end: with --once, the table."""
@@ -595,7 +597,7 @@ class _Screen(logging.Handler):
 
     def _board(self, monitor: Monitor) -> str:
         sheet = board(monitor.snapshot(), self._widths, self._reporting, datetime.now(UTC))
-        return laid_out(sheet, is_markdown=False)
+        return laid_out(sheet)
 
     def _wipe(self) -> None:
         """Clear the table that was drawn last."""
@@ -605,7 +607,7 @@ class _Screen(logging.Handler):
 
     @staticmethod
     def _put(text: str) -> bool:
-        error = put(sys.stdout, [printable_lines(text)]) if text else None
+        error = put(sys.stdout, [escaped(text)]) if text else None
         if error is not None and not isinstance(error, BrokenPipeError):
             raise BadDataError(f"standard output: {str(error.strerror).lower()}.")
         return error is None

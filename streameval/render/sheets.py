@@ -6,9 +6,10 @@ Results and commands fill a sheet; this module alone decides its layout.
 from __future__ import annotations
 
 import html
+import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -21,6 +22,7 @@ from streameval.render.text import (
     intervals,
     numbers,
     printable,
+    printable_lines,
     shorten,
     shorten_middle,
 )
@@ -53,6 +55,26 @@ def _with_printable_heading(cells: Sequence[str]) -> Sequence[str]:
     return [*map(printable, cells[:1]), *cells[1:]]
 
 
+class Marked(str):
+    """A cell that a terminal shows in colour, such as the number of a slice that is worse."""
+
+    __slots__ = ()
+
+
+Paint = Callable[[str], str]
+"""Returns a marked cell in colour, or as it is."""
+
+_BAR_WIDTH = 10
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def share_bars(shares: Iterable[float]) -> SheetColumn:
+    """Make a column of bars, which only terminals show."""
+    bars = (divmod(math.ceil(8 * _BAR_WIDTH * share), 8) for share in shares)
+    cells = (f"{'█' * whole}{_EIGHTHS[rest]}".rstrip() for whole, rest in bars)
+    return SheetColumn(["", *cells], is_left=True, is_drawn=True)
+
+
 @attrs.frozen
 class SheetColumn:
     """A heading and a cell for each line.
@@ -67,12 +89,15 @@ class SheetColumn:
         Whether the cells are aligned to the left.
     cut : {"", "end", "middle"}
         Where cells are shortened if the line is too long; "" never.
+    is_drawn : bool
+        Whether only terminals show the column.
     """
 
     cells: Sequence[str] = attrs.field(converter=_with_printable_heading)
     width: int = 0
     is_left: bool = False
     cut: Literal["", "end", "middle"] = ""
+    is_drawn: bool = False
 
     @classmethod
     def of_names(
@@ -92,13 +117,14 @@ class SheetColumn:
         cut = shorten if self.cut == "end" else shorten_middle
         return attrs.evolve(self, cells=[cut(cell, width) for cell in self.cells])
 
-    def padded(self) -> list[str]:
-        """Pad every cell with spaces to the width of the column."""
+    def padded(self, paint: Paint | None = None) -> list[str]:
+        """Pad every cell with spaces to the width of the column; paint those that are marked."""
         whole = self.taken
         blanks = (" " * (whole - columns_of(cell)) for cell in self.cells)
+        cells = (paint(cell) if paint and isinstance(cell, Marked) else cell for cell in self.cells)
         if self.is_left:
-            return [cell + blank for cell, blank in zip(self.cells, blanks, strict=True)]
-        return [blank + cell for cell, blank in zip(self.cells, blanks, strict=True)]
+            return [cell + blank for cell, blank in zip(cells, blanks, strict=True)]
+        return [blank + cell for cell, blank in zip(cells, blanks, strict=True)]
 
 
 @attrs.frozen
@@ -157,7 +183,7 @@ class Grid:
     def held(self) -> list[SheetColumn]:
         """All columns with more than a heading, side by side."""
         every = [*self.columns, *(column for group in self.groups for column in group)]
-        return list(filter(_holds_anything, every))
+        return [one for one in every if not one.is_drawn and _holds_anything(one)]
 
 
 @attrs.frozen
@@ -172,8 +198,8 @@ Part = str | Grid | Section
 Sheet = Sequence[Part]
 
 
-def sheet_text(sheet: Sheet, width: int | None = WIDTH) -> str:
-    """Lay a sheet out as text.
+def sheet_text(sheet: Sheet, width: int | None = WIDTH, paint: Paint | None = None) -> str:
+    """Lay a sheet out as text, without control characters but those of `paint`.
 
     Parameters
     ----------
@@ -181,8 +207,10 @@ def sheet_text(sheet: Sheet, width: int | None = WIDTH) -> str:
         The parts; an empty text is left out.
     width : int, optional
         The maximum width of a line, to which names are cut; None never cuts.
+    paint : callable, optional
+        For a terminal: how marked cells are shown. By default, bars are left out too.
     """
-    return "\n\n".join(_part_text(part, width) for part in sheet if part)
+    return "\n\n".join(_part_text(part, width, paint) for part in sheet if part)
 
 
 def markdown(sheet: Sheet) -> str:
@@ -235,14 +263,16 @@ def reading_grid(
     return Grid([SheetColumn.of_names("metric", readings, by_end=True)], groups, caption)
 
 
-def _part_text(part: Part, width: int | None) -> str:
+def _part_text(part: Part, width: int | None, paint: Paint | None) -> str:
     if isinstance(part, str):
-        return part if "\n" in part else _wrapped(part)
+        return printable_lines(part if "\n" in part else _wrapped(part))
     if isinstance(part, Section):
-        inner = sheet_text(part.parts, width and width - 2)
+        inner = sheet_text(part.parts, width and width - 2, paint)
         return f"{printable(part.title)}\n{textwrap.indent(inner, '  ')}"
-    tables = ("\n".join(_lines(table, width)) for table in _tables(part, width or WIDTH))
-    return "\n".join(filter(None, ["\n\n".join(tables), part.caption]))
+    if paint is None:
+        part = Grid([one for one in part.columns if not one.is_drawn], part.groups, part.caption)
+    tables = ("\n".join(_lines(table, width, paint)) for table in _tables(part, width or WIDTH))
+    return "\n".join(filter(None, ["\n\n".join(tables), printable_lines(part.caption)]))
 
 
 def _wrapped(text: str) -> str:
@@ -278,14 +308,14 @@ def _nominal_width(columns: Sequence[SheetColumn]) -> int:
     return sum(taken) + len(_GAP) * (len(columns) - 1)
 
 
-def _lines(columns: Sequence[SheetColumn], width: int | None) -> list[str]:
+def _lines(columns: Sequence[SheetColumn], width: int | None, paint: Paint | None) -> list[str]:
     """Lay columns out side by side, and cut names where lines would be too long."""
     over = sum(one.taken for one in columns) + len(_GAP) * (len(columns) - 1) - (width or 0)
     if width is not None and over > 0:
         columns = [
             one.fitted(max(one.taken - over, _SHORTEST_NAME)) if one.cut else one for one in columns
         ]
-    padded = (column.padded() for column in columns)
+    padded = (column.padded(paint) for column in columns)
     return [_GAP.join(cells).rstrip() for cells in zip(*padded, strict=True)]
 
 

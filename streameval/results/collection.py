@@ -13,7 +13,7 @@ import attrs
 from streameval.configs.collection import SEPARATOR, ModelPair
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.table import Reading
-from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
+from streameval.render.sheets import Grid, Marked, Section, Sheet, SheetColumn, share_bars
 from streameval.render.text import chance_title, intervals, numbers, printable
 from streameval.results.clusters import Clusters, clustered
 from streameval.results.names import MetricName
@@ -255,8 +255,12 @@ def line_sheet(
     metrics: Sequence[MetricName],
     level: float,
     more: Sequence[SheetColumn] = (),
+    *,
+    has_whole: bool = True,
 ) -> Sheet:
     """Lay out a line for each of several results: its size, and the metrics with their intervals.
+
+    A terminal shows each size as a bar, and marks what is worse than all rows together.
 
     Parameters
     ----------
@@ -272,12 +276,18 @@ def line_sheet(
         The level of the sampling intervals.
     more : sequence of SheetColumn
         More columns beside the sizes.
+    has_whole : bool
+        Whether the first result is that of all rows.
     """
     first, size = results[0], results[0].SIZE
     shown = [metric for metric in metrics if str(metric) != size]  # in its own column
     sizes = [f"{getattr(result, size):,}" if size else "" for result in results]
     columns = [SheetColumn.of_names(what, names), *more, SheetColumn([size, *sizes])]
-    groups = [_columns(metric, results, level) for metric in shown]
+    if has_whole and size:
+        whole = float(getattr(first, size))
+        shares = (float(getattr(one, size)) / whole if whole else 0.0 for one in results)
+        columns.append(share_bars(shares))
+    groups = [_columns(metric, results, level, has_whole=has_whole) for metric in shown]
     return [Grid(columns, groups), first.scope_of(shown)]
 
 
@@ -289,18 +299,49 @@ def read_or_nan(result: Result, metric: str | MetricName, level: float) -> Readi
         return Reading(math.nan)
 
 
-def _columns(metric: MetricName, results: Sequence[Result], level: float) -> list[SheetColumn]:
+def _columns(
+    metric: MetricName, results: Sequence[Result], level: float, *, has_whole: bool
+) -> list[SheetColumn]:
     """Lay out one metric: the values, and the intervals if there are any."""
     whole, *parts = results
     of_all = whole.read(metric, level=level)  # raises for a class that no row has
     readings = [of_all, *(read_or_nan(result, metric, level) for result in parts)]
     values = numbers([reading.value for reading in readings], DECIMALS)
+    if has_whole:
+        worse = _worse(metric, results, readings, level)
+        values = [Marked(one) if at in worse else one for at, one in enumerate(values)]
     if any(reading.sampling is not None for reading in readings):
         title, ends = chance_title(level), [reading.sampling for reading in readings]
     else:
         title = "exact value within"
         ends = [reading.certified if reading.is_open else None for reading in readings]
     return [SheetColumn([str(metric), *values]), SheetColumn([title, *intervals(ends, DECIMALS)])]
+
+
+def _worse(
+    metric: MetricName, results: Sequence[Result], readings: Sequence[Reading], level: float
+) -> set[int]:
+    """List the results that are worse than all rows by more than chance, all at once.
+
+    Without intervals, list the worst one.
+    """
+    of_all, signs = readings[0], {"lower": -1.0, "higher": 1.0}
+    sign = signs.get(results[0].asked(metric).row.better, 0.0)
+    parts = {at: one for at, one in enumerate(readings) if at and not math.isnan(one.value)}
+    if not (sign and parts):
+        return set()
+    if not any(one.sampling for one in parts.values()):
+        worst = min(parts, key=lambda at: sign * parts[at].value)
+        return {worst} if sign * parts[worst].value < sign * of_all.value else set()
+    each = 1.0 - (1.0 - level) / len(parts)
+    worse = (at for at, one in parts.items() if _is_beyond(one, of_all, sign))
+    return {at for at in worse if _is_beyond(results[at].read(metric, level=each), of_all, sign)}
+
+
+def _is_beyond(reading: Reading, of_all: Reading, sign: float) -> bool:
+    """Tell whether a whole interval is worse than the value of all rows."""
+    ends = reading.sampling or ()
+    return bool(ends) and max(sign * end for end in ends) < sign * of_all.value
 
 
 def value_name(value: Any) -> str:

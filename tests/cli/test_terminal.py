@@ -25,6 +25,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
 
@@ -167,6 +168,89 @@ def test_note_is_plain_in_a_pipe():
 def test_note_is_plain_when_the_environment_says_so(name, value, monkeypatch):
     monkeypatch.setenv(name, value)
     assert line_of(Note("failed", "x."), Terminal()) == "streameval: failed: x.\n"
+
+
+def test_note_is_coloured_in_a_pipe_when_the_environment_says_so(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[31mfailed\x1b[0m" in line_of(Note("failed", "x."), io.StringIO())
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("FORCE_COLOR", "0")])
+def test_note_is_plain_in_a_pipe_when_colours_are_not_forced(name, value, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv(name, value)
+    assert line_of(Note("failed", "x."), io.StringIO()) == "streameval: failed: x.\n"
+
+
+RED = "\x1b[31m"
+SLICED = "\n".join(
+    ["site,y_true,y_pred"]
+    + ["north,1,1"] * 300
+    + ["south,1,1"] * 60
+    + ["south,1,0"] * 40
+    + ["\x1b[31mred,1,1"] * 100
+)
+
+
+def red_lines(text):
+    return [line.split()[0] for line in text.split("\n") if RED in line]
+
+
+def test_table_marks_what_is_worse_than_all_rows_on_a_terminal(call, folder, on_a_terminal):
+    (folder / "sites.csv").write_text(SLICED)
+    on_a_terminal(100)
+    found = call("eval", "sites.csv", "--by", "site", "--metrics", "accuracy,n").out
+    assert red_lines(found) == ["south"]
+    assert f"{RED}0.6000\x1b[0m" in found
+    assert "\\x1b[31mred" in found, "a name is escaped"
+    lines = found.split("\n")
+    assert [line.split()[2] for line in lines[3:7]] == ["██████████", "██████", "██", "██"]
+
+
+def test_table_marks_the_worst_where_there_are_no_intervals(call, folder, on_a_terminal):
+    (folder / "sites.csv").write_text(SLICED)
+    on_a_terminal(100)
+    found = call("eval", "sites.csv", "--by", "site", "--task", "regression")
+    marked = [line for line in found.out.split("\n") if RED in line]
+    assert [line.split()[0] for line in marked] == ["south"]
+    assert marked[0].count(RED) == 2, "rmse and mae have a better direction; bias has none"
+
+
+def test_table_marks_nothing_where_all_slices_are_alike(call, folder, on_a_terminal):
+    (folder / "sites.csv").write_text("site,y_true,y_pred\n" + "a,1,2\nb,1,2\n" * 9)
+    on_a_terminal(100)
+    assert RED not in call("eval", "sites.csv", "--by", "site", "--task", "regression").out
+
+
+def test_table_has_bars_but_no_colour_on_a_terminal_without(
+    call, folder, on_a_terminal, monkeypatch
+):
+    (folder / "sites.csv").write_text(SLICED)
+    on_a_terminal(100)
+    monkeypatch.setenv("NO_COLOR", "1")
+    found = call("eval", "sites.csv", "--by", "site").out
+    assert "\x1b" not in found
+    assert "██████" in found
+
+
+def test_table_is_plain_in_a_pipe_unless_colours_are_forced(call, folder, monkeypatch):
+    (folder / "sites.csv").write_text(SLICED)
+    plain = call("eval", "sites.csv", "--by", "site").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    forced = call("eval", "sites.csv", "--by", "site").out
+    assert (red_lines(plain), "█" in plain) == ([], False)
+    assert (red_lines(forced), "█" in forced) == (["south"], True)
+
+
+def test_tables_of_several_states_keep_their_colours(call, folder, on_a_terminal):
+    days = ["2026-05-01,1,1"] * 300 + ["2026-05-02,1,0"] * 30 + ["2026-05-03,1,1"] * 30
+    (folder / "days.csv").write_text("\n".join(["t,y_true,y_pred", *days]))
+    for task in ("classification", "regression"):
+        call("eval", "days.csv", "--task", task, "--time", "t", "--pane", "1d", "-o", task)
+    on_a_terminal(100)
+    found = call("show", "classification", "regression").out
+    assert set(red_lines(found)) == {"2026-05-02"}
+    assert "\\x1b" not in found
 
 
 @pytest.fixture

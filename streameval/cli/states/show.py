@@ -22,7 +22,7 @@ from streameval.cli.state_files import (
     numbers_of_monitor,
     states_of,
 )
-from streameval.cli.terminal import CommandOutput
+from streameval.cli.terminal import CommandOutput, Drawn, escaped
 from streameval.cli.window_text import split_up
 from streameval.errors import BadDataError
 from streameval.render.text import plural, printable
@@ -51,12 +51,13 @@ def show(states: Sequence[str], reporting: Reporting) -> CommandOutput:
     is_table = not reporting.json and len({type(result) for result in results}) == 1
     if is_table:
         chosen, names = reporting.chosen(results[0]), list(short_names(list(found)))
-        sheet = line_sheet("state", names, results, chosen, reporting.level)
+        sheet = line_sheet("state", names, results, chosen, reporting.level, has_whole=False)
         said = dict.fromkeys(one.note for one in results if one.note and reporting.level)
         sheet = [*sheet, *said]
         text = laid_out(sheet, is_markdown=reporting.markdown)
     else:
-        text = ("" if reporting.json else "\n").join(one.text for one in outcomes.values())
+        between = "" if reporting.json else "\n"
+        text = Drawn(between.join(escaped(one.text) for one in outcomes.values()))
     notes = tuple(_of(path, note) for path, one in outcomes.items() for note in one.notes)
     code = max(outcome.code for outcome in outcomes.values())
     return attrs.evolve(first, text=text, notes=notes, code=code)
