@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import atexit
 import multiprocessing
+import shutil
 import tempfile
-from collections.abc import Callable
 from functools import cache, partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -36,89 +37,75 @@ class Rank:
         truth, scores = rows_of(rank, rows)
         self.curves = se.PRCurveSketch(classes=CLASSES).update(truth, scores)
         self.tensors = torch.from_numpy(truth), torch.from_numpy(scores)
+        self.gathered: Any = None
 
-    def gather(self) -> Any:
+    def gather(self) -> None:
         """Merge the curves of all ranks."""
         from streameval.engines.torch import gather  # noqa: PLC0415
 
-        return gather(self.curves)
+        self.gathered = gather(self.curves)
 
-    def all_gather(self) -> list[Any]:
+    def all_gather(self) -> None:
         """Bring the rows of all ranks to each."""
         import torch  # noqa: PLC0415
         from torch import distributed  # noqa: PLC0415
 
-        gathered = []
+        self.gathered = []
         for tensor in self.tensors:
             parts = [torch.empty_like(tensor) for _ in range(RANKS)]
             distributed.all_gather(parts, tensor)
-            gathered.append(torch.cat(parts))
-        return gathered
+            self.gathered.append(torch.cat(parts))
+
+    def numbers(self) -> dict[str, Any]:
+        """Read what was gathered last."""
+        if isinstance(self.gathered, list):
+            return counted(tuple(self.gathered))
+        return numbers_of(self.gathered)
 
 
-def join(rank: int, path: str) -> None:
-    """Join the group of the ranks."""
+def follow(rank: int, path: str, orders: Connection) -> None:
+    """Be a rank: do what is ordered, on as many rows, and send what it returns."""
     import torch  # noqa: PLC0415
     from torch import distributed  # noqa: PLC0415
 
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", f"file://{path}", rank=rank, world_size=RANKS)
-
-
-def follow(path: str) -> None:
-    """Be the other rank: do what the first one does, on as many rows."""
-    join(1, path)
-    made = cache(partial(Rank, 1))
-    while work := told(""):
-        name, _, rows = work.partition(" ")
-        getattr(made(int(rows)), name)()
-    leave()
-
-
-def leave() -> None:
-    """Leave the group, whose threads would otherwise outlive it."""
-    from torch import distributed  # noqa: PLC0415
-
-    distributed.destroy_process_group()
-
-
-def told(work: str) -> str:
-    """Tell the other rank what follows, or as that rank hear it."""
-    from torch import distributed  # noqa: PLC0415
-
-    said = [work]
-    distributed.broadcast_object_list(said, 0)
-    return said[0]
+    made = cache(partial(Rank, rank))
+    while True:
+        name, rows = orders.recv()
+        orders.send(getattr(made(rows), name)())
 
 
 @cache
-def started() -> None:
-    """Start the other rank, which ends with this process."""
-    folder = tempfile.TemporaryDirectory()
-    path = str(Path(folder.name, "store"))
-    other = multiprocessing.get_context("spawn").Process(target=follow, args=(path,), daemon=True)
-    other.start()
-    join(0, path)
+def started() -> list[Connection]:
+    """Start the ranks, which end with this process.
 
-    def stop() -> None:
-        told("")
-        leave()
-        other.join()
-        folder.cleanup()
+    This process is none of them: a metric of torchmetrics would look for the other rank in each
+    contest that follows.
+    """
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    context, orders = multiprocessing.get_context("spawn"), []
+    for rank in range(RANKS):
+        here, there = context.Pipe()
+        arguments = rank, str(Path(folder, "store")), there
+        context.Process(target=follow, args=arguments, daemon=True).start()
+        orders.append(here)
+    return orders
 
-    atexit.register(stop)
+
+def together(name: str, rows: int) -> Any:
+    """Let all ranks do the same, and return what the first one did."""
+    ranks = started()
+    for rank in ranks:
+        rank.send((name, rows))
+    first, *_ = [rank.recv() for rank in ranks]
+    return first
 
 
-def together(rows: int, name: str) -> Callable[[], Any]:
-    """Make what both ranks do at once; they wait for each other before and after."""
-    started()
-    rank = Rank(0, rows)
-
-    def run() -> Any:
-        told(f"{name} {rows}")
-        return getattr(rank, name)()
-
-    return run
+def side(name: str, rows: int) -> Side:
+    """Get what all ranks do at once ready."""
+    return Side(partial(together, name, rows), partial(together, "numbers", rows))
 
 
 def numbers_of(curves: Any) -> dict[str, Any]:
@@ -142,14 +129,12 @@ def curves(rows: int, measure: Measure) -> Contest:
     """Gather one curve for each of 100 classes."""
 
     def ours(given: Data) -> Side:
-        run = together(*given, "gather")
-        timed = run if measure == "time" else partial(parcel_size, *given)
-        return Side(timed, lambda: numbers_of(run()))
+        gathering = side("gather", *given)
+        return gathering if measure == "time" else Side(partial(parcel_size, *given))
 
     def theirs(_: Any, given: Data) -> Side:
-        run = together(*given, "all_gather")
         size = sum(part.nbytes for part in rows_of(0, *given))
-        return Side(run if measure == "time" else lambda: size, lambda: counted(run()))
+        return side("all_gather", *given) if measure == "time" else Side(lambda: size)
 
     goal = 0.33 if measure == "time" else 1.0
     peer = Peer(

@@ -18,6 +18,7 @@ from speed import data
 from speed.contest import Contest, Data, Numbers, Peer, Side
 
 ROWS = 3_000_000
+BUDGET = ["--budget", "none"]
 WHY = "The engine reads on all cores without looking at each value; we say which row is wrong."
 
 DUCKDB = """
@@ -105,8 +106,9 @@ def log(rows: int, suffix: str, *, decimals: int | None) -> Data:
 def side(arguments: Sequence[str], held: Data, read: Any = tuple) -> Side:
     """Run Python in a new process, start included; the data lives as long as the side."""
 
-    # `reading` sets one thread for peers in this process
-    environment = {key: value for key, value in os.environ.items() if key != "POLARS_MAX_THREADS"}
+    # `reading` sets one thread for peers in this process; byte code is written, as by `pip`
+    others = {"POLARS_MAX_THREADS", "PYTHONDONTWRITEBYTECODE"}
+    environment = {key: value for key, value in os.environ.items() if key not in others}
 
     def run() -> Numbers:
         command = [sys.executable, "-P", *arguments, str(held[1])]
@@ -123,43 +125,43 @@ def of_both(found: dict[str, Any]) -> tuple[float, int, int]:
     return found["metrics"]["binary/roc_auc"], tp, fp
 
 
-def ours(held: Data) -> Side:
-    """Evaluate as a user types it, exactly: no score shares a bin."""
-    options = ["--task", "binary,classification", "--classes", "2", "--budget", "none"]
-    return side(["-m", "streameval", "eval", *options, "--json", "--quiet"], held, of_both)
+def ours(held: Data, *, exact: bool) -> Side:
+    """Evaluate as a user types it: in bins, or so that no score shares a bin."""
+    options = ["--task", "binary,classification", "--classes", "2", "--json", "--quiet"]
+    return side(["-m", "streameval", "eval", *options, *BUDGET * exact], held, of_both)
 
 
-def peer(library: str, name: str, script: str, module: str = "", goal: float | None = 1.0) -> Peer:
-    return Peer(
-        library=library,
-        name=name,
-        module=module,
-        ready=lambda _, held: side(["-c", script], held),
-        goal=goal,
-        tolerance=1e-7,
-        why=WHY,
-    )
+def contest(name: str, suffix: str, decimals: int | None, *, exact: bool) -> Contest:
+    def peer(library: str, does: str, script: str, goal: float | None, module: str = "") -> Peer:
+        return Peer(
+            library=library,
+            name=does,
+            module=module,
+            ready=lambda _, held: side(["-c", script], held),
+            goal=None if exact else goal,  # bins are what makes a log of any length fit
+            tolerance=1e-7 if exact else 1e-3,
+            why=WHY,
+        )
 
-
-def contest(work: str, suffix: str, decimals: int | None) -> Contest:
+    scores = "distinct scores" if decimals is None else f"scores of {decimals} digits"
     return Contest(
         verb="logs",
         accumulator="eval",
-        work=f"{work}, {'distinct scores' if decimals is None else f'scores of {decimals} digits'}",
+        work=f"{name}, {scores}" + ", exact" * exact,
         size=ROWS,
         data=partial(log, suffix=suffix, decimals=decimals),
-        ours=ours,
+        ours=partial(ours, exact=exact),
         peers=[
-            peer("duckdb", "groups scores", DUCKDB),
-            peer("polars", "groups scores", POLARS + GROUPED),
-            peer("polars-ds", "query_roc_auc", POLARS + POLARS_DS + COUNTED, "polars_ds", None),
-            peer("rapidstats", "roc_auc", POLARS + RAPIDSTATS + COUNTED, goal=None),
+            peer("duckdb", "groups scores", DUCKDB, 1.0),
+            peer("polars", "groups scores", POLARS + GROUPED, 1.0),
+            peer("polars-ds", "query_roc_auc", POLARS + POLARS_DS + COUNTED, None, "polars_ds"),
+            peer("rapidstats", "roc_auc", POLARS + RAPIDSTATS + COUNTED, None),
         ],
     )
 
 
 CONTESTS = [
-    contest(work, suffix, decimals)
-    for work, suffix in (("JSON lines", ".jsonl"), ("CSV", ".csv"), ("Parquet", ".parquet"))
-    for decimals in (6, None)
+    contest(name, suffix, decimals, exact=exact)
+    for name, suffix in (("JSON lines", ".jsonl"), ("CSV", ".csv"), ("Parquet", ".parquet"))
+    for decimals, exact in ((6, False), (None, False), (6, True))
 ]
