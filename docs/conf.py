@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import contents
 import docstrings
 import exported_metrics
 import metric_tables
@@ -66,14 +67,14 @@ def setup(app):
 
     def fill(_app, _name, source):
         for table in (
-            *(docstrings, exported_metrics, metric_tables, name_table),
+            *(contents, docstrings, exported_metrics, metric_tables, name_table),
             *(option_tables, rank_divergence, speed_rows, state_tables),
         ):
             source[0] = table.filled(source[0])
 
     def skip(_app, _what, name, _thing, is_skipped, _options):
         """Leave out what results have for the command line and for pages."""
-        return is_skipped or name in HIDDEN
+        return is_skipped or name in {*HIDDEN, "type_id", "type_name"}
 
     def name_defaults(_app, _what, _name, _thing, _options, signature, returned):
         """Write the name of a function that is a default, not its address."""

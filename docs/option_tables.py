@@ -4,8 +4,11 @@ import argparse
 import re
 
 from streameval.cli.arguments import argument_parser
-from streameval.cli.options import OPTIONS_OF_TASKS
+from streameval.cli.options import OPTIONS_OF_TASKS, TASKS
+from streameval.results.result_types import WITH_TABLES
 
+COMMANDS_MARK = "<!-- commands -->"
+TASKS_MARK = "<!-- tasks -->"
 MARK = re.compile(r"^<!-- options of ([\w ]+?)(?:: (.+?))? -->$", re.MULTILINE)
 
 CODE = re.compile(r"(?<!\w)'([^' ][^']*)'(?!\w)|(--[a-z][a-z-]*)")
@@ -14,7 +17,36 @@ CODE = re.compile(r"(?<!\w)'([^' ][^']*)'(?!\w)|(--[a-z][a-z-]*)")
 
 def filled(text):
     """Replace each mark, of commands and perhaps a heading of their help, with its table."""
+    if COMMANDS_MARK in text:
+        text = text.replace(COMMANDS_MARK, commands())
+    if TASKS_MARK in text:
+        text = text.replace(TASKS_MARK, tasks())
     return MARK.sub(lambda match: table_of(match[1].split(), match[2]), text)
+
+
+def commands():
+    """List the commands with what each does."""
+    found = _commands()
+    texts = {one.dest: one.help for one in found._choices_actions}
+    rows = (f"| `{_typed(parser)}` | {texts[name]} |" for name, parser in found.choices.items())
+    return "\n".join(["| command | what it does |", "|---|---|", *rows])
+
+
+def tasks():
+    """List the tasks with what counts them, and the options that name their columns."""
+    made = {result.TASK: result.MADE_BY for result in WITH_TABLES}
+    options = [one for one in _commands().choices["eval"]._actions if _is_column(one)]
+    lines = ["| task | counts with | columns |", "|---|---|---|"]
+    for task in TASKS:
+        own = (one for one in options if task in OPTIONS_OF_TASKS.get(one.dest, ()))
+        names = dict.fromkeys(f"`--{one.dest.replace('_', '-')}`" for one in own)
+        link = f"{{py:class}}`{made[task]} <streameval.{made[task]}>`"
+        lines.append(f"| `{task}` | {link} | {', '.join(names)} |")
+    return "\n".join(lines)
+
+
+def _is_column(action):
+    return action.metavar == "COLUMN" and action.help != argparse.SUPPRESS
 
 
 def table_of(commands, heading=None):
@@ -35,7 +67,7 @@ def _row(actions, commands):
     tasks = OPTIONS_OF_TASKS.get(action.dest, ())
     last = f" ({', '.join(tasks)})" if tasks else ""
     names = ", ".join(f"`{name}`" for name in action.option_strings[:-1])
-    typed = f"`{action.option_strings[-1]}{_value(action)}`".replace("|", r"\|")
+    typed = f"`{action.option_strings[-1]}{_value(action)}`"
     text = _as_code((action.help or "").replace("%%", "%").replace("|", r"\|"))
     return f"| {', '.join(filter(None, [names, typed]))} | {only}{text}{last} |"
 
@@ -50,9 +82,22 @@ def _value(action):
     if action.nargs == 0:
         return ""
     value = action.metavar or "|".join(map(str, action.choices or [action.dest.upper()]))
-    return f" [{value}]" if action.nargs == "?" else f" {value}" + "..." * (action.nargs == "+")
+    if action.nargs == "?":
+        return f" [{value}]"
+    return f" {value}" + "..." * (action.nargs in ("+", "*"))
 
 
 def _parser_of(command):
+    return _commands().choices[command]
+
+
+def _typed(parser):
+    """Write a command with its arguments and the options that it requires."""
+    needed = [one for one in parser._actions if one.required or not one.option_strings]
+    words = (f"{''.join(one.option_strings[:1])}{_value(one)}".strip() for one in needed)
+    return " ".join([parser.prog, *words]).replace("|", r"\|")
+
+
+def _commands():
     parser = argument_parser()
-    return next(one for one in parser._actions if isinstance(one.choices, dict)).choices[command]
+    return next(one for one in parser._actions if isinstance(one.choices, dict))

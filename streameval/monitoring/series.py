@@ -114,6 +114,32 @@ class Event:
         When the monitor decided.
     about : dict
         What the table of the rule says when the alert begins: its name, severity, labels and links.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> from streameval.monitoring.alerts import Alerts
+    >>> w = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
+    >>> for minute, right in enumerate([9, 7, 9]):
+    ...     batch = {"y_true": [1] * 10, "y_pred": [1] * right + [0] * (10 - right)}
+    ...     w = w.update(batch | {"time": [60 * minute] * 10})
+    >>> (firing,) = Alerts(["accuracy < 0.8 for 1 pane"], w).step(w, w.newest)
+    >>> for key, item in firing.to_json().items():
+    ...     print(key, item)
+    id e61418efe66705c57c6841d3faded3a4
+    alert e61418efe66705c57c6841d3faded3a4
+    rule accuracy < 0.8 for 1 pane
+    state firing
+    slice None
+    metric accuracy
+    value 0.7
+    certified None
+    interval (0.39677814746114537, 0.8922087325936989)
+    limit 0.8
+    n 10
+    start 1970-01-01T00:01:00Z
+    end 1970-01-01T00:02:00Z
+    at 1970-01-01T00:00:00Z
     """
 
     id: str

@@ -141,6 +141,16 @@ class Server:
     Requests other than GET and HEAD are refused, and so are those for a host that is not allowed:
     otherwise any page in a browser could read this one, by a name of its own that leads here
     (DNS rebinding).
+
+    Examples
+    --------
+    >>> import urllib.request
+    >>> owner = Response("text/plain", b"ranking team")
+    >>> server = Server({"/owner": lambda request: owner}, "127.0.0.1:0")
+    >>> with urllib.request.urlopen(server.url + "owner") as answer:
+    ...     answer.read()
+    b'ranking team'
+    >>> server.close()
     """
 
     def __init__(

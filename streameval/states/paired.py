@@ -182,7 +182,7 @@ class PairedSums(State):
     joint : FixedPoint, shape (K, K, K) or (0,)
         By truth, decision of A, and decision of B.
     losses : tuple of ExactSum
-        The five `LossSums` of each loss.
+        Five sums of each loss: over A, over B, over the squares of each, and over the products.
     levels, sizes : Column of int64, shape (3,) or (0,)
         For the cells of A, the cells of B, and the pairs of scores: the number of low bits in which
         the keys in a cell may differ, and the number of cells.

@@ -198,23 +198,29 @@ class RankingState(State):
     closed : Column of int64 or text
         The complete and the missing queries, sorted, if ids are kept.
     values : Column of uint64, shape (len(closed) * M,)
-        The bits of their values, if these are kept.
+        The bits of their values, if these are kept, query after query: a NaN for nothing to find,
+        and ``ffffffffffffffff`` for a missing query.
     ids : Column of int64 or text, shape (Q,)
         The open queries, sorted.
     rows, declared : Column of int64, shape (Q,)
         The number of retrieved rows, and the number of relevant documents, -1 if not given.
     relevant, found : Column of int64, shape (Q * L,)
-        The judged documents that reach each relevance level, and those retrieved.
+        The judged documents that reach each relevance level of the options, the lowest first, and
+        those retrieved.
     ranked_sizes, ranked_key, ranked_document, ranked_grade, ranked_count : Column
-        The number of cells of each query, and `Ranked`.
+        The number of cells of each query, and its kept rows, by falling score, document and grade.
+        Scores and grades are keys as for ``scores="real"``; 0 is a score that is NaN, or a document
+        that no measure asks for.
     gained_sizes, gained_gain, gained_count, gained_found : Column
-        The number of cells of each query, and `Gained`.
+        The number of cells of each query, and its gains, the highest first, equal ones together.
     weights, closed_weights : FixedPoint, shape (Q,) and (len(closed),)
         The weights of the open queries, and of those whose ids are kept; empty if all are 1.
     sketch_level, sketch_sizes : Column of int64, shape (3 S,)
-        The level and the number of cells of each of the `QuerySketches` of S measures.
+        The level and the number of cells of three sketches for each of S measures with quantiles:
+        of the exact values, and of the lower and the upper bounds of the others.
     sketch_lo, sketch_hi, sketch_weight : Column of uint64 and FixedPoint, shape (c,)
-        The ends of all their cells, and the weights in these.
+        The ends of all their cells, keys of values, or of logarithms that are summed, and the
+        weights in these.
     """
 
     missing: FixedPoint

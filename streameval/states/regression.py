@@ -146,7 +146,8 @@ class MeasuredSums(ErrorSums):
     Parameters
     ----------
     terms : tuple of ExactSum
-        The sum of each term of the configuration.
+        The sum of each term of the measures, each once, in their order; for intervals then those
+        of e**4, e**2 y, e**2 y**2, y**3 and y**4, for the error e and the truth y.
     extremes : Column of uint64, shape (E,)
         The key of the maximum of each extreme of the configuration; 0 without rows.
     level : Column of int64, shape (1,); (0,) without a sketch

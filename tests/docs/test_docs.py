@@ -291,6 +291,19 @@ def test_command_line_reference_names_every_option(monkeypatch: pytest.MonkeyPat
     assert {option for option in options if f"`{option}" not in page} == {"-h"}
 
 
+def test_tables_of_commands_and_tasks_have_a_row_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    from streameval.cli.arguments import argument_parser
+    from streameval.cli.options import TASKS
+
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    tables = importlib.import_module("option_tables")
+    commands = next(one.choices for one in argument_parser()._actions if one.choices)
+    for mark, names, n_cells in [("commands", list(commands), 2), ("tasks", list(TASKS), 3)]:
+        _, _, *rows = tables.filled(f"<!-- {mark} -->").splitlines()
+        assert [re.findall(r"\w+", row.removeprefix("| `streameval "))[0] for row in rows] == names
+        assert {len(re.split(r"(?<!\\)\|", row)) - 2 for row in rows} == {n_cells}
+
+
 def test_monitor_reference_names_every_exported_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sphinx")
     core = pytest.importorskip("prometheus_client.core")
