@@ -15,6 +15,7 @@ from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.render.blocks import MAX_DRAWN, PageContent, Row
@@ -24,16 +25,16 @@ from streameval.render.markup import (
     element,
     joined,
     label,
-    percent,
     short,
     terms,
     whole_page,
 )
 from streameval.render.page import heading, legend, overview, section
 from streameval.render.tables import Confusions, sheet_tables, text_table
-from streameval.render.text import size
+from streameval.render.text import chance_title, size
 from streameval.render.time_pictures import over_time
 from streameval.results.collection import CollectionResult, read_or_nan, value_name
+from streameval.results.comparison import compared
 from streameval.results.names import MetricName, parse_metric, parse_metrics
 from streameval.results.opening import SLICE, headline, opening, worst_span
 from streameval.results.result import Result
@@ -342,7 +343,8 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
     """Lay a group out: a row for each of many results, and everything about them."""
     names, described = [one.name for one in group.held], [one.description for one in group.held]
     results = {one.name: one.result for one in group.held} | dict(group.slices)
-    content = section(names, described, level, confusions, group.by)
+    paired = [_paired(group.held[0], one, level) for one in group.held[1:]]
+    content = section(names, described, level, confusions, group.by, paired)
     content = joined([legend(names), content])
     if group.by:
         shown = [name for name in ("n", *described[0].headline) if name in described[0].rows]
@@ -364,6 +366,19 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
         content,
         tuple(said),
     )
+
+
+def _paired(first: _Described, other: _Described, level: float) -> dict[str, Interval]:
+    """Compare two rankings query by query, if the values of queries are known."""
+    comparison = compared(first.result, other.result) if level else None
+    if comparison is None:
+        return {}
+    rows = first.description.rows
+    return {
+        rows[name].heading: one.confidence(level=level)
+        for name, one in comparison.items()
+        if name in rows
+    }
 
 
 def _check_metrics(
@@ -435,7 +450,7 @@ def _pictures_over_time(windows: WindowedResult, level: float) -> tuple[Html, tu
     for name in windows.headline():
         lines, heading = windows.every_line(parse_metric(name), level), whole.heading(name)
         drawn.append(over_time(lines, heading, level))
-        said = said or tuple(worst_span(lines[0], whole.asked(name).row, heading, level))
+        said = said or tuple(worst_span(windows, name, level))
     return element("div", *drawn, class_="parts"), said
 
 
@@ -513,7 +528,7 @@ def _between(parts: Sequence[Html]) -> list[str]:
 
 def _footer(held: Sequence[_State], level: float) -> Html:
     """Explain the marks, and say what was counted."""
-    sampling = [(f"Sampling intervals at {percent(level)}", _SAMPLING)] if level else []
+    sampling = [(f"{chance_title(level)}s", _SAMPLING)] if level else []
     notes = terms([("Bounds", _CERTIFIED), *sampling, ("A dash", _DASH)])
     made = element("p", f"Made by streameval {version('streameval')}.")
     title = element("h2", "How to read this")

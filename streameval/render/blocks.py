@@ -73,11 +73,12 @@ class ByClass:
     title, caption : str
         Above and below the table.
     weights : mapping from class to number, optional
-        The weights by which the largest classes come first if there are many.
+        The number of examples of each.
     position : {"below", "beside", "under"}
         Whether the table has its own line, is beside the metrics, or is directly under them.
     drawn : tuple of str
-        The columns that are drawn as dots if there are more than two classes.
+        The columns that are drawn as dots if there are more than two classes, which the first of
+        them orders: the lowest number comes first.
     """
 
     columns: Sequence[str]

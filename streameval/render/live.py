@@ -62,8 +62,7 @@ _TERMS = {
         "without them is exact."
     ),
     "Thin lines": (
-        "are sampling intervals at {level}: how far the value of the population may lie from that "
-        "of a pane."
+        "are {level} intervals: how far the value of the population may lie from that of a pane."
     ),
     "Hatched panes": (
         "are open: more rows or labels are expected, and their values will change. Alerts wait "

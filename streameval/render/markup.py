@@ -107,9 +107,19 @@ def number(value: float) -> str:
     return f"{value:,.6g}" if magnitude >= 100 else f"{value:.4f}"
 
 
+def grouped(value: float, decimals: int) -> str:
+    """Write a number as `fixed` does, with its thousands apart.
+
+    >>> grouped(23702.901, 1), grouped(0.25, 4), grouped(1e-9, 4)
+    ('23,702.9', '0.2500', '1e-09')
+    """
+    is_apart = isinstance(value, float) and is_fixed(value) and not isinstance(value, Threshold)
+    return f"{value:,.{decimals}f}" if is_apart else fixed(value, decimals)
+
+
 def interval(low: float, high: float, decimals: int) -> str:
     """Write an interval with ends rounded like other numbers."""
-    return _TO.join(fixed(end, decimals) for end in (low, high))
+    return _TO.join(grouped(end, decimals) for end in (low, high))
 
 
 def hull(low: float, high: float, decimals: int) -> str:
@@ -134,7 +144,7 @@ def decimals_of(low: float, high: float) -> int:
 
 def _outward(end: float, decimals: int, rounding: str) -> str:
     if is_fixed(end) and math.isfinite(end):
-        return f"{Decimal(end).quantize(Decimal(1).scaleb(-decimals), rounding):f}"
+        return f"{Decimal(end).quantize(Decimal(1).scaleb(-decimals), rounding):,f}"
     return f"{float(Context(6, rounding).create_decimal_from_float(end)):g}"
 
 
@@ -158,6 +168,15 @@ def share(value: float) -> str:
     if value < 0.001:
         return "<0.1%"
     return ">99.9%" if value > 0.999 else f"{100 * value:.1f}%"
+
+
+def in_sentence(heading: str) -> str:
+    """Write a heading within a sentence.
+
+    >>> in_sentence("Recall"), in_sentence("ROC AUC")
+    ('recall', 'ROC AUC')
+    """
+    return heading if heading.isupper() else heading.lower()
 
 
 def percent(level: float) -> str:

@@ -26,26 +26,39 @@ from streameval.render.blocks import (
     ScoreShares,
     Spread,
 )
-from streameval.render.markup import Html, count, element, joined, label, number, percent, short
+from streameval.render.markup import (
+    Html,
+    count,
+    element,
+    in_sentence,
+    joined,
+    label,
+    number,
+    percent,
+    short,
+)
 from streameval.render.pictures import MAX_ROWS, style
 from streameval.render.tables import (
     MAX_BESIDE,
     MAX_CELLS,
-    MAX_CLASSES,
     Confusions,
+    PairedEnds,
     by_class,
     confused_pairs,
     heat_table,
     metric_table,
     rows_table,
 )
+from streameval.render.text import chance_title
 
 Blocks = Sequence[Any]
 RowCells = list[Reading | None]
 
 _MAX_LINES = 100
+_MAX_NARROW = 3  # columns of numbers that fit half of a screen
 _BAND = "The exact curve lies in the band."
 _LARGE = 12  # classes of a matrix that has its own line
+_OF_TWO = 2  # classes, which have their own order
 _LISTED = 24  # with more, the most confused pairs are listed below a matrix
 _RANKED = {"count": "by examples", "rate": "by share of the true class"}
 
@@ -61,12 +74,16 @@ def section(
     level: float,
     confusions: Confusions = "count",
     by: str = "",
+    paired: Sequence[PairedEnds] = (),
 ) -> Html:
-    """Lay out several states, or slices: pictures, metrics, and the metrics of each class."""
+    """Lay out several states, or slices: pictures, metrics, and the metrics of each class.
+
+    `paired` has the intervals of differences from the first state, for each of the others.
+    """
     first, page = descriptions[0], _Section(names, level, confusions)
     caption = _agreed([one.caption for one in descriptions], first.common_caption)
     is_wide = bool(by) or len(names) > MAX_BESIDE
-    table = metric_table(_rows(descriptions), names, level, by)
+    table = metric_table(_rows(descriptions), names, level, by, paired)
     metrics = _figure(first.title, table, caption, "wide" if is_wide else None)
     beside = page.figures([one.beside for one in descriptions])
     classes = [one.by_class for one in descriptions if one.by_class is not None]
@@ -97,7 +114,8 @@ def overview(
     note = [element("p", f"and {count(hidden)} more", class_="note")] if hidden > 0 else []
     drawn = [column for column in shown if not column[1][0].is_count][:1]
     dots = [_dots_by(what, names, *column, level) for column in drawn]
-    return _grid([_figure(f"By {what}", joined([table, *note])), *dots])
+    look = "wide" if len(columns) > _MAX_NARROW else None
+    return _grid([_figure(f"By {what}", joined([table, *note]), look=look), *dots])
 
 
 def _dots_by(
@@ -105,7 +123,7 @@ def _dots_by(
 ) -> Html:
     rows = [(name, [cell]) for name, cell in zip(names, cells, strict=False)]
     spoken = ", ".join(f"{short(name)} {number(cell.value)}" for name, (cell,) in rows[:MAX_ROWS])
-    said = f"With sampling intervals at {percent(level)}." if cells[0].sampling else ""
+    said = f"With {chance_title(level)}s." if cells[0].sampling else ""
     name = f"{title} by {what}"
     return _figure(name, pictures.dots(rows, name, spoken), said)
 
@@ -233,8 +251,7 @@ class _Section:
             bars = (
                 " Bars: the share of the examples; numbers: how many." if len(blocks) == 1 else ""
             )
-        at = percent(self.level)
-        thin = f" Whiskers: sampling intervals at {at}." if has_whiskers else ""
+        thin = f" Whiskers: {chance_title(self.level)}s." if has_whiskers else ""
         return [_figure("Reliability diagram", image, f"Dashed: perfectly calibrated.{bars}{thin}")]
 
     def _spread(self, blocks: Sequence[Spread]) -> list[Html]:
@@ -267,7 +284,8 @@ class _Section:
         ]
         title, said = f"{column} of each class", self._interval_note(rows)
         if len(rows) > MAX_ROWS:
-            said = f"Of the {MAX_ROWS} largest of {count(len(rows))} classes. {said}"
+            which = f"with the lowest {in_sentence(blocks[0].drawn[0])}"
+            said = f"Of the {MAX_ROWS} of {count(len(rows))} classes {which}. {said}"
         values = [cells[0].value for _, cells in rows if cells[0] is not None]
         spoken = ", ".join(number(value) for value in values[:MAX_ROWS])
         return _figure(title, pictures.dots(rows, title, spoken), said.strip())
@@ -313,7 +331,7 @@ class _Section:
     def _interval_note(self, rows: Iterable[tuple[object, Iterable[Reading | None]]]) -> str:
         """Explain the thin lines, if any."""
         has_sampling = any(cell and cell.sampling for _, cells in rows for cell in cells)
-        return f"With sampling intervals at {percent(self.level)}." if has_sampling else ""
+        return f"With {chance_title(self.level)}s." if has_sampling else ""
 
 
 def _curves(
@@ -339,15 +357,20 @@ def _cut(curves: Curves, lines: Sequence[BandedLine | None]) -> str:
 
 
 def _ordered(every: list[Any], blocks: Sequence[ByClass]) -> list[Any]:
-    """Put the largest classes first if not all of them are shown."""
-    limit = MAX_ROWS if blocks[0].drawn else MAX_CLASSES
-    if blocks[0].weights is None or len(every) <= limit:
+    """Put the classes with the lowest number first, the larger one of two that are alike.
+
+    Those where the number is undefined come last.
+    """
+    first = blocks[0]
+    if not first.drawn or len(every) <= _OF_TWO:
         return every
-    weights = dict.fromkeys(every, 0.0)
+    column = list(first.columns).index(first.drawn[0])
+    lowest, weights = dict.fromkeys(every, math.inf), dict.fromkeys(every, 0.0)
     for block in blocks:
-        for of, weight in (block.weights or {}).items():
-            weights[of] += weight
-    return sorted(every, key=lambda of: -weights[of])
+        for of, row in block.rows.items():
+            lowest[of] = min(lowest[of], row[column].value)  # which nan does not change
+            weights[of] += (block.weights or {}).get(of, 0.0)
+    return sorted(every, key=lambda of: (lowest[of], -weights[of]))
 
 
 def _figure(title: str, content: Html, caption: str = "", look: str | None = None) -> Html:

@@ -14,7 +14,7 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
 from streameval.render.blocks import MAX_DRAWN, Lines, Matrix, Reliability, ScoreShares, TimeLine
-from streameval.render.text import brief, shorten
+from streameval.render.text import brief, chance_title, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -294,5 +294,5 @@ def _add_intervals(ax: Axes, line: TimeLine, colour: Any, level: float) -> None:
         )
     bottom, top = line.sampling
     if level and not np.isnan(bottom).all():
-        title = f"{100 * level:.6g}% sampling interval"
+        title = chance_title(level)
         ax.vlines(line.middles, bottom, top, color=colour, linewidth=1, alpha=0.6, label=title)

@@ -18,6 +18,7 @@ from streameval.render.markup import (
     count,
     decimals_of,
     element,
+    grouped,
     hull,
     interval,
     joined,
@@ -26,7 +27,7 @@ from streameval.render.markup import (
     share,
 )
 from streameval.render.sheets import Grid, Section, Sheet
-from streameval.render.text import common_decimals, fixed
+from streameval.render.text import chance_title, common_decimals
 
 MAX_CLASSES = 30
 """How many classes have a line in a table."""
@@ -41,8 +42,11 @@ Confusions = Literal["count", "rate"]
 Cell = Reading | Change | None
 MetricRows = Sequence[tuple[str, Sequence[Reading | None]]]
 Headings = Sequence[str]
+PairedEnds = Mapping[str, Interval]
+"""Intervals of differences on the same examples, by the titles of rows."""
 ClassReadings = Mapping[Any, Sequence[Reading]]
 
+_LARGEST = 1e12  # of the numbers that are written without an exponent
 _MAX_BELOW = 12  # numbers that a phone lays out below their name; page.css has a rule for each
 _MAX_PAIRS = 20
 _SHADES = 10
@@ -57,7 +61,13 @@ _UNDEFINED = (
 )
 
 
-def metric_table(rows: MetricRows, names: Sequence[str], level: float, by: str = "") -> Html:
+def metric_table(
+    rows: MetricRows,
+    names: Sequence[str],
+    level: float,
+    by: str = "",
+    paired: Sequence[PairedEnds] = (),
+) -> Html:
     """Lay out metrics by state: two side by side, and more in rows, as slices are.
 
     The states but the first have differences from the first one; slices overlap with all rows,
@@ -68,7 +78,7 @@ def metric_table(rows: MetricRows, names: Sequence[str], level: float, by: str =
     if by:
         return rows_table(by, names, rows, level)
     first, *others = names
-    changes = [(title, _changes(cells)) for title, cells in rows]
+    changes = [(title, _changes(title, cells, paired)) for title, cells in rows]
     if len(names) > MAX_BESIDE:
         title = element("h4", "Differences from ", label(first, 40))
         table = joined([rows_table("state", names, rows, level), title])
@@ -82,10 +92,15 @@ def metric_table(rows: MetricRows, names: Sequence[str], level: float, by: str =
         )
         both = zip(rows, changes, strict=True)
         beside = [(title, [*cells, *more]) for (title, cells), (_, more) in both]
-        table = _stacked(head, beside, "Metrics by state", level)
+        table = _stacked(head, beside, "Metrics by state", level, is_by_row=True)
     said = ["Differences are from ", label(first, 40), "."]
-    if any(change and change.sampling for _, cells in changes for change in cells):
-        said.append(" Their sampling intervals assume independent samples.")
+    held = [change for _, cells in changes for change in cells if change and change.sampling]
+    if held:
+        how = {
+            "paired": "compare the same queries",
+            "independent": "assume that the examples are different ones",
+        }
+        said.append(f" Their intervals {how[held[0].samples]}.")
     return joined([table, element("p", *said, class_="note")])
 
 
@@ -109,46 +124,53 @@ def _state_head(name: str) -> Html:
     return element("th", label(name, 28), scope="col", class_="number")
 
 
-def _changes(cells: Sequence[Reading | None]) -> list[Change | None]:
+def _changes(
+    title: str, cells: Sequence[Reading | None], paired: Sequence[PairedEnds]
+) -> list[Change | None]:
     """Compute the differences from the first state."""
     first, *others = cells
+    known = paired or [{}] * len(others)
     return [
-        Change(first, cell) if first is not None and cell is not None else None for cell in others
+        None
+        if first is None or cell is None
+        else Change(first, cell, "paired", ends[title])
+        if title in ends
+        else Change(first, cell)
+        for cell, ends in zip(others, known, strict=True)
     ]
 
 
 def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
     """Lay out the metrics of one state."""
-    is_open = any(cell is not None and cell.is_open for _, cell in rows)
-    is_sampled = any(cell is not None and cell.sampling for _, cell in rows)
-    heads = ["Value", *["Exact within"] * is_open, *[f"Sampling, {percent(level)}"] * is_sampled]
-    head = [element("th", text, scope="col", class_="number") for text in heads]
     cells = [cell for _, cell in rows]
-    certified = [cell.certified if cell and cell.is_open else None for cell in cells]
-    sampled = [cell.sampling if cell else None for cell in cells]
-    ranges = [*[_range_cells(certified, hull)] * is_open]
-    ranges += [_range_cells(sampled, interval)] * is_sampled
-    decimals = _decimals(cells, with_ends=False)
-    body = (
-        element(
-            "tr",
-            element("th", name, scope="row"),
-            _value_cell(cell, decimals),
-            *(column[line] for column in ranges),
-        )
-        for line, (name, cell) in enumerate(rows)
-    )
+    is_open = any(cell is not None and cell.is_open for cell in cells)
+    is_sampled = any(cell is not None and cell.sampling for cell in cells)
+    heads = ["Value", *["Exact within"] * is_open, *[chance_title(level)] * is_sampled]
+    head = [element("th", text, scope="col", class_="number") for text in heads]
+    body = []
+    for name, cell in rows:
+        decimals = _decimals([cell])
+        certified = cell.certified if cell and cell.is_open else None
+        written = [_value_cell(cell, decimals)]
+        written += [_range_cell(certified, hull, decimals)] * is_open
+        sampled = cell.sampling if cell else None
+        written += [_range_cell(sampled, interval, decimals)] * is_sampled
+        body.append(element("tr", element("th", name, scope="row"), *written))
     columns = element("tr", element("th", "Metric", scope="col"), *head)
     return table_with_notes(columns, body, "Metrics", dash_note(cells), n_numbers=len(heads))
 
 
-def _decimals(cells: Iterable[Reading | None], *, with_ends: bool = True) -> int:
-    """Count the decimals of a column, enough to distinguish the ends of each interval."""
+def _decimals(cells: Iterable[Reading | None]) -> int:
+    """Count the decimals of a metric: four, or six significant digits of large numbers.
+
+    They are enough to distinguish the ends of certified intervals.
+    """
     held = [cell for cell in cells if cell is not None and not cell.is_count]
     opened = [cell.certified for cell in held if cell.is_open]
-    ends = [*opened, *(cell.sampling for cell in held if cell.sampling)] if with_ends else []
-    values = [cell.value for cell in held] + [end for pair in ends for end in pair]
-    return common_decimals(values, max([4, *(decimals_of(*pair) for pair in opened)]))
+    values = [cell.value for cell in held]
+    largest = max((abs(one) for one in values if abs(one) < _LARGEST), default=0.0)
+    usual = min(4, max(6 - len(str(int(largest))), 0))
+    return common_decimals(values, max([usual, *(decimals_of(*pair) for pair in opened)]))
 
 
 def _value_cell(cell: Reading | None, decimals: int) -> Html:
@@ -158,19 +180,14 @@ def _value_cell(cell: Reading | None, decimals: int) -> Html:
 
 
 def _value(cell: Reading, decimals: int, sign: str = "") -> Html:
-    text = count(cell.value) if cell.is_count else fixed(cell.value, decimals)
+    text = count(cell.value) if cell.is_count else grouped(cell.value, decimals)
     return element("span", f"{sign}{text}", class_="value")
 
 
-def _range_cells(
-    ends: Sequence[Interval | None], write: Callable[[float, float, int], str]
-) -> list[Html]:
-    """Write the intervals of a column alike."""
-    held = [pair for pair in ends if pair]
-    needed = max([4, *(decimals_of(*pair) for pair in held)]) if write is hull else 4
-    decimals = common_decimals([end for pair in held for end in pair], needed)
-    texts = (write(*pair, decimals) if pair else "" for pair in ends)
-    return [element("td", text, class_="number range") for text in texts]
+def _range_cell(
+    ends: Interval | None, write: Callable[[float, float, int], str], decimals: int
+) -> Html:
+    return element("td", write(*ends, decimals) if ends else "", class_="number range")
 
 
 def _stacked(
@@ -180,35 +197,37 @@ def _stacked(
     level: float,
     more: Sequence[Html] = (),
     of: Sequence[str] = (),
+    *,
+    is_by_row: bool = False,
 ) -> Html:
     """Lay out numbers with their intervals below, named if there are two types.
 
-    On a phone, each number is below its heading if `of` lists the headings.
+    On a phone, each number is below its heading if `of` lists the headings. The numbers of a metric
+    have equally many decimals: of a column, or else of a row.
     """
     every = [_reading(cell) for _, cells in rows for cell in cells]
     has_certified = any(cell is not None and cell.is_open for cell in every)
     has_sampling = any(cell is not None and cell.sampling for cell in every)
     names = ("exact within", percent(level)) if has_certified and has_sampling else ("", "")
-    columns = zip(*(map(_reading, cells) for _, cells in rows), strict=True)
-    decimals = [_decimals(column) for column in columns]
+    table = [[_reading(cell) for cell in cells] for _, cells in rows]
+    columns = [_decimals(column) for column in zip(*table, strict=True)]
+    decimals = [[_decimals(row)] * len(row) if is_by_row else columns for row in table]
     body = (
         element(
             "tr",
             element("th", title, scope="row"),
-            *map(_cell, cells, repeat(names), decimals, of or repeat(None)),
+            *map(_cell, cells, repeat(names), needed, of or repeat(None)),
         )
-        for title, cells in rows
+        for (title, cells), needed in zip(rows, decimals, strict=True)
     )
     said = []
     if has_certified != has_sampling:
         only = (
-            "bounds, between which the exact value lies"
-            if has_certified
-            else f"sampling interval at {percent(level)}"
+            "bounds, between which the exact value lies" if has_certified else chance_title(level)
         )
         said.append(_note(f"Below a number: its {only}."))
     said += dash_note(every)
-    n_numbers = 0 if of else len(decimals)
+    n_numbers = 0 if of else len(columns)
     return table_with_notes(head, [*body, *more], name, said, n_numbers=n_numbers)
 
 

@@ -341,6 +341,7 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
             caption="Each class against the rest.",
             weights={label: float(curve.n_pos) for label, curve in named.items()},
             position="beside",
+            drawn=(averaged[0].heading,),
         )
 
     def __repr__(self) -> str:

@@ -6,19 +6,29 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streameval.metrics.table import Change, Metric, Reading
-from streameval.render.blocks import ByClass, PageContent, Row, TimeLine
-from streameval.render.markup import count, number, percent, short
-from streameval.render.text import plural
+import numpy as np
+
+from streameval.metrics.table import Change, Reading
+from streameval.render.blocks import ByClass, PageContent, PanePoint, Row
+from streameval.render.markup import count, in_sentence, number, percent, short
+from streameval.render.text import chance_title, plural
 from streameval.results.collection import time_texts
-from streameval.results.names import MetricName
+from streameval.results.comparison import compared
+from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.slice_search import Search
+from streameval.results.windowed import WindowedResult
 
 SLICE = "slice"
 """What slices are by if nothing says of which column they are."""
 
 _SINGULAR = {"queries": "query"}
+_SPANS = {
+    np.timedelta64(1, "h"): "hours",
+    np.timedelta64(1, "D"): "days",
+    np.timedelta64(7, "D"): "weeks",
+}
+_TWO = 2
 _WORD = {"higher": "Worst", "lower": "Worst", "": "Lowest"}
 
 
@@ -97,7 +107,7 @@ def _value(reading: Reading, level: float) -> str:
     if reading.sampling is None:
         return number(reading.value)
     low, high = map(number, reading.sampling)
-    return f"{number(reading.value)} ({percent(level)} interval {low} to {high})"
+    return f"{number(reading.value)} ({chance_title(level)} {low} to {high})"
 
 
 def _extremes(row: Row, name: str, results: Mapping[str, Result], level: float) -> list[str]:
@@ -111,25 +121,32 @@ def _extremes(row: Row, name: str, results: Mapping[str, Result], level: float) 
     (last, low), (first, high) = found[0], found[-1]
     if low == high:
         return [f"{row.heading} is {number(low)} for {'both' if len(found) == 2 else 'all'}."]
-    best = "Best" if row.better else "Highest"
-    return [
-        f"{best} {row.heading}: {short(first, 40)} with {texts[first]}.",
-        f"{_WORD[row.better]}: {short(last, 40)} with {texts[last]}.",
-        *_said_of_two(*readings.values()),
-    ]
+    best, worst = ("best", "worst") if row.better else ("highest", "lowest")
+    said = f"{row.heading} is {best} in {short(first, 40)}, {texts[first]}, and {worst} in"
+    of_two = _said_of_two(name, readings[last], readings[first], results, level)
+    return [f"{said} {short(last, 40)}, {texts[last]}.", *of_two]
 
 
-def _said_of_two(*readings: Reading) -> list[str]:
-    """Say whether two values differ by more than chance would, were their examples independent.
+def _said_of_two(
+    name: str, low: Reading, high: Reading, results: Mapping[str, Result], level: float
+) -> list[str]:
+    """Say whether two values differ by more than chance explains.
 
-    Nothing is said of more values, or without intervals.
+    Rankings are compared query by query, and others as if they counted different examples. Nothing
+    is said of more than two values, or without intervals.
     """
-    change = Change(*readings) if len(readings) == 2 else None
-    if change is None or change.sampling is None:
+    if len(results) > _TWO or not level:
         return []
-    low, high = change.sampling
-    why = "may be chance" if low <= 0 <= high else "is more than chance explains"
-    return [f"If they counted different examples, the difference {why}."]
+    comparison = compared(*results.values())
+    if comparison is None:
+        of = "queries" if next(iter(results.values())).SIZE == "n_queries" else "examples"
+        ends, on = Change(low, high).sampling, f"If they counted different {of}"
+    else:
+        ends, on = comparison[name].confidence(level=level), "Compared query by query"
+    if ends is None or math.isnan(ends[0]):
+        return []
+    why = "may be chance" if ends[0] <= 0 <= ends[1] else "is more than chance explains"
+    return [f"{on}, the difference {why}."]
 
 
 def _worst_slice(
@@ -142,16 +159,27 @@ def _worst_slice(
         return []
     ((worst, _),) = search.worst(1)
     reading = search.readings(level)[worst]
+    n = len(search.numbers)
     on = _amount(search.size(worst), "queries" if whole.SIZE == "n_queries" else "examples")
     said = f"{_WORD[row.better]} {by}: {short(worst, 40)} with {number(reading.value)} on {on}"
+    return [f"{said}{_explained(reading, row.reading, n, level)}."]
+
+
+def _explained(reading: Reading, of_all: Reading, n: int, level: float) -> str:
+    """Say whether chance explains that one of n values is apart from that of all rows.
+
+    The interval of the one value holds for all n at once.
+    """
+    if not level:
+        return ""
     if reading.sampling is None:
-        return [f"{said}; there is no interval to tell it from chance." if level else f"{said}."]
+        why = f" ({reading.why_none})" if reading.why_none else ""
+        return f"; there is no interval to tell it from chance{why}"
     low, high = reading.sampling
-    all_of = f" for all {len(search.numbers)} at once" if len(search.numbers) > 1 else ""
-    is_apart = not low <= row.reading.value <= high
+    all_of = f" for all {n} at once" if n > 1 else ""
+    is_apart = not low <= of_all.value <= high
     why = "which chance does not explain" if is_apart else "which may be chance"
-    ends = f"{number(low)} to {number(high)} at {percent(level)}{all_of}"
-    return [f"{said} ({ends}), {why}."]
+    return f" ({number(low)} to {number(high)} at {percent(level)}{all_of}), {why}"
 
 
 def _worst_class(block: ByClass, level: float) -> list[str]:
@@ -166,17 +194,27 @@ def _worst_class(block: ByClass, level: float) -> list[str]:
     worst: Any = min(held, key=lambda of: held[of][column].value)
     on = "" if block.weights is None else f", on {_amount(block.weights[worst], 'Examples')}"
     found = f"{short(worst, 40)} with {_value(held[worst][column], level)}{on}"
-    return [f"Lowest {block.drawn[0].lower()} of {len(block.rows):,} classes: {found}."]
+    return [f"Lowest {in_sentence(block.drawn[0])} of {len(block.rows):,} classes: {found}."]
 
 
-def worst_span(line: TimeLine, row: Row | Metric, heading: str, level: float) -> list[str]:
-    """Name the pane of time with the worst value."""
-    panes = [pane for pane in line.panes if math.isfinite(pane.reading.value)]
-    if len(panes) < 2:
+def worst_span(windows: WindowedResult, name: str, level: float) -> list[str]:
+    """Name the pane of time with the worst value, with an interval that holds for all at once."""
+    metric, whole = parse_metric(name), windows.whole.result
+    panes = windows.line(metric, 0.0).panes
+    defined = [at for at, pane in enumerate(panes) if math.isfinite(pane.reading.value)]
+    if len(defined) < _TWO:
         return []
-    sign = -1.0 if row.better == "lower" else 1.0
-    worst = min(panes, key=lambda pane: sign * float(pane.reading.value))
-    starts: Sequence[str] = time_texts([pane.start for pane in panes])
-    at = starts[panes.index(worst)].replace("T", " ")
-    said = f"{_WORD[row.better]} {heading} of {len(panes):,} spans of time: that from {at}"
-    return [f"{said}, with {_value(worst.reading, level)}."]
+    better, n = whole.asked(name).row.better, len(defined)
+    sign = -1.0 if better == "lower" else 1.0
+    worst = min(defined, key=lambda at: sign * float(panes[at].reading.value))
+    each = 1.0 - (1.0 - level) / n if level else 0.0
+    reading = windows.panes[worst].read(metric, each)
+    start = time_texts([pane.start for pane in panes])[worst].replace("T", " ")
+    is_worst = f"{whole.heading(name)} is {_WORD[better].lower()} in that of {start}"
+    explained = _explained(reading, whole.read(metric, level=level), n, level)
+    return [f"Of {n:,} {_spans(panes)}, {is_worst}, {number(reading.value)}{explained}."]
+
+
+def _spans(panes: Sequence[PanePoint]) -> str:
+    """Name the spans of time: days, hours, or windows of any other length."""
+    return _SPANS.get(panes[0].end - panes[0].start, "windows")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 _CREDIT = {"zero": 0, "one": 1}
 _NOTHING = Fraction(0)
+_ACRONYM = re.compile(r" \(([A-Z]+)\)$")
 _KEYS = ("query", "query_weight")
 _WHY_NONE = "weights had fractions"
 
@@ -594,7 +596,11 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def _dots(self, level: float) -> list[Dots]:
         """Draw the measures that are shares."""
-        shares = {name: one for name, one in self._measured(level).items() if _is_share(name)}
+        shares = {
+            self._rows[name].heading: one
+            for name, one in self._measured(level).items()
+            if _is_share(name)
+        }
         return [Dots("Means", "Means of the measures", shares)]
 
     _PAGE: ClassVar = {
@@ -621,7 +627,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Make the row of a measure or quantile, under its own name."""
         own: dict[str, Any] = {
             "name": name,
-            "heading": name,
+            "heading": _heading(name),
             "value": lambda ranking: ranking[name],
             "arguments": (),
             "measured": True,
@@ -799,6 +805,19 @@ def _draws(ranking: Ranking, index: int) -> Statistic:
     return Mean(n, low, high, float(tally.squares), item.max_value)
 
 
+def _heading(name: str) -> str:
+    """Write the name of a measure, or of its quantile, for people.
+
+    >>> _heading("map"), _heading("ndcg@10"), _heading("r@5"), _heading("p(rel=2)@5[median]")
+    ('Mean average precision', 'NDCG@10', 'Recall@5', 'Precision(rel=2)@5[median]')
+    """
+    row = measure(measured(name)).row
+    rest, acronym = name.removeprefix(row.name), _ACRONYM.search(row.title)
+    if acronym is None:
+        return f"{row.title.removesuffix(' at k')}{rest}"
+    return f"{acronym[1]}{rest}" if rest else row.title[: acronym.start()]
+
+
 def _is_share(name: str) -> bool:
     return measure(measured(name)).max_value == 1.0
 
@@ -808,7 +827,7 @@ def _of(row: MeasureRow) -> Metric:
     return Metric(
         name=row.name,
         aliases=row.others,
-        heading=row.name,
+        heading=row.title,
         help=row.help,
         formula=row.formula,
         better=row.better,

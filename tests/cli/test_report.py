@@ -60,7 +60,7 @@ def test_report_has_the_title_and_the_level_that_were_given(call, states, folder
     assert done.code == 0
     page = read((folder / "a.html").read_text(encoding="utf-8"))
     assert text(next(page.iter("h1"))) == "My <week>"
-    assert "Sampling, 90%" in text(page)
+    assert "90% interval" in text(page)
 
 
 def test_report_of_the_same_states_is_the_same_file(call, states, folder):

@@ -113,14 +113,23 @@ def test_class_that_a_state_lacks_is_a_dash() -> None:
     assert found["b"][1] == DASH  # nothing was predicted to be b: its precision is undefined
 
 
-def test_classes_past_the_thirtieth_are_counted_and_the_largest_come_first() -> None:
+def test_classes_past_the_thirtieth_are_counted_and_the_lowest_recalls_come_first() -> None:
     state = classes(200)
-    support = state.compute().support
+    result = state.compute()
+    recalls = sorted(zip(result.recall(average=None), -result.support, range(200), strict=True))
     found = rows(next(figure(report(state), "By class").iter("table")))
     assert found[-1] == ["and 170 more"]
     assert len(found) == 31
-    listed = [support[int(name)] for name, *_ in found[:-1]]
-    assert listed == sorted(support, reverse=True)[:30]
+    assert [int(name) for name, *_ in found[:-1]] == [name for _, _, name in recalls[:30]]
+
+
+def test_class_that_is_in_one_state_alone_and_has_no_recall_comes_last() -> None:
+    states = [
+        se.ConfusionAccumulator([*"abcd"]).update([*truth], [*predicted])
+        for truth, predicted in (("aabbb", "aabab"), ("aabcc", "aadac"))
+    ]
+    table = next(figure(report(*states), "By class").iter("table"))
+    assert [row[0] for row in rows(table)] == ["b", "c", "a", "d"]
 
 
 @each("n", [2, 3, 10, 24])
@@ -253,7 +262,7 @@ def test_curve_has_the_sampling_interval_of_its_area() -> None:
 def test_exact_curve_has_no_certified_interval() -> None:
     page = report(many(budget=None))
     heads = next(figure(page, "Metrics").iter("thead"))
-    assert text(heads) == "Metric Value Sampling, 95%"
+    assert text(heads) == "Metric Value 95% interval"
     assert "band" not in text(next(page.iter("main")))
 
 
@@ -286,8 +295,11 @@ def test_numbers_of_states_side_by_side_are_in_the_order_of_the_states() -> None
     one, other = many(seed=1), many(seed=2, budget=None)
     found = cells(report(one, other), "Metrics")["PR AUC, trapezoids"]
     mine, theirs = (accumulator.compute().value("pr_auc") for accumulator in (one, other))
-    assert found[0].startswith(f"{mine:.5f} exact within ")
+    assert found[0].startswith(f"{mine:.4f} exact within ")
     assert found[1] == f"{theirs:.4f}"
+
+
+ERRORS = se.RegressionAccumulator().update([3e3, 1.0, -7.5], [1e3, 1.5, 3.25])
 
 
 @each(
@@ -299,28 +311,27 @@ def test_numbers_of_states_side_by_side_are_in_the_order_of_the_states() -> None
         ([many(seed=1)], "Metrics"),
         ([many(seed=1), many(seed=2)], "Metrics"),
         ([EVERY["ranking"]()], "Measures"),
-        ([se.RegressionAccumulator().update([3e3, 1.0, -7.5], [1e3, 1.5, 3.25])], "Errors"),
+        ([ERRORS], "Errors"),
+        ([ERRORS, ERRORS], "Errors"),
         ([EVERY["coarse_groups"]()], "Largest groups"),
     ],
 )
-def test_numbers_of_one_column_have_one_format(states: list[Any], title: str) -> None:
+def test_numbers_of_one_metric_have_one_format(states: list[Any], title: str) -> None:
     (table,) = figure(report(*states), title).iter("table")
     width = max(map(len, rows(table)))
-    lines = [line for line in rows(table) if len(line) == width]
-    for column in list(zip(*lines, strict=True))[1:]:
-        cells_of_column = [
-            cell for head, cell in zip(lines, column, strict=True) if "Threshold" not in head[0]
-        ]
-        written = [word for cell in cells_of_column for word in cell.split() if "." in word]
+    lines = [line for line in rows(table) if len(line) == width and "Threshold" not in line[0]]
+    is_by_column = title in ("By class", "Largest groups")
+    for cells_of_metric in list(zip(*lines, strict=True))[1:] if is_by_column else lines:
+        written = [word for cell in cells_of_metric[1:] for word in cell.split() if "." in word]
         # what no such format can show has an exponent
         decimals = {len(word.partition(".")[2]) for word in written if "e" not in word}
-        assert len(decimals) <= 1, column
+        assert len(decimals) <= 1, cells_of_metric
 
 
 @each(
     ("name", "title", "said"),
     [
-        ("top_k", "By class", ["Below a number: its sampling interval at 95%."]),
+        ("top_k", "By class", ["Below a number: its 95% interval."]),
         (
             "class_curves",
             "By class",
@@ -370,13 +381,13 @@ def test_class_curves_are_those_of_the_result() -> None:
             assert (TO in shown) == (not value.exact)
 
 
-def test_largest_classes_come_first_if_there_are_many_curves() -> None:
+def test_lowest_areas_come_first_if_there_are_many_curves() -> None:
     random = np.random.default_rng(0)
     state = se.PRCurveSketch(8, classes=40)
     state.update(np.minimum(random.geometric(0.1, 500) - 1, 39), random.dirichlet([1] * 40, 500))
     found = rows(next(figure(report(state), "By class").iter("table")))
-    positives = [int(row[1]) for row in found[:-1]]
-    assert positives == sorted(positives, reverse=True)
+    areas = [float(row[2].split()[0]) for row in found[:-1]]
+    assert areas == sorted(areas)
     assert found[-1] == ["and 10 more"]
 
 
@@ -437,7 +448,8 @@ def test_measures_of_rankings_are_those_of_the_result() -> None:
     result, found = state.compute(), cells(report(state), "Measures")
     for name, value in result.items():
         low, high = result.confidence(name)
-        assert found[name] == [f"{value:.4f}", f"{low:.4f}{TO}{high:.4f}"]
+        title = {"map": "Mean average precision", "ndcg@2": "NDCG@2", "p@1": "Precision@1"}[name]
+        assert found[title] == [f"{value:.4f}", f"{low:.4f}{TO}{high:.4f}"]
     assert found["Queries"][0] == "3"
     assert found["With nothing relevant"][0] == "1"
     assert "Still open" not in found
@@ -450,7 +462,7 @@ def test_measures_of_rankings_with_bounds_are_certified() -> None:
     state.close()
     value = state.compute()["map"]
     assert not value.exact
-    _, certified, _ = cells(report(state), "Measures")["map"]
+    _, certified, _ = cells(report(state), "Measures")["Mean average precision"]
     low, high = map(float, certified.split(TO))
     assert low <= value.low <= value.high <= high
 
@@ -458,18 +470,18 @@ def test_measures_of_rankings_with_bounds_are_certified() -> None:
 def test_measure_that_one_ranking_lacks_is_a_dash() -> None:
     other = se.RankingAccumulator(["mrr"]).update([[1, 0]], [[1, 0]])
     found = cells(report(EVERY["ranking"](), other), "Measures")
-    assert found["map"][1] == DASH
-    assert found["mrr"] == [DASH, f"1.0000 0.0000 {DASH} 1.0000", DASH]
+    assert found["Mean average precision"][1] == DASH
+    assert found["Mean reciprocal rank"] == [DASH, f"1.0000 0.0000 {DASH} 1.0000", DASH]
 
 
 def test_errors_of_a_regression_are_those_of_the_result() -> None:
     state = se.RegressionAccumulator().update([3000.0, 1.0, -7.5], [1000.0, 1.5, 3.25])
     result, found = state.compute(), cells(report(state), "Errors")
-    assert found["Root mean squared error"] == [f"{result.rmse:.4f}"]
-    assert found["Mean squared error"] == [f"{result.mse:.4f}"]
-    assert found["Mean absolute error"] == [f"{result.mae:.4f}"]
+    assert found["Root mean squared error"] == [f"{result.rmse:,.2f}"]
+    assert found["Mean squared error"] == [f"{result.mse:,.0f}"]
+    assert found["Mean absolute error"] == [f"{result.mae:.3f}"]
     assert found["R²"] == [f"{result.r2:.4f}"]
-    assert found["Bias, prediction over truth"] == [f"{result.bias:.4f}"]
+    assert found["Bias, prediction over truth"] == [f"{result.bias:.3f}"]
 
 
 def test_empty_states_have_dashes() -> None:

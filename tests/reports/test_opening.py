@@ -85,6 +85,29 @@ def test_two_states_say_whether_chance_explains_their_difference(n: int, said: s
     assert lead(a, b)[0].endswith(f" If they counted different examples, the difference {said}.")
 
 
+@each(("shift", "said"), [(0.0, "may be chance"), (9.0, "is more than chance explains")])
+@each("level", [0.95, 0])
+def test_two_rankings_of_the_same_queries_are_compared_by_query(
+    shift: float, said: str, level: float
+) -> None:
+    rng = np.random.default_rng(0)
+    relevance, score = rng.integers(0, 2, (30, 9)), rng.random((30, 9))
+    noise = rng.random((30, 9)) / 100
+    runs = [
+        se.RankingAccumulator(["map"], per_query=True).update(
+            relevance.ravel(), one.ravel(), query=np.arange(30).repeat(9)
+        )
+        for one in (score, score + noise + shift * relevance)
+    ]
+    page = report(*runs, level=level)
+    ends = se.compare(*[one.compute() for one in runs[::-1]])["map"].confidence()
+    table = text(figure(page, "Measures"))
+    is_told = f" Compared query by query, the difference {said}." in text(styled(page, "lead")[0])
+    assert is_told == (level > 0)
+    assert ("Their intervals compare the same queries." in table) == (level > 0)
+    assert (f"{ends[0]:.4f} \N{EN DASH} {ends[1]:.4f}" in table) == (level > 0)
+
+
 def test_worst_slice_without_an_interval_says_that_nothing_tells_it_from_chance() -> None:
     held = se.Sliced(se.RegressionAccumulator(), "country")
     held.update({"y_true": [1.0, 1.0], "y_pred": [2.0, 3.0], "country": ["DE", "FR"]})
@@ -133,8 +156,8 @@ def test_best_and_worst_of_several_states_are_told() -> None:
     fits = [se.RegressionAccumulator().update([0.0], [error]) for error in (2.0, 1.0, 3.0)]
     (said,) = lead(*fits)
     assert said == (
-        "3 results, each on 1 example. Best Root mean squared error: b with 1.0000. "
-        "Worst: c with 3.0000."
+        "3 results, each on 1 example. Root mean squared error is best in b, 1.0000, and worst in "
+        "c, 3.0000."
     )
 
 
@@ -156,8 +179,8 @@ def test_states_without_a_best_one_are_told_apart_by_size_alone(
 def test_means_of_values_have_a_highest_and_a_lowest_one() -> None:
     values = [se.MeanAccumulator().update([value, value]) for value in (1.0, 2.0)]
     found = lead(*values)[0]
-    assert "Highest Mean: b with 2.0000" in found
-    assert "Lowest: a with 1.0000" in found
+    assert "Mean is highest in b, 2.0000 (" in found
+    assert "and lowest in a, 1.0000 (" in found
 
 
 def test_weights_with_fractions_are_written_with_them() -> None:
@@ -244,12 +267,12 @@ def test_over_time_says_which_span_is_the_worst_and_draws_each_slice() -> None:
         se.ConfusionAccumulator()
         .update([1] * 100, [1] * 20 + [0] * 80)
         .compute()
-        .confidence("accuracy")
+        .confidence("accuracy", level=1 - 0.05 / 3)
     )
     page = read(html_report({"day": held}))
     assert text(styled(page, "lead")[1]) == (
-        "Over time. Worst Accuracy of 3 spans of time: that from 2024-10-05, "
-        f"with 0.2000 (95% interval {low:.4f} to {high:.4f})."
+        "Over time. Of 3 days, Accuracy is worst in that of 2024-10-05, 0.2000 "
+        f"({low:.4f} to {high:.4f} at 95% for all 3 at once), which chance does not explain."
     )
     (drawn,) = [one for one in styled(page, "over-time") if "Accuracy over" in text(one)]
     (small,) = styled(drawn, "small")
@@ -276,7 +299,13 @@ def test_single_span_is_not_the_worst_one() -> None:
 def test_errors_over_time_are_worst_where_they_are_highest() -> None:
     held = se.Windowed(se.RegressionAccumulator(), pane=10, time="time")
     held.update({"y_true": [0.0, 0.0], "y_pred": [1.0, 2.0], "time": [3, 13]})
-    assert "that from 10, with 2.0000" in text(styled(report(held), "lead")[1])
+    said = text(styled(report(held), "lead")[1])
+    assert said.startswith(
+        "Over time. Of 2 windows, Root mean squared error is worst in that of 10,"
+    )
+    assert "2.0000; there is no interval to tell it from chance" in said
+    held = read(html_report({"day": held}, level=0))
+    assert text(styled(held, "lead")[1]).endswith(" is worst in that of 10, 2.0000.")
 
 
 def test_members_over_time_are_named() -> None:

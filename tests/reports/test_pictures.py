@@ -175,6 +175,7 @@ def test_classes_of_each_state_have_a_picture() -> None:
     assert [title for title in titles if title.startswith("ROC")] == [
         "ROC curves: a",
         "ROC curves: b",
+        "ROC AUC of each class",
     ]
     assert "The exact curve lies in the band." in text(figures(page, "ROC curves")[0])
 
@@ -208,7 +209,7 @@ def test_weights_with_fractions_have_no_whiskers() -> None:
 
 
 def test_pictures_say_what_their_thin_lines_are() -> None:
-    said = "sampling intervals at 90%"
+    said = "90% intervals."
     page = report(EVERY["top_k"](), EVERY["ranking"](), EVERY["calibration"](), level=0.9)
     for title in ("Recall of each class", "Means", "Reliability diagram"):
         assert said in text(figure(page, title))
@@ -263,7 +264,8 @@ def test_dots_are_at_their_values() -> None:
     for dot, value in zip(shown.iter("circle"), result.values(), strict=True):
         place = left + (value - low) / (high - low) * (right - left)
         assert float(dot.attrib["cx"]) == pytest.approx(place, abs=0.11)
-    assert [text(name) for name in styled(shown, "tick", "end")] == list(result)
+    titles = ["Mean average precision", "NDCG@2", "Precision@1"]
+    assert [text(name) for name in styled(shown, "tick", "end")] == titles
     assert len(styled(shown, "whisker")) == len(result)
 
 
@@ -304,7 +306,7 @@ def test_classes_past_the_twenty_fourth_are_not_drawn() -> None:
     page = report(se.ConfusionAccumulator(30).update(truth, truth))
     shown = figure(page, "Recall of each class")
     assert len(list(shown.iter("circle"))) == 24
-    assert "Of the 24 largest of 30 classes." in text(shown)
+    assert "Of the 24 of 30 classes with the lowest recall." in text(shown)
 
 
 def test_empty_classes_have_no_table_and_no_matrix() -> None:

@@ -12,7 +12,7 @@ from streameval.cli.terminal import Note
 from streameval.errors import InvalidInputError
 from streameval.results.calibration import Calibration
 from streameval.results.class_curves import ClassCurves
-from streameval.results.comparison import Comparison, compare
+from streameval.results.comparison import Comparison, compared
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
 from streameval.results.ranking import Ranking
@@ -42,15 +42,15 @@ class SamplePair:
     def of(cls, before: Any, after: Any) -> Self:
         """Compare the rows of two results of one type."""
         mine, theirs = before.leaves(), after.leaves()
-        compared, alike = {}, set()
+        pairs, alike = {}, set()
         for member, result in mine.items():
             other = theirs.get(member)
-            comparison = _compared(result, other)
+            comparison = compared(result, other)
             if comparison is not None:
-                compared[member] = comparison
+                pairs[member] = comparison
             elif (sample := _sample(result)) is not None and sample == _sample(other):
                 alike.add(member)
-        return cls(compared, frozenset(alike))
+        return cls(pairs, frozenset(alike))
 
     @classmethod
     def none(cls) -> Self:
@@ -90,16 +90,6 @@ class SamplePair:
                 "rankings by states made with --per-query."
             )
         return [Note("note", text) for text in notes]
-
-
-def _compared(before: Any, after: Any) -> Comparison | None:
-    """Pair two rankings by query; None where the values of queries are not known, or weighted."""
-    if not (isinstance(before, Ranking) and isinstance(after, Ranking)):
-        return None
-    try:
-        return compare(after, before)
-    except InvalidInputError:
-        return None
 
 
 def _split(metric: MetricName) -> tuple[str, str]:
