@@ -6,16 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self, final
 
 import attrs
+import numpy as np
 
-from streameval.accumulators.base import Accumulator
+from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.collection import Collection
+from streameval.accumulators.grouped_batches import groups_of_clusters
 from streameval.accumulators.grouping import Grouping, Held, read_inner
-from streameval.accumulators.sealed import FlatGroups, decode_columns, encode_inner
+from streameval.accumulators.sealed import FlatGroups, FlatLeaves, decode_columns, encode_inner
 from streameval.configs.collection import CollectionConfig
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
 from streameval.errors import InvalidInputError, require
 from streameval.inputs.batches import TableBatch, arguments
+from streameval.inputs.values import ValueCodes
 from streameval.states import codec
 
 
@@ -180,6 +183,28 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
     def total(self) -> Any:
         """Copy the accumulator of all rows, whose intervals are those of independent rows."""
         return self._all_rows(self._held).copy()
+
+    def _add_missing(self, batch: Mapping[str, Any]) -> None:
+        """Count judged queries that a run lacks: their ids, weights if any, and clusters."""
+        config = self._config
+        groups = groups_of_clusters(config, config.by, TableBatch(batch, [*batch]), ValueCodes())
+        found, inner = np.unique(groups), config.accumulator
+        weights = batch.get("query_weight")
+        parts = []
+        for group in found:
+            own = groups == group
+            part = inner.empty()
+            part.add_missing(
+                batch["query"][own], query_weight=None if weights is None else weights[own]
+            )
+            parts.append(part)
+        lengths = np.array([len(found)], dtype=np.uint64)
+        leaves = FlatLeaves.of(inner, parts)
+        state = FlatGroups(
+            *(Inner(Clustered, config), config.values, lengths, found.astype(np.uint64)),
+            *(np.zeros_like(lengths), leaves, merged(parts)),
+        )
+        self.merge(self._make(config, state))
 
     @property
     def n_groups(self) -> int:

@@ -651,6 +651,14 @@ class FlatGroups(FlatSlices):
         weights = self.leaves.weights(np.arange(len(self.leaves)), len(self.leaves))
         return int(np.any([weight.is_positive() for weight in weights], axis=0).sum())
 
+    def each(self, member: int) -> list[tuple[int, Any]]:
+        """List the groups with rows, and make the accumulator of one member in each."""
+        leaves: Any = self.leaves
+        flat, held = leaves.columns[member], leaves.inner.members[member]
+        states = flat.states(range(len(flat))) if len(flat) else []
+        made = (held.cls._make(held.options, state) for state in states)
+        return [*zip(self.codes.tolist(), made, strict=True)]
+
     def left_out(self, member: int) -> list[Any]:
         """Make the accumulators of one member without each of the groups where it has counted.
 
@@ -658,9 +666,8 @@ class FlatGroups(FlatSlices):
         cost is three merges a group.
         """
         leaves: Any = self.leaves
-        flat, held = leaves.columns[member], leaves.inner.members[member]
-        states = flat.states(range(len(flat))) if len(flat) > 1 else []
-        every = [one for one in (held.cls._make(held.options, state) for state in states) if one.n]
+        held = leaves.inner.members[member]
+        every = [one for _, one in self.each(member) if one.n]
         empty = held.cls._empty(held.options)
         before = itertools.accumulate(every[:-1], _both, initial=empty)
         after = [*itertools.accumulate(reversed(every[1:]), _both, initial=empty)]

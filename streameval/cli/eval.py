@@ -17,12 +17,31 @@ import attrs
 from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import judge
-from streameval.cli.options import DIALECT, OPTIONS_OF_TASKS, TOGETHER, option_words, refuse
+from streameval.cli.options import (
+    DIALECT,
+    OPTIONS_OF_TASKS,
+    TOGETHER,
+    option_text,
+    option_words,
+    refuse,
+)
 from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
-from streameval.cli.slices import check_gates, check_order, refuse_order
+from streameval.cli.slices import (
+    check_gates,
+    check_order,
+    refuse_order,
+    slice_entries,
+    slice_name,
+    slice_names,
+)
 from streameval.cli.tasks import COMPARE_RUNS, named_by_task, plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence
-from streameval.cli.tasks.columns import NO_COLUMNS, check_columns
+from streameval.cli.tasks.columns import (
+    NO_COLUMNS,
+    check_columns,
+    check_one_column,
+    check_query_columns,
+)
 from streameval.cli.tasks.every_column import every_column
 from streameval.cli.tasks.numbers import gaps_of, skipping_gaps
 from streameval.cli.tasks.windows import check_windows, windowed
@@ -41,6 +60,7 @@ from streameval.io.streams import (
     size_of,
     writing_temporary_file,
 )
+from streameval.render.sheets import Section
 from streameval.render.text import json_line, listed_few, plural
 from streameval.results.reading import owners_of
 from streameval.runs.counter import Gathered
@@ -75,9 +95,7 @@ _READ_AS_NUMBERS = ("y_true", "y_pred", "y_score", "value", "versus")
 _WHERE = "use --where COLUMN=VALUE to compare the queries of one value"
 _EACH_RUN = "give it to a command for each run"
 _NOT_COMPARED = {
-    "by": _WHERE,
     "time": _WHERE,
-    "cluster": "its tests take queries as independent",
     "output": "a comparison has no state: keep its numbers with --json, or save the state of each "
     "run with a command of its own",
     "per_query": _EACH_RUN,
@@ -87,7 +105,7 @@ _NOT_COMPARED = {
 """Why options cannot be used with a comparison of runs, or what to do instead."""
 _NOT_OF_RUNS = {
     "TREC files have no header": (
-        *("query", "relevance", "y_score", "rank", "doc", "retrieved", "num_relevant"),
+        *("relevance", "y_score", "rank", "doc", "retrieved", "num_relevant"),
     ),
     "both are TREC files": ("format", *DIALECT),
     "a run is read to its end": ("partial_last_line",),
@@ -115,11 +133,11 @@ def evaluate(options: Options) -> CommandOutput:
     check_clusters(options)
     _check_output(options)
     n_jobs = n_cpus() if options.jobs == "auto" else options.jobs
-    if options.compare:
-        _check_compared(options)
+    if options.compare or (options.versus is not None and task == "ranking"):
+        systems = _systems(options)
         with Team(n_jobs - 1) as team:
             team.start_for(_total_size(_json_lines(options)))
-            return _compared(options, team)
+            return _compared(options, systems, team)
     with closing(_source(options)) as source, Team(n_jobs - 1) as team, _advice(options):
         team.start_for(_total_size(_json_lines(options)))
         return _gathered_if_scattered(source, lambda: _evaluated(task, source, options, team))
@@ -173,7 +191,7 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
         evidence_of(_of_rows(counting.make(), counting), options.reporting)
     with Spool() as spool:
         try:
-            tally = _tallied(blocks, counting, options, team, spool, _limit(options))
+            tally = _tallied(blocks, counting, options, team, spool, _limit(counting, options))
         except _TooManyStates:
             counting = _of_most_frequent(plan, options, source, team)
             tally = _tallied(source.blocks(), counting, options, team)
@@ -186,9 +204,8 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
             *_zones(tally, options),
             *(*source.left(), *source.remarks()),
         )
-        missing = source.missing()
         for accumulator in (total, *(slices or ())):
-            for text in counting.finish(accumulator, missing):
+            for text in counting.finish(accumulator):
                 spool.write(text)
         result, by_value, windows = _computed(total, slices, options)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
@@ -207,66 +224,147 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
     return attrs.evolve(outcome, before=spool.read())
 
 
-def _check_compared(options: Options) -> None:
-    """Raise UsageError if the files cannot be compared, or an option asks for anything else."""
-    reporting = options.reporting
+def _systems(options: Options) -> dict[str, Options]:
+    """List the systems to compare, the columns of --versus or the files, with their options.
+
+    Raises
+    ------
+    UsageError
+        If they cannot be compared, or an option asks for anything else.
+    """
+    reporting, asked = options.reporting, "--compare" if options.compare else "--versus"
     for name, why in _NOT_COMPARED.items():
-        refuse(options, [name], f"cannot be used with --compare: {why}")
+        refuse(options, [name], f"cannot be used with {asked}: {why}")
     if reporting.metrics:
-        raise UsageError("--metrics cannot be used with --compare: --measures chooses.")
+        raise UsageError(f"--metrics cannot be used with {asked}: --measures chooses.")
+    refuse_order(reporting, f"cannot be used with {asked}.")
     for gate in reporting.gates:
         if gate.over:
-            raise UsageError(f"{gate.text!r} compares slices, and --compare has none.")
-    if not 2 <= len(options.files) <= MAX_MODELS:
-        raise UsageError(
-            f"--compare needs from 2 to {MAX_MODELS} files, each of them the run of a system, got "
-            f"{len(options.files)}."
-        )
+            raise UsageError(f"{gate.text!r} compares slices, and gates of {asked} do not.")
+    if options.compare:
+        refuse(options, ["versus"], "cannot be used with --compare, which compares files")
+        systems = _of_files(options)
+    else:
+        systems = _of_columns(options)
+    if not 2 <= len(systems) <= MAX_MODELS:
+        what = "files, each of them the run of a system" if options.compare else "systems"
+        raise UsageError(f"{asked} needs from 2 to {MAX_MODELS} {what}, got {len(systems)}.")
+    return systems
+
+
+def _of_files(options: Options) -> dict[str, Options]:
+    """List the files, each of which is the run of a system."""
     twice = _twice(options)
     if twice:
         raise UsageError(
             f"{twice[0]} is named more than once, and --compare needs different files."
         )
+    names = _short(options.files)
+    return {
+        name: attrs.evolve(options, files=(file,))
+        for name, file in zip(names, options.files, strict=True)
+    }
 
 
-def _compared(options: Options, team: Team) -> CommandOutput:
-    """Count each file as the run of a system, and compare them."""
-    from streameval.results.comparison import argument_of, compare  # noqa: PLC0415 (of rankings)
+def _of_columns(options: Options) -> dict[str, Options]:
+    """List the columns of scores, or of ranks, for each of which the files are read."""
+    from streameval.cli.tasks.paired import others_of  # noqa: PLC0415 (of models)
 
-    results, notes = [], []
-    for file in options.files:
-        result, said = _system(attrs.evolve(options, files=(file,)), team)
+    if options.qrels is not None:
+        raise UsageError(f"--versus names columns of scores, and a run has one.{COMPARE_RUNS}")
+    check_one_column(options, "y_score")
+    option = "y_score" if options.rank is None else "rank"
+    first = (options.rank,) if options.rank is not None else options.y_score or ("score",)
+    columns = [first, *others_of(options, first, option)]
+    _check_can_be_read_twice(options.files, "each column of scores needs a reading")
+    alone = attrs.evolve(options, versus=None, compare=True)
+    if option == "rank":
+        return {name: attrs.evolve(alone, rank=name) for (name,) in columns}
+    return {name: attrs.evolve(alone, y_score=(name,)) for (name,) in columns}
+
+
+def _compared(options: Options, systems: Mapping[str, Options], team: Team) -> CommandOutput:
+    """Count each system, and compare them."""
+    results, by_value, notes = [], [], []
+    for own in systems.values():
+        result, slices, said = _system(own, team)
         results.append(result)
-        notes += said
+        by_value.append(slices)
+        notes += [one for one in said if one not in notes]
     reporting = options.reporting
     level = reporting.level or _LEVEL
-    try:
-        comparison = compare(*results, names=_short(options.files), level=level)
-    except InvalidInputError as error:
-        for index, file in enumerate(options.files):
-            error = error.renamed(argument_of(index), name_of(file))
-        raise error from None
+    comparison = _comparison(systems, results, level)
     left_out = [name for name in results[0] if name not in comparison]
     if left_out:
         why = "left out, because means over queries are compared"
         notes.append(Note("note", f"{', '.join(left_out)}: {why}."))
+    slices, said = _compared_slices(systems, by_value, level)
     verdicts = [*_verdicts(comparison, reporting)]
     code = OK if all(one.category == "passed" for one in verdicts) else GATE_FAILED
-    notes += verdicts
+    notes += [*said, *verdicts]
     if reporting.json:
         entries = {
             "task": "ranking",
             "files": list(options.files),
             **({} if options.qrels is None else {"qrels": options.qrels}),
-            "n_queries": comparison.n,
-            "n_left_out": comparison.n_left_out,
+            **results[0]._of_clusters,
+            **_compared_entries(comparison),
             "level": level,
-            "comparison": comparison.as_dict(),
+            **({} if slices is None else slice_entries(slices, _compared_entries)),
         }
         return CommandOutput(json_line(entries), tuple(notes), code, is_data=True)
-    sheet = comparison.sheet(has_intervals=reporting.level > 0)
+    has_intervals = reporting.level > 0
+    sheet = comparison.sheet(has_intervals=has_intervals)
+    if slices is not None:
+        names = [slice_name(slices, value) for value in slices.by_value]
+        names += [] if slices.other is None else ["(other)"]
+        sections = (one.sheet(has_intervals=has_intervals)[:-1] for one in slices)
+        *before, remark = sheet
+        sheet = [*before, *map(Section, names, sections), remark]
     text = laid_out(sheet, is_markdown=reporting.markdown)
     return CommandOutput(text, tuple(notes), code, is_data=reporting.markdown)
+
+
+def _compared_entries(comparison: ModelComparison) -> dict[str, Any]:
+    """Return the entries of the JSON object about a comparison."""
+    sizes = {"n_queries": comparison.n, "n_left_out": comparison.n_left_out}
+    return {**sizes, "comparison": comparison.as_dict()}
+
+
+def _comparison(
+    systems: Mapping[str, Options], results: Sequence[Any], level: float
+) -> ModelComparison:
+    """Compare results; errors name the systems."""
+    from streameval.results.comparison import argument_of, compare  # noqa: PLC0415 (of rankings)
+
+    try:
+        return compare(*results, names=list(systems), level=level)
+    except InvalidInputError as error:
+        for index, name in enumerate(systems):
+            error = error.renamed(argument_of(index), name)
+        raise error from None
+
+
+def _compared_slices(
+    systems: Mapping[str, Options], by_value: Sequence[Slices | None], level: float
+) -> tuple[Slices | None, list[Note]]:
+    """Compare each slice of the first system with those of the others, if queries are in all."""
+    first = by_value[0]
+    if first is None:
+        return None, []
+    every: list[Any] = [*by_value]
+    compared, apart = {}, []
+    for value in first.by_value:
+        held = [one.by_value.get(value) for one in every]
+        if all(one is not None and len(one.per_query()["query"]) for one in held):
+            compared[value] = _comparison(systems, held, level)
+        else:
+            apart.append(value)
+    rest = [one.other for one in every]
+    other = None if None in rest else _comparison(systems, rest, level)
+    text = f"{slice_names(first, apart)}: not compared, because not all systems have queries."
+    notes = [Note("note", text)] if apart else []
+    return attrs.evolve(first, by_value=compared, other=other), notes
 
 
 def _verdicts(comparison: ModelComparison, reporting: Reporting) -> Iterator[Note]:
@@ -278,28 +376,31 @@ def _verdicts(comparison: ModelComparison, reporting: Reporting) -> Iterator[Not
         yield judge(gate, reading)
 
 
-def _system(options: Options, team: Team) -> tuple[Any, list[Note]]:
-    """Count the run of one system, and name its file in notes."""
-    name = name_of(options.files[0])
+def _system(options: Options, team: Team) -> tuple[Any, Slices | None, list[Note]]:
+    """Count a system, all its queries and slices of them, and name its file in notes."""
     with closing(_source(options)) as source, _advice(options):
-        total, notes = _gathered_if_scattered(source, lambda: _run(source, options, team))
+        total, slices, notes = _gathered_if_scattered(source, lambda: _run(source, options, team))
+    file = name_of(options.files[0])
     said = (
-        note.text if note.text.startswith(f"{name}:") else f"{name}: {note.text}" for note in notes
+        note.text if note.text.startswith(f"{file}:") else f"{file}: {note.text}" for note in notes
     )
-    return total.compute(), [
-        attrs.evolve(note, text=text) for note, text in zip(notes, said, strict=True)
-    ]
+    told = [attrs.evolve(note, text=text) for note, text in zip(notes, said, strict=True)]
+    return total.compute(), None if slices is None else slices.computed(), told
 
 
-def _run(source: BlockSource, options: Options, team: Team) -> tuple[Any, tuple[Note, ...]]:
-    _, blocks, plan = _planned_ahead("ranking", source, options)
-    tally = _tallied(blocks, plan, options, team)
+def _run(
+    source: BlockSource, options: Options, team: Team
+) -> tuple[Any, Slices | None, tuple[Note, ...]]:
+    rows, blocks, plan = _planned_ahead("ranking", source, options)
+    counting = _split(plan, options, rows)
+    tally = _tallied(blocks, counting, options, team)
     _check_any_good(tally, source, options)
-    total = _whole(tally, plan)
-    tuple(plan.finish(total, source.missing()))  # counts queries, and prints nothing
-    remarks = (*plan.notes, *source.left(), *source.remarks())
+    total, slices = _separated(_whole(tally, counting), options)
+    for accumulator in (total, *(slices or ())):
+        tuple(counting.finish(accumulator))  # counts queries, and prints nothing
+    remarks = (*counting.notes, *source.left(), *source.remarks())
     *_, notes = _what_was_read(tally, remarks, options)
-    return total, notes
+    return total, slices, notes
 
 
 def _check_any_good(tally: RunTotal, source: BlockSource, options: Options) -> None:
@@ -343,8 +444,7 @@ def _check_by(options: Options) -> None:
     if by.values is not None:
         refuse(options, ["top"], "cannot be used with --by COLUMN=A,B,C, which names the values")
     refuse(options, ["per_query", "trec"], "cannot be used with --by")
-    if options.qrels is not None:
-        raise UsageError(f"--by cannot be used with --qrels: {NO_COLUMNS}.")
+    check_query_columns(options, "--by")
 
 
 def _source(options: Options) -> BlockSource:
@@ -366,19 +466,26 @@ def _source(options: Options) -> BlockSource:
     for why, names in _NOT_OF_RUNS.items():
         refuse(options, names, f"cannot be used with --qrels: {why}")
     read: list[tuple[str, str | None]] = [("the run", name) for name in options.files]
-    read += [("its --qrels", qrels), ("its --sample-weight", options.sample_weight)]
+    others = ("qrels", "sample_weight", "queries")
+    read += [(f"its {option_text(name)}", getattr(options, name)) for name in others]
+    if options.queries is None:
+        refuse(options, ["query"], "cannot be used with --qrels: TREC files have no header")
     once = [what for what, name in read if name == STANDARD_INPUT]
     if len({*once}) > 1:
         raise UsageError(f"standard input cannot be {' and '.join(dict.fromkeys(once))}.")
+    from streameval.cli.tasks.ranking import read_query_weights  # noqa: PLC0415 (of TREC files)
     from streameval.io.trec import iter_run  # noqa: PLC0415 (of TREC files)
-    from streameval.runs.judged_runs import JudgedRuns  # noqa: PLC0415 (of TREC files)
+    from streameval.runs.judged_runs import JudgedRuns, read_queries  # noqa: PLC0415 (of TREC files)
 
+    weights, table = options.sample_weight, options.queries
     try:
         return JudgedRuns(
             options.files,
             qrels,
             count_missing=options.count_missing is None,
             max_documents=options.max_docs,
+            weights=None if weights is None else read_query_weights(weights),
+            table=None if table is None else read_queries(table, options.query or "query"),
         )
     except BadDataError as error:
         if _can_read(iter_run, qrels):
@@ -535,14 +642,22 @@ def _by_value(plan: Plan, options: Options, values: tuple[Any, ...] | None) -> P
     from streameval.runs.slices import parts_by_value, rows_by_value  # noqa: PLC0415 (of --by)
 
     by: Any = options.by
-    split = parts_by_value if options.task == "ranking" else rows_by_value
-    return split(plan, by.column, values)
+    if options.task != "ranking":
+        return rows_by_value(plan, by.column, values)
+    from streameval.cli.tasks.ranking import is_of_rows, whole_queries  # noqa: PLC0415 (of that task)
+
+    if options.cluster is None or not is_of_rows(plan):
+        return parts_by_value(plan, by.column, values)
+    split = rows_by_value(plan, by.column, values)
+    return whole_queries(split, split.make)
 
 
-def _limit(options: Options) -> SizeLimit | None:
-    """Limit the size of the states if the user named no values."""
+def _limit(plan: Plan, options: Options) -> SizeLimit | None:
+    """Limit the size of the states if the user named no values; gathered rows are no states."""
     by = options.by
     if by is None or by.values is not None or options.time is not None:
+        return None
+    if isinstance(plan.make(), Gathered):
         return None
     from streameval.runs.slices import SizeLimit  # noqa: PLC0415 (of --by)
 

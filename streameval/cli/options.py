@@ -356,9 +356,9 @@ class Options:
     )
     versus: tuple[str, ...] | None = _column(
         "the column of another model, B, or several: B,C,D; --y-pred, --y-score or --value is that "
-        "of A; differences are A - B",
+        "of A (of rankings --y-score or --rank); differences are A - B",
         values.texts,
-        tasks="classification paired regression values",
+        tasks="classification paired regression values ranking",
     )
     sample_weight: str | None = _column(
         "the weight of the row, or of its query; with --qrels, a file of queries and weights",
@@ -490,6 +490,11 @@ class Options:
         "TREC judgements; the files are parts of one TREC run, read again and held in memory if "
         "the rows of a query are not together",
         None,
+        "FILE",
+    )
+    queries: str | None = _ranking(
+        "with --qrels: a table with a row for each query, whose columns --by and --cluster name",
+        values.path,
         "FILE",
     )
     count_missing: bool | None = _ranking(

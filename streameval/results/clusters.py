@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+import numpy.typing as npt
 
 from streameval.configs.cached import Cached
 from streameval.errors import InvalidInputError
@@ -26,8 +27,8 @@ class Clusters(Cached):
     column : str
         The column that says which cluster a row belongs to.
     table : object
-        The groups: its `n_groups` have rows, and its method `left_out` makes the accumulators of
-        the rows outside each.
+        The groups: its `n_groups` have rows, and its methods `each` and `left_out` make the
+        accumulators of the rows in each and outside each.
     member : int
         Which accumulator of a collection the result is of.
     path : tuple of (method, arguments)
@@ -56,6 +57,14 @@ class Clusters(Cached):
             return [one.compute() for one in self.table.left_out(self.member)]
         method, args = self.path[-1]
         return [None if one is None else _part(one, method, args) for one in self._whole.left_out]
+
+    def groups_of(self, queries: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+        """Return the group that has each query of a ranking that keeps its queries."""
+        groups: dict[Any, int] = {}
+        for group, accumulator in self.table.each(self.member):
+            ids = accumulator.compute().per_query()["query"]
+            groups |= dict.fromkeys(ids.tolist(), group)
+        return np.array([groups[query] for query in queries.tolist()], dtype=np.intp)
 
     @property
     def note(self) -> str:

@@ -22,6 +22,8 @@ from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import (
     UNDEFINED,
     holm,
+    jackknife_interval,
+    jackknife_variance,
     normal_quantile,
     or_limits,
     student,
@@ -41,8 +43,8 @@ from streameval.results.result import Reported, Result
 
 Floats = npt.NDArray[np.float64]
 
+_RANDOMIZATION = "the randomization test, two-sided"
 _SAME_ROWS = "To compare models on the same rows, count them with one se.Paired."
-_RANDOMIZATION = "that of the randomization test, two-sided"
 
 _BLOCK = 2**20
 _MAX_PATTERNS = 2**16
@@ -53,7 +55,8 @@ _EQUAL = 1e-12  # sums that differ only in signs may differ in their last bits
 class Difference(Cached, Comparable):
     """One measure of two systems, compared over the queries that both have.
 
-    Made by `compare`. It leaves out queries that a policy leaves out of either mean.
+    Made by `compare`. It leaves out queries that a policy leaves out of either mean. If queries
+    have clusters, groups of these are what tests and intervals take as independent.
     """
 
     _measure: Measure
@@ -61,6 +64,7 @@ class Difference(Cached, Comparable):
     _b: Floats
     _permutations: int
     _seed: int
+    _groups: npt.NDArray[np.intp] | None = None
 
     @property
     def n(self) -> int:
@@ -99,7 +103,12 @@ class Difference(Cached, Comparable):
 
     @property
     def stderr(self) -> float:
-        """The standard error of the mean difference; nan with fewer than two queries."""
+        """The standard error of the mean difference; nan with fewer than two queries.
+
+        That of the jackknife for clusters; nan with fewer than two groups.
+        """
+        if self._groups is not None:
+            return math.sqrt(jackknife_variance(self.difference, self._without))
         if self.n < 2:
             return math.nan
         mean = self.difference
@@ -110,6 +119,7 @@ class Difference(Cached, Comparable):
         """Compute the sampling interval of the mean difference.
 
         This assumes independent queries and differences whose mean is normal: Student's interval.
+        For clusters, it is that of `Clustered`, which contains the interval of queries.
 
         Parameters
         ----------
@@ -130,6 +140,9 @@ class Difference(Cached, Comparable):
         """
         z, n, value = normal_quantile(level), self.n, self.difference
         largest = self._measure.max_value - self._measure.min_value
+        if self._groups is not None:
+            plain = attrs.evolve(self, groups=None).confidence(level=level)
+            return jackknife_interval(value, self._without, (-largest, largest), z, plain)
         if self.stderr > 0.0:
             reach = z * student(z, n) * self.stderr
             return value - reach, value + reach
@@ -151,20 +164,23 @@ class Difference(Cached, Comparable):
     def t_pvalue(self) -> float:
         """The two-sided p-value of Student's paired t-test, with n - 1 degrees of freedom.
 
-        nan if `t` is nan.
+        For clusters, the number of their groups takes the part of n. nan if `t` is nan.
         """
-        return student_pvalue(self.t, self.n - 1)
+        n = self.n if self._groups is None else len(self._without)
+        return student_pvalue(self.t, n - 1)
 
     @cached_property
     def randomization_pvalue(self) -> float:
         """The two-sided p-value of Fisher's randomization test.
 
-        If the systems were equal, each difference would be equally likely to have the other sign.
-        The value is the share of sign patterns whose mean is at least as far from 0. It uses all
-        patterns if there are at most `permutations`, otherwise random patterns and the observed
-        one. It is 1.0 without a query.
+        If the systems were equal, each difference would be equally likely to have the other sign;
+        for clusters, all differences of a group together. The value is the share of sign patterns
+        whose mean is at least as far from 0. It uses all patterns if there are at most
+        `permutations`, otherwise random patterns and the observed one. It is 1.0 without a query.
         """
-        differences = self._a - self._b
+        differences: Floats = self._a - self._b
+        if self._groups is not None:
+            differences = _totals(differences, self._groups)
         observed = abs(float(differences.sum())) * (1.0 - _EQUAL)
         kept = differences[differences != 0.0]
         if 2 ** len(kept) <= min(self._permutations, _MAX_PATTERNS):
@@ -178,6 +194,10 @@ class Difference(Cached, Comparable):
             as_far += int(np.count_nonzero(np.abs(_signed(flips, kept)) >= observed))
             left -= rows
         return as_far / (self._permutations + 1)
+
+    @cached_property
+    def _without(self) -> list[float]:
+        return _means_without(self._a - self._b, self._groups)
 
     def as_dict(self) -> dict[str, int | float]:
         """Flatten to numbers."""
@@ -210,6 +230,7 @@ class Comparison(Reported, Mapping[str, Difference]):
     _differences: Mapping[str, Difference]
     n_only_a: int
     n_only_b: int
+    _test: str = _RANDOMIZATION
 
     def __getitem__(self, name: str) -> Difference:
         """Look up the difference in a measure."""
@@ -249,7 +270,7 @@ class Comparison(Reported, Mapping[str, Difference]):
         said = [
             f"{plural(n, 'query', 'queries')} only in {name}, left out" for n, name in only if n
         ]
-        said.append("p of the randomization test, two-sided")
+        said.append(f"p of {self._test}")
         return [Grid(columns, caption="\n".join(said))]
 
     def __repr__(self) -> str:
@@ -310,7 +331,8 @@ def compare(
     Parameters
     ----------
     a, b, *more : Ranking
-        Results of accumulators made with ``per_query=True``.
+        Results of accumulators made with ``per_query=True``. Those of `Clustered` ones are compared
+        by clusters: tests and intervals take groups of queries as independent.
     names : sequence of str, optional
         The names of the systems, by default "a", "b", "c" and so on. Two systems with names are
         compared as three are.
@@ -334,9 +356,9 @@ def compare(
     Raises
     ------
     InvalidInputError
-        When an argument is not such a result, its queries have weights other than 1 or clusters,
-        the results share no measure or no query, or options such as `ties` define the same measure
-        differently.
+        When an argument is not such a result, its queries have weights other than 1 or are in
+        other clusters than those of `a`, the results share no measure or no query, or options such
+        as `ties` define the same measure differently.
 
     Examples
     --------
@@ -368,26 +390,34 @@ def compare(
             )
         _check_conventions(a, other, shared, argument)
     indices = _common([one["query"] for one in columns], arguments)
-    values = {
-        name: np.stack([one[name][own] for one, own in zip(columns, indices, strict=True)])
-        for name in shared
-    }
-    values = {name: rows[:, ~np.isnan(rows).any(axis=0)] for name, rows in values.items()}
+    groups = _groups_of(results, columns[0]["query"][indices[0]], arguments)
+    test = _RANDOMIZATION
+    if a._clusters is not None:
+        test = test.replace(",", f" of clusters ({a._clusters.column}),")
+    values = {}
+    for name in shared:
+        rows = np.stack([one[name][own] for one, own in zip(columns, indices, strict=True)])
+        is_known = ~np.isnan(rows).any(axis=0)
+        values[name] = rows[:, is_known], None if groups is None else groups[is_known]
     if names is None and not more:
         differences = {
-            name: Difference(measure(name), x, y, permutations, seed)
-            for name, (x, y) in values.items()
+            name: Difference(measure(name), rows[0], rows[1], permutations, seed, own)
+            for name, (rows, own) in values.items()
         }
         only = [len(one["query"]) - len(indices[0]) for one in columns]
-        return Comparison(differences, *only)
+        return Comparison(differences, only[0], only[1], test)
     models = _names_of(names, len(results))
     made = {
-        name: _compared(name, dict(zip(models, rows, strict=True)), level, permutations, seed)
-        for name, rows in values.items()
+        name: _compared(
+            measure(name), dict(zip(models, rows, strict=True)), own, level, permutations, seed
+        )
+        for name, (rows, own) in values.items()
     }
     n = len(indices[0])
     every = {query for one in columns for query in one["query"].tolist()}
-    return ModelComparison(tuple(models), level, n, len(every) - n, "query", _RANDOMIZATION, made)
+    return ModelComparison(
+        tuple(models), level, n, len(every) - n, "query", f"that of {test}", made
+    )
 
 
 def compared(before: Any, after: Any) -> Comparison | None:
@@ -420,11 +450,6 @@ def _queries_of(result: Any, argument: str) -> dict[str, npt.NDArray[Any]]:
             argument=argument,
             remedy=_SAME_ROWS if isinstance(result, Result) and not is_ranking else (),
         )
-    if result._clusters is not None:
-        raise InvalidInputError(
-            "has clusters of queries, and the tests of a comparison are of independent ones",
-            argument=argument,
-        )
     columns: dict[str, npt.NDArray[Any]] = result.per_query()
     if "query_weight" in columns:
         raise InvalidInputError(
@@ -432,6 +457,26 @@ def _queries_of(result: Any, argument: str) -> dict[str, npt.NDArray[Any]]:
             argument=argument,
         )
     return columns
+
+
+def _groups_of(
+    results: Sequence[Ranking], queries: npt.NDArray[Any], arguments: Sequence[str]
+) -> npt.NDArray[np.intp] | None:
+    """Find the group of clusters of each query, which is that of all systems; None without."""
+    held = [one._clusters for one in results]
+    found = [None if one is None else one.groups_of(queries) for one in held]
+    first = found[0]
+    for own, argument in zip(found[1:], arguments[1:], strict=True):
+        if own is first is None:
+            continue
+        if own is None or first is None or not np.array_equal(own, first):
+            raise InvalidInputError(
+                "must have each query in the cluster that it has in ",
+                Named("a"),
+                argument=argument,
+                remedy="Count all systems with the same clusters, or all without.",
+            )
+    return first
 
 
 def _names_of(names: Any, n: int) -> list[str]:
@@ -447,12 +492,17 @@ def _names_of(names: Any, n: int) -> list[str]:
 
 
 def _compared(
-    name: str, values: dict[str, Floats], level: float, permutations: int, seed: int
+    item: Measure,
+    values: dict[str, Floats],
+    groups: npt.NDArray[np.intp] | None,
+    level: float,
+    permutations: int,
+    seed: int,
 ) -> MeasureComparison:
     """Compare systems by one measure, given their values in the same queries."""
-    item, z = measure(name), normal_quantile(level)
+    z = normal_quantile(level)
     pairs = {
-        (a, b): Difference(item, values[a], values[b], permutations, seed)
+        (a, b): Difference(item, values[a], values[b], permutations, seed, groups)
         for a, b in combinations(values, 2)
     }
     randomized = [one.randomization_pvalue if one.n else math.nan for one in pairs.values()]
@@ -474,21 +524,27 @@ def _compared(
         )
     )
     return MeasureComparison(
-        measure=name,
+        measure=item.name,
         better=item.row.better,
         level=level,
         values={system: _mean(own) for system, own in values.items()},
-        intervals={system: _interval_of_mean(item, own, z) for system, own in values.items()},
+        intervals={
+            system: _interval_of_mean(item, own, groups, z) for system, own in values.items()
+        },
         differences=differences,
     )
 
 
-def _interval_of_mean(item: Measure, values: Floats, z: float) -> Interval:
+def _interval_of_mean(
+    item: Measure, values: Floats, groups: npt.NDArray[np.intp] | None, z: float
+) -> Interval:
     """Compute the interval of a mean over queries, as `Ranking.confidence` does."""
-    n, mean = len(values), _mean(values)
+    n, mean, limits = len(values), _mean(values), (item.min_value, item.max_value)
     variance = math.fsum((values - mean) ** 2) / max(n - 1, 1)
-    ends = mean_interval(item, mean, variance, float(n), z)
-    return or_limits(ends, mean, (item.min_value, item.max_value))
+    ends = or_limits(mean_interval(item, mean, variance, float(n), z), mean, limits)
+    if groups is None:
+        return ends
+    return jackknife_interval(mean, _means_without(values, groups), limits, z, ends)
 
 
 def _check_conventions(a: Ranking, b: Ranking, shared: list[str], argument: str) -> None:
@@ -542,6 +598,16 @@ def _interval_text(difference: Difference) -> str:
 
 def _signed(flips: npt.NDArray[np.bool_], differences: Floats) -> Floats:
     return np.asarray(np.where(flips, -differences, differences).sum(axis=1))
+
+
+def _totals(values: Floats, groups: npt.NDArray[np.intp]) -> Floats:
+    """Add up the values of each of the groups."""
+    return np.array([math.fsum(values[groups == one]) for one in np.unique(groups)])
+
+
+def _means_without(values: Floats, groups: Any) -> list[float]:
+    """Compute the mean without each of the groups."""
+    return [_mean(values[groups != one]) for one in np.unique(groups)]
 
 
 def _mean(values: Floats) -> float:

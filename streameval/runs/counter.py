@@ -117,7 +117,10 @@ class Gathered:
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
-        self._trial = make()._config.accumulator.leaf.empty()
+        trial = make()
+        while "accumulator" in trial.options:
+            trial = trial.options["accumulator"]
+        self._trial = trial
         self._batches: list[Mapping[str, Any]] = []
 
     def update(

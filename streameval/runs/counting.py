@@ -37,7 +37,7 @@ def _update(accumulator: Any, batch: Mapping[str, Any]) -> str:
     return ""
 
 
-def _finish(accumulator: Any, missing: Sequence[str]) -> Iterable[str]:  # noqa: ARG001 - all is done
+def _finish(accumulator: Any) -> Iterable[str]:  # noqa: ARG001 - all is done
     return ()
 
 
@@ -82,8 +82,8 @@ class Plan:
     unique : str, optional
         The argument whose values must be unique in the whole run.
     finish : callable
-        Takes the final accumulator and the judged queries that no file has; counts these, and
-        returns the text to print for them.
+        Takes the final accumulator, counts what it still holds open, and returns the text to print
+        for that.
     text : callable, optional
         Returns the text to print instead of the report, given a result and its origin.
     words : callable, optional
@@ -105,7 +105,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     update: Callable[[Any, Mapping[str, Any]], str] = _update
     unique: str | None = None
-    finish: Callable[[Any, Sequence[str]], Iterable[str]] = _finish
+    finish: Callable[[Any], Iterable[str]] = _finish
     text: Callable[[Any, dict[str, Any]], str] | None = None
     words: Words | None = None
     advice: str = ""

@@ -11,8 +11,10 @@ import numpy as np
 
 from streameval.errors import BadDataError
 from streameval.inputs.judged_runs import judged_rows
-from streameval.io.blocks import Parsed
-from streameval.io.columns import objects
+from streameval.io.blocks import Parsed, assemble, fields_of
+from streameval.io.columns import Argument, Texts, objects
+from streameval.io.errors import BadRow, shown
+from streameval.io.formats import read_blocks
 from streameval.io.streams import is_read_once, name_of, opened, writing_temporary_file
 from streameval.io.trec import gathered_runs, is_scattered, read_qrels, run_tag, sized_runs
 from streameval.runs.sources import BlockSource
@@ -23,9 +25,10 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from streameval.io.blocks import Block
-    from streameval.io.columns import Argument
+    from streameval.io.columns import Array
     from streameval.io.row_filters import RowFilter
     from streameval.io.trec import Run
+    from streameval.runs.sources import RawRow
 
 _ROWS = 2**16  # so many make a block worth a worker's while
 _COPIED = 2**20  # bytes at a time
@@ -35,6 +38,109 @@ _TYPES: dict[str, Any] = {
     "doc": object,
     "retrieved": bool,
 }
+_QUERY = "query"
+ARGUMENTS = (*_TYPES, _QUERY, "num_relevant", "query_weight")
+"""What a block of queries is laid out as; other arguments are columns of a table of queries."""
+MISSING = "missing"
+"""The argument that tells judged queries that no file has."""
+
+
+def read_queries(path: str, key: str) -> dict[str, RawRow]:
+    """Read a table with a row for each query, by the ids of queries.
+
+    Parameters
+    ----------
+    path : str
+        A file of rows in any format.
+    key : str
+        The column of the queries.
+
+    Raises
+    ------
+    BadDataError
+        If the table cannot be read, lacks the column, or has a query twice.
+    """
+    found: dict[str, RawRow] = {}
+    for block in read_blocks(path, None):
+        parsed = block.parse((Argument(_QUERY, (key,), Texts()),))
+        if parsed.faults:
+            row_id, reason = parsed.faults[0]
+            raise BadDataError(str(BadRow(block.source, block.unit, row_id, reason)))
+        for query, row in zip(parsed.batch[_QUERY].tolist(), block.rows(), strict=True):
+            if query in found:
+                raise BadDataError(f"{block.source}: query {shown(query)} has a row already.")
+            found[query] = row
+    return found
+
+
+@attrs.frozen(eq=False)
+class QueryRows:
+    """What is known of each of some queries besides their documents.
+
+    Parameters
+    ----------
+    queries : list of str
+    rows : list of Row
+        The row of each query in the table of queries; empty where there is no table.
+    weights : list of float, optional
+        What each counts, by default 1.
+    """
+
+    queries: list[str]
+    rows: list[RawRow]
+    weights: list[float] | None = None
+
+    def parsed(
+        self, columns: Sequence[Argument], laid_out: Mapping[str, Array], n_rows: int
+    ) -> Parsed:
+        """Add ids, weights and columns of the table to what is laid out; queries may be bad."""
+        given = {_QUERY: objects(self.queries), **laid_out}
+        if self.weights is not None:
+            given["query_weight"] = np.array(self.weights)
+        more = [column for column in columns if column.argument not in ARGUMENTS]
+        values = {
+            (name, field_type): [row.get(name) for row in self.rows]
+            for name, field_type in fields_of(more)
+        }
+        found = assemble(more, values, range(len(self.queries)))
+        kept = np.array(found.row_ids, dtype=np.intp)
+        batch = {name: array[kept] for name, array in given.items()} | dict(found.batch)
+        faults = [(self.queries[position], reason) for position, reason in found.faults]
+        return Parsed(batch, batch[_QUERY].tolist(), faults, n_rows=n_rows)
+
+
+@attrs.frozen(eq=False)
+class MissingBlock:
+    """The judged queries that no file has.
+
+    Parameters
+    ----------
+    source : str
+        The name of the file with their judgements.
+    known : QueryRows
+    """
+
+    unit: ClassVar[str] = "query"
+    source: str
+    known: QueryRows
+    taken: int = 0
+    unended: str = ""
+
+    def rows(
+        self,
+        names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield nothing: they have no documents."""
+        return iter(())
+
+    def parse(
+        self,
+        columns: Sequence[Argument],
+        where: RowFilter | None = None,  # noqa: ARG002 - queries are counted whole
+    ) -> Parsed:
+        """Name the queries, and say that they are missing."""
+        missing = np.ones(len(self.known.queries), dtype=bool)
+        return self.known.parsed(columns, {MISSING: missing}, n_rows=0)
 
 
 @attrs.frozen(eq=False)
@@ -55,6 +161,8 @@ class RunBlock:
         Empty: a run is read completely or not at all.
     max_documents : int, optional
         The number of documents of a query that count as retrieved, by default all.
+    known : QueryRows, optional
+        What else is known of the judged queries, in their order.
     """
 
     unit: ClassVar[str] = "query"
@@ -64,29 +172,31 @@ class RunBlock:
     taken: int
     unended: str = ""
     max_documents: int | None = None
+    known: QueryRows = attrs.field(
+        default=attrs.Factory(lambda block: QueryRows(list(block.judged), []), takes_self=True)
+    )
 
     def rows(
         self,
         names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of the run."""
-        run = self.run
+        """Yield the rows of the run, with the columns of the table of queries."""
+        run, known = self.run, dict(zip(self.known.queries, self.known.rows, strict=False))
         for query, doc, score in zip(run.query, run.doc, run.score.tolist(), strict=True):
-            yield {"query": query, "doc": doc, "score": score}
+            yield {**known.get(query, {}), "query": query, "doc": doc, "score": score}
 
     def parse(
         self,
-        columns: Sequence[Argument],  # noqa: ARG002 - they are always the same
+        columns: Sequence[Argument],
         where: RowFilter | None = None,  # noqa: ARG002 - queries are counted whole
     ) -> Parsed:
         """Lay out each judged query as lists; documents that were not returned come last."""
-        queries = list(self.judged)
-        rows = [self._query(query) for query in queries]
-        batch = {
+        rows = [self._query(query) for query in self.judged]
+        lists = {
             name: objects([np.array(row[name], dtype=dtype) for row in rows])
             for name, dtype in _TYPES.items()
         }
-        return Parsed({"query": objects(queries), **batch}, queries, [], n_rows=len(self.run.doc))
+        return self.known.parsed(columns, lists, n_rows=len(self.run.doc))
 
     def _query(self, query: str) -> dict[str, Any]:
         run, qrels = {query: self.run[query]}, {query: self.judged[query]}
@@ -106,6 +216,10 @@ class JudgedRuns(BlockSource):
         Whether judged queries that no part has are counted.
     max_documents : int, optional
         How many documents of a query count as retrieved, all by default.
+    weights : mapping from query to number, optional
+        What each query counts.
+    table : mapping from query to Row, optional
+        What else is known of each query, as `read_queries` reads it.
 
     Raises
     ------
@@ -120,8 +234,11 @@ class JudgedRuns(BlockSource):
         *,
         count_missing: bool,
         max_documents: int | None = None,
+        weights: Mapping[str, float] | None = None,
+        table: Mapping[str, RawRow] | None = None,
     ) -> None:
         self._files = files
+        self._weights, self._table = weights, table
         self._path = qrels
         self._count_missing = count_missing
         self._max_documents = max_documents
@@ -139,12 +256,14 @@ class JudgedRuns(BlockSource):
     def blocks(self) -> Iterator[Block]:
         """Split the run between queries, and attach the judgements of each part.
 
+        The last block has the judged queries that no file has, unless other parts may have them.
+
         Raises
         ------
         ScatteredQueryError
             If a query continues after another one; after `gather` it may.
         BadDataError
-            If two files have the same query; the message names it.
+            If two files have the same query, or one has no weight or row; the message names it.
         """
         self._seen = Seen()
         self._n_judged = self._n_unjudged = 0
@@ -154,7 +273,23 @@ class JudgedRuns(BlockSource):
                 judged = {query: self._qrels[query] for query in run if query in self._qrels}
                 self._n_judged += len(judged)
                 self._n_unjudged += len(run) - len(judged)
-                yield RunBlock(name_of(file), run, judged, taken, max_documents=self._max_documents)
+                known = self._known(list(judged))
+                limit = self._max_documents
+                yield RunBlock(name_of(file), run, judged, taken, max_documents=limit, known=known)
+        missing = [query for query in self._qrels if query not in self._seen]
+        if missing and self._count_missing:
+            yield MissingBlock(name_of(self._path), self._known(missing))
+
+    def _known(self, queries: list[str]) -> QueryRows:
+        """Find the weights of queries and their rows of the table."""
+        weights = None if self._weights is None else [self._weights[query] for query in queries]
+        table = self._table
+        if table is None:
+            return QueryRows(queries, [], weights)
+        lacking = next((query for query in queries if query not in table), None)
+        if lacking is not None:
+            raise BadDataError(f"the table of --queries has no row for query {shown(lacking)}.")
+        return QueryRows(queries, [table[query] for query in queries], weights)
 
     def _runs(self, file: str) -> Iterator[tuple[Run, int]]:
         copy = self._copies.get(file)
@@ -175,12 +310,6 @@ class JudgedRuns(BlockSource):
     def close(self) -> None:
         """Delete the copies of what can be read only once."""
         self._open.close()
-
-    def missing(self) -> list[str]:
-        """List the judged queries that no file has, unless other parts of the run may have them."""
-        if not self._count_missing:
-            return []
-        return [query for query in self._qrels if query not in self._seen]
 
     def remarks(self) -> list[str]:
         """Say how many queries have been left out.

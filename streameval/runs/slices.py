@@ -125,6 +125,11 @@ class RowsByValue:
         self._has_left_out = False
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The options of the slices by name."""
+        return self._sliced.options
+
+    @property
     def n_values(self) -> int:
         """How many values have been counted."""
         return len(self._n_rows)

@@ -46,10 +46,6 @@ class BlockSource(ABC):
         """Describe what was left for next time."""
         return []
 
-    def missing(self) -> list[str]:
-        """List what is missing."""
-        return []
-
     @abstractmethod
     def remarks(self) -> list[str]:
         """Return notes."""

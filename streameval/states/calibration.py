@@ -19,7 +19,7 @@ from streameval.exact.log import log, log_of_either
 from streameval.exact.power_sums import square_sum, value_sum
 from streameval.exact.scratch import ROWS, borrowed
 from streameval.states.stack import SummableState
-from streameval.states.state import check_numbers, fields_of
+from streameval.states.state import check_numbers, check_total, fields_of
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -169,7 +169,7 @@ class CalibrationSums(SummableState):
 
         After clipping, the loss of a row is between 2**-52 and 36.05.
         """
-        check_numbers(self.n, (), "n")
+        check_total(self.n)
         check_numbers(self.clipped, (), "clipped")
         check_numbers(self.weight, (config.bins,), "weight")
         check_numbers(self.hits, (config.bins,), "hits")

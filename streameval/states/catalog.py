@@ -16,7 +16,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log
 from streameval.inputs.labels import union
 from streameval.states.column import Column
-from streameval.states.state import State, check_numbers
+from streameval.states.state import State, check_numbers, check_total
 
 _MAX_INFORMATION = 745  # -log of the smallest positive number is below
 
@@ -115,7 +115,7 @@ class Exposures(State):
 
     def check(self, config: CatalogConfig) -> None:
         """Check the items, and that their exposures add up to the total."""
-        check_numbers(self.n, (), "n")
+        check_total(self.n)
         items, exposures = self.items, self.exposures
         require(items.kind in ("int64", "text"), "items")
         is_usual = items.kind == "int64" and self.n.is_whole

@@ -23,7 +23,7 @@ from streameval.inputs.labels import (
 )
 from streameval.states.column import Column
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
-from streameval.states.state import State, check_numbers
+from streameval.states.state import State, check_numbers, check_total
 
 Codes = npt.NDArray[np.int64]
 Indices = npt.NDArray[Any]
@@ -209,7 +209,7 @@ class MatrixCounts(StackableState, SummableState):
     def check_all(cls, config: ConfusionConfig, fields: Mapping[str, Stack]) -> None:
         """Check shapes, ranges and that the cells add up to the total."""
         k, top_k = config.n_classes, config.top_k
-        n = fields["n"].numbers((), "n")
+        n = fields["n"].checked_total()
         matrix, weights = fields["matrix"].rows((k, k), "matrix")
         credit, credited = fields["credit"].rows((top_k, k), "credit")
         fits = are_same(weights, n)
@@ -382,7 +382,7 @@ class ObservedCounts(State):
         require(size <= MAX_OBSERVED_LABELS, f"more than {MAX_OBSERVED_LABELS} labels")
         for label in self.labels:
             canonical_label(label, name="labels")
-        check_numbers(self.n, (), "n")
+        check_total(self.n)
         check_numbers(self.matrix, (size, size), "matrix")
         require(self.matrix.reshape(-1).total() == self.n, "matrix does not add up to n")
         is_positive = self.matrix.is_positive()
@@ -502,7 +502,7 @@ class MultilabelCounts(StackableState, SummableState):
     def check_all(cls, config: ConfusionConfig, fields: Mapping[str, Stack]) -> None:
         """Check shapes, ranges and that no label counts more than the total."""
         size = config.n_classes
-        n = fields["n"].numbers((), "n")
+        n = fields["n"].checked_total()
         outcomes = fields["outcomes"].numbers((size, 2, 2), "outcomes")
         exact = fields["exact_match"].numbers((), "exact_match")
         require(((n - exact).whole >= 0).all(), "exact_match passes n")

@@ -271,7 +271,7 @@ class ScoreTables(StackableState, SummableState):
     @classmethod
     def check_all(cls, config: CurveConfig, fields: Mapping[str, Stack]) -> None:
         """Check the cells, and that each curve holds every row."""
-        n = fields["n"].numbers((), "n")
+        n = fields["n"].checked_total()
         skipped = fields["skipped"].numbers((), "skipped")
         is_counted = skipped.is_positive() | ~fields["skipped"].has_fraction
         require(is_counted.all(), "skipped has fractions of nothing")

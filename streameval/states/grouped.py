@@ -17,7 +17,7 @@ from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.curve import ScoredRows, check_canonical, check_cells
 from streameval.states.stack import Stack
-from streameval.states.state import State, check_numbers
+from streameval.states.state import State, check_total
 
 Groups = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
@@ -127,7 +127,7 @@ class GroupTables(State):
 
     def check(self, config: GroupedConfig) -> None:
         """Check the groups, their cells, and that these add up to the total."""
-        check_numbers(self.n, (), "n")
+        check_total(self.n)
         require(self.level.kind == "int64" and len(self.level) == 1, "level")
         self._check_groups(config)
         lo, hi, pos, neg = map(Stack.of, (self.lo, self.hi, self.pos, self.neg))

@@ -23,7 +23,7 @@ from streameval.states.column import Column
 from streameval.states.curve import check_canonical, check_cells
 from streameval.states.score_pairs import MAX_LEVEL, Margin, ScorePairs, grouped_pairs
 from streameval.states.stack import Stack, SummableState, are_same
-from streameval.states.state import State, check_numbers
+from streameval.states.state import State, check_numbers, check_total
 
 
 @final
@@ -62,7 +62,7 @@ class PairedCounts(SummableState):
 
     def check(self, config: Any) -> None:  # noqa: ARG002 - one signature for all
         """Check shapes, ranges and that the cells add up to the total."""
-        check_numbers(self.n, (), "n")
+        check_total(self.n)
         check_numbers(self.outcomes, (2, 2), "outcomes")
         require(self.outcomes.reshape(-1).total() == self.n, "outcomes do not add up to n")
 

@@ -71,12 +71,10 @@ class PreferenceCounts(StackableState, SummableState):
     def check_all(cls, config: PreferencesConfig, fields: Mapping[str, Stack]) -> None:
         """Check shapes and ranges, that no model meets itself, and that the cells add up."""
         k = config.n_models
-        n = fields["n"].numbers((), "n")
+        n = fields["n"].checked_total()
         wins, of_wins = fields["wins"].rows((k, k), "wins")
         ties, of_ties = fields["ties"].rows((k, k), "ties")
         require(are_same(of_wins + of_ties, n), "wins and ties do not add up to n")
-        is_split = fields["n"].has_fraction
-        require(n.is_positive()[is_split].all(), "n has fractions of nothing")
         for name in ("wins", "ties"):
             is_same = fields[name].fractions_are(np.equal, fields["n"])
             require(is_same, f"{name} differs from n in its fraction")

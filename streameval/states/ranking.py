@@ -42,7 +42,7 @@ from streameval.states.queries import (
     listed_weights,
 )
 from streameval.states.stack import Stack, are_same
-from streameval.states.state import State, check_numbers
+from streameval.states.state import State, check_numbers, check_total
 
 TABLES = 3
 """For each measure: the values known exactly, and the lower and upper bounds of the others."""
@@ -588,7 +588,8 @@ def _number(of: npt.NDArray[np.bool_], weights: FixedPoint) -> FixedPoint:
 
 
 def _check(state: RankingState, config: RankingConfig) -> None:
-    for name in ("n", "missing", "nothing"):
+    check_total(state.n)
+    for name in ("missing", "nothing"):
         check_numbers(getattr(state, name), (), name)
     measures = len(config.means)
     check_numbers(state.empty, (measures,), "empty")

@@ -26,7 +26,7 @@ from streameval.states.column import Column
 from streameval.states.curve import check_canonical, check_cells
 from streameval.states.error_terms import NONNEGATIVE, ErrorRows
 from streameval.states.stack import Stack, SummableState, are_same
-from streameval.states.state import check_numbers
+from streameval.states.state import check_total
 from streameval.states.tables import joined_tables
 
 Floats = npt.NDArray[np.float64]
@@ -73,7 +73,7 @@ class ErrorSums(SummableState):
 
     def check(self, config: RegressionConfig) -> None:
         """Check ranges, and that squares are at least what their means imply."""
-        check_numbers(self.n, (), "n")
+        check_total(self.n)
         n = self.n.to_fraction()
         check_squares("error", self.error, self.squared_error, n)
         check_squares("absolute_error", self.absolute_error, self.squared_error, n)

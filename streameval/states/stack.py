@@ -15,7 +15,7 @@ from streameval.errors import corrupt, require
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
-from streameval.states.state import State, check_numbers, fields_of
+from streameval.states.state import OF_NOTHING, State, check_numbers, fields_of
 
 StackForm = Any
 """A field without its items.
@@ -165,6 +165,12 @@ class Stack:
         self._check_numbers(shape, name)
         stacked: FixedPoint = self.items.reshape(len(self), *shape)
         return stacked
+
+    def checked_total(self) -> FixedPoint:
+        """Check the total of each state as `check_total` does, and return them all."""
+        n = self.numbers((), "n")
+        require(n.is_positive()[self.has_fraction].all(), OF_NOTHING)
+        return n
 
     def rows(self, shape: tuple[int, ...], name: str) -> tuple[FixedPoint, FixedPoint]:
         """Check numbers as `numbers` does; return them, a row for each state, and their sums."""

@@ -14,6 +14,8 @@ from streameval.states.column import Column
 
 _COLUMN_TYPES = ("int64", "uint64", "text")
 
+OF_NOTHING = "n has fractions of nothing"
+
 READ_ERRORS = (StreamevalError, TypeError, ValueError, OverflowError, RecursionError)
 """The errors that hostile bytes may raise in the library's own code."""
 
@@ -67,6 +69,12 @@ def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> int
         within = (numbers.fraction >= 0) & (numbers.fraction >> FRACTION_BITS == 0)
         require(within.all(), f"{name} holds fractions outside [0, 1)")
     return largest
+
+
+def check_total(n: FixedPoint) -> None:
+    """Check the range of a total, and that its fractions are of something."""
+    check_numbers(n, (), "n")
+    require(n.is_whole or bool(n.is_positive()), OF_NOTHING)
 
 
 def as_corrupt(error: Exception) -> CorruptStateError:

@@ -21,7 +21,7 @@ from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.regression import LARGEST_SUM, check_squares, check_weighted_cells
 from streameval.states.stack import Stack, SummableState, are_same
-from streameval.states.state import check_numbers
+from streameval.states.state import check_numbers, check_total
 from streameval.states.tables import joined_tables_of_states
 
 Floats = npt.NDArray[np.float64]
@@ -160,7 +160,7 @@ class ValueSums(SummableState):
     def check(self, config: MeanConfig) -> None:
         """Check shapes and ranges, and that sums, extremes and cells are of the same values."""
         n_columns = config.n_columns
-        check_numbers(self.n, (), "n")
+        check_total(self.n)
         check_numbers(self.skipped, (), "skipped")
         check_numbers(self.counts, (n_columns,), "counts")
         is_skipped = bool(self.skipped.is_positive())
@@ -171,7 +171,6 @@ class ValueSums(SummableState):
         is_full = config.nan == "raise" or n_columns == 1
         within = all(count == n if is_full else count <= n for count in counts)
         require(within and sum(counts) >= n, "counts of other rows")
-        require(self.n.is_whole or n > 0, "n has fractions of nothing")
         for name in _SUMS:
             sums = getattr(self, name)
             are_sums = all(isinstance(one, ExactSum) for one in sums)

@@ -564,8 +564,7 @@ def test_run_has_no_columns_to_go_by(call, folder):
     for options in (["a.run"], ["a.run", "b.run", "--compare"]):
         done = call("eval", *options, "--task", "ranking", "--qrels", "a.qrels", "--by", "v")
         assert done.code == 2
-        assert "--by cannot be used with --qrels: TREC files have no columns" in done.err
-        assert "give --qrels of these alone." in done.err
+        assert "--by with --qrels needs --queries, a table with a row for each query" in done.err
 
 
 def test_gates_are_about_all_rows(call, write):

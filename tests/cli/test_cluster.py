@@ -98,10 +98,6 @@ def test_slices_and_panes_have_clustered_intervals(call, log, write):
 REFUSED = {
     "a missing column": (("--cluster", "nobody"), "no column 'nobody' in the first rows"),
     "an evaluated column": (("--cluster", "y_true"), "cannot be both evaluated and the column of"),
-    "slices of rankings": (
-        (*("--task", "ranking", "--cluster", "user_id"), "--by", "country"),
-        "--cluster with --task ranking can be used with --by only beside --time",
-    ),
     "values of queries": (
         (*("--task", "ranking", "--cluster", "user_id"), "--per-query"),
         "--per-query cannot be used with --cluster",
@@ -112,7 +108,11 @@ REFUSED = {
     ),
     "a run": (
         (*("--task", "ranking", "--cluster", "user_id"), "--qrels", "a.qrels"),
-        "--cluster cannot be used with --qrels: TREC files have no columns of their own",
+        "--cluster with --qrels needs --queries, a table with a row for each query",
+    ),
+    "a table without a run": (
+        (*("--task", "ranking", "--cluster", "user_id"), "--queries", "a.csv"),
+        "--queries needs --qrels",
     ),
 }
 
@@ -163,6 +163,26 @@ def test_rankings_have_clusters_of_queries(call, write):
         assert (done.code, done.err) == (0, "")
         panes = se.Windowed(counted, pane=1, time="t").update(table)
         assert se.load("b.state").to_bytes() == panes.to_bytes()
+
+
+@each("rows", [QUERIES, AS_ROWS])
+def test_slices_of_rankings_have_clusters_of_queries(rows, call, write):
+    rows = [row | {"kind": "ab"[int(row["query"][1:]) % 3 == 0]} for row in rows]
+    command = ("eval", write("a.jsonl", rows), *RANKING, "--by", "kind")
+    done = call(*command, "--json")
+    assert (done.code, done.err) == (0, "")
+    table, counted = rankings()
+    assert done.json["intervals"]["map"] == list(
+        counted.copy().update(table).compute().confidence("map")
+    )
+    for entry in done.json["slices"]:
+        own = [("ab"[int(query[1:]) % 3 == 0]) == entry["value"] for query in table["query"]]
+        part = {name: np.array(column)[own] for name, column in table.items()}
+        result = counted.copy().update(part).compute()
+        assert entry["intervals"]["map"] == list(result.confidence("map"))
+        assert entry["metrics"]["n_queries"] == result.n_queries
+    assert call(*command, "-o", "states").code == 0
+    assert se.load("states/all.state").to_bytes() == counted.copy().update(table).to_bytes()
 
 
 def test_a_query_with_two_clusters_is_refused(call, write):

@@ -266,6 +266,7 @@ OPTIONS = {
     "--intervals": None,
     "--versus": "v",
     "--query": "q",
+    "--queries": "q",
     "--relevance": "r",
     "--doc": "d",
     "--retrieved": "t",
@@ -285,7 +286,6 @@ OPTIONS = {
 COMPARE = " To compare runs query by query, use --task ranking --compare."
 ADVICE = {
     ("--versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
-    ("--versus", "ranking"): COMPARE,
     ("--y-true", "ranking"): " For rankings, --relevance names the column of the truth.",
     ("--qrels", "paired"): COMPARE,
 }
@@ -331,7 +331,7 @@ TAKEN = {
         *("--qrels", "--no-count-missing", "--like", "--measures", "--relevance-level", "--gain"),
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),
         *("--track-queries", "--rows-per-query", "--max-open-queries", "--per-query", "--trec"),
-        "--compare",
+        *("--compare", "--versus", "--queries"),
         *("--query", "--relevance", "--y-score", "--doc", "--retrieved", "--num-relevant"),
         *("--sample-weight", "--budget", "--rank"),
     },

@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from offenders import each
@@ -312,3 +313,66 @@ def test_a_sink_that_fails_leaves_nothing_counted() -> None:
     with pytest.raises(se.InvalidInputError, match="`query` is missing: `on_queries` needs ids"):
         acc.update([[1]], [[1]], on_queries=full)
     assert acc == before
+
+
+def in_topics(seed: int, n_topics: int = 30, by: str = "topic") -> Any:
+    """Evaluate 120 queries, whose topics decide how good the system is."""
+    random = np.random.default_rng(seed)
+    query = np.repeat(np.arange(120), 6)
+    topic = query % n_topics
+    ease = np.random.default_rng(7).normal(size=n_topics)[topic]
+    relevance = np.random.default_rng(8).random(720) < 0.4
+    score = random.random(720) + (0.2 * seed + 0.5 * ease) * relevance
+    acc = se.Clustered(se.RankingAccumulator(["map", "ndcg@3"], per_query=True), by=by)
+    return acc.update(
+        {"relevance": relevance.astype(int), "score": score, "query": query, by: topic}
+    ).compute()
+
+
+def test_systems_with_clusters_are_compared_by_groups_of_queries() -> None:
+    a, b = in_topics(2), in_topics(1)
+    found = se.compare(a, b)["map"]
+    values = [one.per_query()["map"] for one in (a, b)]
+    difference = values[0] - values[1]
+    groups = a._clusters.groups_of(a.per_query()["query"])
+    assert [*np.unique(groups)] == [number for number, _ in a._clusters.table.each(0)]
+    numbers = np.unique(groups)
+    without = [difference[groups != one].mean() for one in numbers]
+    variance = (len(numbers) - 1) / len(numbers) * np.sum((without - difference.mean()) ** 2)
+    assert found.stderr == pytest.approx(np.sqrt(variance), rel=1e-12)
+    t = difference.mean() / np.sqrt(variance)
+    assert found.t == pytest.approx(t, rel=1e-12)
+    expected = 2 * stats.t.sf(abs(t), len(numbers) - 1)
+    assert found.t_pvalue == pytest.approx(expected, rel=1e-9)
+    signs = np.random.default_rng(5).choice([-1, 1], (20_000, len(numbers)))
+    sums = np.array([difference[groups == one].sum() for one in numbers])
+    share = np.mean(np.abs(signs @ sums) >= abs(difference.sum()))
+    assert found.randomization_pvalue == pytest.approx(share, abs=0.01)
+    low, high = found.confidence()
+    plain = attrs.evolve(found, groups=None).confidence()
+    assert low <= plain[0] < plain[1] <= high
+    assert "clusters (topic)" in str(se.compare(a, b))
+
+
+def test_values_of_clustered_systems_have_their_intervals() -> None:
+    a, b = in_topics(2), in_topics(1)
+    found = se.compare(a, b, names=["a", "b"])
+    assert "the randomization test of clusters (topic), two-sided" in found.report()
+    for name, result in zip("ab", (a, b), strict=True):
+        assert found["map"].intervals[name] == pytest.approx(result.confidence("map"), rel=1e-9)
+
+
+def test_a_clustered_member_of_a_collection_is_compared() -> None:
+    query = np.repeat(np.arange(40), 3)
+    batch = {"relevance": query % 2, "score": query % 7, "query": query, "topic": query // 2}
+    inner = se.Collection({"r": se.RankingAccumulator(["mrr"], per_query=True)})
+    result = se.Clustered(inner, by="topic").update(batch).compute()["r"]
+    assert se.compare(result, result)["mrr"].n == 40
+
+
+@each("other", [in_topics(1, 20), in_topics(1).with_clusters(None)])
+def test_systems_with_other_clusters_are_refused(other: Any) -> None:
+    message = "must have each query in the cluster that it has in `a`. Count all systems with the"
+    for pair in ((in_topics(2), other), (other, in_topics(2))):
+        with pytest.raises(se.InvalidInputError, match=message):
+            se.compare(*pair)

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 import recorded
@@ -21,6 +22,7 @@ from small_states import EVERY, SMALL, canonical, parse_words, seal_words
 
 import streameval as se
 from streameval.configs import calibration as config
+from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec, curve, grouped, preferences, ranking
 
 
@@ -52,6 +54,37 @@ def test_states_are_refused_in_one_sentence() -> None:
 @each("name", BROKEN)
 def test_state_sealed_again_without_a_change_is_read(name: str) -> None:
     assert se.from_bytes(broken(name, {})) == STATES[name]()
+
+
+EMPTY: dict[str, Callable[[], Any]] = {
+    "classes": lambda: se.ConfusionAccumulator(3),
+    "observed classes": lambda: se.ConfusionAccumulator("auto"),
+    "the best classes": lambda: se.ConfusionAccumulator(4, top_k=2),
+    "labels": lambda: se.ConfusionAccumulator(3, multilabel=True),
+    "curve": se.PRCurveSketch,
+    "curves": lambda: se.PRCurveSketch(classes=3),
+    "ranking": lambda: se.RankingAccumulator(["map"]),
+    "regression": se.RegressionAccumulator,
+    "calibration": lambda: se.CalibrationAccumulator(classes=3),
+    "values": se.MeanAccumulator,
+    "two models": se.Paired,
+    "two models by scores": lambda: se.Paired(measures=["roc_auc", "recall"]),
+    "preferences": lambda: se.PreferencesAccumulator(["a", "b"]),
+    "groups": se.GroupedAUC,
+    "catalog": lambda: se.CatalogAccumulator(n_items=3),
+}
+
+
+@each("name", EMPTY)
+def test_no_state_has_fractions_of_nothing(name: str) -> None:
+    acc = EMPTY[name]()
+    fields = {
+        field.alias: FixedPoint(value.whole, np.zeros_like(value.whole))
+        for field in attrs.fields(type(acc._state))
+        if isinstance(value := getattr(acc._state, field.name), FixedPoint)
+    }
+    data = type(acc)._make(acc._config, attrs.evolve(acc._state, **fields)).to_bytes()
+    assert refused(data) == "state is corrupt: n has fractions of nothing."
 
 
 def require_lines(module: Any) -> dict[str, range]:

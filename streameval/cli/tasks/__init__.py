@@ -25,7 +25,6 @@ COMPARE_RUNS = " To compare runs query by query, use --task ranking --compare."
 _OF_MODELS = ("classification", "regression", "values")
 _ADVICE = {
     ("versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
-    ("versus", "ranking"): COMPARE_RUNS,
     ("y_true", "ranking"): " For rankings, --relevance names the column of the truth.",
     ("qrels", "paired"): COMPARE_RUNS,
 }

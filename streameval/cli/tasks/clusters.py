@@ -15,6 +15,7 @@ from streameval.cli.tasks.columns import (
     check_columns,
     check_complete_queries,
     check_no_query_counts,
+    check_query_columns,
 )
 from streameval.io.columns import Argument, Texts
 
@@ -41,11 +42,9 @@ A `device` without an id is rather a category, such as a phone.
 
 def check_clusters(options: Options) -> None:
     """Raise UsageError if --cluster conflicts with other options."""
-    if options.cluster is None or options.task != "ranking":
-        return
-    check_complete_queries(options, "--cluster")
-    if options.by is not None and options.time is None:
-        raise UsageError("--cluster with --task ranking can be used with --by only beside --time.")
+    if options.cluster is not None and options.task == "ranking":
+        check_query_columns(options, "--cluster")
+        check_complete_queries(options, "--cluster")
 
 
 def clustered(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -63,13 +62,15 @@ def clustered(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     if column in {argument.argument for argument in plan.columns}:
         raise UsageError(f"`{column}` cannot be both evaluated and the column of --cluster.")
     check_no_query_counts(plan, "--cluster")
-    make = partial(_make, plan.make, column)
-    if options.task == "ranking" and options.time is None:  # panes need whole queries, too
-        from streameval.cli.tasks.ranking import whole_queries  # noqa: PLC0415 (of that task)
+    inner = plan.make
+    make = partial(_make, inner, column)
+    if options.task == "ranking":
+        from streameval.cli.tasks.ranking import is_of_rows, whole_queries  # noqa: PLC0415 (of that task)
 
-        plan = whole_queries(plan, make)
-    else:
-        plan = attrs.evolve(plan, make=make)
+        is_split = options.by is not None and is_of_rows(plan)
+        if options.time is None and not is_split:  # else whole queries are split later
+            plan = whole_queries(plan, make)
+    plan = attrs.evolve(plan, make=make) if plan.make is inner else plan
     return attrs.evolve(
         plan,
         columns=(*plan.columns, Argument(column, (column,), Texts())),

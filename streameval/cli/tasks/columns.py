@@ -57,7 +57,7 @@ _COLUMNS_OF = {
 NO_COLUMNS = (
     "TREC files have no columns of their own; to count some queries, give --qrels of these alone"
 )
-"""Why rows of TREC files cannot be chosen or split, and what to do instead."""
+"""Why rows of TREC files cannot be chosen or have a time, and what to do instead."""
 GAP_HINT = " (--nan skip leaves it out)"
 _AS_THE_FIRST = " as the first label is (--y-score reads scores, --classes lists mixed labels)"
 
@@ -317,10 +317,17 @@ def has_column(name: str, rows: Iterable[RawRow]) -> bool:
     return any(name in row for row in rows)
 
 
+def check_query_columns(options: Options, option: str) -> None:
+    """Raise UsageError if an option names a column, and TREC files come without a table of them."""
+    if options.qrels is not None and options.queries is None:
+        raise UsageError(
+            f"{option} with --qrels needs --queries, a table with a row for each query: TREC files "
+            "have no columns of their own."
+        )
+
+
 def check_complete_queries(options: Options, option: str) -> None:
-    """Raise UsageError if an option that needs columns and complete queries fits no other."""
-    if options.qrels is not None:
-        raise UsageError(f"{option} cannot be used with --qrels: {NO_COLUMNS}.")
+    """Raise UsageError if an option that needs complete queries fits no other."""
     why = f"cannot be used with {option}"
     refuse(options, ("per_query", "trec"), why)
     refuse(options, ("rows_per_query", "max_open_queries"), f"{why}, which counts complete queries")

@@ -63,7 +63,7 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
 def _plan_of_classes(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
     """Choose the columns of models of classes."""
     names, of_scores = predictions(options, rows)
-    others = _others(options, names, "y_score" if of_scores else "y_pred")
+    others = others_of(options, names, "y_score" if of_scores else "y_pred")
     a = lay_out(options, rows, names, of_scores=of_scores, also=versus)
     if a.prediction != names:
         refuse_order(names, a.prediction, "--versus")
@@ -86,7 +86,7 @@ def _plan_of_classes(options: Options, rows: Sequence[RawRow], versus: tuple[str
     return Plan(make, columns, options.max_bad, notes)
 
 
-def _others(options: Options, names: tuple[str, ...], option: str) -> list[tuple[str, ...]]:
+def others_of(options: Options, names: tuple[str, ...], option: str) -> list[tuple[str, ...]]:
     """List the columns of each other model: one, where that of A is one.
 
     Raises
@@ -136,7 +136,7 @@ def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str
     refuse(options, (*of_classes, "ignore_label"), "cannot be used with --task regression")
     check_one_column(options, "y_true", "y_pred")
     pred = options.y_pred or ("y_pred",)
-    others = _others(options, pred, "y_pred")
+    others = others_of(options, pred, "y_pred")
     layout = lay_out(options, rows, pred, of_scores=False, also=versus)
     measures = given(measures=options.measures, budget=options.budget)
     make = maker(_maker(pred, others), classes=None, **measures)
@@ -163,7 +163,7 @@ def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str,
         )
     check_one_column(options, "value")
     value = options.value or ("value",)
-    others = _others(options, value, "value")
+    others = others_of(options, value, "value")
     check_columns([*value, *versus], rows)
     weights = weight_columns(options, rows)
     chosen = given(measures=options.measures, nan=options.nan)

@@ -34,6 +34,7 @@ from streameval.render.text import json_line, printable
 from streameval.runs.columns import id_type
 from streameval.runs.counter import Gathered
 from streameval.runs.counting import Plan
+from streameval.runs.judged_runs import MISSING
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
@@ -205,14 +206,10 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     text = partial(trec_totals, headings=_headings(options)) if _is_trec(options) else None
     whole = partial(_count_lists, write=write)
     if options.qrels is not None:
-        weights = (
-            None if options.sample_weight is None else read_query_weights(options.sample_weight)
-        )
-        whole = partial(whole, weights=weights)
-        columns = tuple(Argument(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
-        finish = partial(_count_missing, write=write, weights=weights)
-        return Plan(make, columns, options.max_bad, update=whole, finish=finish, text=text)
-    refuse(options, ("count_missing", "max_docs"), "needs --qrels")
+        laid_out = (*_REQUIRED, "query", "doc", "retrieved")
+        columns = tuple(Argument(name, (name,), Numbers()) for name in laid_out)
+        return Plan(make, columns, options.max_bad, update=whole, text=text)
+    refuse(options, ("count_missing", "max_docs", "queries"), "needs --qrels")
     names = _names(options, rows)
     holds_lists = _holds_lists(names["relevance"], names, rows)
     if not holds_lists:
@@ -232,6 +229,11 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     return chosen if options.rank else attrs.evolve(chosen, notes=_note_of_ranks(names, rows))
 
 
+def is_of_rows(plan: Plan) -> bool:
+    """Tell whether a plan counts rows of documents, whose queries may continue in other blocks."""
+    return plan.update is _count_rows
+
+
 def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
     """Change a plan so that an accumulator that accepts only complete queries can count.
 
@@ -242,7 +244,7 @@ def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
     make : callable
         Makes the empty accumulator, of groups.
     """
-    if plan.update is not _count_rows:
+    if not is_of_rows(plan):
         return attrs.evolve(plan, make=make, update=_count_as_rows)
     gathered = partial(Gathered, make)
     return attrs.evolve(plan, make=gathered, update=_gather, finish=_nothing_left)
@@ -394,9 +396,8 @@ def _count_lists(
     batch: Mapping[str, Array],
     *,
     write: Callable[[Mapping[str, Any]], str] | None = None,
-    weights: QueryWeights | None = None,
 ) -> str:
-    """Count complete queries, each with lists of its documents.
+    """Count complete queries, each with lists of its documents, or judged ones that are missing.
 
     Parameters
     ----------
@@ -408,8 +409,6 @@ def _count_lists(
         required.
     write : callable, optional
         Lays out the values of queries.
-    weights : mapping from query to number, optional
-        The weights, where they are not in the batch.
 
     Returns
     -------
@@ -421,17 +420,20 @@ def _count_lists(
     InvalidInputError
         If lists differ in length, or the accumulator refuses something. Nothing is counted.
     """
-    rows, queries, query_of_row = _rows(batch)
-    numbers, of_lists = batch.get("num_relevant"), batch.get("query_weight")
-    if weights is not None:
-        of_lists = np.array([weights[query] for query in queries.tolist()])
     held: list[Mapping[str, Array]] = []
-    accumulator.update(
-        {**rows, "query": queries[query_of_row]},
-        num_relevant=None if numbers is None else _by_query(queries, numbers),
-        query_weight=None if of_lists is None else of_lists[query_of_row],
-        on_queries=None if write is None else held.append,
-    )
+    on_queries = None if write is None else held.append
+    numbers, weights = batch.get("num_relevant"), batch.get("query_weight")
+    if MISSING in batch:
+        queries = batch["query"]
+        accumulator.add_missing(queries, query_weight=weights, on_queries=on_queries)
+    else:
+        rows, queries, query_of_row = _rows(batch)
+        accumulator.update(
+            {**rows, "query": queries[query_of_row]},
+            num_relevant=None if numbers is None else _by_query(queries, numbers),
+            query_weight=None if weights is None else weights[query_of_row],
+            on_queries=on_queries,
+        )
     return "" if write is None else "".join(write(_in_order(each, queries)) for each in held)
 
 
@@ -448,7 +450,10 @@ def _rows(batch: Mapping[str, Any]) -> tuple[dict[str, Array], Any, Array]:
 
 
 def _count_as_rows(accumulator: Any, batch: Mapping[str, Any]) -> str:
-    """Count lists of complete queries, each with its time and values."""
+    """Count lists of complete queries, each with its time and values, or missing ones."""
+    if MISSING in batch:
+        accumulator._add_missing(batch)
+        return ""
     rows, queries, query_of_row = _rows(batch)
     others = {name: batch[name][query_of_row] for name in batch if name not in (*_LISTS, "query")}
     accumulator.update({**others, **rows, "query": queries[query_of_row]})
@@ -466,7 +471,7 @@ def _try_rows(accumulator: RankingAccumulator, batch: Mapping[str, Any]) -> str:
     return _count_rows(accumulator, {name: batch[name] for name in known if name in batch})
 
 
-def _nothing_left(accumulator: Any, missing: Sequence[str]) -> Iterator[str]:  # noqa: ARG001
+def _nothing_left(accumulator: Any) -> Iterator[str]:  # noqa: ARG001
     """Leave no query to close."""
     return iter(())
 
@@ -482,7 +487,6 @@ def _count_rows(accumulator: RankingAccumulator, batch: Mapping[str, Array]) -> 
 
 def _close_queries(
     accumulator: RankingAccumulator,
-    missing: Sequence[str],  # noqa: ARG001 - rows have no judgements apart
     *,
     write: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Iterator[str]:
@@ -490,20 +494,6 @@ def _close_queries(
     held: list[Mapping[str, Array]] = []
     accumulator.close(on_queries=held.append)
     return _written(held, write)
-
-
-def _count_missing(
-    accumulator: RankingAccumulator,
-    missing: Sequence[str],
-    *,
-    write: Callable[[Mapping[str, Any]], str] | None = None,
-    weights: QueryWeights | None = None,
-) -> Iterator[str]:
-    """Count judged queries that are in no file; yield their values, in their order, in pieces."""
-    held: list[Mapping[str, Array]] = []
-    own = None if weights is None else {query: weights[query] for query in missing}
-    accumulator.add_missing(missing, query_weight=own, on_queries=held.append)
-    return _written([_in_order(columns, np.array(missing, object)) for columns in held], write)
 
 
 def _written(

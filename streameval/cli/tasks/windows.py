@@ -9,6 +9,7 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.cli.options import refuse
 from streameval.cli.tasks.columns import (
+    NO_COLUMNS,
     check_columns,
     check_complete_queries,
     check_no_query_counts,
@@ -38,6 +39,8 @@ def check_windows(options: Options) -> None:
         return
     if options.pane is None:
         raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
+    if options.qrels is not None:
+        raise UsageError(f"--time cannot be used with --qrels: {NO_COLUMNS}.")
     check_complete_queries(options, "--time")
     if options.by is not None and options.by.is_each:
         raise UsageError("--time needs --by with the names of columns, without --each.")
