@@ -1,4 +1,12 @@
-"""The fields in the bytes of panes, and checked panes made from them."""
+"""The fields in the bytes of panes, and checked panes made from them.
+
+``newest`` is the time of the newest row, in microseconds since 1970 UTC or in steps; it has no item
+before the first row. ``tiers`` is the number of panes of each tier, the finest first. ``panes`` has
+their numbers, ascending within a tier: pane i of width w holds
+``i * w <= t - offset < (i + 1) * w``. ``rows`` is the weight of all rows in each pane, then that of
+the rows before all panes, if there are any. ``labelled`` is 1 for panes that have labelled rows,
+and so a state, or a `Sliced`.
+"""
 
 from __future__ import annotations
 

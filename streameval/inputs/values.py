@@ -55,7 +55,10 @@ def value_text(value: Value) -> str:
 def rank_of(value: Value) -> tuple[int, bytes]:
     """Return the sort key of a value: a 64-bit hash, then the value itself for ties.
 
-    The order is fixed and independent of the data, so the first values are a uniform sample.
+    The hash is a BLAKE2b digest of 8 bytes, read big-endian, of ``n`` for a missing value, ``i``
+    and the digits of an integer, or ``s`` and the UTF-8 of text; for several columns, of ``t`` and
+    for each item the length of its bytes in 8 bytes, big-endian, and these bytes. The order is
+    independent of the data, so the first values are a uniform sample.
     """
     from hashlib import blake2b  # noqa: PLC0415 (loads OpenSSL)
 
@@ -77,7 +80,11 @@ def _written(value: Value) -> bytes:
 
 
 def mixed(words: Words) -> Words:
-    """Mix 64 bits by the bijection of splitmix64."""
+    """Mix 64 bits by one step of splitmix64.
+
+    The sum with ``0x9E3779B97F4A7C15`` is mixed by shifts of 30, 27 and 31 bits and the factors
+    ``0xBF58476D1CE4E5B9`` and ``0x94D049BB133111EB``.
+    """
     with np.errstate(over="ignore"):
         found = words + _INCREMENT
         for shift, multiplier in zip((30, 27), _MULTIPLIERS, strict=True):
@@ -87,7 +94,7 @@ def mixed(words: Words) -> Words:
 
 
 def hash_of(value: Value) -> int:
-    """Hash a value to 64 bits: an integer as `mixed` does, others as `rank_of`."""
+    """Hash a value to 64 bits: an integer, modulo 2**64, as `mixed` does, others as `rank_of`."""
     if type(value) is not int:
         return rank_of(value)[0]
     return int(mixed(np.array([value], dtype=np.int64).view(np.uint64))[0])

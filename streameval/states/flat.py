@@ -236,6 +236,20 @@ class FlatStates:
         The class of the states.
     config : object
         The configuration that they share.
+
+    Notes
+    -----
+    Bytes are a *block*: the length of a header in u64, the header, and a payload. The header is
+    JSON that describes columns as elsewhere; each field, in order, has some of these:
+
+    - ``n.forms``, text: the different forms of the field as canonical JSON, each once, in their
+      order as text: of numbers, whether there are fractions, and the shape, ``[false,[2,2]]``; of a
+      column, its type and length, ``["int64",3]``; of a label or a sum of floats, its value.
+    - ``n.codes``, uint64: the index of the form of each state; no items if all forms are the same.
+    - ``n.whole`` and ``n.fraction``, uint64: the numbers of all states, one after another. The
+      number of states is that of the items of the first one.
+    - ``n.int64``, ``n.uint64`` and ``n.text``: columns likewise, by type; one that is relative to
+      another is stored so.
     """
 
     state_type: type[State]
