@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import attrs
@@ -262,6 +262,16 @@ class Grouping(Accumulator[ConfigT, Any]):
         held = [one._held for one in alike]
         total = merged([self._all_rows(one) for one in held])
         return Held(self._merge_states([self._everything(one) for one in held]), total)
+
+    def _refuse_arrays(self, arrays: Sequence[Any], columns: Mapping[str, Any]) -> None:
+        """Refuse arrays beside a batch, and name the columns that the batch must have."""
+        if arrays or columns:
+            names = dict.fromkeys((*self._config.accumulator.required, *self._key_columns))
+            raise InvalidInputError(
+                f"must be one mapping or table with the columns {', '.join(names)}; arrays were "
+                "passed one by one",
+                argument="batch",
+            )
 
     def _append_batch(self, batch: Any, sample_weight: Any, partial: bool) -> Self:
         """Check a batch, and add its rows to the pending ones."""

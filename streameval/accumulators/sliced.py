@@ -96,7 +96,14 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         given["accumulator"] = read_inner(accumulator, outer="Sliced", depth=self._depth)
         self._configure(given)
 
-    def update(self, batch: Any, *, sample_weight: Any = None, partial: bool = False) -> Self:
+    def update(
+        self,
+        batch: Any,
+        *arrays: Any,
+        sample_weight: Any = None,
+        partial: bool = False,
+        **columns: Any,
+    ) -> Self:
         """Count one batch: each row in the slice of its value.
 
         Parameters
@@ -107,6 +114,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
             Non-negative weights, unless a column holds them: 2 counts a row twice, 0 leaves it out.
         partial : bool
             Must be False: the rows of a query cannot go on in other batches.
+        *arrays, **columns
+            Refused: pass every array as a column of `batch`.
 
         Returns
         -------
@@ -120,6 +129,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
+        self._refuse_arrays(arrays, columns)
         return self._append_batch(batch, sample_weight, partial)
 
     def compute(self) -> SlicedResult:

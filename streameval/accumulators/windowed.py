@@ -132,7 +132,14 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         given["accumulator"] = read_inner(accumulator, outer="Windowed", depth=self._depth)
         self._configure(given)
 
-    def update(self, batch: Any, *, sample_weight: Any = None, partial: bool = False) -> Self:
+    def update(
+        self,
+        batch: Any,
+        *arrays: Any,
+        sample_weight: Any = None,
+        partial: bool = False,
+        **columns: Any,
+    ) -> Self:
         """Count one batch: each row in the pane of its time.
 
         Parameters
@@ -143,6 +150,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             Non-negative weights, unless a column holds them: 2 counts a row twice, 0 leaves it out.
         partial : bool
             Must be False: the rows of a query cannot go on in other batches.
+        *arrays, **columns
+            Refused: pass every array as a column of `batch`.
 
         Returns
         -------
@@ -156,6 +165,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
+        self._refuse_arrays(arrays, columns)
         return self._append_batch(batch, sample_weight, partial)
 
     def compute(self) -> Any:

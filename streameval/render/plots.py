@@ -201,13 +201,24 @@ def dots(
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5 + drawn * _APART, -0.5)
     axes.set(xlabel=across, title=title)
+    ends = [end for one in readings.values() for end in one.ends]
+    if min(ends, default=0.0) < 0.0 < max(ends, default=0.0):
+        axes.axvline(0.0, color="grey", linewidth=1, linestyle="--")
     if all(map(is_share, names)):
         highest = max((end for one in readings.values() for end in one.ends), default=1.0)
         highest = max(highest, axes.get_xlim()[1] if drawn else 0.0)
         axes.set_xlim(0, 1.02 if highest > 0.5 or highest <= 0.0 else 1.1 * highest)
     if label is not None:
-        axes.legend()
+        _legend_beside(axes)
     return axes
+
+
+def _legend_beside(axes: Axes) -> None:
+    """Put the legend beside the axes, where it covers nothing, if the layout makes space."""
+    if axes.figure.get_layout_engine() is None:
+        axes.legend()
+    else:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _draw_dots(
@@ -273,8 +284,8 @@ def time_lines(ax: Axes | None, metric: str, lines: Sequence[TimeLine], level: f
         locator: Any = cast("Any", dates.AutoDateLocator)()
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(cast("Any", dates.ConciseDateFormatter)(locator))
-    if others and axes.figure.get_layout_engine() is not None:  # which makes space for it
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if others:
+        _legend_beside(axes)
     elif len(axes.get_legend_handles_labels()[0]) > 1:
         axes.legend()
     return axes

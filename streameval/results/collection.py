@@ -43,6 +43,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     TASK = "collection"
     SIZE = ""
     MADE_BY = "Collection"
+    PICTURES = ()
     _HAS_MEMBERS = True
 
     _members: tuple[str, ...]

@@ -153,6 +153,7 @@ PICTURES_BY_TASK = {
     "calibration": ("reliability",),
     "preferences": ("ratings",),
     "ranking": ("measures",),
+    **dict.fromkeys(("regression", "values", "paired", "catalog"), ("metrics",)),
 }
 """The names of the pictures of each task that has any; the first is the default.
 

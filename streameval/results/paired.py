@@ -287,6 +287,11 @@ class PairedResult(PairedResultMembers, SumsResult):
         assert state.pairs is not None  # noqa: S101 - for areas they are kept
         return Areas.of(state.pairs, config.scale)
 
+    def _drawn(self) -> list[str]:
+        """Name the differences: of the accuracies, except beside errors, and of the measures."""
+        names = [name for name in self.readable() if name.endswith("difference")]
+        return names if self._config.classes is not None else names[-len(self._config.measures) :]
+
     def _n_rows(self, a: int, b: int) -> Number:
         number: Number = self._state.outcomes.to_numbers()[a, b].item()
         return number

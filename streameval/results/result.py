@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import abc
+import math
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
 from streameval.configs.cached import Comparable
 from streameval.configs.collection import SEPARATOR
+from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import refuse_fractions
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.table import Metric, Reading
+from streameval.render import plots
 from streameval.render.blocks import PageContent, Row
 from streameval.render.sheets import (
     Sheet,
@@ -23,7 +26,7 @@ from streameval.render.sheets import (
     sheet_html,
     sheet_text,
 )
-from streameval.render.text import WIDTH, check_count
+from streameval.render.text import WIDTH, chance_title, check_count, plural
 from streameval.results.exported import ExportedResult
 from streameval.results.findings import is_limit
 from streameval.results.names import MetricName
@@ -74,7 +77,7 @@ class Result(ExportedResult):
         The source of sampling intervals if rows depend on each other; None if they do not.
     """
 
-    PICTURES: ClassVar[tuple[str, ...]] = ()
+    PICTURES: ClassVar[tuple[str, ...]] = ("metrics",)
     """The available pictures, the default first."""
     ALONE: ClassVar[str] = ""
     """Why a picture shows only one result, if it does."""
@@ -180,8 +183,11 @@ class Result(ExportedResult):
                 parts.append(f"{title}\n{one.explain()}")
         return "\n\n".join(parts)
 
-    def plot(self, ax: Axes | None = None, *, kind: Any = None, label: str | None = None) -> Axes:  # noqa: ARG002
-        """Draw the result; needs matplotlib (``pip install streameval[plot]``).
+    def plot(self, ax: Axes | None = None, *, kind: Any = None, label: str | None = None) -> Axes:
+        """Draw the headline metrics; needs matplotlib (``pip install streameval[plot]``).
+
+        Points have whiskers for the 95% intervals, and broad bars for the certified ones. Of two
+        models on the same rows, the differences are drawn.
 
         Parameters
         ----------
@@ -201,7 +207,22 @@ class Result(ExportedResult):
         InvalidInputError
             If there is nothing to draw.
         """
-        raise InvalidInputError(f"has nothing to draw in a {type(self).__name__}", argument="plot")
+        if not self.PICTURES:
+            name = type(self).__name__
+            raise InvalidInputError(f"has nothing to draw in a {name}", argument="plot")
+        one_of(self.PICTURES[0] if kind is None else kind, self.PICTURES, name="kind")
+        readings = {self.heading(name): self.read(name) for name in self._drawn()}
+        if all(math.isnan(one.value) for one in readings.values()):
+            raise InvalidInputError("needs an example that was counted", argument="plot")
+        n: Number = getattr(self, self.SIZE)
+        title = plural(n, "example")
+        if any(one.sampling for one in readings.values()):
+            title += f", {chance_title(0.95)}s"
+        return plots.dots(readings, ax, across="", title=title, label=label)
+
+    def _drawn(self) -> Sequence[str]:
+        """Name the metrics that `plot` draws, which have the same unit."""
+        return self.headline()
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:
         """Draw one of `PICTURES`; with a label, as one of several."""

@@ -198,10 +198,6 @@ def test_plot_draws_one_member_of_several_states(call, texts):
             "no member 'curv' of c.state: did you mean 'curve'? Choose from curve, in/cm, sums.",
         ),
         (["--member", "in"], "no member 'in' of c.state: "),
-        (
-            ["--member", "sums"],
-            "c.state holds a RegressionAccumulator, which keeps only sums, so there is nothing",
-        ),
     ],
 )
 def test_plot_asks_for_a_member_that_there_is(arguments, message, call):
@@ -281,12 +277,27 @@ def test_plot_lists_the_curves_that_the_state_has(call, state):
     assert found == "no curve 'matrx' of a.state: did you mean 'matrix'? Choose from matrix."
 
 
-def test_plot_says_that_sums_have_no_picture(call, folder):
-    se.save(se.RegressionAccumulator(), "a.state")
+def test_plot_says_which_state_has_no_picture(call, folder):
+    held = se.Sliced(se.RegressionAccumulator(), "city")
+    se.save(held.update({"y_true": [1.0], "y_pred": [2.0], "city": ["Oslo"]}), "a.state")
     found = error_of(call("plot", "a.state", "-o", "a.png"))
-    assert found == (
-        "a.state holds a RegressionAccumulator, which keeps only sums, so there is nothing to draw."
-    )
+    assert found == "a.state holds a Sliced, of which there is no picture; report draws it."
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        se.RegressionAccumulator(intervals=True).update([1.0, 2.0, 4.0], [2.0, 2.0, 3.0]),
+        se.MeanAccumulator().update([1.0, 2.0]),
+        se.Paired().update([1, 0, 1], [1, 1, 1], [0, 0, 1]),
+    ],
+    ids=lambda held: type(held).__name__,
+)
+def test_plot_draws_the_headline_of_sums(held, call, folder):
+    for name in ("a.state", "b.state"):
+        se.save(held, name)
+    assert call("plot", "a.state", "b.state", "-o", "a.svg").code == 0
+    assert "95% interval" in (folder / "a.svg").read_text()
 
 
 def test_plot_says_what_the_result_cannot_draw(call, folder):

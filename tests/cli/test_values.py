@@ -64,7 +64,7 @@ def test_columns_are_explained_reported_and_gated_in_collections_too(call, log):
         assert call("show", f"{name}.state", *gate).code == 0
     assert "n = 100" in call("explain", "one.state").out
     drawn = call("plot", "col.state", "-o", "col.svg", "--member", "m")
-    assert "nothing to draw" in drawn.err
+    assert "there is no picture; report draws it" in drawn.err
 
 
 def test_a_quantile_that_is_not_kept_is_explained(call, log):

@@ -354,3 +354,15 @@ def test_batches_of_other_types_are_counted_apart() -> None:
     s.update(batch(["b"]) | {"y_pred": np.array([True])})
     s.update(batch(["b"]) | {"y_pred": np.array([0.25], dtype=np.float32)})
     assert s == expected
+
+
+@each(
+    ("arrays", "columns"),
+    [(([1], [1]), {}), (([1], [1]), {"user": [3]}), (([1],), {"y_pred": [1]})],
+)
+def test_update_with_arrays_names_the_columns_of_a_batch(
+    arrays: tuple[list[int], ...], columns: dict[str, list[int]]
+) -> None:
+    said = "`batch` must be one mapping or table with the columns y_true, y_pred, user; arrays"
+    with pytest.raises(se.InvalidInputError, match=said):
+        se.Sliced(se.ConfusionAccumulator(), "user").update(*arrays, **columns)

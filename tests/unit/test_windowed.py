@@ -529,3 +529,14 @@ def test_windows_of_a_collection_are_merges_of_its_panes() -> None:
     for end, window in w.windows(3):
         inside = [part for start, part in panes.items() if end - 3 <= start < end]
         assert window.to_bytes() == se.merge(inside).to_bytes()
+
+
+@each(
+    ("arrays", "columns"), [(([1], [1]), {}), (([1], [1]), {"day": [3]}), (([1],), {"y_pred": [1]})]
+)
+def test_update_with_arrays_names_the_columns_of_a_batch(
+    arrays: tuple[list[int], ...], columns: dict[str, list[int]]
+) -> None:
+    said = "`batch` must be one mapping or table with the columns y_true, y_pred, day; arrays"
+    with pytest.raises(se.InvalidInputError, match=said):
+        se.Windowed(se.ConfusionAccumulator(), pane="1d", time="day").update(*arrays, **columns)

@@ -183,7 +183,7 @@ class _Plotted:
         if not result.PICTURES:
             held = type(accumulator).__name__
             raise UsageError(
-                f"{path} holds a {held}, which keeps only sums, so there is nothing to draw."
+                f"{path} holds a {held}, of which there is no picture; report draws it."
             )
         return cls(path, accumulator.n, result)
 

@@ -1,0 +1,90 @@
+"""The picture of results without one of their own: their headline metrics, or differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+from offenders import each
+
+import streameval as se
+
+TRUTH, A, B = [4.0, 5.0, 3.0], [3.0, 5.0, 1.0], [1.0, 2.0, 3.0]
+
+
+def names_on(axes: Any) -> list[str]:
+    return [tick.get_text() for tick in axes.get_yticklabels()]
+
+
+@each(
+    ("accumulator", "names"),
+    [
+        (
+            se.RegressionAccumulator().update(TRUTH, A),
+            ["Root mean squared error", "Mean absolute error", "Bias, prediction over truth"],
+        ),
+        (se.MeanAccumulator().update(TRUTH), ["Mean"]),
+        (se.Paired().update([0, 1, 1], [1, 1, 1], [0, 1, 0]), ["Difference, A minus B"]),
+        (
+            se.Paired(measures=["recall"]).update([0, 1, 1], [1, 1, 1], [0, 1, 0]),
+            ["Difference, A minus B", "Recall, A minus B"],
+        ),
+        (se.Paired(None).update(TRUTH, A, B), ["Difference, A minus B"]),
+        (
+            se.Paired(None, measures=["mae"]).update(TRUTH, A, B),
+            ["Mean absolute error, A minus B"],
+        ),
+        (se.Paired(None, measures=["loss"]).update(A, B), ["Mean loss, A minus B"]),
+    ],
+)
+def test_plot_draws_metrics_of_one_unit(accumulator: Any, names: list[str]) -> None:
+    result = accumulator.compute()
+    axes = result.plot(Figure().subplots())
+    assert names_on(axes) == names
+    lines = axes.containers[0].lines[0].get_xdata()
+    assert [round(float(value), 9) for value in lines] == [
+        round(result.read(name).value, 9) for name in result._drawn()
+    ]
+
+
+def test_plot_has_a_line_at_zero_where_an_interval_contains_it() -> None:
+    ends = {
+        bias: se.RegressionAccumulator(intervals=True).update(TRUTH, [one + bias for one in A])
+        for bias in (0.0, 100.0)
+    }
+    zeros = {
+        bias: [
+            line
+            for line in held.compute().plot(Figure().subplots()).lines
+            if list(line.get_xdata()) == [0.0, 0.0]
+        ]
+        for bias, held in ends.items()
+    }
+    assert {bias: len(lines) for bias, lines in zeros.items()} == {0.0: 1, 100.0: 0}
+
+
+def test_plot_of_two_results_has_their_names_beside_the_axes() -> None:
+    axes = Figure(layout="constrained").subplots()
+    for name, predicted in (("old", A), ("new", B)):
+        se.RegressionAccumulator().update(TRUTH, predicted).compute().plot(axes, label=name)
+    legend = axes.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["old", "new"]
+    assert legend.get_bbox_to_anchor().x0 >= axes.bbox.x1 - 1.0
+
+
+@each(
+    ("accumulator", "kind", "said"),
+    [
+        (se.RegressionAccumulator(), None, "`plot` needs an example that was counted"),
+        (se.RegressionAccumulator(), "roc", "`kind` must be .metrics., got 'roc'"),
+        (
+            se.Collection({"fit": se.RegressionAccumulator()}),
+            None,
+            "`plot` has nothing to draw in a CollectionResult",
+        ),
+    ],
+)
+def test_plot_says_what_it_cannot_draw(accumulator: Any, kind: str | None, said: str) -> None:
+    with pytest.raises(se.InvalidInputError, match=said):
+        accumulator.compute().plot(kind=kind)
