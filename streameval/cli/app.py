@@ -80,64 +80,46 @@ def _outcome(
     parse: Callable[[], argparse.Namespace], command: str, **arguments: Any
 ) -> CommandOutput:
     """Run the command that the arguments name; one that runs long may parse them again."""
+    run = _command(command)
     quiet = arguments.pop("quiet", False)
     if command == "watch":
-        from streameval.cli.watch import watch
-
-        return watch(parse, quiet=quiet, **arguments)
+        return run(parse, quiet=quiet, **arguments)
     if command in ("eval", "show"):
         has_measures = bool(arguments.get("measures"))
         reporting = Reporting(quiet=quiet, has_measures=has_measures, **taken(arguments, Reporting))
-        outcome = _evaluated(command, reporting, **arguments)
-    else:
-        outcome = _command(command)(**arguments)
+        if command == "eval":
+            arguments = {"options": Options.of(reporting, **arguments)}
+        else:
+            arguments["reporting"] = reporting
+    outcome = run(**arguments)
     return outcome.quieted() if quiet else outcome
 
 
-def _evaluated(command: str, reporting: Reporting, **arguments: Any) -> CommandOutput:
-    """Run one of the commands that report metrics."""
-    if command == "show":
-        from streameval.cli.states.show import show
-
-        return show(arguments["states"], reporting)
-    from streameval.cli.eval import evaluate
-
-    return evaluate(Options.of(reporting, **arguments))
-
-
 def _command(name: str) -> Callable[..., CommandOutput]:
-    """Import one of the commands that take their arguments as they are."""
-    command: Callable[..., CommandOutput]
+    """Import what runs a command."""
+    run: Callable[..., CommandOutput]
     match name:
+        case "eval":
+            from streameval.cli.eval import evaluate as run
+        case "watch":
+            from streameval.cli.watch import watch as run
         case "merge":
-            from streameval.cli.states.merge import merge
-
-            command = merge
-        case "completion":
-            from streameval.cli.completion import completion
-
-            command = completion
-        case "doctor":
-            from streameval.cli.doctor import doctor
-
-            command = doctor
+            from streameval.cli.states.merge import merge as run
+        case "show":
+            from streameval.cli.states.show import show as run
         case "diff":
-            from streameval.cli.states.diff import diff
-
-            command = diff
+            from streameval.cli.states.diff import diff as run
         case "explain":
-            from streameval.cli.states.explain import explain
-
-            command = explain
+            from streameval.cli.states.explain import explain as run
         case "plot":
-            from streameval.cli.states.plot import plot
-
-            command = plot
+            from streameval.cli.states.plot import plot as run
+        case "report":
+            from streameval.cli.states.show import report as run
+        case "completion":
+            from streameval.cli.completion import completion as run
         case _:
-            from streameval.cli.states.show import report
-
-            command = report
-    return command
+            from streameval.cli.doctor import doctor as run
+    return run
 
 
 _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}

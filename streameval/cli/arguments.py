@@ -11,22 +11,21 @@ from typing import Any, NoReturn, cast
 import attrs
 
 import streameval
-from streameval.cli import argument_values as values
 from streameval.cli.errors import UsageError
-from streameval.cli.gates import parse_condition
 from streameval.cli.options import (
     GROUPS,
     TASKS,
     Option,
     Options,
     Reporting,
+    StateOptions,
     Watching,
+    Writing,
     option_text,
     tasks_text,
 )
 from streameval.cli.terminal import put
 from streameval.configs.names import closest, nearest, our_name
-from streameval.results.names import PICTURES_BY_TASK
 
 _DESCRIPTION = "Evaluate prediction logs of any size, in parts and with many processes."
 _EPILOG = """\
@@ -105,8 +104,6 @@ examples:
   streameval show monday.state tuesday.state --metrics accuracy --markdown
 """
 
-SHELLS = ("bash", "zsh", "fish", "tcsh")
-
 _DIFF_EPILOG = """\
 examples:
   streameval diff monday.state tuesday.state
@@ -157,23 +154,6 @@ _DOCTOR_EPILOG = """\
 example:
   streameval doctor
 """
-_COMMON = {
-    "eval": (
-        *("files", "task", "where", "max_bad", "jobs", "y_true", "y_pred", "y_score", "versus"),
-        *("by", "time", "pane", "classes", "threshold", "pos_label", "group", "qrels"),
-        *("measures", "output", "json", "metrics", "gates"),
-    ),
-    "watch": (
-        *("files", "task", "where", "labels", "key", "wait", "y_true", "y_pred", "y_score", "by"),
-        *("time", "pane", "keep", "classes", "threshold", "checkpoint", "once"),
-        *("alerts", "on_alert", "serve", "output", "metrics"),
-    ),
-}
-"""What `--help` shows of commands with many options; `--help-all` shows the rest."""
-
-_FROM_EVAL = "a file that eval or merge wrote, or a checkpoint of watch"
-
-
 _VERSION_HELP = "show program's version number and exit"
 
 
@@ -185,31 +165,162 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+@attrs.frozen(kw_only=True)
+class Subcommand:
+    """A command, and the classes that declare its options.
+
+    Parameters
+    ----------
+    summary : str
+        What the help of all commands says of it.
+    description, epilog : str
+        What its own help begins and ends with.
+    options : tuple of class
+        In the order of the help.
+    usage : str
+        What follows its name, where `--help` shows the common options alone.
+    common : str
+        The options that `--help` shows then; `--help-all` shows the rest.
+    changes : mapping
+        By option, what differs from its declaration.
+    """
+
+    summary: str
+    description: str
+    epilog: str
+    options: tuple[type, ...]
+    usage: str = ""
+    common: str = ""
+    changes: Mapping[str, Mapping[str, Any]] = {}
+
+
+_OF_WATCH = TASKS[:-1]  # rankings have no panes that close
+COMMANDS = {
+    "eval": Subcommand(
+        summary="evaluate files",
+        description="Evaluate files of predictions and print the metrics.",
+        epilog=_EVAL_EPILOG,
+        options=(Options, Reporting),
+        usage="FILE...",
+        common="files task where max_bad jobs y_true y_pred y_score versus by time pane classes "
+        "threshold pos_label group qrels measures output json metrics gates",
+    ),
+    "watch": Subcommand(
+        summary="follow files that grow",
+        description="Follow files of predictions, and count each pane of time.",
+        epilog=_WATCH_EPILOG,
+        options=(Options, Watching, Reporting),
+        usage=f"FILE... --time COLUMN --pane WIDTH\n{' ' * 24}--checkpoint FILE",
+        common="files task where labels key wait y_true y_pred y_score by time pane keep classes "
+        "threshold checkpoint once alerts on_alert serve output metrics",
+        changes={
+            "files": {
+                "nargs": "*",
+                "help": "files, or globs in quotes, that grow and rotate; a folder of whole files; "
+                '"-" is stdin, whose rows can be lost at a restart; kafka://HOST:PORT/TOPIC; '
+                "redis://HOST:PORT/DB/STREAM[?field=NAME]",
+            },
+            "task": {"choices": _OF_WATCH, "help": tasks_text(_OF_WATCH)},
+            "max_bad": {
+                "help": "leave out up to this many bad rows, or this share of the newest 10,000; "
+                "default 1%%"
+            },
+            "by": {
+                "help": "one result for each of up to 100 values chosen by a hash, or of the named "
+                "values, and one for the rest; repeatable, for combinations of several columns"
+            },
+            "metrics": {
+                "help": "show only these metrics, such as 'accuracy,recall[macro]', with the names "
+                "that eval --json uses"
+            },
+        },
+    ),
+    "merge": Subcommand(
+        summary="merge states into one",
+        description="Merge state files into one, in any order. Files of parts become their union.",
+        epilog=_MERGE_EPILOG,
+        options=(StateOptions, Reporting, Writing),
+        changes={"output": {"metavar": "OUT", "help": "the file for the merged state"}},
+    ),
+    "show": Subcommand(
+        summary="print the metrics of states",
+        description="Print the metrics of a state, or one line for each of several states.",
+        epilog=_SHOW_EPILOG,
+        options=(StateOptions, Reporting),
+    ),
+    "diff": Subcommand(
+        summary="compare states",
+        description="Compare a state with others of its type, metric by metric.",
+        epilog=_DIFF_EPILOG,
+        options=(StateOptions, Reporting),
+    ),
+    "explain": Subcommand(
+        summary="explain a state in words",
+        description="Say what a state holds, what limits its numbers and what they mean.",
+        epilog=_EXPLAIN_EPILOG,
+        options=(StateOptions,),
+    ),
+    "plot": Subcommand(
+        summary="draw curves and matrices",
+        description="Draw curves and matrices of states. Needs matplotlib, the extra `plot`.",
+        epilog=_PLOT_EPILOG,
+        options=(StateOptions, Reporting, Writing),
+        changes={
+            "states": {
+                "help": "a file that eval, merge or watch wrote; several states share one figure, "
+                "except for matrices and curves of classes"
+            },
+            "window": {"help": "draw windows that slide by one pane, default panes"},
+            "metrics": {
+                "metavar": "NAME",
+                "help": "the metric to draw over panes of time, default the first of the task",
+                "aliases": ("--metric",),
+            },
+            "output": {"help": "the file, ending in .png, .svg or .pdf"},
+        },
+    ),
+    "report": Subcommand(
+        summary="write an HTML report",
+        description="Show states side by side in one HTML file.",
+        epilog=_REPORT_EPILOG,
+        options=(StateOptions, Reporting, Writing),
+        changes={
+            "metrics": {
+                "help": "add these metrics, such as 'accuracy,recall[macro]', with the names that "
+                "explain uses"
+            },
+            "output": {"help": "the file, ending in .html"},
+        },
+    ),
+    "completion": Subcommand(
+        summary="set up completion in a shell",
+        description="Print a completion script for a shell. Needs shtab, the extra `completion`.",
+        epilog=_COMPLETION_EPILOG,
+        options=(StateOptions,),
+    ),
+    "doctor": Subcommand(
+        summary="print versions, and what is missing for what",
+        description="Print versions, and what is missing for what.\n"
+        "The exit code is 1 if a package is too old.",
+        epilog=_DOCTOR_EPILOG,
+        options=(),
+    ),
+}
+"""Every command, in the order of the help."""
+
+
 def argument_parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
-    parser = _parser(_Parser, prog="streameval", epilog=_EPILOG)
-    parser.description = _DESCRIPTION
+    parser = _parser(_Parser, prog="streameval", description=_DESCRIPTION, epilog=_EPILOG)
     unset = argparse.SUPPRESS
     parser.add_argument("--version", action=_Version, nargs=0, default=unset, help=_VERSION_HELP)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _add_eval(_parser(commands.add_parser, "eval", help="evaluate files", epilog=_EVAL_EPILOG))
-    make = commands.add_parser
-    _add_watch(_parser(make, "watch", help="follow files that grow", epilog=_WATCH_EPILOG))
-    _add_merge(_parser(make, "merge", help="merge states into one", epilog=_MERGE_EPILOG))
-    _add_show(_parser(make, "show", help="print the metrics of states", epilog=_SHOW_EPILOG))
-    _add_diff(_parser(make, "diff", help="compare states", epilog=_DIFF_EPILOG))
-    _add_explain(_parser(make, "explain", help="explain a state in words", epilog=_EXPLAIN_EPILOG))
-    _add_plot(_parser(make, "plot", help="draw curves and matrices", epilog=_PLOT_EPILOG))
-    _add_report(_parser(make, "report", help="write an HTML report", epilog=_REPORT_EPILOG))
-    _add_completion(
-        _parser(make, "completion", help="set up completion in a shell", epilog=_COMPLETION_EPILOG)
-    )
-    about = "print versions, and what is missing for what"
-    doctor = _parser(make, "doctor", help=about, epilog=_DOCTOR_EPILOG)
-    doctor.description = f"{about.capitalize()}.\nThe exit code is 1 if a package is too old."
-    siblings = cast("dict[str, _Parser]", commands.choices)
-    for one in (cast("_Parser", parser), *siblings.values()):
-        one.siblings = siblings
+    for name, command in COMMANDS.items():
+        about = {"description": command.description, "epilog": command.epilog}
+        made = _parser(commands.add_parser, name, help=command.summary, **about)
+        _add_options(made, name, command)
+    for one in (parser, *commands.choices.values()):
+        cast("_Parser", one).siblings = cast("dict[str, _Parser]", commands.choices)
     return parser
 
 
@@ -370,219 +481,40 @@ def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_options(
-    parser: argparse.ArgumentParser, *classes: type, **changes: Mapping[str, Any]
-) -> Mapping[str, argparse._ArgumentGroup]:
-    """Add the options of a command that these classes declare, and return the groups.
-
-    Parameters
-    ----------
-    parser : ArgumentParser
-    *classes : class of options
-    **changes : mapping
-        What differs from the declaration of an option.
-    """
-    command = parser.prog.split()[-1]
-    groups = {title: parser.add_argument_group(title) for title in GROUPS}
-    rivals: dict[str, argparse._MutuallyExclusiveGroup] = {}
-    for field in _fields(*classes):
-        option: Option = field.metadata["option"]
-        if command not in option.commands:
-            continue
-        group: Any = groups[option.group]
+def _add_options(parser: argparse.ArgumentParser, name: str, command: Subcommand) -> None:
+    """Add the options of a command that its classes declare."""
+    declared = {
+        field.name: field.metadata["option"]
+        for field in chain.from_iterable(map(attrs.fields, command.options))
+        if "option" in field.metadata and name in field.metadata["option"].commands
+    }
+    if command.common:
+        parser.usage = f"%(prog)s {command.usage} [options]"
+        text = "show all options and exit"
+        parser.add_argument(
+            "--help-all", action=_AllHelp, nargs=0, default=argparse.SUPPRESS, help=text
+        )
+        cast("_Parser", parser).rare = declared.keys() - command.common.split()
+    groups: dict[str, Any] = {"": parser}
+    groups |= {title: parser.add_argument_group(title) for title in GROUPS}
+    rivals: dict[str, Any] = {}
+    for dest, option in declared.items():
+        group = groups[option.group]
         if option.rivals:
             if option.rivals not in rivals:
                 rivals[option.rivals] = group.add_mutually_exclusive_group()
             group = rivals[option.rivals]
-        _add(group, field, **changes.get(field.name, {}))
-    return groups
+        _add(group, dest, option, command.changes.get(dest, {}))
 
 
-def _add(group: Any, field: Any, **changes: Any) -> None:
-    """Add an option; if it is absent, the default of its field applies."""
-    option: Option = field.metadata["option"]
-    settings = {"default": argparse.SUPPRESS, "help": option.help, **option.settings, **changes}
-    if option.names == (field.name,):
-        group.add_argument(field.name, **settings)
-        return
-    group.add_argument(*option.names or [option_text(field.name)], dest=field.name, **settings)
-    for alias in option.aliases:
-        _add_alias(group, alias, dest=field.name, **settings)
-
-
-def _add_alias(group: Any, alias: str, **settings: Any) -> None:
-    """Add a former spelling of an option, which the help does not show."""
+def _add(group: Any, dest: str, option: Option, changes: Mapping[str, Any]) -> None:
+    """Add an option; if it is absent, its default applies."""
     unset = argparse.SUPPRESS
-    group.add_argument(alias, **{**settings, "default": unset, "help": unset})
-
-
-def _add_all_help(parser: argparse.ArgumentParser, usage: str, *classes: type) -> None:
-    """Let ``--help`` show the common options alone, and ``--help-all`` all of them."""
-    parser.usage = f"%(prog)s {usage} [options]"
-    parser.add_argument(
-        "--help-all",
-        action=_AllHelp,
-        nargs=0,
-        default=argparse.SUPPRESS,
-        help="show all options and exit",
-    )
-    common = _COMMON[parser.prog.split()[-1]]
-    cast("_Parser", parser).rare = {field.name for field in _fields(*classes)} - {*common}
-
-
-def _fields(*classes: type) -> Iterator[Any]:
-    """Yield the options that classes declare."""
-    fields = chain.from_iterable(map(attrs.fields, classes))
-    return (field for field in fields if "option" in field.metadata)
-
-
-def _add_eval(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Evaluate files of predictions and print the metrics."
-    _add_all_help(parser, "FILE...", Options, Reporting)
-    _add_options(parser, Options, Reporting)
-
-
-def _add_watch(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Follow files of predictions, and count each pane of time."
-    usage = f"FILE... --time COLUMN --pane WIDTH\n{' ' * 24}--checkpoint FILE"
-    _add_all_help(parser, usage, Options, Watching, Reporting)
-    *tasks, _ = TASKS  # rankings have no panes that close
-    changes = {
-        "files": 'files, or globs in quotes, that grow and rotate; a folder of whole files; "-" is '
-        "stdin, whose rows can be lost at a restart; kafka://HOST:PORT/TOPIC; "
-        "redis://HOST:PORT/DB/STREAM[?field=NAME]",
-        "max_bad": "leave out up to this many bad rows, or this share of the newest 10,000; "
-        "default 1%%",
-        "by": "one result for each of up to 100 values chosen by a hash, or of the named values, "
-        "and one for the rest; repeatable, for combinations of several columns",
-        "metrics": "show only these metrics, such as 'accuracy,recall[macro]', with the names that "
-        "eval --json uses",
-    }
-    _add_options(
-        parser,
-        Options,
-        Watching,
-        Reporting,
-        task={"choices": tasks, "help": tasks_text(tasks)},
-        files={"nargs": "*", "help": changes.pop("files")},
-        checkpoint={"required": False},
-        **{name: {"help": text} for name, text in changes.items()},
-    )
-
-
-def _add_output(
-    parser: argparse.ArgumentParser, metavar: str, text: str, **changes: Mapping[str, Any]
-) -> None:
-    """Add the file that the command writes, and what it shares with others."""
-    groups = _add_options(parser, Reporting, **changes)
-    _add(groups["output"], attrs.fields(Options).output, required=True, metavar=metavar, help=text)
-
-
-def _add_merge(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Merge state files into one, in any order. Files of parts become their union."
-    )
-    parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
-    _add_output(parser, "OUT", "the file for the merged state")
-
-
-def _add_show(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Print the metrics of a state, or one line for each of several states."
-    parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
-    _add_options(parser, Reporting)
-
-
-def _add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Compare a state with others of its type, metric by metric."
-    parser.add_argument("before", metavar="A", help="the state before")
-    parser.add_argument(
-        "after", nargs="+", metavar="B", help="the states after, each compared with A"
-    )
-    windows = parser.add_argument_group("windows of time")
-    windows.add_argument(
-        "--window",
-        type=values.width,
-        metavar="WIDTH",
-        help="compare a window of each state: 30m, 1h, or steps",
-    )
-    windows.add_argument(
-        "--ends",
-        type=values.texts,
-        default=(),
-        metavar="T,T",
-        help="the ends of the windows, default the newest ones",
-    )
-    _add_options(parser, Reporting)["output"].add_argument(
-        "--fail-on",
-        dest="conditions",
-        action="append",
-        type=parse_condition,
-        default=[],
-        metavar="CONDITION",
-        help="exit 1 if the condition holds, such as 'accuracy drops 0.01'; repeatable",
-    )
-
-
-def _add_completion(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Print a completion script for a shell. Needs shtab, the extra `completion`."
-    )
-    parser.add_argument("shell", choices=SHELLS, help="the shell")
-
-
-def _add_explain(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Say what a state holds, what limits its numbers and what they mean."
-    parser.add_argument("state", metavar="STATE", help=_FROM_EVAL)
-
-
-def _add_plot(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Draw curves and matrices of states. Needs matplotlib, the extra `plot`."
-    parser.add_argument(
-        "states",
-        nargs="+",
-        metavar="STATE",
-        help="a file that eval, merge or watch wrote; several states share one figure, except for "
-        "matrices and curves of classes",
-    )
-    pictures_by_task = "; ".join(
-        f"{', '.join(pictures)} ({task})" for task, pictures in PICTURES_BY_TASK.items()
-    )
-    kind: dict[str, Any] = {"dest": "kind", "metavar": "KIND"}
-    parser.add_argument(
-        "--kind", help=f"{pictures_by_task}; default: the first of the task", **kind
-    )
-    _add_alias(parser, "--curve", **kind)
-    parser.add_argument("--member", metavar="NAME", help="for a collection: the member to draw")
-    parser.add_argument(
-        "--window",
-        type=values.width,
-        metavar="WIDTH",
-        help="draw windows that slide by one pane, default panes",
-    )
-    metrics: dict[str, Any] = {
-        "metavar": "NAME",
-        "help": "the metric to draw over panes of time, default the first of the task",
-    }
-    _add_output(parser, "FILE", "the file, ending in .png, .svg or .pdf", metrics=metrics)
-    _add_alias(parser, "--metric", dest="metrics", action="extend", type=values.metrics)
-
-
-def _add_report(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Show states side by side in one HTML file."
-    parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
-    parser.add_argument("--title", metavar="TEXT", help="the heading, default Evaluation")
-    parser.add_argument(
-        "--confusions",
-        choices=("count", "rate"),
-        default="count",
-        help="with many classes: rank the most confused pairs by count (default) or rate",
-    )
-    _add_output(
-        parser,
-        "FILE",
-        "the file, ending in .html",
-        metrics={
-            "help": "add these metrics, such as 'accuracy,recall[macro]', with the names that "
-            "explain uses"
-        },
-    )
+    settings = {"default": unset, "help": option.help, **option.settings, **changes}
+    aliases = settings.pop("aliases", option.aliases)
+    if option.names == (dest,):
+        group.add_argument(dest, **settings)
+        return
+    group.add_argument(*option.names or [option_text(dest)], dest=dest, **settings)
+    for alias in aliases:
+        group.add_argument(alias, dest=dest, **settings | {"help": unset})

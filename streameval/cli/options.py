@@ -1,13 +1,16 @@
 """The options of `streameval eval`, `watch` and `show`, each declared once.
 
-The parser, `--help`, the checks of tasks and the names in messages read these declarations.
+The parser, `--help`, the checks of tasks and the names in messages read these declarations: the
+name of an option is that of its field, and the type of the field says what reads its value.
 """
 
-from __future__ import annotations
+# annotations are values here: no `from __future__ import annotations`
 
 import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
 
 import attrs
 from attrs.converters import optional
@@ -15,23 +18,16 @@ from attrs.converters import optional
 from streameval.cli import argument_values as values
 from streameval.cli.argument_values import By
 from streameval.cli.errors import UsageError
-from streameval.cli.gates import parse_gate, parse_limit
-from streameval.errors import BadDataError, InvalidInputError
+from streameval.cli.gates import Gate, Worsening, parse_condition, parse_gate, parse_limit
+from streameval.errors import BadDataError, InvalidInputError, Named, StreamevalError
 from streameval.io.notation import Dialect
 from streameval.io.streams import FORMATS
 from streameval.monitoring.addresses import ADDRESS
-from streameval.results.names import parse_metric
+from streameval.results.names import PICTURES_BY_TASK, MetricName, parse_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from streameval.cli.argument_values import ClassesOption
-    from streameval.cli.gates import Gate
-    from streameval.errors import Named, StreamevalError
-    from streameval.io.row_filters import Condition, RowFilter
-    from streameval.results.names import MetricName
+    from streameval.io.row_filters import RowFilter
     from streameval.results.result import Result
-    from streameval.runs.counting import RowShare
 
 TASKS = (
     *("classification", "paired", "regression", "binary", "grouped", "calibration", "catalog"),
@@ -63,14 +59,14 @@ class Option:
 
     Parameters
     ----------
-    names : tuple of str
-        Its spellings, as in ``("-o", "--output")``; by default, that of its field.
-    aliases : tuple of str
-        Former spellings, which work, and which the help does not show.
     help : str
         What it does.
     group : str
         The heading in the help.
+    names : tuple of str
+        Its spellings, as in ``("-o", "--output")``; by default, that of its field.
+    aliases : tuple of str
+        Former spellings, which work, and which the help does not show.
     commands : sequence of str
         The commands that take it.
     tasks : sequence of str
@@ -78,69 +74,69 @@ class Option:
     rivals : str
         A name that it shares with the options that it excludes.
     settings : mapping
-        What else `argparse` needs to know.
+        What else `argparse` needs to know; what reads the value, and what the help writes for it,
+        are those of the type.
     """
 
-    names: tuple[str, ...]
-    aliases: tuple[str, ...]
     help: str
     group: str
+    names: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     commands: Sequence[str]
     tasks: Sequence[str]
-    rivals: str
+    rivals: str = ""
     settings: Mapping[str, Any]
 
 
-_METAVARS = {
-    None: "COLUMN",
-    values.texts: "COLUMN",
-    values.path: "FILE",
-    values.positive: "N",
-    values.span: "SPAN",
-    values.width: "WIDTH",
-}
-"""What the help writes for a value, unless the option says otherwise."""
+_OF_OPTIONS = {field.name for field in attrs.fields(Option)}
 
 
 def _option(
-    text: str,
-    read: Any = None,
-    metavar: str | None = None,
-    *,
-    group: str,
-    default: Any = None,
-    names: tuple[str, ...] = (),
-    aliases: tuple[str, ...] = (),
-    commands: str = "eval watch",
-    tasks: str = "",
-    rivals: str = "",
-    is_repeated: bool = False,
-    **settings: Any,
+    text: str, *, default: Any = None, commands: str = "eval watch", tasks: str = "", **about: Any
 ) -> Any:
-    """Declare an option as a field; `read` reads its value, lists the choices, or is bool."""
-    if read is bool:
-        settings.setdefault("action", "store_true")
-    elif isinstance(read, tuple):
-        settings |= {"choices": read, "metavar": metavar}
-    else:
-        settings |= {"type": read, "metavar": metavar or _METAVARS.get(read)}
-    if is_repeated:
-        settings["action"] = "append"
+    """Declare an option as a field: what `Option` has, and settings of `argparse`."""
+    settings = {name: about.pop(name) for name in about.keys() - _OF_OPTIONS}
     made = Option(
-        names=names,
-        aliases=aliases,
-        help=text,
-        group=group,
-        commands=commands.split(),
-        tasks=tasks.split(),
-        rivals=rivals,
-        settings=settings,
+        help=text, commands=commands.split(), tasks=tasks.split(), settings=settings, **about
     )
-    return attrs.field(
-        default=() if is_repeated else default,
-        converter=optional(tuple) if is_repeated or settings.get("nargs") == "+" else None,
-        metadata={"option": made},
+    return attrs.field(default=default, metadata={"option": made})
+
+
+def _typed(_: type, fields: list[Any]) -> list[Any]:
+    """Complete the declarations of a class by the types of its fields."""
+    return [_read_by_type(field) if "option" in field.metadata else field for field in fields]
+
+
+def _read_by_type(field: Any) -> Any:
+    """Find in a type what reads a value: Python's own, choices, or what it is annotated with.
+
+    A tuple of such types is an option that may be repeated.
+    """
+    option: Option = field.metadata["option"]
+    parts = get_args(field.type)
+    kind = parts[0] if NoneType in parts else field.type
+    is_repeated = get_origin(kind) is tuple
+    settings = _settings(get_args(kind)[0] if is_repeated else kind)
+    settings |= {"action": "append"} if is_repeated else {}
+    option = attrs.evolve(option, settings={**settings, **option.settings})
+    is_listed = is_repeated or option.settings.get("nargs") == "+"
+    return field.evolve(
+        default=() if is_repeated else field.default,
+        converter=optional(tuple) if is_listed else None,
+        metadata={"option": option},
     )
+
+
+def _settings(kind: Any) -> dict[str, Any]:
+    """Say what reads a value of a type, as `argparse` puts it."""
+    if kind is bool:
+        return {"action": "store_true"}
+    if get_origin(kind) is Literal:
+        return {"choices": get_args(kind)}
+    if get_origin(kind) is not Annotated:
+        return {}
+    _, *read, metavar = get_args(kind)
+    return {"type": read[0] if read else None, "metavar": metavar}
 
 
 DIALECT = tuple(field.name for field in attrs.fields(Dialect))
@@ -155,8 +151,10 @@ GROUPS = (
 """The headings of the help, in order."""
 
 _input = partial(_option, group="input")
+_followed = partial(_input, commands="watch")
 _label = partial(_option, group=JOIN, commands="watch")
 _column = partial(_option, group="columns")
+_preference = partial(_column, tasks="preferences")
 _window = partial(_option, group="windows of time")
 _decision = partial(_option, group="classes and decisions")
 _curve = partial(_option, group="curves, groups and calibration")
@@ -166,444 +164,349 @@ _state = partial(_option, group="state", commands="watch")
 _alert = partial(_option, group="alerts", commands="watch")
 _page = partial(_option, group="live page", commands="watch")
 _output = partial(_option, group="output", commands="eval show")
+_of_queries = partial(_output, commands="eval", tasks="ranking")
+_written = partial(_output, commands="watch")
+_state_of = partial(_option, group="", default=attrs.NOTHING)
+
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+_FROM_EVAL = "a file that eval or merge wrote, or a checkpoint of watch"
+_PICTURES = "; ".join(f"{', '.join(names)} ({task})" for task, names in PICTURES_BY_TASK.items())
+_REPORTS = "eval show watch diff plot report"
+_LABELS = "classification paired binary calibration"
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=_typed)
 class Reporting:
     """How a result is reported."""
 
     json: bool = _output(
         "print one JSON object instead of the report",
-        bool,
         default=False,
         commands="eval show diff",
         rivals="layout",
     )
     markdown: bool = _output(
-        "print tables in Markdown", bool, default=False, commands="eval show diff", rivals="layout"
+        "print tables in Markdown", default=False, commands="eval show diff", rivals="layout"
     )
-    metrics: tuple[MetricName, ...] = _output(
+    metrics: values.MetricList = _output(
         "show only these metrics, such as 'accuracy,recall[macro]', with the names that --json "
         "uses",
-        values.metrics,
-        "A,B,C",
         default=(),
-        commands="eval show watch diff plot report",
+        commands=_REPORTS,
         action="extend",
     )
-    level: float = _output(
-        "the probability of the intervals, default 0.95",
-        values.level,
-        default=0.95,
-        commands="eval show watch diff plot report",
+    level: values.Level = _output(
+        "the probability of the intervals, default 0.95", default=0.95, commands=_REPORTS
     )
     quiet: bool = _output(
         "print only errors, gates that did not pass, and formats that you ask for",
-        bool,
         default=False,
-        commands="eval show watch diff merge plot report",
+        commands=f"{_REPORTS} merge",
     )
     bounds: bool = _output(
-        "with --json, add bounds of the exact values also where all are exact", bool, default=False
+        "with --json, add bounds of the exact values also where all are exact", default=False
     )
-    sort: MetricName | None = _output(
-        "slices by this metric, the worst first", values.metric, "METRIC"
+    sort: values.OneMetric | None = _output("slices by this metric, the worst first")
+    worst: values.Count | None = _output(
+        "only the K worst slices, by --sort or the first metric shown", metavar="K"
     )
-    worst: int | None = _output(
-        "only the K worst slices, by --sort or the first metric shown", values.positive, "K"
+    min_n: values.Count | None = _output(
+        "leave out slices with fewer examples, also from gates over slices"
     )
-    min_n: int | None = _output(
-        "leave out slices with fewer examples, also from gates over slices", values.positive
-    )
-    gates: tuple[Gate, ...] = _output(
+    gates: tuple[Annotated[Gate, parse_gate, "GATE"], ...] = _output(
         "exit 1 unless the gate passes, such as 'accuracy>=0.9' or 'rmse<=60', or over slices "
         "'worst(recall)>=0.7' or 'gap(recall)<=0.1'; repeatable",
-        parse_gate,
-        "GATE",
         names=("--require",),
         aliases=("--fail-under",),
-        is_repeated=True,
     )
-    limits: tuple[Gate, ...] = _output(
+    limits: tuple[Annotated[Gate, parse_limit, "LIMIT"], ...] = _output(
         "for panes of time: exit 1 if there is evidence against the limit, such as "
         "'recall[1]>=0.8'; repeatable",
-        parse_limit,
-        "LIMIT",
         names=("--evidence",),
-        is_repeated=True,
     )
-    false_alarms: str | float | None = _output(
+    false_alarms: values.Promise | None = _output(
         "the rate of false alarms for all limits together, default '1 per 30d'; or the mean "
-        "number of panes between two alarms",
-        values.promise,
-        "PROMISE",
+        "number of panes between two alarms"
+    )
+    conditions: tuple[Annotated[Worsening, parse_condition, "CONDITION"], ...] = _output(
+        "exit 1 if the condition holds, such as 'accuracy drops 0.01'; repeatable",
+        names=("--fail-on",),
+        commands="diff",
     )
     has_measures: bool = False
 
-    def chosen(self, result: Result) -> tuple[MetricName, ...]:
+    def chosen(self, result: "Result") -> tuple[MetricName, ...]:
         """Choose the metrics of a line: --metrics, or the headline and what --measures named."""
         more = result.measured() if self.has_measures else ()
         return self.metrics or tuple(map(parse_metric, dict.fromkeys((*result.headline(), *more))))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=_typed)
 class Options:
     """The options of input and counting; None if the user did not set one."""
 
-    files: tuple[str, ...] = _input(
+    files: values.FilePaths = _input(
         'JSON lines, CSV, TSV or Parquet; a folder, pattern or URL; "-" is stdin',
-        None,
-        "FILE",
         default=attrs.NOTHING,
         names=("files",),
         nargs="+",
     )
     task: str = _input(
         f"{tasks_text(TASKS)}; {TOGETHER[1]},{TOGETHER[0]} counts both in one reading",
-        _Listed(TASKS),
-        "TASK",
         default=TASKS[0],
+        choices=_Listed(TASKS),
+        metavar="TASK",
     )
-    where: tuple[Condition, ...] = _input(
-        "only rows that match, such as 'country=DE,FR', 'age>=30' or 'split!='; repeatable",
-        values.condition,
-        "CONDITION",
-        is_repeated=True,
+    where: tuple[values.Where, ...] = _input(
+        "only rows that match, such as 'country=DE,FR', 'age>=30' or 'split!='; repeatable"
     )
-    max_bad: int | RowShare = _input(
-        "leave out up to this many bad rows, or this share of all rows; default 0",
-        values.count_or_share,
-        "N|P%",
-        default=0,
+    max_bad: values.MaxBad = _input(
+        "leave out up to this many bad rows, or this share of all rows; default 0", default=0
     )
-    jobs: int | Literal["auto"] = _input(
+    jobs: values.Jobs = _input(
         "how many processes to use; default auto, as many as there are CPUs, up to 8, where the "
         "files are large enough",
-        values.jobs,
-        "N|auto",
         default="auto",
         commands="eval",
     )
-    format: str | None = _input("default: by name or content", FORMATS)
-    delimiter: str | None = _input(
-        "the delimiter of CSV, tab for a tab; default: by the first row",
-        values.delimiter,
-        "CHARACTER",
+    format: str | None = _input("default: by name or content", choices=FORMATS)
+    delimiter: values.Delimiter | None = _input(
+        "the delimiter of CSV, tab for a tab; default: by the first row"
     )
-    header: tuple[str, ...] | None = _input(
-        "for CSV without a header: its column names, or none to number them 1, 2, 3",
-        values.header,
-        "A,B,C|none",
+    header: values.Header | None = _input(
+        "for CSV without a header: its column names, or none to number them 1, 2, 3"
     )
-    decimal: str | None = _input(
-        "the decimal separator of CSV, default a point", (",", "."), "CHARACTER"
+    decimal: Literal[",", "."] | None = _input(
+        "the decimal separator of CSV, default a point", metavar="CHARACTER"
     )
-    thousands: str | None = _input(
-        "the separator of thousands in CSV: , . ' _ or a space", None, "CHARACTER"
+    thousands: values.Character | None = _input(
+        "the separator of thousands in CSV: , . ' _ or a space"
     )
-    percent: bool | None = _input("read 6.95%% in CSV as 0.0695", bool)
-    na: tuple[str, ...] | None = _input(
-        "the cells of CSV that are missing, besides empty ones, such as NULL,N/A",
-        values.texts,
-        "A,B,C",
+    percent: bool | None = _input("read 6.95%% in CSV as 0.0695")
+    na: values.NameList | None = _input(
+        "the cells of CSV that are missing, besides empty ones, such as NULL,N/A"
     )
-    dates: str | None = _input(
-        "the order of dates in CSV such as 01.05.2026: day or month first", ("dmy", "mdy"), "ORDER"
+    dates: Literal["dmy", "mdy"] | None = _input(
+        "the order of dates in CSV such as 01.05.2026: day or month first", metavar="ORDER"
     )
-    encoding: str | None = _input(
-        "the encoding of CSV, default UTF-8, such as cp1252", None, "NAME"
+    encoding: Annotated[str, "NAME"] | None = _input(
+        "the encoding of CSV, default UTF-8, such as cp1252"
     )
-    partial_last_line: str | None = _input(
-        "count a last line without a newline (default), or skip it for now",
-        ("count", "skip"),
-        commands="eval",
+    partial_last_line: Literal["count", "skip"] | None = _input(
+        "count a last line without a newline (default), or skip it for now", commands="eval"
     )
-    y_true: tuple[str, ...] | None = _column(
+    y_true: values.ColumnNames | None = _column(
         "the truth, default y_true",
-        values.texts,
         tasks="classification paired regression binary grouped calibration",
         aliases=("--label",),
     )
-    y_pred: tuple[str, ...] | None = _column(
+    y_pred: values.ColumnNames | None = _column(
         "the predicted label or number, default y_pred",
-        values.texts,
         tasks="classification paired regression",
         rivals="predictions",
         aliases=("--pred",),
     )
-    y_score: tuple[str, ...] | None = _column(
+    y_score: values.ColumnNames | None = _column(
         "a score, or one for each class: a list in their order, or columns A,B,C",
-        values.texts,
         tasks="classification paired binary grouped calibration ranking",
         rivals="predictions",
         aliases=("--score", "--y-prob"),
     )
-    value: tuple[str, ...] | None = _column(
-        "the values, such as loss,latency, default value", values.texts, tasks="values paired"
+    value: values.ColumnNames | None = _column(
+        "the values, such as loss,latency, default value", tasks="values paired"
     )
-    model_a: str | None = _column("the first of two models, default model_a", tasks="preferences")
-    model_b: str | None = _column("the second one, default model_b", tasks="preferences")
-    winner: str | None = _column(
+    model_a: values.ColumnName | None = _preference("the first of two models, default model_a")
+    model_b: values.ColumnName | None = _preference("the second one, default model_b")
+    winner: values.ColumnName | None = _preference(
         "who was preferred, default winner: model_a, model_b, tie or tie (bothbad); left or right; "
-        "the name of the winner; or 1, 0 and 0.5",
-        tasks="preferences",
+        "the name of the winner; or 1, 0 and 0.5"
     )
-    models: tuple[str, ...] | None = _column(
-        "the models that are compared; default: from the rows, which are read twice",
-        values.texts,
-        "A,B,C",
-        tasks="preferences",
+    models: values.NameList | None = _preference(
+        "the models that are compared; default: from the rows, which are read twice"
     )
-    versus: tuple[str, ...] | None = _column(
+    versus: values.ColumnNames | None = _column(
         "the column of another model, B, or several: B,C,D; --y-pred, --y-score or --value is that "
         "of A (of rankings --y-score or --rank); differences are A - B",
-        values.texts,
         tasks="classification paired regression values ranking",
     )
-    sample_weight: str | None = _column(
+    sample_weight: values.ColumnName | None = _column(
         "the weight of the row, or of its query; with --qrels, a file of queries and weights",
         aliases=("--weight",),
     )
-    cluster: str | None = _column(
-        "intervals for clusters of rows that depend on each other, such as those of a user",
+    cluster: values.ColumnName | None = _column(
+        "intervals for clusters of rows that depend on each other, such as those of a user"
     )
-    by: By | None = _column(
+    by: values.ColumnsToSlice | None = _column(
         "one result for each of its most frequent values (with --time, of up to 100 chosen by a "
         "hash), or of the named values, and one for the rest; repeatable, for combinations of "
         "several columns",
-        values.by,
-        "COLUMN[=A,B]",
         action="append",
     )
     each: bool | None = _column(
         "show the worst slices of each --by column; --by '*' does it for every column",
-        bool,
         commands="eval",
     )
-    top: int | None = _column(
-        "how many values --by shows, default 20", values.positive, commands="eval"
+    top: values.Count | None = _column("how many values --by shows, default 20", commands="eval")
+    time: values.ColumnName | None = _window("one result for each pane of this time; needs --pane")
+    pane: values.Width | None = _window("the pane width: 30s, 5m, 1h, 7d, or a number of steps")
+    keep: values.Width | None = _window("how long panes are kept, default forever")
+    unit: Literal["s", "ms", "us", "ns"] | None = _window(
+        "the unit of numeric times", metavar="UNIT", aliases=("--time-unit",)
     )
-    time: str | None = _window("one result for each pane of this time; needs --pane")
-    pane: str | int | None = _window(
-        "the pane width: 30s, 5m, 1h, 7d, or a number of steps", values.width
-    )
-    keep: str | int | None = _window("how long panes are kept, default forever", values.width)
-    unit: str | None = _window(
-        "the unit of numeric times", ("s", "ms", "us", "ns"), "UNIT", aliases=("--time-unit",)
-    )
-    rollups: tuple[tuple[Any, Any], ...] = _window(
+    rollups: tuple[values.Rollup, ...] = _window(
         "wider panes for data older than --keep, and how long to keep them; repeatable",
-        values.rollup,
-        "WIDTH:KEEP",
-        is_repeated=True,
         aliases=("--rollup",),
     )
-    classes: ClassesOption | None = _decision(
+    classes: values.ClassList | None = _decision(
         "the number, the labels, or labels with names, 0=neg,1=pos; default: from the rows",
-        values.classes,
-        "K|A,B,C|auto",
-        tasks="classification paired binary calibration",
+        tasks=_LABELS,
     )
-    threshold: float | None = _decision(
-        "a score of at least T is positive, default 0.5",
-        values.number,
-        "T",
-        tasks="classification paired",
+    threshold: values.FiniteNumber | None = _decision(
+        "a score of at least T is positive, default 0.5", tasks="classification paired"
     )
-    pos_label: str | None = _decision(
+    pos_label: values.LabelText | None = _decision(
         "the positive one of two listed classes, default the second",
-        None,
-        "LABEL",
         tasks="classification paired binary",
     )
-    top_k: int | None = _decision(
+    top_k: values.Count | None = _decision(
         "report top-k accuracy; for catalog, how many ranks count, default 10",
-        values.positive,
-        "K",
+        metavar="K",
         tasks="classification catalog",
     )
-    ignore_label: str | None = _decision(
-        "leave out rows with this true label",
-        None,
-        "LABEL",
-        tasks="classification paired binary calibration",
+    ignore_label: values.LabelText | None = _decision(
+        "leave out rows with this true label", tasks=_LABELS
     )
-    outputs: tuple[str, ...] | None = _decision(
+    outputs: values.NameList | None = _decision(
         "the names of the outputs if each row predicts several numbers",
-        values.texts,
-        "A,B",
+        metavar="A,B",
         tasks="regression",
     )
     multilabel: bool | None = _decision(
-        "labels are lists of 0 and 1, one for each class",
-        bool,
-        tasks="classification paired binary",
+        "labels are lists of 0 and 1, one for each class", tasks="classification paired binary"
     )
-    budget: int | Literal["none"] | None = _curve(
+    budget: values.Budget | None = _curve(
         "bins to keep, default 65536 per curve or quantile, 4194304 for groups, or none",
-        values.budget,
-        "N|none",
         tasks="paired regression binary grouped values ranking",
     )
-    quantiles: tuple[float, ...] | None = _curve(
-        "quantiles to add, such as 0.5,0.99", values.shares, "A,B,C", tasks="values"
+    quantiles: values.Quantiles | None = _curve(
+        "quantiles to add, such as 0.5,0.99", tasks="values"
     )
-    scores: str | None = _curve(
+    scores: Literal["probability", "real"] | None = _curve(
         "probabilities (default), or any numbers, such as logits",
-        ("probability", "real"),
         tasks="classification paired binary grouped",
     )
-    nan: str | None = _curve(
+    nan: Literal["raise", "skip", "last"] | None = _curve(
         "a NaN score or value is an error (default), left out of curves and means, or ranked last; "
         "skip leaves out rows of regression",
-        ("raise", "skip", "last"),
         tasks="paired regression binary values ranking",
     )
-    group: str | None = _curve(
+    group: values.ColumnName | None = _curve(
         "the mean AUC within groups, such as users (GAUC)", tasks="binary grouped"
     )
-    group_weight: str | None = _curve(
+    group_weight: Literal["impressions", "uniform", "positives"] | None = _curve(
         "the weight of a group: its number of examples (default), one, or its positives",
-        ("impressions", "uniform", "positives"),
         tasks="grouped",
     )
-    max_groups: int | None = _curve(
-        "refuse more groups than this", values.positive, tasks="grouped"
-    )
-    bins: int | None = _curve(
-        "the number of bins for probabilities, default 15", values.positive, tasks="calibration"
+    max_groups: values.Count | None = _curve("refuse more groups than this", tasks="grouped")
+    bins: values.Count | None = _curve(
+        "the number of bins for probabilities, default 15", tasks="calibration"
     )
     intervals: bool | None = _curve(
-        "add sampling intervals for losses, RMSE, MAE, R2 and bias",
-        bool,
-        tasks="regression calibration",
+        "add sampling intervals for losses, RMSE, MAE, R2 and bias", tasks="regression calibration"
     )
-    item: str | None = _item("the recommended item, default item")
-    rank: str | None = _item(
+    item: values.ColumnName | None = _item("the recommended item, default item")
+    rank: values.ColumnName | None = _item(
         "its rank in the list, from 1, default rank; ranks beyond --top-k do not count; "
         "of rankings, the rank of the document in place of its score",
         tasks="catalog ranking",
     )
-    popularity: str | None = _item("add novelty, from the popularity of the item in (0, 1]")
-    n_items: int | None = _item("the number of items in the catalog", values.positive)
-    qrels: str | None = _ranking(
-        "TREC judgements; the files are parts of one TREC run, read again and held in memory if "
-        "the rows of a query are not together",
-        None,
-        "FILE",
+    popularity: values.ColumnName | None = _item(
+        "add novelty, from the popularity of the item in (0, 1]"
     )
-    queries: str | None = _ranking(
-        "with --qrels: a table with a row for each query, whose columns --by and --cluster name",
-        values.path,
-        "FILE",
+    n_items: values.Count | None = _item("the number of items in the catalog")
+    qrels: Annotated[str, "FILE"] | None = _ranking(
+        "TREC judgements; the files are parts of one TREC run, read again and held in memory if "
+        "the rows of a query are not together"
+    )
+    queries: values.FilePath | None = _ranking(
+        "with --qrels: a table with a row for each query, whose columns --by and --cluster name"
     )
     count_missing: bool | None = _ranking(
         "judged queries that the run lacks are in another part, and do not count as missing",
-        bool,
         names=("--no-count-missing",),
         action="store_false",
     )
-    max_docs: int | None = _ranking(
-        "with --qrels: how many documents per query count as retrieved, default all",
-        values.positive,
+    max_docs: values.Count | None = _ranking(
+        "with --qrels: how many documents per query count as retrieved, default all"
     )
-    like: str | None = _ranking(
-        "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
-        ("trec_eval", "sklearn", "recsys", "ltr"),
-        "WHAT",
+    like: Literal["trec_eval", "sklearn", "recsys", "ltr"] | None = _ranking(
+        "the conventions of another tool: trec_eval, sklearn, recsys or ltr", metavar="WHAT"
     )
-    ties: str | None = _ranking(
+    ties: Literal["expected", "docid_desc", "pessimistic", "optimistic"] | None = _ranking(
         "how tied documents count: expected (default), docid_desc, pessimistic or optimistic",
-        ("expected", "docid_desc", "pessimistic", "optimistic"),
-        "WHAT",
+        metavar="WHAT",
     )
-    ap_norm: str | None = _ranking(
+    ap_norm: Literal["R", "min"] | None = _ranking(
         "map@k divides by R, the number of relevant documents (default), or by min(R, k)",
-        ("R", "min"),
-        "WHAT",
+        metavar="WHAT",
     )
-    unjudged: str | None = _ranking(
-        "unjudged documents: nonrelevant (default), or drop to leave them out",
-        ("nonrelevant", "drop"),
-        "WHAT",
+    unjudged: Literal["nonrelevant", "drop"] | None = _ranking(
+        "unjudged documents: nonrelevant (default), or drop to leave them out", metavar="WHAT"
     )
-    negative: str | None = _ranking(
+    negative: Literal["raise", "zero"] | None = _ranking(
         "a negative relevance: raise an error (default), or zero to count it as not judged",
-        ("raise", "zero"),
-        "WHAT",
+        metavar="WHAT",
     )
-    relevance_level: float | None = _ranking(
-        "the lowest relevance of a relevant document, default 1", values.number, "R"
+    relevance_level: values.FiniteNumber | None = _ranking(
+        "the lowest relevance of a relevant document, default 1", metavar="R"
     )
-    gain: str | dict[float, float] | None = _ranking(
-        "linear (default), exp2, or a gain per relevance, 1=1,2=3", values.gain, "GAIN"
+    gain: values.GainByRelevance | None = _ranking(
+        "linear (default), exp2, or a gain per relevance, 1=1,2=3"
     )
-    empty: str | dict[str, str] | None = _ranking(
-        "queries with nothing to find: zero (default), skip, one or nan; or by measure, map=skip",
-        values.policy,
-        "WHAT",
+    empty: values.PolicyByMeasure | None = _ranking(
+        "queries with nothing to find: zero (default), skip, one or nan; or by measure, map=skip"
     )
-    missing: str | dict[str, str] | None = _ranking(
-        "judged queries that the run lacks: zero (default) or skip; or by measure, map=skip",
-        values.policy,
-        "WHAT",
+    missing: values.PolicyByMeasure | None = _ranking(
+        "judged queries that the run lacks: zero (default) or skip; or by measure, map=skip"
     )
     track_queries: bool | None = _ranking(
-        "keep the query ids in the state, so that a merge refuses duplicates", bool
+        "keep the query ids in the state, so that a merge refuses duplicates"
     )
-    rows_per_query: int | None = _ranking(
-        "with one row per document: rows kept per query for uncut measures, default 1000",
-        values.positive,
+    rows_per_query: values.Count | None = _ranking(
+        "with one row per document: rows kept per query for uncut measures, default 1000"
     )
-    max_open_queries: int | None = _ranking(
-        "with one row per document: refuse more queries than this", values.positive
+    max_open_queries: values.Count | None = _ranking(
+        "with one row per document: refuse more queries than this"
     )
-    query: str | None = _ranking("the query of the row, default query")
-    relevance: str | None = _ranking(
+    query: values.ColumnName | None = _ranking("the query of the row, default query")
+    relevance: values.ColumnName | None = _ranking(
         "the relevance, default relevance; empty or null means not judged"
     )
-    doc: str | None = _ranking("the document, default doc if present")
-    retrieved: str | None = _ranking(
+    doc: values.ColumnName | None = _ranking("the document, default doc if present")
+    retrieved: values.ColumnName | None = _ranking(
         "false for a judged document that was not returned, default retrieved if present"
     )
-    num_relevant: str | None = _ranking(
+    num_relevant: values.ColumnName | None = _ranking(
         "how many relevant documents the query has, default num_relevant"
     )
-    measures: tuple[str, ...] | None = _output(
+    measures: values.MeasureList | None = _output(
         "metrics that are counted only if they are named, such as map,ndcg@10,rbp(p=0.8,rel=2) for "
         "rankings, mape,huber(delta=2) for regression, recall[samples],top_k_precision or "
         "roc_auc_ovo for classes, and with --versus roc_auc,log_loss, or loss or score of values; "
         "repeatable",
-        values.measures,
-        "A,B,C",
         tasks="classification paired regression binary ranking",
         action="extend",
         commands="eval watch",
     )
-    per_query: bool | None = _output(
-        "add the values of each query, in the layout of trec_eval, or with --json as lines",
-        bool,
-        commands="eval",
-        tasks="ranking",
+    per_query: bool | None = _of_queries(
+        "add the values of each query, in the layout of trec_eval, or with --json as lines"
     )
-    compare: bool | None = _output(
-        "compare the files query by query, each of them the run of a system",
-        bool,
-        commands="eval",
-        tasks="ranking",
+    compare: bool | None = _of_queries(
+        "compare the files query by query, each of them the run of a system"
     )
-    trec: bool | None = _output(
-        "print the layout of trec_eval instead of the report",
-        bool,
-        commands="eval",
-        tasks="ranking",
-    )
-    output: str | None = _output(
-        "save the state to this file",
-        values.path,
-        "STATE",
-        names=("-o", "--output"),
-        commands="eval",
+    trec: bool | None = _of_queries("print the layout of trec_eval instead of the report")
+    output: values.FilePath | None = _output(
+        "save the state to this file", metavar="STATE", names=("-o", "--output"), commands="eval"
     )
     reporting: Reporting = Reporting()
 
@@ -623,7 +526,7 @@ class Options:
         return {name: getattr(self, name) for name in DIALECT}
 
     @property
-    def row_filter(self) -> RowFilter | None:
+    def row_filter(self) -> "RowFilter | None":
         """The rows that are counted; values have decimal commas if the cells do."""
         if not self.where:
             return None
@@ -633,129 +536,148 @@ class Options:
         return RowFilter(tuple(one.with_points() if has_commas else one for one in self.where))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=_typed)
 class Watching:
     """The options of `streameval watch` beside those of input and counting."""
 
-    max_ahead: str | int | None = _input(
-        "rows further in the future are bad, default 1h", values.span, commands="watch"
+    max_ahead: values.TimeSpan | None = _followed("rows further in the future are bad, default 1h")
+    out_of_order: values.TimeSpan | None = _followed(
+        "how far back in time a row may be, default 0s"
     )
-    out_of_order: str | int | None = _input(
-        "how far back in time a row may be, default 0s", values.span, commands="watch"
+    allowed_lateness: values.TimeSpan | None = _followed(
+        "how long a pane stays open after its end, default 0s"
     )
-    allowed_lateness: str | int | None = _input(
-        "how long a pane stays open after its end, default 0s", values.span, commands="watch"
+    idle_after: values.TimeSpan | None = _followed(
+        "when a silent file no longer holds the others back, default 5m"
     )
-    idle_after: str | int | None = _input(
-        "when a silent file no longer holds the others back, default 5m",
-        values.span,
-        commands="watch",
+    kafka_config: values.FilePath | None = _followed("NAME=VALUE lines for the Kafka client")
+    labels: values.FilePaths | None = _label("the files with the labels", nargs="+")
+    key: values.ColumnName | None = _label(
+        "the id of a prediction and its label", aliases=("--join",)
     )
-    kafka_config: str | None = _input(
-        "NAME=VALUE lines for the Kafka client", values.path, commands="watch"
+    wait: values.TimeSpan | None = _label("how long a prediction waits for its label")
+    unlabelled: Annotated[str, "drop|LABEL"] | None = _label(
+        "how a prediction without a label counts: drop, as unlabelled (default), or this label"
     )
-    labels: tuple[str, ...] | None = _label("the files with the labels", None, "FILE", nargs="+")
-    key: str | None = _label("the id of a prediction and its label", aliases=("--join",))
-    wait: str | int | None = _label("how long a prediction waits for its label", values.span)
-    unlabelled: str | None = _label(
-        "how a prediction without a label counts: drop, as unlabelled (default), or this label",
-        None,
-        "drop|LABEL",
+    settle: values.TimeSpan | None = _label(
+        "how long a label can be corrected; the last one counts"
     )
-    settle: str | int | None = _label(
-        "how long a label can be corrected; the last one counts", values.span
+    shard: Annotated[str, "I/N"] | None = _label(
+        "join one of N parts of all ids, such as 1/4, each with its own checkpoint"
     )
-    shard: str | None = _label(
-        "join one of N parts of all ids, such as 1/4, each with its own checkpoint", None, "I/N"
+    label_time: values.ColumnName | None = _label("the time of a label, default that of --time")
+    label_idle_after: values.TimeSpan | None = _label(
+        "when a silent file of labels no longer holds the others back, default never"
     )
-    label_time: str | None = _label("the time of a label, default that of --time")
-    label_idle_after: str | int | None = _label(
-        "when a silent file of labels no longer holds the others back, default never", values.span
+    max_pending: values.Count | None = _label(
+        "stop reading while this many predictions are pending, default 10000000"
     )
-    max_pending: int | None = _label(
-        "stop reading while this many predictions are pending, default 10000000", values.positive
-    )
-    windows: tuple[str | int, ...] = _window(
+    windows: tuple[values.Width, ...] = _window(
         "a window to show beside the newest pane; repeatable",
-        values.width,
         commands="watch",
-        is_repeated=True,
         aliases=("--window",),
     )
-    config: str | None = _input(
-        "a TOML file with options by name, such as pane = '1m'; those that are typed win",
-        values.path,
-        commands="watch",
+    config: values.FilePath | None = _followed(
+        "a TOML file with options by name, such as pane = '1m'; those that are typed win"
     )
-    check: bool | None = _input(
+    check: bool | None = _followed(
         "rehearse: read what exists into a copy of the checkpoint, show panes and alerts, but "
-        "write and send nothing",
-        bool,
-        commands="watch",
+        "write and send nothing"
     )
-    init: bool | None = _input(
-        "print a file for --config, made from a first look at the columns", bool, commands="watch"
+    init: bool | None = _followed(
+        "print a file for --config, made from a first look at the columns"
     )
-    checkpoint: str | None = _state(
-        "an SQLite file, created if it does not exist", values.path, required=True
-    )
-    once: bool | None = _state("read what exists, and exit", bool)
+    checkpoint: values.FilePath | None = _state("an SQLite file, created if it does not exist")
+    once: bool | None = _state("read what exists, and exit")
     migrate: bool | None = _state(
-        "continue a checkpoint of other slices or lateness, if it holds what they need", bool
+        "continue a checkpoint of other slices or lateness, if it holds what they need"
     )
-    commit_bytes: int | None = _state("read at most this many bytes per commit", values.positive)
-    alerts: tuple[Any, ...] = _alert(
+    commit_bytes: values.Count | None = _state("read at most this many bytes per commit")
+    alerts: tuple[values.RuleTable, ...] = _alert(
         "alert on a rule such as 'recall[1] < 0.8', or a table of rule, name, severity, labels and "
         "links; repeatable",
-        values.table,
-        "RULE",
-        is_repeated=True,
         aliases=("--alert",),
     )
-    false_alarms: str | None = _alert(
-        "the false alarms of all alerts together, default '1 per 30d'", None, "RATE"
+    false_alarms: Annotated[str, "RATE"] | None = _alert(
+        "the false alarms of all alerts together, default '1 per 30d'"
     )
-    on_alert: tuple[Any, ...] = _alert(
+    on_alert: tuple[values.ReceiverTable, ...] = _alert(
         "run a command, post to a URL, or a table of to, format, key, severity, rules, slices, "
-        "resolved and heartbeat; repeatable",
-        values.table,
-        "CMD|URL",
-        is_repeated=True,
+        "resolved and heartbeat; repeatable"
     )
-    serve: str | None = _page(
+    serve: Annotated[str, "ADDR"] | None = _page(
         f"serve a live page, and /metrics for Prometheus; default {ADDRESS}",
-        None,
-        "ADDR",
         nargs="?",
         const=ADDRESS,
     )
-    title: str | None = _page(
-        "the heading of the page, default the name of the checkpoint", None, "TEXT"
+    title: values.FreeText | None = _page(
+        "the heading of the page, default the name of the checkpoint"
     )
-    allow_host: tuple[str, ...] = _page(
-        "another host name for the page, an IP address or a network; repeatable",
-        None,
-        "HOST",
-        is_repeated=True,
+    allow_host: tuple[Annotated[str, "HOST"], ...] = _page(
+        "another host name for the page, an IP address or a network; repeatable"
     )
-    log_format: str | None = _output(
+    log_format: Literal["text", "json"] | None = _written(
         "what lines on standard error are: text, with times while files are followed (default), or "
-        "JSON objects of time, level and message",
-        ("text", "json"),
-        commands="watch",
+        "JSON objects of time, level and message"
     )
-    quarantine: str | None = _output(
+    quarantine: values.FilePath | None = _written(
         "append a JSON line for each bad row, late label and label without a prediction; at most "
-        "32 MiB, and as much in FILE.1",
-        values.path,
-        commands="watch",
+        "32 MiB, and as much in FILE.1"
     )
-    output: str | None = _output(
-        "append a JSON line for each closed pane",
-        values.path,
-        commands="watch",
+    output: values.FilePath | None = _written(
+        "append a JSON line for each closed pane", names=("-o", "--output"), aliases=("--out",)
+    )
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=_typed)
+class StateOptions:
+    """What commands on states read, and what they show of it."""
+
+    states: Annotated[tuple[str, ...], "STATE"] = _state_of(
+        _FROM_EVAL, names=("states",), nargs="+", commands="merge show plot report"
+    )
+    state: Annotated[str, "STATE"] = _state_of(_FROM_EVAL, names=("state",), commands="explain")
+    before: Annotated[str, "A"] = _state_of("the state before", names=("before",), commands="diff")
+    after: Annotated[tuple[str, ...], "B"] = _state_of(
+        "the states after, each compared with A", names=("after",), nargs="+", commands="diff"
+    )
+    kind: Annotated[str, "KIND"] | None = _option(
+        f"{_PICTURES}; default: the first of the task",
+        group="",
+        commands="plot",
+        aliases=("--curve",),
+    )
+    member: Annotated[str, "NAME"] | None = _option(
+        "for a collection: the member to draw", group="", commands="plot"
+    )
+    window: values.Width | None = _window(
+        "compare a window of each state: 30m, 1h, or steps", commands="diff plot"
+    )
+    ends: Annotated[tuple[str, ...], values.texts, "T,T"] = _window(
+        "the ends of the windows, default the newest ones", default=(), commands="diff"
+    )
+    title: values.FreeText | None = _option(
+        "the heading, default Evaluation", group="", commands="report"
+    )
+    confusions: Literal["count", "rate"] = _option(
+        "with many classes: rank the most confused pairs by count (default) or rate",
+        default="count",
+        group="",
+        commands="report",
+    )
+    shell: str = _state_of("the shell", names=("shell",), choices=SHELLS, commands="completion")
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False, field_transformer=_typed)
+class Writing:
+    """Where commands on states write to."""
+
+    output: values.FilePath = _output(
+        "the file",
+        default=attrs.NOTHING,
         names=("-o", "--output"),
-        aliases=("--out",),
+        commands="merge plot report",
+        required=True,
     )
 
 

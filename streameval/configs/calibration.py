@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.configs.options import Config, flag, option, positive_integer
+from streameval.configs.options import Config, option, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import (
     ClassSet,
@@ -68,7 +68,6 @@ class CalibrationConfig(Config):
     )
     intervals: bool = option(
         "Whether log loss and Brier score have sampling intervals, which need three more sums.",
-        flag,
         default=False,
         is_omitted=True,
     )

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from streameval.configs.options import (
-    Config,
-    flag,
-    option,
-    optional_positive_integer,
-    positive_integer,
-)
+from streameval.configs.options import Config, PositiveInt, option
 
 
 @attrs.frozen(kw_only=True)
@@ -19,16 +13,14 @@ class CatalogConfig(Config):
 
     SUMMARY = "Count how often a recommender shows each item of a catalog, batch by batch."
 
-    n_items: int = option(
-        "The number of items of the catalog; more distinct ones raise an error.", positive_integer
+    n_items: PositiveInt = option(
+        "The number of items of the catalog; more distinct ones raise an error."
     )
-    k: int | None = option(
+    k: PositiveInt | None = option(
         "How many ranks of each list count; None counts every row.",
-        optional_positive_integer,
         default=10,
     )
     popularity: bool = option(
         "Whether rows have the popularity of the item, for novelty and average_popularity.",
-        flag,
         default=False,
     )

@@ -11,12 +11,10 @@ import attrs
 from streameval.configs.names import chosen_names
 from streameval.configs.options import (
     Config,
+    PositiveInt,
     finite_number,
-    flag,
     option,
     optional_flag,
-    optional_scale,
-    positive_integer,
 )
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
@@ -68,7 +66,7 @@ class ConfusionConfig(Config):
         default=2,
     )
     multilabel: bool = option(
-        "Whether each of the classes is present or absent on its own.", flag, default=False
+        "Whether each of the classes is present or absent on its own.", default=False
     )
     threshold: float | tuple[float, ...] = option(
         "A score of at least this is a positive prediction, for two classes and multilabel; "
@@ -78,7 +76,6 @@ class ConfusionConfig(Config):
     )
     scores: Scale | None = option(
         "Whether the scores of two classes and multilabel lie in [0, 1].",
-        optional_scale,
         default=None,
         is_omitted=True,
     )
@@ -86,9 +83,8 @@ class ConfusionConfig(Config):
         "The positive one of two classes: by default 1, or the second of two listed.", default=None
     )
     from_scores: bool | None = option("Whether y_pred holds scores.", optional_flag, default=None)
-    top_k: int = option(
+    top_k: PositiveInt = option(
         "Among how many of the best scores the true class must be for top_k_accuracy.",
-        positive_integer,
         default=1,
     )
     ignore_label: Label | None = option(
@@ -96,7 +92,6 @@ class ConfusionConfig(Config):
     )
     include_unseen: bool = option(
         "Whether macro means keep classes that occur in neither truth nor prediction, as zeros.",
-        flag,
         default=False,
     )
     measures: tuple[str, ...] = option(

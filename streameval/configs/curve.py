@@ -9,12 +9,10 @@ import attrs
 
 from streameval.configs.names import chosen_names
 from streameval.configs.options import (
-    SCALE,
     Config,
-    flag,
+    PositiveInt,
     one_of,
     option,
-    optional_positive_integer,
     positive_integer,
 )
 from streameval.errors import InvalidInputError, Named
@@ -43,7 +41,7 @@ def _budget(value: Any, *, name: str) -> Any:
     """Accept a number of cells, None, or "auto", which depends on the number of curves."""
     if isinstance(value, str):
         return one_of(value, ("auto",), name=name)
-    return optional_positive_integer(value, name=name)
+    return None if value is None else positive_integer(value, name=name)
 
 
 def _pos_label(value: Any, *, name: str) -> Label | None:
@@ -64,21 +62,20 @@ class CurveConfig(Config):
         _budget,
         default="auto",
     )
-    scores: Scale = option("Whether scores lie in [0, 1].", SCALE, default="probability")
+    scores: Scale = option("Whether scores lie in [0, 1].", default="probability")
     classes: ClassSet | None = option(
         "One curve for each class, from a score for each: an integer K means the "
         "labels 0..K-1, a sequence lists the labels in the order of the score columns.",
         default=None,
     )
     multilabel: bool = option(
-        "Whether each of the classes is present or absent independently.", flag, default=False
+        "Whether each of the classes is present or absent independently.", default=False
     )
     pos_label: Label | None = option(
         "The positive one of any two labels; by default they are 0 and 1.", _pos_label, default=None
     )
     nan: Literal["raise", "skip"] = option(
         "Whether a row with a score of NaN is refused, or left out and counted as skipped.",
-        partial(one_of, allowed=("raise", "skip")),
         default="raise",
     )
     ignore_label: Label | None = option(
@@ -226,15 +223,14 @@ class GroupedConfig(Config):
 
     SUMMARY = "Keep the scores of each group separate, and average the AUC within groups."
 
-    budget: int = option("The number of bins over all groups.", positive_integer, default=2**22)
-    scores: Scale = option("Whether scores lie in [0, 1].", SCALE, default="probability")
+    budget: PositiveInt = option("The number of bins over all groups.", default=2**22)
+    scores: Scale = option("Whether scores lie in [0, 1].", default="probability")
     group_weight: GroupWeight = option(
         "The weight of a group in the mean: its examples, one, or its positives.",
-        partial(one_of, allowed=("impressions", "uniform", "positives")),
         default="impressions",
     )
-    max_groups: int | None = option(
-        "The max number of groups; more raise an error.", optional_positive_integer, default=None
+    max_groups: PositiveInt | None = option(
+        "The max number of groups; more raise an error.", default=None
     )
 
     @property

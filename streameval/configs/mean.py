@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, Literal, Self
 
 import attrs
 
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.names import as_names, check_distinct
-from streameval.configs.options import (
-    Config,
-    fraction,
-    one_of,
-    option,
-    optional_positive_integer,
-)
+from streameval.configs.options import Config, PositiveInt, fraction, option
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import canonical_label
 
@@ -71,16 +64,14 @@ class MeanConfig(Config):
         default=(),
         is_omitted=True,
     )
-    budget: int | None = option(
+    budget: PositiveInt | None = option(
         "The number of bins kept for the quantiles of each column; None keeps every distinct "
         "value.",
-        optional_positive_integer,
         default=USUAL_BUDGET,
         is_omitted=True,
     )
     nan: Literal["raise", "skip"] = option(
         "Whether NaN is refused, or left out and counted as skipped.",
-        partial(one_of, allowed=("raise", "skip")),
         default="raise",
         is_omitted=True,
     )

@@ -1,6 +1,7 @@
 """Declarations of options, and checks of single ones.
 
-A check gives the canonical value, or names the option in an error.
+A check gives the canonical value, or names the option in an error. The type of an option is its
+check where it is a truth value, one of a few words, or annotated with a check.
 """
 
 from __future__ import annotations
@@ -10,7 +11,18 @@ import math
 import operator
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, ClassVar, Self, cast
+from types import NoneType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import attrs
 import numpy as np
@@ -33,7 +45,8 @@ def option(
     text : str
         What it means, as in the docstring of the accumulator.
     read : callable, optional
-        Checks a value, given its name; options that depend on others are checked in `of`.
+        Checks a value, given its name, where the type does not; options that depend on others are
+        checked in `completed`.
     default : object
         The default, as the constructor has it too.
     is_omitted : bool
@@ -46,7 +59,7 @@ def option(
 def option_of(config: Any, name: str) -> Any:
     """Declare an option as another configuration has it, which checks it, too."""
     declared = attrs.fields_dict(config)[name]
-    return option(declared.metadata["text"], default=declared.default)
+    return option(declared.metadata["text"], unchecked, default=declared.default)
 
 
 class Config(Cached):
@@ -66,7 +79,7 @@ class Config(Cached):
     def read(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Check each option as it is declared; those that are not given have their defaults."""
         read, owner = dict(given), cast("Any", cls)
-        for name, check, default in _declared(owner):
+        for name, check, default in checks(owner):
             value = given.get(name, default)
             read[name] = value if check is None else check(value, name=name)
         return read
@@ -77,10 +90,37 @@ class Config(Cached):
 
 
 @functools.cache
-def _declared(config: Any) -> tuple[tuple[str, Callable[..., Any] | None, Any], ...]:
+def checks(config: Any) -> tuple[tuple[str, Callable[..., Any] | None, Any], ...]:
     """List the options of a configuration: name, check and default."""
-    fields = attrs.fields(config)
-    return tuple((field.name, field.metadata["read"], field.default) for field in fields)
+    types = get_type_hints(config, include_extras=True)
+    return tuple(
+        (field.name, field.metadata["read"] or check_of(types[field.name]), field.default)
+        for field in attrs.fields(config)
+    )
+
+
+def check_of(type_: Any) -> Callable[..., Any] | None:
+    """Find the check that a type stands for; None if there is none."""
+    parts = get_args(type_)
+    if type_ is bool:
+        return flag
+    if get_origin(type_) is Literal:
+        return functools.partial(one_of, allowed=parts)
+    if get_origin(type_) is Annotated:
+        check: Callable[..., Any] = parts[1]
+        return check
+    if len(parts) == 2 and parts[1] is NoneType and (inner := check_of(parts[0])):
+        return functools.partial(_or_none, check=inner)
+    return None
+
+
+def unchecked(value: Any, *, name: str) -> Any:  # noqa: ARG001 - as of every check
+    """Leave it to `completed`, which checks options together."""
+    return value
+
+
+def _or_none(value: Any, check: Callable[..., Any], *, name: str) -> Any:
+    return None if value is None else check(value, name=name)
 
 
 def flag(value: Any, *, name: str) -> bool:
@@ -149,16 +189,6 @@ def _integer_from(minimum: int, value: Any, *, name: str) -> int:
     return number
 
 
-def optional_positive_integer(value: Any, *, name: str) -> int | None:
-    """Accept an integer of at least 1, and None."""
-    return None if value is None else positive_integer(value, name=name)
-
-
-def optional_scale(value: Any, *, name: str) -> Any:
-    """Accept the range of scores, and None."""
-    return None if value is None else SCALE(value, name=name)
-
-
 def one_of(value: Any, allowed: tuple[str, ...], *, name: str) -> Any:
     """Accept one of a few words."""
     if not isinstance(value, str) or value not in allowed:
@@ -167,5 +197,5 @@ def one_of(value: Any, allowed: tuple[str, ...], *, name: str) -> Any:
     return allowed[allowed.index(value)]
 
 
-SCALE = functools.partial(one_of, allowed=("probability", "real"))
-"""Accept the range of scores."""
+PositiveInt = Annotated[int, positive_integer]
+"""The type of an option that is an integer of at least 1."""

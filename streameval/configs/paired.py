@@ -8,11 +8,12 @@ from itertools import combinations
 from typing import Any, Literal, Self
 
 import attrs
+import numpy as np
 
 from streameval.configs.collection import SEPARATOR, canonical_name
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import chosen_names
-from streameval.configs.options import Config, one_of, option, option_of, optional_positive_integer
+from streameval.configs.options import Config, PositiveInt, option, option_of, unchecked
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import Classes, Label
@@ -65,12 +66,13 @@ class PairedConfig(Config):
     )
     multilabel: bool = option(
         "Whether each of the classes is present or absent on its own; a row is right if all are.",
+        unchecked,
         default=False,
     )
     threshold: float | tuple[float, ...] = option_of(ConfusionConfig, "threshold")
     scores: Scale | None = option_of(ConfusionConfig, "scores")
     pos_label: Label | None = option_of(ConfusionConfig, "pos_label")
-    from_scores: bool | None = option("Whether predictions are scores.", default=None)
+    from_scores: bool | None = option("Whether predictions are scores.", unchecked, default=None)
     ignore_label: Label | None = option_of(ConfusionConfig, "ignore_label")
     measures: tuple[str, ...] = option(
         "What else to compare. Of decisions between at most 64 listed classes: "
@@ -83,17 +85,15 @@ class PairedConfig(Config):
         default=(),
         is_omitted=True,
     )
-    budget: int | None = option(
+    budget: PositiveInt | None = option(
         'The number of pairs of scores kept for "roc_auc", and of the bins of each '
         "model beyond it; None keeps every pair.",
-        optional_positive_integer,
         default=_BUDGET,
         is_omitted=True,
     )
     nan: Literal["raise", "skip"] = option(
         "Of values without a truth, whether NaN is refused, or a row with one for either model is "
         "left out and counted as skipped.",
-        partial(one_of, allowed=("raise", "skip")),
         default="raise",
         is_omitted=True,
     )
@@ -253,9 +253,9 @@ def _of_classes(options: Mapping[str, Any]) -> dict[str, Any]:
 def _of_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
     """Refuse the options that are for classes alone."""
     fields = attrs.fields_dict(PairedConfig)
-    usual = {name: fields[name].default for name in _OF_CLASSES}
+    usual: dict[str, Any] = {name: fields[name].default for name in _OF_CLASSES}
     for name in _OF_CLASSES:
-        if options[name] != usual[name]:
+        if not np.array_equal(options[name], usual[name]):
             raise InvalidInputError(
                 "is for predicted classes, got ", Named("classes", "None"), argument=name
             )

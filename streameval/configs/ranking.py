@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import attrs
@@ -23,12 +23,10 @@ from streameval.configs.measures.requested import (
 from streameval.configs.measures.table import MEASURES
 from streameval.configs.options import (
     Config,
+    PositiveInt,
     finite_number,
-    flag,
     one_of,
     option,
-    optional_positive_integer,
-    positive_integer,
 )
 from streameval.errors import InvalidInputError
 
@@ -40,7 +38,6 @@ Gain = Literal["linear", "exp2"] | tuple[tuple[float, float], ...]
 
 EMPTY = ("zero", "skip", "one", "nan")
 MISSING = ("zero", "skip")
-_TIES = ("expected", "docid_desc", "pessimistic", "optimistic")
 _MAX_GAIN = 2.0**400
 USUAL_BUDGET = 65_536
 _IMMUTABLE = frozenset({str, bool, int, float, type(None)})
@@ -48,8 +45,8 @@ _IMMUTABLE = frozenset({str, bool, int, float, type(None)})
 
 def canonical_gain(value: Any, *, name: str = "gain") -> Gain:
     """Check gains, and sort those of a mapping."""
-    if isinstance(value, tuple):  # as the canonical form has it
-        value = dict(value)
+    if isinstance(value, tuple) and all(type(one) is tuple and len(one) == 2 for one in value):
+        value = dict(value)  # as the canonical form has it
     if not isinstance(value, Mapping):
         word: Literal["linear", "exp2"] = one_of(value, ("linear", "exp2"), name=name)
         return word
@@ -105,30 +102,25 @@ class RankingConfig(Config):
         canonical_gain,
         default="linear",
     )
-    ties: str = option(
+    ties: Literal["expected", "docid_desc", "pessimistic", "optimistic"] = option(
         "How documents of equal scores count: the mean over all orders; the order by "
         "falling document id, as in trec_eval; the min or max of each measure.",
-        partial(one_of, allowed=_TIES),
         default="expected",
     )
-    ap_norm: str = option(
+    ap_norm: Literal["R", "min"] = option(
         "Whether map@k divides by the number of relevant documents R, or by min(R, k).",
-        partial(one_of, allowed=("R", "min")),
         default="R",
     )
-    unjudged: str = option(
+    unjudged: Literal["nonrelevant", "drop"] = option(
         "Whether documents whose relevance is NaN are not relevant, or are taken out first.",
-        partial(one_of, allowed=("nonrelevant", "drop")),
         default="nonrelevant",
     )
-    negative: str = option(
+    negative: Literal["raise", "zero"] = option(
         "Whether a negative relevance is refused, or counts as not judged.",
-        partial(one_of, allowed=("raise", "zero")),
         default="raise",
     )
-    nan: str = option(
+    nan: Literal["raise", "last"] = option(
         "Whether a score of NaN is refused, or ranks below all others.",
-        partial(one_of, allowed=("raise", "last")),
         default="raise",
     )
     empty: Policies = option(
@@ -139,29 +131,24 @@ class RankingConfig(Config):
     )
     track_queries: bool = option(
         "Keep the id of each query, so that one counted twice is refused, across merges too.",
-        flag,
         default=False,
     )
-    rows_per_query: int = option(
+    rows_per_query: PositiveInt = option(
         "The number of rows of an open query that are kept for measures "
         "without a cutoff. Up to this number the measures are exact; beyond it they have "
         "bounds.",
-        positive_integer,
         default=1000,
     )
-    max_open_queries: int | None = option(
+    max_open_queries: PositiveInt | None = option(
         "The max number of open queries; more raise an error.",
-        optional_positive_integer,
         default=None,
     )
     per_query: bool = option(
         "Keep the values of each query too, with its id; see Ranking.per_query.",
-        flag,
         default=False,
     )
-    budget: int | None = option(
+    budget: PositiveInt | None = option(
         "The number of bins kept for the quantiles of a measure; None keeps every distinct value.",
-        optional_positive_integer,
         default=USUAL_BUDGET,
         is_omitted=True,
     )

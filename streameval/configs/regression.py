@@ -17,7 +17,7 @@ from streameval.configs.error_measures import (
     error_measure,
 )
 from streameval.configs.names import as_names, check_distinct
-from streameval.configs.options import Config, flag, option, optional_positive_integer
+from streameval.configs.options import Config, PositiveInt, option, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import canonical_label
 
@@ -29,8 +29,10 @@ MAX_OUTPUTS = 1024
 
 def _outputs(value: Any, *, name: str) -> int | tuple[str, ...] | None:
     """Accept a number of outputs, or their names."""
-    if value is None or isinstance(value, (int, np.integer)) or not isinstance(value, Iterable):
-        return optional_positive_integer(value, name=name)
+    if value is None:
+        return None
+    if isinstance(value, (int, np.integer)) or not isinstance(value, Iterable):
+        return positive_integer(value, name=name)
     names = as_names(value, name=name)
     for one in names:
         if not isinstance(one, str) or not one or one.isdecimal() or one in AVERAGES:
@@ -62,16 +64,14 @@ class RegressionConfig(Config):
         default=(),
         is_omitted=True,
     )
-    budget: int | None = option(
+    budget: PositiveInt | None = option(
         "The number of bins kept for the median and quantiles of the absolute "
         "error; None keeps every distinct error.",
-        optional_positive_integer,
         default=USUAL_BUDGET,
         is_omitted=True,
     )
     intervals: bool = option(
         "Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes five more sums.",
-        flag,
         default=False,
         is_omitted=True,
     )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import attrs
 import numpy as np
 
 from streameval.configs.collection import canonical_name
 from streameval.configs.inner import Inner, OuterConfig
-from streameval.configs.options import one_of, option
+from streameval.configs.options import option
 from streameval.errors import InvalidInputError
-from streameval.inputs.times import UNITS, duration_text, read_duration, read_offset
+from streameval.inputs.times import duration_text, read_duration, read_offset
 
 Length = int | str
 """A number of steps, or a duration such as "5m"."""
@@ -51,10 +51,6 @@ def _read_pane(pane: Any, *, name: str) -> Length:
     return _length(pane, is_step, name=name)
 
 
-def _read_unit(value: Any, *, name: str) -> str | None:
-    return None if value is None else one_of(value, UNITS, name=name)
-
-
 @attrs.frozen(kw_only=True, slots=False)
 class WindowedConfig(OuterConfig):
     """Panes, and how long each tier is kept; equal ones can merge. Made by `of`."""
@@ -69,8 +65,8 @@ class WindowedConfig(OuterConfig):
         "Wider panes for older rows, each width a multiple of the one before.", default=()
     )
     offset: Length = option("How far the edges of panes are shifted.", default=0)
-    unit: str | None = option(
-        "The unit of times that are numbers; it is never guessed.", _read_unit, default=None
+    unit: Literal["s", "ms", "us", "ns"] | None = option(
+        "The unit of times that are numbers; it is never guessed.", default=None
     )
 
     @classmethod

@@ -14,12 +14,12 @@ from streameval.errors import InvalidInputError
 from streameval.monitoring.planning import read_one
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from streameval.io.columns import Argument
 
 _NEEDED = ("key", "wait")
-OF_JOIN = (*_NEEDED, "settle", "unlabelled", "label_time", "shard")
+_OF_JOIN = (*_NEEDED, "settle", "unlabelled", "label_time", "shard")
 """The options about labels from a source of their own."""
 
 _SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
@@ -66,14 +66,16 @@ class Shard:
         return is_own
 
 
-def check_join(has_labels: bool, **options: Any) -> None:
-    """Refuse the options `OF_JOIN` without labels, and labels without those that join them."""
-    options["unlabelled"] = None if options["unlabelled"] == "drop" else options["unlabelled"]
-    for name, value in options.items():
-        if has_labels and value is None and name in _NEEDED:
+def check_join(has_labels: bool, given: Mapping[str, Any]) -> None:
+    """Refuse options of a join without labels, and labels without those that join them."""
+    for name in _OF_JOIN:
+        is_given = given[name] is not None and (name, given[name]) != ("unlabelled", "drop")
+        if has_labels and not is_given and name in _NEEDED:
             raise InvalidInputError("is needed to join labels", argument=name)
-        if not has_labels and value is not None:
+        if not has_labels and is_given:
             raise InvalidInputError("cannot be used without labels", argument=name)
+    if given["shard"] is not None:
+        Shard.of(given["shard"])
 
 
 def label_of(unlabelled: Any, truths: Sequence[Argument]) -> dict[str, npt.NDArray[Any]] | None:

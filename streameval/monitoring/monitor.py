@@ -196,30 +196,7 @@ class Monitor:
         output: Output | None = None,
         migrate: bool = False,
     ) -> None:
-        self._settings = Settings.of(
-            accumulator,
-            labels is not None,
-            columns=columns,
-            alerts=alerts,
-            time=time,
-            wait=wait,
-            settle=settle,
-            out_of_order=out_of_order,
-            allowed_lateness=allowed_lateness,
-            max_ahead=max_ahead,
-            idle_after=idle_after,
-            label_idle_after=label_idle_after,
-            key=key,
-            label_time=label_time,
-            unlabelled=unlabelled,
-            shard=shard,
-            max_pending=max_pending,
-            max_bad=max_bad,
-            read_bytes=read_bytes,
-            commit_bytes=commit_bytes,
-            false_alarms=false_alarms,
-            migrate=migrate,
-        )
+        self._settings = Settings.of(locals())
         self._clock = clock
         self._delivery = Delivery(read_routes(on_alert, self._settings.rules))
         self._stopping = Stopping()

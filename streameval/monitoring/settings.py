@@ -10,7 +10,7 @@ from streameval.configs.options import positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import read_offset
 from streameval.monitoring.alerts import Alerts
-from streameval.monitoring.join_options import OF_JOIN, Shard, check_join
+from streameval.monitoring.join_options import check_join
 from streameval.monitoring.planning import Planner, planner_of
 from streameval.monitoring.rules import read_rules
 
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 _MICROSECONDS = 1_000_000
 _PARTS_OF_WAIT = 16
-_OF_TIMING = (
-    *("wait", "settle", "out_of_order", "allowed_lateness"),
-    *("max_ahead", "idle_after", "label_idle_after"),
+_SPANS = ("wait", "settle", "out_of_order", "allowed_lateness")
+_SIZES = ("max_pending", "read_bytes", "commit_bytes")
+_KEPT = (
+    *("key", "time", "label_time", "wait", "unlabelled", "settle", "shard"),
+    *("out_of_order", "allowed_lateness"),
 )
+"""The options that a checkpoint holds, and which must not change."""
 
 
 @attrs.frozen(kw_only=True)
@@ -57,35 +60,31 @@ class Timing:
     idle_after: Mapping[str, float | None]
 
     @classmethod
-    def of(
-        cls, is_step: bool, *, max_ahead: Any, idle_after: Any, label_idle_after: Any, **spans: Any
-    ) -> Self:
+    def of(cls, given: Mapping[str, Any], *, is_step: bool) -> Self:
         """Read durations, or numbers of steps.
 
         Parameters
         ----------
+        given : mapping
+            The arguments of a monitor; without a `wait` it is 0.
         is_step : bool
             Whether event time counts steps.
-        idle_after, label_idle_after : duration or None
-            Of predictions and of labels.
-        **spans : duration or None
-            The other fields; without a `wait` it is 0.
 
         Raises
         ------
         InvalidInputError
             If one is no duration, or is negative.
         """
-        read: dict[str, Any] = {
-            name: None if value is None else _length(value, name, is_step=is_step)
-            for name, value in spans.items()
+        spans: dict[str, Any] = {
+            name: None if given[name] is None else _length(given[name], name, is_step=is_step)
+            for name in _SPANS
         }
         return cls(
-            **(read | {"wait": read["wait"] or 0}),
-            max_ahead=read_offset(max_ahead, name="max_ahead"),
+            **(spans | {"wait": spans["wait"] or 0}),
+            max_ahead=read_offset(given["max_ahead"], name="max_ahead"),
             idle_after={
-                "predictions": _seconds(idle_after, "idle_after"),
-                "labels": _seconds(label_idle_after, "label_idle_after"),
+                "predictions": _seconds(given["idle_after"], "idle_after"),
+                "labels": _seconds(given["label_idle_after"], "label_idle_after"),
             },
         )
 
@@ -118,7 +117,7 @@ def _seconds(value: Any, name: str) -> float | None:
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """The options of a `Monitor`, which documents them.
+    """The options of a `Monitor`, which documents them: fields have the names of its arguments.
 
     Parameters
     ----------
@@ -153,38 +152,32 @@ class Settings:
     migrate: bool
 
     @classmethod
-    def of(
-        cls, accumulator: Any, has_labels: bool, *, columns: Any, alerts: Any, **options: Any
-    ) -> Self:
-        """Check options as they are given to a monitor.
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Check the arguments of a monitor.
 
         Parameters
         ----------
-        accumulator : Windowed or Planner
-        has_labels : bool
-            Whether labels come from a source of their own.
-        columns : mapping from argument to column, optional
-        alerts : sequence of str or mapping
-        **options
-            What `Timing.of` reads, and the other fields.
+        given : mapping
+            Each by its name; those that are fields are kept.
 
         Raises
         ------
         InvalidInputError
             If an option breaks a rule; it names the option.
         """
-        planner = planner_of(accumulator, options["time"], columns, options["max_bad"])
-        check_join(has_labels, **{name: options[name] for name in OF_JOIN})
-        if options["shard"] is not None:
-            Shard.of(options["shard"])
-        wait = options["wait"]
-        timing = Timing.of(planner.is_step, **{name: options.pop(name) for name in _OF_TIMING})
+        by_plan = ("accumulator", "time", "columns", "max_bad")
+        planner = planner_of(*(given[name] for name in by_plan))
+        has_labels = given["labels"] is not None
+        check_join(has_labels, given)
+        timing = Timing.of(given, is_step=planner.is_step)
         if has_labels and not timing.wait:
-            raise InvalidInputError(f"must be longer than zero, got {wait!r}", argument="wait")
-        for name in ("max_pending", "read_bytes", "commit_bytes"):
-            options[name] = positive_integer(options[name], name=name)
-        made = cls(planner=planner, timing=timing, rules=(), **options)
-        return made.with_rules(alerts, made.false_alarms)
+            raise InvalidInputError(
+                f"must be longer than zero, got {given['wait']!r}", argument="wait"
+            )
+        kept = {name: given[name] for name in attrs.fields_dict(cls) if name in given}
+        kept |= {name: positive_integer(given[name], name=name) for name in _SIZES}
+        made = cls(planner=planner, timing=timing, rules=(), **kept)
+        return made.with_rules(given["alerts"], made.false_alarms)
 
     def with_rules(self, alerts: Any, false_alarms: str) -> Self:
         """Replace the rules; without a plan, their metrics are checked once there is one."""
@@ -195,14 +188,4 @@ class Settings:
 
     def to_json(self) -> dict[str, Any]:
         """Return the options that a checkpoint holds, and which must not change."""
-        return {
-            "key": self.key,
-            "time": self.time,
-            "label_time": self.label_time,
-            "wait": self.timing.wait,
-            "unlabelled": self.unlabelled,
-            "settle": self.timing.settle,
-            "shard": self.shard,
-            "out_of_order": self.timing.out_of_order,
-            "allowed_lateness": self.timing.allowed_lateness,
-        }
+        return {name: getattr(self.timing if name in _SPANS else self, name) for name in _KEPT}

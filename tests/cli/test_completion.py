@@ -7,7 +7,8 @@ import shtab
 from offenders import each
 from shell import bash
 
-from streameval.cli.arguments import SHELLS, argument_parser
+from streameval.cli.arguments import argument_parser
+from streameval.cli.options import SHELLS
 from streameval.results.result_types import RESULTS
 
 # What readline does when the tab key is pressed: the last word is the one to complete.

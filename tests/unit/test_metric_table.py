@@ -19,6 +19,7 @@ import streameval as se
 from streameval.cli import main
 from streameval.cli.options import OPTIONS_OF_TASKS, Options
 from streameval.configs.measures.table import MEASURES
+from streameval.configs.options import checks
 from streameval.configs.ranking import RankingConfig
 from streameval.metrics.table import Metric, Table
 from streameval.results.names import MetricName
@@ -145,14 +146,19 @@ def test_tasks_take_the_options_of_their_accumulators() -> None:
 def test_help_has_the_choices_and_defaults_that_are_declared() -> None:
     """Of options that one accumulator has: others have several defaults."""
     for name in OPTIONS_OF_TASKS:
-        kinds = [kind for kind in ACCUMULATORS if name in {one.name for one in declared(kind)}]
-        if len(kinds) == 1:
-            one = getattr(attrs.fields(kinds[0]._definition.config), name)
-            option = getattr(attrs.fields(Options), name).metadata["option"]
-            if isinstance(one.metadata["read"], partial) and "choices" in option.settings:
-                assert option.settings["choices"] == one.metadata["read"].keywords["allowed"]
-            if isinstance(one.default, (int, float)) and not isinstance(one.default, bool):
-                assert f"default {one.default:g}" in option.help
+        configs = [kind._definition.config for kind in ACCUMULATORS]
+        ((check, default), *others) = [
+            (check, default)
+            for config in configs
+            for one, check, default in checks(config)
+            if one == name
+        ] or [(None, None)]
+        option = getattr(attrs.fields(Options), name).metadata["option"]
+        if isinstance(check, partial) and "allowed" in check.keywords and not others:
+            assert option.settings["choices"] == check.keywords["allowed"]
+        is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
+        if is_number and not others:
+            assert f"default {default:g}" in option.help
 
 
 @each("name", RESULT_OF)

@@ -571,6 +571,10 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
             {"classes": None, "threshold": 0.7},
             "`threshold` is for predicted classes, got classes=None.",
         ),
+        (
+            {"classes": None, "scores": np.array([0.5, 0.6])},
+            "`scores` is for predicted classes, got classes=None.",
+        ),
         ({"measures": ["brier"] * 2}, "`measures` must be distinct, got 'brier' twice."),
         (
             {"classes": 3, "measures": ["roc_auc"]},

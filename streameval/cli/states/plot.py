@@ -41,9 +41,9 @@ _LONGEST_LABEL = 40
 
 def plot(
     states: Sequence[str],
-    kind: str | None,
-    member: str | None,
     output: str,
+    kind: str | None = None,
+    member: str | None = None,
     metrics: Sequence[MetricName] = (),
     window: str | int | None = None,
     level: float = 0.95,
