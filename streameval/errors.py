@@ -160,8 +160,7 @@ class StreamevalError(Exception):
             "argument": changed(self._parts["argument"]),
             "remedy": tuple(map(changed, self._parts["remedy"])),
         }
-        made: Self = _remade(type(self), pieces, {"position": self.position, **parts})
-        return made
+        return _remade(type(self), pieces, {"position": self.position, **parts})
 
     def _with(self, **changes: Any) -> Self:
         """Return the same error with other parts."""

@@ -6,13 +6,12 @@ A metric of existing counts needs nothing in this package: it is a row of a tabl
 
 Every class
     `base` has the verbs, from updates to bytes; `definition` holds the definitions of classes.
-    `persistence` and `classes` work for all of them.
-Classes with pending rows
-    `buffered` is their base, and `pending` the block that small batches are copied into.
+    `persistence` and `classes` work for all of them. `pending` is the block that most of them copy
+    small batches into.
 Their batches
     `decisions` reads labels and scores for `confusion` and `paired`, `scored_rows` for `curve`
-    and `grouped`, and `ranked_rows` for `ranking`; `highest_scores` finds the class with the
-    highest score of a row. `calibration`, `regression` and `catalog` read their own.
+    and `grouped`, and `ranked_rows` for `ranking`. `calibration`, `regression` and `catalog` read
+    their own.
 Classes that hold others
     `collection` and `members`: many on one batch. `grouping` is the base of `sliced`, `windowed`
     and `clustered`: one for each value, pane of time, or group of clusters; `grouped_batches` and

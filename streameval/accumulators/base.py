@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
@@ -11,7 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 import attrs
 
 from streameval.accumulators.definition import Definition, difference_of, register
-from streameval.accumulators.pending import LooseRows
+from streameval.accumulators.pending import (
+    BufferedState,
+    LooseRows,
+    RowBuffer,
+    Rows,
+    pending_rows,
+)
 from streameval.configs.names import with_advice
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
@@ -129,8 +134,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @property
     def _state(self) -> StateT:
         """The state of everything counted; reading it counts the pending rows."""
-        state: StateT = self._held
-        return state
+        return self._held
 
     @_state.setter
     def _state(self, state: StateT) -> None:
@@ -140,8 +144,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @classmethod
     def _state_type(cls, config: ConfigT) -> type[StateT]:
         """Find the class of the states of a configuration."""
-        chosen: type[StateT] = cls._definition.state_of(config)
-        return chosen
+        return cls._definition.state_of(config)
 
     def update(self, *args: Any, **kwargs: Any) -> Self:
         """Count one batch: all of it, or nothing if it is refused.
@@ -188,7 +191,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @property
     def _total(self) -> FixedPoint:
         """The sum of the weights, found without counting the pending rows."""
-        return self._state.n
+        return self._held.n
 
     def merge(self, *others: Self) -> Self:
         """Fold other accumulators into this one.
@@ -360,12 +363,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return self._sum(*(one._state for one in alike))
 
     def _sum(self, *states: StateT) -> StateT:
-        """Add one or more states.
-
-        Subclasses override this if their configuration limits the size of a state, or if adding all
-        at once is faster.
-        """
-        return functools.reduce(operator.add, states)
+        """Add one or more states."""
+        return self._state_type(self._config).sum_of(states, self._config)
 
     @classmethod
     def _empty(cls, config: ConfigT) -> Self:
@@ -426,6 +425,66 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         if mine is not theirs and not mine == theirs:  # noqa: SIM201 - attrs answers it faster
             option, difference = difference_of(self._config, other._config)
             raise IncompatibleStateError(difference, argument=option, where=f"cannot {verb}: ")
+
+
+class BufferedAccumulator(Accumulator[ConfigT, StateT]):
+    """An accumulator with a state and a block of pending rows.
+
+    A subclass reads a batch into columns for `_append`, and defines how many may be pending
+    (`_block`) and how they are counted into a state (`_with_rows`). All checks belong to `update`:
+    pending rows have been accepted, and counting them cannot fail.
+    """
+
+    __slots__ = ()
+
+    _held: BufferedState[StateT]
+
+    @abstractmethod
+    def _block(self, state: StateT, rows: Rows) -> RowBuffer:
+        """Make an empty block for rows like these, of as many as may be pending beside a state."""
+
+    @abstractmethod
+    def _with_rows(self, state: StateT, rows: Rows) -> StateT:
+        """Count checked rows into a state."""
+
+    @property
+    def _state(self) -> StateT:
+        return self._held.state_by(self._with_rows)
+
+    @_state.setter
+    def _state(self, state: StateT) -> None:
+        self._held = BufferedState.of(state)
+
+    def _fork(self) -> Self:
+        made = super()._fork()
+        made._held = self._held.snapshot()
+        return made
+
+    def _append(self, rows: Rows) -> Self:
+        """Buffer a batch of checked rows; a large one is counted at once."""
+        self._held = self._appended(self._held, rows)
+        return self
+
+    def _appended(self, buffered: BufferedState[StateT], rows: Rows) -> BufferedState[StateT]:
+        """Write rows after the pending ones, into a new block if needed, or count them."""
+        if not rows.size:
+            return buffered
+        needed = rows.needed
+        if buffered.has_capacity_for(rows, needed):
+            return buffered.extended(rows, needed)
+        state = buffered.state_by(self._with_rows)
+        empty: BufferedState[StateT] = BufferedState.of(state, self._block(state, rows))
+        if empty.has_capacity_for(rows, needed):
+            return empty.extended(rows, needed)
+        return BufferedState.of(self._with_rows(state, rows))
+
+    def _fold(self, alike: Sequence[Any]) -> BufferedState[StateT]:
+        """Count all pending rows together: counting a few costs as much as counting thousands."""
+        buffered: list[BufferedState[StateT]] = [one._held for one in alike]
+        state = self._sum(*(one.state for one in buffered))
+        for rows in pending_rows(buffered):
+            state = self._with_rows(state, rows)
+        return BufferedState.of(state)
 
 
 def _defaults_of(cls: Any) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.highest_scores import first_highest
+from streameval.accumulators.base import BufferedAccumulator
+from streameval.accumulators.decisions import first_highest
 from streameval.accumulators.pending import LABEL_TYPES, NUMBER_TYPES, RowBuffer, Rows
 from streameval.configs.calibration import CalibrationConfig
 from streameval.exact.fixed_point import FixedPoint
@@ -150,8 +150,10 @@ class CalibrationAccumulator(
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
         is_row = type(y_true) in LABEL_TYPES and type(y_prob) in NUMBER_TYPES
-        if is_row and sample_weight is None and self._put(y_true, y_prob):
-            return self
+        if is_row and sample_weight is None:
+            held = self._held
+            if held.block.put_one(held, y_true, y_prob):
+                return self
         given = self._named(y_true, y_prob, optional=(sample_weight,))
         labels, scores, weights = (given[name] for name in ("y_true", "y_prob", "sample_weight"))
         n_classes = self._config.n_classes
@@ -193,19 +195,17 @@ class CalibrationAccumulator(
 
         return Calibration(self._config, self._state)
 
-    def _count(self, rows: Rows) -> CalibrationSums:
+    def _with_rows(self, state: CalibrationSums, rows: Rows) -> CalibrationSums:
         truth, probability = rows.columns
-        return _sum(truth, probability, rows.fixed_weights, self._config)
+        return state + _sum(truth, probability, rows.fixed_weights, self._config)
 
-    def _block(self, rows: Rows, capacity: int) -> RowBuffer:
+    def _block(self, state: CalibrationSums, rows: Rows) -> RowBuffer:  # noqa: ARG002
         config = self._config
+        columns = max(config.n_classes, 1)
+        # as many as sums, which are added after each block
+        capacity = max(_ENTRIES, min(columns * config.n_classes, _MAX_ENTRIES)) // columns or 1
         is_simple = config.classes is None and config.ignore_label is None
         return RowBuffer.like(rows, capacity, limits=(0, 1, 0.0, 1.0) if is_simple else None)
-
-    def _capacity(self, state: CalibrationSums, rows: Rows) -> int:  # noqa: ARG002
-        columns = max(self._config.n_classes, 1)
-        # as many as sums, which are added after each block
-        return max(_ENTRIES, min(columns * self._config.n_classes, _MAX_ENTRIES)) // columns or 1
 
 
 def _rows_a_block(config: CalibrationConfig) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import (
     BufferedState,
+    RowBuffer,
     Rows,
     check_ids,
     distinct_ids,
@@ -136,7 +136,8 @@ class CatalogAccumulator(
         rows = _read(**given, config=self._config, known=held)
         check_ids(held, held.state.items, rows, name="item")
         if held.block.capacity > self._left(held.state) and not _are_known(rows, held.state):
-            return self._absorb(self._count(rows))
+            self._state = self._with_rows(self._state, rows)
+            return self
         return self._append(rows)
 
     def compute(self) -> Catalog:
@@ -151,23 +152,22 @@ class CatalogAccumulator(
 
         return Catalog(self._state, self._config)
 
-    def _count(self, rows: Rows) -> Exposures:
+    def _with_rows(self, state: Exposures, rows: Rows) -> Exposures:
         codes, *popularity = rows.columns
         items, index = distinct_ids(codes, rows.dictionary, name="item")
-        return Exposures.of(items, index, rows.fixed_weights, *(popularity or (None,)))
+        counted = Exposures.of(items, index, rows.fixed_weights, *(popularity or (None,)))
+        return self._sum(state, counted)
 
-    def _capacity(self, state: Exposures, rows: Rows) -> int:
+    def _block(self, state: Exposures, rows: Rows) -> RowBuffer:
         # as if each row had an item of its own, so that counting them cannot exceed n_items; a
         # block that is larger takes known items alone
         left = self._left(state)
-        return _CAPACITY if left >= _CAPACITY or _are_known(rows, state) else left
+        fits = left >= _CAPACITY or _are_known(rows, state)
+        return RowBuffer.like(rows, _CAPACITY if fits else left)
 
     def _left(self, state: Exposures) -> int:
         """Return how many more items there may be."""
         return self._config.n_items - len(state.items)
-
-    def _sum(self, *states: Exposures) -> Exposures:
-        return functools.reduce(lambda a, b: (a + b).fitted(self._config), states)
 
 
 def _are_known(rows: Rows, state: Exposures) -> bool:

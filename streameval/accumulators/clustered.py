@@ -209,8 +209,7 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
     @property
     def n_groups(self) -> int:
         """How many groups have rows: the number of clusters, if that is small."""
-        n_groups: int = self._everything(self._held).n_groups
-        return n_groups
+        return self._everything(self._held).n_groups
 
     def reset(self) -> Self:
         """Forget everything counted; the options stay. Returns the accumulator itself."""

@@ -248,8 +248,7 @@ class Collection(
 def heaviest(n: Any) -> int | float:
     """Return the weight in an `n`; for a collection, the weight of its heaviest member."""
     if not isinstance(n, dict):
-        weight: int | float = n
-        return weight
+        return n
     return max(map(heaviest, n.values()))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.decisions import (
     CodeBlock,
     FastReader,
@@ -297,7 +297,10 @@ class ConfusionAccumulator(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        if type(y_true) in LABEL_TYPES and sample_weight is None and self._put(y_true, y_pred):
+        held = self._held
+        block = held.block
+        is_row = type(y_true) in LABEL_TYPES and sample_weight is None
+        if is_row and block.put_one(held, y_true, y_pred):
             return self
         if (
             y_true is None
@@ -320,19 +323,13 @@ class ConfusionAccumulator(
                 y_pred = in_class_order(y_pred, self._config, name="y_pred")
             y_true = _read_side(y_true, as_labels_or_scores, name="y_true")
             y_pred = _read_side(y_pred, as_labels_or_scores, name="y_pred")
-        held = self._held
-        block = held.block
-        is_matrix = sample_weight is not None and np.ndim(sample_weight) == 2
-        if type(block) is CodeBlock and not is_matrix:  # most updates end here
-            end = block.read(y_true, y_pred, held.used)
-            is_plain = sample_weight is None and block.weights is None
-            if end and (is_plain or _are_weighed(held, end, sample_weight)):
-                held.used, held.counted = end, None
+        if sample_weight is None or np.ndim(sample_weight) != 2:
+            if type(block) is CodeBlock and block.put_batch(held, y_true, y_pred, sample_weight):
+                return self  # most updates end here
+            usual = self._with_usual(held, y_true, y_pred, sample_weight)
+            if usual is not None:
+                self._held = usual
                 return self
-        later = None if is_matrix else self._restarted(held, y_true, y_pred, sample_weight)
-        if later is not None:
-            self._held = later
-            return self
         if are_arrays:  # their dtypes have not been checked so far
             y_true = _read_side(y_true, as_array, name="y_true")
             y_pred = _read_side(y_pred, as_array, name="y_pred")
@@ -350,63 +347,35 @@ class ConfusionAccumulator(
 
         return Confusion(LabelCounts.of(self._config, self._state))
 
-    def _put(self, first: Any, second: Any) -> bool:
-        held = self._held
-        block, used = held.block, held.used
-        if type(block) is not CodeBlock or used >= block.capacity:
-            return False
-        codes = None if block.weights is not None else block.reader.read_one(first, second)
-        if codes is None:
-            return False
-        block.truth[used], block.prediction[used] = codes
-        held.used = used + 1
-        return True
-
-    def _restarted(
+    def _with_usual(
         self, held: BufferedCounts, y_true: Array, y_pred: Array, sample_weight: Any
     ) -> BufferedCounts | None:
-        """Write a batch into an empty block, or count a large one; None on the general path."""
-        block = held.block if type(held.block) is CodeBlock else None
-        reader = FastReader.under(self._config) if block is None else block.reader
+        """Add a usual batch that the block has no space for; None on the general path."""
+        block = held.block
+        reader = block.reader if type(block) is CodeBlock else FastReader.under(self._config)
         if reader is None or not reader.fits(y_true, y_pred):
             return None
-        is_large = len(y_true) > reader.capacity // 2
-        if is_large and not reader.reads_credit:
-            return self._counted_large(held, y_true, y_pred, sample_weight, reader)
-        if is_large or (block is not None and held.used + len(y_true) <= block.capacity):
-            return None
-        block = CodeBlock.of(reader)
-        empty: BufferedCounts = BufferedState.of(self._counted_state(held), block)
-        end = block.read(y_true, y_pred, 0) if empty.block is block else 0
-        if not end or not _are_weighed(empty, end, sample_weight):
-            return None
-        empty.used = end
-        return empty
-
-    def _counted_large(
-        self,
-        held: BufferedCounts,
-        y_true: Array,
-        y_pred: Array,
-        sample_weight: Any,
-        reader: FastReader,
-    ) -> BufferedCounts | None:
-        """Count a large batch beside the pending rows; None if it takes the general path."""
+        has_space = held.used + len(y_true) <= block.capacity
         try:
             weights = read_weights(sample_weight, rows=len(y_true))
         except StreamevalError:  # the general path knows which argument is refused first
             return None
-        if type(held.block) is not CodeBlock:
-            held = BufferedState.of(self._counted_state(held), CodeBlock.of(reader))
         needed = len(y_true) if weights is None else max_total(weights)
-        if needed > held.spare:
+        if has_space or needed > held.spare:  # with space, the block has found it unusual
             return None
-        block, state = cast("CodeBlock", held.block), held.state
-        for piece in reader.pieces(len(y_true)):
-            codes = block.beside(y_true[piece], y_pred[piece])
+        if len(y_true) <= reader.capacity // 2:
+            empty: BufferedCounts = BufferedState.of(
+                held.state_by(self._with_rows), CodeBlock.of(reader)
+            )
+            block = empty.block
+            fits = type(block) is CodeBlock and block.put_batch(empty, y_true, y_pred, weights)
+            return empty if fits else None
+        state = held.state  # a large batch is counted beside the pending rows
+        for piece, codes in reader.pieces(y_true, y_pred):
             if codes is None:
                 return None
-            state = self._with_rows(state, Rows(codes, None if weights is None else weights[piece]))
+            rows = Rows(codes, None if weights is None else weights[piece])
+            state = self._with_rows(state, rows)
         return BufferedState(state, block, held.used, held.spare - needed)
 
     def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
@@ -450,12 +419,12 @@ class ConfusionAccumulator(
             if ObservedCounts.may_hold(len(dictionary), dictionary.n_characters):
                 return self._append(Rows(columns, weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
-        self._held = BufferedState.of(self._counted_state(held))
+        self._held = BufferedState.of(held.state_by(self._with_rows))
         observed, codes = observe(np.concatenate([truth, prediction]))
         truth, prediction = np.split(codes, 2)
         return self._absorb(ObservedCounts.of(observed, truth, prediction, weights))
 
-    def _count(self, rows: Rows) -> ConfusionCounts:
+    def _counted(self, rows: Rows) -> ConfusionCounts:
         config, (truth, prediction, *_) = self._config, rows.columns
         weights: WeightArray | None = rows.unequal_weights
         credit = _credit_of(rows)
@@ -478,7 +447,7 @@ class ConfusionAccumulator(
 
     def _with_rows(self, state: ConfusionCounts, rows: Rows) -> ConfusionCounts:
         if not state.has_counted:
-            return self._count(rows)
+            return self._counted(rows)
         counts = self._tallied
         if (
             counts is None
@@ -487,7 +456,7 @@ class ConfusionAccumulator(
             or rows.unequal_weights is not None
             or state.n.whole.item() + rows.size > MAX_TOTAL
         ):
-            return self._sum(state, self._count(rows))
+            return self._sum(state, self._counted(rows))
         # the total fits, so there is no need to search a large matrix for overflows
         truth, prediction = rows.columns
         tally = counts.tally(truth, prediction, self._config)
@@ -500,37 +469,15 @@ class ConfusionAccumulator(
             return None
         return MultilabelCounts if self._config.multilabel else MatrixCounts
 
-    def _capacity(self, state: ConfusionCounts, rows: Rows) -> int:  # noqa: ARG002
+    def _block(self, state: ConfusionCounts, rows: Rows) -> RowBuffer:
         if isinstance(state, ObservedCounts):
-            return code_capacity(len(state.labels) + 3, 1)
-        is_wide = self._config.multilabel
-        n_classes = self._config.n_classes
-        return code_capacity(2 if is_wide else n_classes, n_classes if is_wide else 1)
-
-    def _block(self, rows: Rows, capacity: int) -> RowBuffer:
-        reader, has_credit = None, _credit_of(rows) is not None
-        if rows.dictionary is None:
-            reader = FastReader.under(self._config, reads_credit=has_credit)
-        return super()._block(rows, capacity) if reader is None else CodeBlock.of(reader)
-
-    def _sum(self, *states: Any) -> ConfusionCounts:
-        if len(states) < 3 or self._state_type(self._config) is not MatrixCounts:
-            return super()._sum(*states)
-        return MatrixCounts.sum_of(states)
-
-
-def _are_weighed(held: BufferedCounts, end: int, sample_weight: Any) -> bool:
-    """Write the weights of rows up to `end` that a block has read; False if they are too large."""
-    block, used = held.block, held.used
-    weights = read_weights(sample_weight, rows=end - used)
-    if weights is not None:
-        needed = max_total(weights)
-        if needed > held.spare:
-            return False
-        held.spare -= needed
-    if weights is not None or block.weights is not None:
-        block.put_weights(used, end, weights)
-    return True
+            return RowBuffer.like(rows, code_capacity(len(state.labels) + 3, 1))
+        config, has_credit = self._config, _credit_of(rows) is not None
+        reader = FastReader.under(config, reads_credit=has_credit)
+        if reader is not None:
+            return CodeBlock.of(reader)
+        codes, columns = (2, config.n_classes) if config.multilabel else (config.n_classes, 1)
+        return RowBuffer.like(rows, code_capacity(codes, columns))
 
 
 def _credit_of(rows: Rows) -> Array | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, final
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import (
     LABEL_TYPES,
     NUMBER_TYPES,
@@ -200,8 +200,10 @@ class PRCurveSketch(
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
         is_row = type(y_true) in LABEL_TYPES and type(y_score) in NUMBER_TYPES
-        if is_row and sample_weight is None and self._put(y_score, y_true):
-            return self
+        if is_row and sample_weight is None:
+            held = self._held
+            if held.block.put_one(held, y_score, y_true):
+                return self
         config = self._config
         if config.classes is not None and not config.multilabel and y_score is not None:
             n_classes = config.n_scores
@@ -264,7 +266,7 @@ class PRCurveSketch(
             for scores, positive, _ in _scored(self._config, buffered.rows).curves():
                 yield CellTable(SortedRows.of(scores, scale, positive), scale)
         else:
-            for level, cells in self._counted_state(buffered).tables():
+            for level, cells in buffered.state_by(self._with_rows).tables():
                 yield CellTable(cells, scale, level)
 
     def _with_rows(self, state: ScoreTables, rows: Rows) -> ScoreTables:
@@ -281,15 +283,15 @@ class PRCurveSketch(
     def _appended(self, buffered: BufferedTables, rows: Rows) -> BufferedTables:
         if rows.weights is not None and self._is_large_block(buffered):
             # weights for all rows of the block would take too much memory
-            buffered = BufferedState.of(self._counted_state(buffered))
+            buffered = BufferedState.of(buffered.state_by(self._with_rows))
         elif not buffered.has_capacity_for(rows, 0) and self._can_stay_rows(buffered, rows):
             # columns of a much larger block touch pages, huge ones maybe, that no row needs
-            block = self._block(rows, min(2 * (buffered.used + rows.size), self._max_rows))
+            block = self._rows_block(rows, min(2 * (buffered.used + rows.size), self._max_rows))
             empty: BufferedTables = BufferedState.of(buffered.state, block)
             buffered = empty.extended(buffered.rows, 0) if buffered.used else empty
         return super()._appended(buffered, rows)
 
-    def _block(self, rows: Rows, capacity: int) -> RowBuffer:
+    def _rows_block(self, rows: Rows, capacity: int) -> RowBuffer:
         config, limits = self._config, None
         if config.has_default_labels:
             largest = sys.float_info.max
@@ -305,16 +307,16 @@ class PRCurveSketch(
         size = buffered.block.capacity * self._config.n_scores
         return not len(buffered.state.lo) and size >= _MAX_ENTRIES // 2
 
-    def _capacity(self, state: ScoreTables, rows: Rows) -> int:
+    def _block(self, state: ScoreTables, rows: Rows) -> RowBuffer:
         # proportional to the cells, so that a row costs the same however many there are
         entries = max(_ENTRIES * 8 // max(rows.columns[0].itemsize, 4), 2 * len(state.lo))
-        return max(entries // self._config.n_scores, _MIN_ROWS)
+        return self._rows_block(rows, max(entries // self._config.n_scores, _MIN_ROWS))
 
     @property
     def _max_rows(self) -> int:
         """The most rows that stay pending before there are cells.
 
-        With a budget, these are as many as beside full cells, see `_capacity`.
+        With a budget, these are as many as beside full cells, see `_block`.
         """
         n_scores, budget = self._config.n_scores, self._config.budget
         limit = _MAX_ENTRIES // n_scores
@@ -354,8 +356,8 @@ class PRCurveSketch(
         """Add the contents of another accumulator: as rows if they are few, else by a join."""
         rows = self._as_rows(other, max(len(buffered.state.lo), _FEW_ROWS))
         if rows is None:
-            joined = self._counted_state(buffered).joined(
-                self._counted_state(other), self._config.budget
+            joined = buffered.state_by(self._with_rows).joined(
+                other.state_by(self._with_rows), self._config.budget
             )
             return BufferedState.of(joined)
         state = other.state
@@ -367,7 +369,7 @@ class PRCurveSketch(
             return buffered.rows if buffered.used else ScoredBatch.none(self._config.n_scores).rows
         if self._config.has_pairs:  # which scores belong to the same row is unknown
             return None
-        scored = self._counted_state(buffered).to_rows(self._config.scores, limit)
+        scored = buffered.state_by(self._with_rows).to_rows(self._config.scores, limit)
         return None if scored is None else Rows((scored.scores.T, scored.positive.T))
 
 

@@ -16,8 +16,13 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.highest_scores import first_highest, highest_scores
-from streameval.accumulators.pending import LABEL_TYPES, RowBuffer, Rows
+from streameval.accumulators.pending import (
+    LABEL_TYPES,
+    BufferedState,
+    RowBuffer,
+    Rows,
+    max_total,
+)
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import (
@@ -41,11 +46,12 @@ from streameval.inputs.row_scores import (
     sum_tolerance,
     weights_of_items,
 )
-from streameval.states.confusion import credit_dtype
+from streameval.states.confusion import credit_codes, credit_dtype
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Scores = npt.NDArray[np.floating[Any]]
 DType: TypeAlias = np.dtype[Any]
 Cut: TypeAlias = tuple[np.ufunc, Array, DType | None, float]
 
@@ -58,6 +64,10 @@ _REAL = (
 )
 _PIECE = 2**18  # codes of a large batch that are written before they are counted
 _MIN_CAPACITY, _MAX_CAPACITY = 2**13, 2**20  # pending codes of several classes
+_FEW_CLASSES = 32
+_MANY_ROWS = 512
+_SHORT_ROW = 64  # scores
+_BLOCK = 2**17  # scores in a block: with what is made from them they stay in the L2 cache
 
 
 @attrs.frozen(eq=False)
@@ -496,28 +506,23 @@ class FastReader:
         """Return the codes of a batch; None if it is unusual."""
         if not self.fits(y_true, y_pred):
             return None
-        shape = (len(y_true), *self.columns)
-        codes = tuple(np.empty(shape, dtype) for dtype in self.dtypes)
+        codes = self._empty(len(y_true))
         return codes if self.read(y_true, y_pred, *codes) else None
 
-    def read_one(self, truth: Any, prediction: Any) -> tuple[int, int] | None:
-        """Find the codes of one row as `read` does, in a fifth of the time; None if it is unusual.
+    def pieces(
+        self, y_true: Array, y_pred: Array
+    ) -> Iterator[tuple[slice, tuple[Array, ...] | None]]:
+        """Yield the codes of a large batch, piece by piece in the same memory; None if unusual."""
+        size = min(len(y_true), self.piece)
+        memory = self._empty(size)
+        for start in range(0, len(y_true), size):
+            piece = slice(start, min(start + size, len(y_true)))
+            codes = tuple([one[: piece.stop - start] for one in memory])
+            is_read = self.read(y_true[piece], y_pred[piece], *codes)
+            yield piece, codes if is_read else None
 
-        Labels are numbers.
-        """
-        if not (self.reads_one and type(truth) in LABEL_TYPES and 0 <= truth < self.codes):
-            return None
-        if type(prediction) is float:
-            if self.cuts and self.lowest <= prediction <= self.highest:
-                return truth, (prediction >= self.threshold) is self.at_least
-            return None
-        is_label = self.reads_labels and type(prediction) in LABEL_TYPES
-        return (truth, prediction) if is_label and 0 <= prediction < self.codes else None
-
-    def pieces(self, rows: int) -> Iterator[slice]:
-        """Cut a large batch into pieces, whose codes fit behind the capacity of a block."""
-        size = self.piece
-        return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
+    def _empty(self, rows: int) -> tuple[Array, ...]:
+        return tuple([np.empty((rows, *self.columns), dtype) for dtype in self.dtypes])
 
     def _read_labels(self, array: Array, codes: Array) -> bool:
         dtype = self.labels.get(array.dtype)
@@ -563,11 +568,7 @@ class FastReader:
 
 
 class CodeBlock(RowBuffer):
-    """A block of codes, with memory behind its capacity for reading large batches.
-
-    This memory stays in the cache, so a large batch is read and counted piece by piece without
-    allocations. Nothing else uses it.
-    """
+    """A block of codes, into which usual batches are read without making arrays."""
 
     __slots__ = ("credit", "prediction", "reader", "truth")
 
@@ -579,39 +580,62 @@ class CodeBlock(RowBuffer):
     @classmethod
     def of(cls, reader: FastReader) -> Self:
         """Make an empty block for what a reader writes."""
-        shape = (reader.capacity + reader.piece, *reader.columns)
+        shape = (reader.capacity, *reader.columns)
         block = cls(tuple(np.empty(shape, dtype) for dtype in reader.dtypes), reader.capacity)
         block.reader, (block.truth, block.prediction, *credit) = reader, block.columns
         block.credit = credit[0] if credit else None
         return block
 
-    def read(self, y_true: Array, y_pred: Array, start: int) -> int:
-        """Write the codes of a batch from a row on, and return where they end.
+    def put_one(self, owner: BufferedState[Any], first: Any, second: Any) -> bool:
+        """Write a row of two numbers as `put_batch` does, in a fifth of the time."""
+        reader, used = self.reader, owner.used
+        if used >= self.capacity or self.weights is not None or not reader.reads_one:
+            return False
+        if type(first) not in LABEL_TYPES or not 0 <= first < reader.codes:
+            return False
+        if type(second) is float:
+            if not (reader.cuts and reader.lowest <= second <= reader.highest):
+                return False
+            second = (second >= reader.threshold) is reader.at_least
+        elif not (
+            reader.reads_labels and type(second) in LABEL_TYPES and 0 <= second < reader.codes
+        ):
+            return False
+        self.truth[used], self.prediction[used] = first, second
+        owner.used = used + 1
+        return True
 
-        0 if it does not fit, is empty, or is unusual.
-        """
-        size, credit = y_true.size, self.credit
-        if size == 1 == y_pred.size and y_true.ndim == 1 == y_pred.ndim:
-            fits = start < self.capacity
-            codes = self.reader.read_one(y_true.item(), y_pred.item()) if fits else None
-            if codes is not None:
-                self.truth[start], self.prediction[start] = codes
-                return start + 1
+    def put_batch(
+        self, owner: BufferedState[Any], y_true: Array, y_pred: Array, sample_weight: Any
+    ) -> bool:
+        """Write a batch behind the rows in use; False if it is too large, empty or unusual."""
+        size, start = y_true.size, owner.used
+        if (
+            size == 1 == y_pred.size
+            and y_true.ndim == 1 == y_pred.ndim
+            and sample_weight is None
+            and self.put_one(owner, y_true.item(), y_pred.item())
+        ):
+            return True
         if not size or y_true.ndim != self.truth.ndim:
-            return 0
+            return False
         end = start + len(y_true)
         if end > self.capacity:
-            return 0
-        rows = slice(start, end)
+            return False
+        rows, credit = slice(start, end), self.credit
         truth, prediction = self.truth[rows], self.prediction[rows]
         credit = None if credit is None else credit[rows]
-        return end if self.reader.read(y_true, y_pred, truth, prediction, credit) else 0
-
-    def beside(self, y_true: Array, y_pred: Array) -> tuple[Array, Array] | None:
-        """Return the codes of a piece of a batch in the memory behind; None if it is unusual."""
-        rows = slice(self.capacity, self.capacity + len(y_true))
-        codes = self.truth[rows], self.prediction[rows]
-        return codes if self.reader.read(y_true, y_pred, *codes) else None
+        if not self.reader.read(y_true, y_pred, truth, prediction, credit):
+            return False
+        if sample_weight is not None or self.weights is not None:
+            weights = read_weights(sample_weight, rows=end - start)
+            needed = 0 if weights is None else max_total(weights)
+            if needed > owner.spare:
+                return False
+            owner.spare -= needed
+            self.put_weights(start, end, weights)
+        owner.used, owner.counted = end, None
+        return True
 
 
 def _has_nan(scores: Array) -> bool:
@@ -648,3 +672,93 @@ def _min_reaching(threshold: float | tuple[float, ...], dtype: DType) -> Array:
         nearest = np.array(threshold).astype(dtype)
         above = np.asarray(np.nextafter(nearest, dtype.type(np.inf)))
     return np.where(nearest.astype(np.float64) >= threshold, nearest, above)
+
+
+def highest_scores(
+    scores: Scores, truth: Codes, k: int
+) -> tuple[Codes, Codes | npt.NDArray[np.bool_]]:
+    """Find the first class with the highest score of each row, and the credit of the true one.
+
+    Scores are compared in their own dtype: widening would keep their order and ties.
+
+    Parameters
+    ----------
+    scores : float array, shape (n, K)
+        Without NaN.
+    truth : int array, shape (n,)
+        The column of the true class.
+    k : int
+        The number of highest scores that earn credit.
+
+    Returns
+    -------
+    prediction : int64 array, shape (n,)
+    credit : int64 or bool array, shape (n,)
+        The codes of `credit_codes`, or truth values if they are 0 and 1, as without ties.
+    """
+    if k > 1 and not _is_long(scores):  # whether the highest score is tied does not matter
+        return scores.argmax(axis=1), top_k_credit(scores, truth, k)
+    prediction, has_ties = first_highest(scores)
+    if k == 1 and not has_ties:
+        return prediction, prediction == truth
+    return prediction, top_k_credit(scores, truth, k)
+
+
+def first_highest(scores: Scores) -> tuple[Codes, bool]:
+    """Find the first class with the highest score of each row, and whether any row has two."""
+    return (_by_columns if _is_long(scores) else _by_rows)(scores)
+
+
+def top_k_credit(scores: Scores, truth: Codes, k: int) -> Codes | npt.NDArray[np.bool_]:
+    """Code the ranks within the first k that the true class shares with its ties.
+
+    No row is sorted: counting the scores that reach that of the true class takes a tenth of the
+    time of a partition.
+    """
+    rows, classes = scores.shape
+    own = scores[np.arange(rows), truth][:, None]
+    reaching = _count_in_rows(scores >= own)
+    is_tied = scores == own
+    if np.count_nonzero(is_tied) == rows:
+        return np.asarray(reaching <= k)
+    tied = _count_in_rows(is_tied)
+    within = np.clip(k - (reaching - tied), 0, tied)
+    first = within > 0
+    split = np.flatnonzero(first & (within < tied))
+    before = _count_in_rows(is_tied[split] & (np.arange(classes) < truth[split, None]))
+    first[split] = within[split] > before
+    return credit_codes(within, tied, first, classes)
+
+
+def _is_long(scores: Scores) -> bool:
+    return scores.shape[1] <= _FEW_CLASSES and len(scores) >= _MANY_ROWS
+
+
+def _count_in_rows(marks: npt.NDArray[np.bool_]) -> Codes:
+    """Count the true entries of each row; in long ones, bits take half of the time of marks."""
+    if marks.shape[1] <= _SHORT_ROW:
+        return np.asarray(np.count_nonzero(marks, axis=1))
+    bits = np.bitwise_count(np.packbits(marks, axis=1))
+    return np.asarray(bits.sum(axis=1, dtype=np.int64))
+
+
+def _by_rows(scores: Scores) -> tuple[Codes, bool]:
+    prediction = scores.argmax(axis=1)
+    best = scores[np.arange(len(scores)), prediction]  # a third of the time of max on short rows
+    has_ties = int(np.count_nonzero(scores == best[:, None])) > len(scores)
+    return prediction.astype(np.int64, copy=False), has_ties
+
+
+def _by_columns(scores: Scores) -> tuple[Codes, bool]:
+    """Work along many rows at once: for 10 classes three times as fast as short rows."""
+    rows, classes = scores.shape
+    prediction, has_ties = np.empty(rows, dtype=np.int64), False
+    falling = np.arange(classes, 0, -1, dtype=np.uint8)[:, None]
+    step = _BLOCK // classes
+    for start in range(0, rows, step):
+        block = np.ascontiguousarray(scores[start : start + step].T)
+        is_best = block == block.max(axis=0)
+        # the first true row of each column; argmax goes down columns one by one
+        prediction[start : start + step] = classes - (is_best * falling).max(axis=0).astype(int)
+        has_ties = has_ties or int(np.count_nonzero(is_best)) > is_best.shape[1]
+    return prediction, has_ties

@@ -16,7 +16,7 @@ from streameval.inputs.times import read_duration, read_step, read_time
 from streameval.metrics.evidence import Limit
 from streameval.results.evidence import Evidence
 from streameval.results.result import Result
-from streameval.states.sealed import live
+from streameval.states.panes import live
 
 _PER = re.compile(r"([0-9]{1,9}) per (\S+)")
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
-from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import Rows, check_ids, distinct_ids, fresh_dictionary
+from streameval.accumulators.base import BufferedAccumulator
+from streameval.accumulators.pending import (
+    RowBuffer,
+    Rows,
+    check_ids,
+    distinct_ids,
+    fresh_dictionary,
+)
 from streameval.accumulators.scored_rows import read_grouped
 from streameval.configs.curve import GroupedConfig
 from streameval.inputs.weighted_rows import WeightedRows
@@ -126,15 +131,12 @@ class GroupedAUC(
 
         return GroupedCurves(self._state, self._config)
 
-    def _count(self, rows: Rows) -> GroupTables:
+    def _with_rows(self, state: GroupTables, rows: Rows) -> GroupTables:
         scores, positive, codes = rows.columns
         groups, index = distinct_ids(codes, rows.dictionary, name="group")
         scored = ScoredRows(scores[None], self._config.scores, positive[None], rows.fixed_weights)
-        return GroupTables.of(groups, index, scored)
+        return self._sum(state, GroupTables.of(groups, index, scored))
 
-    def _capacity(self, state: GroupTables, rows: Rows) -> int:  # noqa: ARG002
+    def _block(self, state: GroupTables, rows: Rows) -> RowBuffer:
         # as if each row had its own group, so that counting them cannot exceed the limit
-        return min(_CAPACITY, self._config.group_limit - len(state.groups))
-
-    def _sum(self, *states: GroupTables) -> GroupTables:
-        return functools.reduce(lambda a, b: (a + b).fitted(self._config), states)
+        return RowBuffer.like(rows, min(_CAPACITY, self._config.group_limit - len(state.groups)))

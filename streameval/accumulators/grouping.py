@@ -225,8 +225,7 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     @property
     def _total(self) -> FixedPoint:
-        total: FixedPoint = self._all_rows(self._held)._total
-        return total
+        return self._all_rows(self._held)._total
 
     @property
     def _state(self) -> Any:
@@ -335,8 +334,7 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _name_of(self, key: Key) -> str:
         """Name the column of a key, or the first of several; members have checked their own."""
         levels = (level for level in self._config.levels if isinstance(level, _LEVEL_OF[key]))
-        name: str = next(levels).key_columns[0]
-        return name
+        return next(levels).key_columns[0]
 
     def _number_queries(
         self, columns: dict[Key, Array], batch: Batch, keys: dict[Key, Array], held: Held

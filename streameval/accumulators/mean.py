@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import Rows
+from streameval.accumulators.base import BufferedAccumulator
+from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.mean import USUAL_BUDGET, MeanConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import (
@@ -181,15 +180,12 @@ class MeanAccumulator(
         self._held = self._appended(held, Rows((rows,), weights))
         return self
 
-    def _count(self, rows: Rows) -> ValueSums:
-        return ValueSums.of(self._config, rows.columns[0], rows.fixed_weights)
+    def _with_rows(self, state: ValueSums, rows: Rows) -> ValueSums:
+        counted = ValueSums.of(self._config, rows.columns[0], rows.fixed_weights)
+        return self._sum(state, counted)
 
-    def _capacity(self, state: ValueSums, rows: Rows) -> int:  # noqa: ARG002
-        return max(_ENTRIES // self._config.n_columns, 1)
-
-    def _sum(self, *states: ValueSums) -> ValueSums:
-        budget = self._config.budget
-        return functools.reduce(lambda a, b: a.joined(b, budget), states)
+    def _block(self, state: ValueSums, rows: Rows) -> RowBuffer:  # noqa: ARG002
+        return RowBuffer.like(rows, max(_ENTRIES // self._config.n_columns, 1))
 
 
 def _as_items(given: Mapping[str, Any]) -> dict[str, Any]:

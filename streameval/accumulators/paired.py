@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -12,14 +11,14 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.decisions import (
     FastReader,
     flattened,
     read_decided,
     read_observed,
 )
-from streameval.accumulators.pending import Rows
+from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.paired import PairedConfig, pairs_of
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
@@ -439,7 +438,10 @@ class Paired(
         right = ((rows.columns[0] == rows.columns[1]) | ~known).all(axis=1)
         return right[kept], None if rows.weights is None else rows.weights[kept]
 
-    def _count(self, rows: Rows) -> PairedState:
+    def _with_rows(self, state: PairedState, rows: Rows) -> PairedState:
+        return self._sum(state, self._counted(rows))
+
+    def _counted(self, rows: Rows) -> PairedState:
         weights, config = rows.fixed_weights, self._config
         counts = PairedCounts.of(rows.columns[0], weights)
         if not config.measures:
@@ -461,15 +463,8 @@ class Paired(
         skipped = PairedSums.zero(config).skipped
         return PairedSums.made(counts, joint, tuple(itertools.chain(*sums)), pairs, skipped)
 
-    def _capacity(self, state: PairedState, rows: Rows) -> int:  # noqa: ARG002
-        return _MEASURED_CAPACITY if self._config.measures else _CAPACITY
-
-    def _sum(self, *states: Any) -> PairedState:
-        if not self._config.measures:
-            return super()._sum(*states)
-        budget = self._config.budget
-        joined: PairedState = functools.reduce(lambda a, b: a.joined(b, budget), states)
-        return joined
+    def _block(self, state: PairedState, rows: Rows) -> RowBuffer:  # noqa: ARG002
+        return RowBuffer.like(rows, _MEASURED_CAPACITY if self._config.measures else _CAPACITY)
 
 
 def _check_range(values: npt.NDArray[np.float64], name: str) -> None:

@@ -21,8 +21,7 @@ from streameval.configs.windowed import WindowedConfig
 from streameval.errors import require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
-from streameval.states.panes import Pane, Panes, newest_end
-from streameval.states.sealed import Sealed
+from streameval.states.panes import Pane, Panes, Sealed, newest_end
 from streameval.states.state import check_numbers
 
 _LIMIT = 2**63

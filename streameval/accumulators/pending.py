@@ -171,6 +171,23 @@ class RowBuffer:
         block.weights, block.keeps_counted = self.weights, self.keeps_counted
         return block
 
+    def put_one(self, owner: BufferedState[Any], first: Any, second: Any) -> bool:
+        """Write a row of two Python numbers behind those in use; False if it is unusual.
+
+        Arrays of one row take ten times as long: they are for whatever is unusual.
+        """
+        limits, used = self.limits, owner.used
+        if limits is None or used >= self.capacity or self.weights is not None:
+            return False
+        low, high, lowest, highest = limits
+        if not (low <= first <= high and lowest <= second <= highest):
+            return False
+        one, other = self.columns
+        one[used] = first
+        other[used] = second
+        owner.used = used + 1
+        return True
+
     def put(self, start: int, rows: Rows) -> int:
         """Write a batch from row `start` on, and return where it ends."""
         end = start + rows.size

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import Rows
+from streameval.accumulators.base import BufferedAccumulator
+from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.preferences import PreferencesConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import (
@@ -195,8 +195,8 @@ class PreferencesAccumulator(
         read[texts == b] = 0.0
         return read
 
-    def _count(self, rows: Rows) -> PreferenceCounts:
-        return PreferenceCounts.of(rows.columns[0], rows.unequal_weights, self._config)
+    def _with_rows(self, state: PreferenceCounts, rows: Rows) -> PreferenceCounts:
+        return state + PreferenceCounts.of(rows.columns[0], rows.unequal_weights, self._config)
 
-    def _capacity(self, state: PreferenceCounts, rows: Rows) -> int:  # noqa: ARG002
-        return _CAPACITY
+    def _block(self, state: PreferenceCounts, rows: Rows) -> RowBuffer:  # noqa: ARG002
+        return RowBuffer.like(rows, _CAPACITY)

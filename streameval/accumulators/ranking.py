@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, final
@@ -11,8 +10,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import BufferedState, Rows
+from streameval.accumulators.base import BufferedAccumulator
+from streameval.accumulators.pending import BufferedState, RowBuffer, Rows
 from streameval.accumulators.ranked_rows import (
     check_new,
     open_indices,
@@ -36,7 +35,7 @@ from streameval.inputs.judged_runs import (
 )
 from streameval.metrics.ranking import evaluate
 from streameval.states.queries import Queries, weights_of
-from streameval.states.ranking import QueryValues, RankingParts, RankingState, added
+from streameval.states.ranking import QueryValues, RankingParts, RankingState
 from streameval.states.ranking_rows import Documents, complete_queries, queries_of
 
 if TYPE_CHECKING:
@@ -449,9 +448,8 @@ class RankingAccumulator(
 
     @property
     def _state(self) -> RankingState:
-        parts: Any = self._counted_state(self._held)
-        state: RankingState = parts.summed(self._config)
-        return state
+        parts: Any = self._held.state_by(self._with_rows)
+        return parts.summed(self._config)
 
     @_state.setter
     def _state(self, state: RankingState) -> None:
@@ -467,17 +465,12 @@ class RankingAccumulator(
         """Check that a batch of complete queries is small, and that counting it cannot fail."""
         return len(rows.score) <= _SMALL and rows.is_minimal and not self._config.keeps_ids
 
-    def _count(self, rows: Rows) -> RankingState:
-        return _completed(Documents.of_queries(*rows.columns), self._config, None)
-
     def _with_rows(self, state: Any, rows: Rows) -> Any:
-        return state.with_batch(self._count(rows), self._config)
+        batch = _completed(Documents.of_queries(*rows.columns), self._config, None)
+        return state.with_batch(batch, self._config)
 
-    def _capacity(self, state: Any, rows: Rows) -> int:  # noqa: ARG002
-        return _CAPACITY if state.n.whole else _FIRST
-
-    def _sum(self, *states: RankingState) -> RankingState:
-        return functools.reduce(lambda a, b: added(a, b, self._config), states)
+    def _block(self, state: Any, rows: Rows) -> RowBuffer:
+        return RowBuffer.like(rows, _CAPACITY if state.n.whole else _FIRST)
 
     def _fold(self, alike: Sequence[Any]) -> BufferedState[Any]:
         return BufferedState.of(RankingParts((self._sum(*(one._state for one in alike)),)))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import NUMBER_TYPES, RowBuffer, Rows
 from streameval.configs.error_measures import MOMENTS
 from streameval.configs.regression import USUAL_BUDGET, RegressionConfig
@@ -153,8 +152,10 @@ class RegressionAccumulator(
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
         is_row = type(y_true) in NUMBER_TYPES and type(y_pred) in NUMBER_TYPES
-        if is_row and sample_weight is None and self._put(y_true, y_pred):
-            return self
+        if is_row and sample_weight is None:
+            held = self._held
+            if held.block.put_one(held, y_true, y_pred):
+                return self
         given = self._named(y_true, y_pred, optional=(sample_weight,))
         weighted = WeightedRows.among(given)
         if weighted is not None:
@@ -194,25 +195,15 @@ class RegressionAccumulator(
             return RegressionOutputs(state, self._config)
         return Regression(state, self._config)
 
-    def _count(self, rows: Rows) -> Sums:
+    def _with_rows(self, state: Sums, rows: Rows) -> Sums:
         truth, prediction = rows.columns
-        counted = self._state_type(self._config)
-        return counted.of(self._config, truth, prediction, rows.fixed_weights)
+        counted = type(state).of(self._config, truth, prediction, rows.fixed_weights)
+        return self._sum(state, counted)
 
-    def _block(self, rows: Rows, capacity: int) -> RowBuffer:
+    def _block(self, state: Sums, rows: Rows) -> RowBuffer:  # noqa: ARG002
         ends = (-LARGEST_NUMBER, LARGEST_NUMBER)
         is_simple = self._config.has_default_sums and self._config.outputs is None
-        return RowBuffer.like(rows, capacity, limits=(*ends, *ends) if is_simple else None)
-
-    def _capacity(self, state: Sums, rows: Rows) -> int:  # noqa: ARG002
-        return _CAPACITY
-
-    def _sum(self, *states: Any) -> Sums:
-        if self._config.has_default_sums:
-            return super()._sum(*states) if len(states) < 3 else RegressionSums.sum_of(states)
-        budget = self._config.budget
-        total: Sums = functools.reduce(lambda a, b: a.joined(b, budget), states)
-        return total
+        return RowBuffer.like(rows, _CAPACITY, limits=(*ends, *ends) if is_simple else None)
 
 
 def _check_ranges(truth: Floats, prediction: Floats, config: RegressionConfig) -> None:

@@ -25,8 +25,8 @@ from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.flat import Add, FlatStates
+from streameval.states.panes import Sealed
 from streameval.states.runs import mapped, observed_codes, paired_codes, run_indices
-from streameval.states.sealed import Sealed
 from streameval.states.state import as_corrupt
 
 Indices = npt.NDArray[Any]
@@ -513,8 +513,7 @@ class FlatSlices:
         leaves = self.leaves
         if len(target):
             leaves = leaves.summed(target, layout.size)
-        summed: Self = layout.flat(self.inner, self.values, leaves)
-        return summed
+        return layout.flat(self.inner, self.values, leaves)
 
     def all_rows(self) -> Any:
         """Merge all accumulators into a new one, whatever their values."""
@@ -769,8 +768,7 @@ def _read_text(text: str, config: SlicedConfig) -> Value:
 
 def _unsigned(column: Any, name: str) -> npt.NDArray[Any]:
     require(isinstance(column, Column) and column.values.dtype.kind == "u", name)
-    values: npt.NDArray[Any] = column.values.astype(np.uint64, copy=False)
-    return values
+    return column.values.astype(np.uint64, copy=False)
 
 
 def _check_kept(

@@ -19,7 +19,7 @@ from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError, require
 from streameval.inputs.values import Value
 from streameval.states import codec
-from streameval.states.sealed import Sealed, live_in_turn
+from streameval.states.panes import Sealed, live_in_turn
 
 if TYPE_CHECKING:
     from streameval.results.sliced import SlicedResult

@@ -33,9 +33,8 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
 from streameval.states import codec
 from streameval.states.column import Column
-from streameval.states.panes import Pane, Panes, Span, newest_end
+from streameval.states.panes import Pane, Panes, Sealed, Span, newest_end
 from streameval.states.runs import quotients
-from streameval.states.sealed import Sealed
 
 if TYPE_CHECKING:
     from streameval.configs.sliced import SlicedConfig

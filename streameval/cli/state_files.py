@@ -278,8 +278,7 @@ def checked(result: Any) -> Result:
                 argument="state",
                 remedy="In Python, use se.load(path).compute().",
             )
-    found: Result = result
-    return found
+    return result
 
 
 def _slice_name(pairs: Iterable[tuple[str, Any]]) -> str:

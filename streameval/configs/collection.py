@@ -70,8 +70,7 @@ class Member:
     @cached_property
     def positional(self) -> tuple[str, ...]:
         """The arrays that an update must have, in the order of its arguments."""
-        names: tuple[str, ...] = self.cls._arrays_of(self.options)
-        return names
+        return self.cls._arrays_of(self.options)
 
     @property
     def takes_truth_and_prediction(self) -> bool:

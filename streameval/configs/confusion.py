@@ -126,7 +126,7 @@ class ConfusionConfig(Config):
         """Whether the labels are observed in the data."""
         return self.classes == "auto"
 
-    @property
+    @cached_property
     def is_binary(self) -> bool:
         """Whether there is one positive class among two."""
         return not self.multilabel and not self.is_open and self.n_classes == 2

@@ -167,8 +167,7 @@ def _outer(spans: Sequence[_Span]) -> list[_Span]:
 
 
 def _about(table: pa.Table) -> dict[str, Any]:
-    about: dict[str, Any] = json.loads(table.schema.metadata[_KEY])
-    return about
+    return json.loads(table.schema.metadata[_KEY])
 
 
 def _merged(tables: Sequence[pa.Table]) -> States:

@@ -16,8 +16,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.base import Accumulator
-from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.base import Accumulator, BufferedAccumulator
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
 from streameval.accumulators.parts import merge
@@ -69,8 +68,7 @@ def shipped(accumulator: Any) -> bytes | Uncounted:
     to_ship = None if loose is None else loose.to_ship
     rows = None if to_ship is None else to_ship(accumulator._config, accumulator._held)
     if rows is None:
-        state: bytes = accumulator.to_bytes()
-        return state
+        return accumulator.to_bytes()
     return Uncounted(type(accumulator), accumulator._config, rows)
 
 
@@ -163,7 +161,7 @@ def _read(described: dict[str, Any], pieces: _Pieces) -> Any:
     arrays = {name: pieces.take(array) for name, array in described["arrays"].items()}
     if "0" in arrays:
         rows = Rows(tuple(arrays.values()))
-        if rows.size <= made._capacity(made._state, rows):
+        if rows.size <= made._block(made._state, rows).capacity:
             return made._append(rows)
         made._held = BufferedState.holding(made._state, rows)
         return made
@@ -172,8 +170,7 @@ def _read(described: dict[str, Any], pieces: _Pieces) -> Any:
 
 
 def _empty_bytes(accumulator: Any) -> bytes:
-    empty: bytes = type(accumulator)._empty(accumulator._config).to_bytes()
-    return empty
+    return type(accumulator)._empty(accumulator._config).to_bytes()
 
 
 def _rows_of(accumulator: Any) -> dict[str, Array] | None:
@@ -337,8 +334,7 @@ class _Pieces:
             items[indices] = True
         elif described["shift"]:
             items = items.astype(np.int64 if dtype.kind == "i" else np.uint64) << described["shift"]
-        array: Array = items.reshape(shape, order="F")
-        return array
+        return items.reshape(shape, order="F")
 
     def _next(self, length: int) -> memoryview:
         piece, self._view = self._view[:length], self._view[length:]

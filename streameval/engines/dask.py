@@ -123,11 +123,9 @@ class _DaskCluster(Engine):
         if not any(is_dask_collection(argument) for call in calls for argument in call):
             name = f"{function.__name__}-{uuid4().hex}"  # one group of tasks, which workers fetch
             keys = [(name, at) for at in range(len(calls))]
-            started: list[Any] = self._client.map(called, *zip(*calls, strict=True), key=keys)
-            return started
+            return self._client.map(called, *zip(*calls, strict=True), key=keys)
         task = delayed(called, pure=False)
-        futures: list[Any] = self._client.compute([task(*call) for call in calls])
-        return futures
+        return self._client.compute([task(*call) for call in calls])
 
     def start_several(
         self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_results: int

@@ -218,8 +218,7 @@ class EvaluateFn(AggregateFn):  # type: ignore[misc] # it is Any to the type che
         super().__init__(self._empty, self._merged, name, accumulate_block=self._with_block)
 
     def _empty(self, key: Any) -> bytes:  # noqa: ARG002 - every group begins alike
-        state: bytes = self._counter.make().to_bytes()
-        return state
+        return self._counter.make().to_bytes()
 
     def _with_block(self, state: bytes, block: Any) -> bytes:
         """Count a block, or the rows of a group in it."""

@@ -295,8 +295,7 @@ class FixedPoint:
 
     def to_number(self) -> int | float:
         """Convert a single number to an int if it is whole, else to the nearest float."""
-        number: int | float = self.to_numbers().item()
-        return number
+        return self.to_numbers().item()
 
     def to_floats(self) -> npt.NDArray[np.float64]:
         """Convert to the nearest float64."""

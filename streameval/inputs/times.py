@@ -87,8 +87,7 @@ def as_steps(value: Any, *, name: str) -> Int64Array:
         raise InvalidInputError("must hold integers, got strings", argument=name)
     if array.ndim != 1:
         raise InvalidInputError(f"must have shape (n,), got {array.shape}", argument=name)
-    steps: Int64Array = array
-    return steps
+    return array
 
 
 def read_time(value: Any, *, unit: str | None, name: str, warns: bool = True) -> int:

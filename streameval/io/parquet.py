@@ -153,10 +153,9 @@ class _OpenParquet:
             table, size = self.table(group, columns), self.metadata.row_group(group).num_rows
             # a slice of no columns is as long as it is asked to be
             return (table.slice(at, min(_SHOWN, size - at)) for at in range(0, size, _SHOWN))
-        batches: Iterator[Any] = self._file.iter_batches(
+        return self._file.iter_batches(
             batch_size=_SHOWN, row_groups=[group], columns=columns, use_threads=False
         )
-        return batches
 
     def table(self, group: int, columns: Iterable[str]) -> Any:
         """Read a row group."""
@@ -409,8 +408,7 @@ def _repeated(column: Any, wanted: Values) -> Array:
     """Read each distinct value once."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     distinct = objects([wanted.made(value) for value in items_of(encoded.dictionary)])
-    values: Array = distinct[array_of(encoded.indices)]
-    return values
+    return distinct[array_of(encoded.indices)]
 
 
 def _coded(column: Any, wanted: FieldType) -> Any:

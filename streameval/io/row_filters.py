@@ -114,8 +114,7 @@ class RowFilter:
             texts = batch[str(position)]
             known = {text: condition.holds(text) for text in set(texts)}
             masks.append(np.fromiter(map(known.__getitem__, texts), bool, len(texts)))
-        kept: npt.NDArray[np.bool_] = np.logical_and.reduce(masks)
-        return kept
+        return np.logical_and.reduce(masks)
 
     def keeps(self, row: Mapping[str, Any]) -> bool:
         """Tell whether one row is counted."""

@@ -60,8 +60,7 @@ def variances_of(tp: Floats, fp: Floats) -> Floats:
     auc = _sums(pos * below) / n_pos
     of_positives = _sums(pos * (below - auc) ** 2) / (n_pos - 1)
     of_negatives = _sums(neg * (above - auc) ** 2) / (n_neg - 1)
-    variances: Floats = of_positives / n_pos + of_negatives / n_neg
-    return variances
+    return of_positives / n_pos + of_negatives / n_neg
 
 
 def variance_of(table: CellTable) -> float:
@@ -131,8 +130,7 @@ def _partial_share(points: Points, max_fpr: float) -> tuple[float, float]:
 
 def _sums(values: Floats) -> Floats:
     """Add in the order of scores: unlike those of `np.sum`, the bits are the same on every CPU."""
-    sums: Floats = np.add.accumulate(values, axis=-1)[..., -1:]
-    return sums
+    return np.add.accumulate(values, axis=-1)[..., -1:]
 
 
 def _interval(auc: float, variance: float, points: Points, z: float) -> tuple[float, float]:
@@ -214,5 +212,4 @@ def _turns(cumulated: Floats, sizes: Sizes) -> Mask:
     steps = np.full((len(sizes), cumulated.shape[1] + 1), np.nan)
     steps[:, 1:-1] = cumulated[:, 1:] - cumulated[:, :-1]
     steps[np.arange(len(sizes)), sizes] = np.nan
-    turns: Mask = steps[:, 1:] != steps[:, :-1]
-    return turns
+    return steps[:, 1:] != steps[:, :-1]

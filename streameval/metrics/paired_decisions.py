@@ -175,13 +175,11 @@ class Decisions:
         return variances if any(variances) else (math.nan, math.nan)
 
     def _value(self, counts: LabelCounts) -> float:
-        value: float = TABLE[self.name].value(counts)
-        return value
+        return TABLE[self.name].value(counts)
 
     def _interval(self, counts: LabelCounts, z: float) -> Interval:
         sampling: Any = TABLE[self.name].sampling
-        ends: Interval = sampling(counts, self._value(counts), z)
-        return ends
+        return sampling(counts, self._value(counts), z)
 
     def _gradient(self, counts: LabelCounts) -> Floats:
         """Compute derivatives of a metric by each cell; nan where it is not differentiable."""
@@ -189,13 +187,11 @@ class Decisions:
             matrix = counts.matrix_state(self.name).matrix.to_floats()
             if any(np.count_nonzero(matrix.sum(axis=axis)) < 2 for axis in (0, 1)):
                 return np.full_like(matrix, math.nan)
-            gradient: Floats = _CORRELATIONS[self.name](matrix)
-            return gradient
+            return _CORRELATIONS[self.name](matrix)
         ratio, outcomes = _RATIOS[self.name], counts.outcomes.floats
         weights = self._weights(counts)
         by_outcome = intervals.ratio_gradient(ratio, outcomes, weights / math.fsum(weights))
-        found: Floats = intervals.matrix_gradient(by_outcome)
-        return found
+        return intervals.matrix_gradient(by_outcome)
 
     def _weights(self, counts: LabelCounts) -> Floats:
         """Return the weight of each class in the metric."""

@@ -119,8 +119,7 @@ class Pieces:
 
     def _read(self, name: int) -> bytes:
         query = f"SELECT data FROM {self._table} WHERE id = ?"  # noqa: S608
-        data: bytes = self._base.execute(query, (name,)).fetchone()[0]
-        return data
+        return self._base.execute(query, (name,)).fetchone()[0]
 
 
 try:
@@ -586,8 +585,7 @@ class _Blobs(Mapping[Any, bytes]):
             data, checksum = self._base.execute(self._query, (number,)).fetchone()
             if zlib.crc32(data) != checksum:
                 raise CorruptStateError("state is corrupt: pending rows fail their checksum.")
-        blob: bytes = data
-        return blob
+        return data
 
     def __contains__(self, number: object) -> bool:
         return number in self._ids
@@ -807,8 +805,7 @@ def _outbox_of(base: sqlite3.Connection) -> list[tuple[str, Any]]:
 def _sum_of(base: sqlite3.Connection, table: str, empty: Windowed) -> Windowed:
     """Merge the pieces of an accumulator."""
     pieces = base.execute(f"SELECT data FROM {table} ORDER BY id")  # noqa: S608
-    total: Windowed = merge([empty, *(Windowed.from_bytes(data) for (data,) in pieces)])
-    return total
+    return merge([empty, *(Windowed.from_bytes(data) for (data,) in pieces)])
 
 
 def _unlabelled_of(base: sqlite3.Connection, windowed: Windowed) -> Windowed | None:

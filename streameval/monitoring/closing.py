@@ -115,8 +115,7 @@ class Closing:
     def ends(self, times: TimeArray) -> TimeArray:
         """Return the end of the finest pane of each time."""
         width, shift = self._windows.width, self._windows.offset_size
-        ends: TimeArray = ((times - shift) // width + 1) * width + shift
-        return ends
+        return ((times - shift) // width + 1) * width + shift
 
     def edge(self, time: int) -> int:
         """Return the end of the last pane that ends by a time."""

@@ -32,8 +32,7 @@ from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
 from streameval.results.sliced import OTHER, slice_names
-from streameval.states.panes import Span
-from streameval.states.sealed import live, live_in_turn
+from streameval.states.panes import Span, live, live_in_turn
 
 _STATES = ("firing", "pending", "silent", "resolved", "inactive")
 _CLEAR = 2.0

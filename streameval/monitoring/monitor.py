@@ -342,7 +342,7 @@ class Monitor:
                 return read_checkpoint(self._name).windowed
             empty = self._settings.planner.empty if stage is None else stage.total
             shown: Any = None if empty is None else empty.copy()  # None on the command line
-            return shown  # type: ignore[no-any-return]
+            return shown
 
     def status(self) -> Status:
         """Return the numbers of the last commit."""

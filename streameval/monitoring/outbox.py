@@ -188,8 +188,7 @@ class _Output:
     @property
     def _pipe(self) -> int:
         stdout: Any = self._process.stdout
-        number: int = stdout.fileno()
-        return number
+        return stdout.fileno()
 
     def _read(self) -> bool:
         """Read the available output; return whether there may be more."""
@@ -316,8 +315,7 @@ def receiver_of(on_alert: Any) -> Receiver:
         When it is something else; the message shows no credentials.
     """
     if hasattr(on_alert, "send"):
-        receiver: Receiver = on_alert
-        return receiver
+        return on_alert
     if callable(on_alert):
         return Function(on_alert)
     if not isinstance(on_alert, str):

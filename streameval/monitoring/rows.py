@@ -191,8 +191,7 @@ def empty_batch(columns: Sequence[Argument]) -> dict[str, Array]:
 def _codes(coder: RecordCodes, array: Any) -> Array:
     """Encode values of any shape; of coded texts, each distinct one once."""
     if isinstance(array, CodedTexts):
-        found: Array = coder.encode(list(array.texts))[array.codes]
-        return found
+        return coder.encode(list(array.texts))[array.codes]
     return coder.encode(array.ravel().tolist()).reshape(array.shape)
 
 

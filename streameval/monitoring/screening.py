@@ -225,8 +225,7 @@ class Screening:
         return int(now * _MICROSECONDS) + self._max_ahead
 
     def _times(self, parsed: Parsed) -> TimeArray:
-        times: TimeArray = parsed.batch[self._windows.time].view(np.int64)
-        return times
+        return parsed.batch[self._windows.time].view(np.int64)
 
     def _not_ahead(
         self, batch: Mapping[str, Array], row_ids: Sequence[Any], now: float

@@ -29,8 +29,7 @@ from streameval.monitoring.unlabelled import SliceRows, Weights
 from streameval.results.evidence import read_pane
 from streameval.results.names import MetricName
 from streameval.results.result import Result
-from streameval.states.panes import Span
-from streameval.states.sealed import live
+from streameval.states.panes import Span, live
 
 LEVEL = 0.95
 """Of the sampling intervals that events show."""

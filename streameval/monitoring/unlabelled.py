@@ -20,7 +20,7 @@ from streameval.accumulators.grouped_batches import Batch
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.inputs.coded import CodedTexts
-from streameval.states.sealed import live
+from streameval.states.panes import live
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

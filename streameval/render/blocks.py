@@ -299,8 +299,7 @@ class TimeLine:
     def middles(self) -> npt.NDArray[Any]:
         """The middle of each pane."""
         starts, ends = self.edges
-        middles: npt.NDArray[Any] = starts + (ends - starts) // 2
-        return middles
+        return starts + (ends - starts) // 2
 
     @property
     def values(self) -> Floats:

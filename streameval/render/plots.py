@@ -36,8 +36,7 @@ def new_axes(side: float | None = None) -> Axes:
         message = 'a picture needs matplotlib: pip install "streameval[plot]".'
         raise ImportError(message) from error
     size = None if side is None else (side * 1.15, side)
-    axes: Axes = pyplot.subplots(layout="constrained", figsize=size)[1]
-    return axes
+    return pyplot.subplots(layout="constrained", figsize=size)[1]
 
 
 def matrix(block: Matrix, ax: Axes | None, title: str, *, normalize: bool) -> Axes:

@@ -120,8 +120,7 @@ def _multiples(start: Time, end: Time, step: int, unit: str) -> range:
 
 
 def _date_of(moment: Time) -> datetime:
-    found: datetime = moment.astype("M8[s]").item()
-    return found
+    return moment.astype("M8[s]").item()
 
 
 def _moment_text(moment: datetime, unit: str) -> str:

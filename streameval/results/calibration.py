@@ -40,7 +40,7 @@ from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS
 from streameval.results.members import CalibrationMembers, add_members
 from streameval.results.names import PICTURES_BY_TASK
-from streameval.results.result import SumsResult, of_moments, without_interval
+from streameval.results.result import Report, SumsResult, metric_lines, of_moments, without_interval
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
@@ -111,7 +111,6 @@ class Calibration(CalibrationMembers, SumsResult):
     """
 
     TASK = "calibration"
-    _FINDINGS = staticmethod(findings.of_calibration)
     _DETAILS: ClassVar = {
         "reliability": lambda result: result._columns_of_bins(),
         "classes": lambda result: list(result.class_names) or None,
@@ -214,7 +213,7 @@ class Calibration(CalibrationMembers, SumsResult):
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the metrics, and those of each class."""
-        parts = [*super()._sheet(level, max_classes)]
+        parts = metric_lines(self, level, max_classes)
         if not self.labels:
             return parts
         lines = ItemLines([shorten(label, None) for label in self.class_names], max_classes)
@@ -223,6 +222,8 @@ class Calibration(CalibrationMembers, SumsResult):
             values = numbers(getattr(self, row.name)[:max_classes].tolist())
             columns.append(lines.column(row.name, values))
         return [*parts, Grid(columns)]
+
+    _REPORT = Report(_sheet, findings=findings.of_calibration)
 
     def plot(
         self,

@@ -24,7 +24,7 @@ from streameval.metrics.table import (
 from streameval.render.blocks import ByClass
 from streameval.results import findings
 from streameval.results.members import CatalogMembers, add_members
-from streameval.results.result import SumsResult
+from streameval.results.result import Report, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.catalog import Exposures
 
@@ -59,7 +59,7 @@ class Catalog(CatalogMembers, SumsResult):
     """
 
     TASK = "catalog"
-    _FINDINGS = staticmethod(findings.of_catalog)
+    _REPORT = Report(findings=findings.of_catalog)
     MADE_BY = "CatalogAccumulator"
 
     _state: Exposures

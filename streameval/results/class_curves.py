@@ -28,7 +28,7 @@ from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import not_measured
+from streameval.results.result import Report, not_measured
 from streameval.results.tables import ItemAxis, PerItem, by_metric, named_classes
 from streameval.states.cells import Cells
 
@@ -75,7 +75,6 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
     """
 
     TASK = "binary"
-    _FINDINGS = staticmethod(findings.of_classes)
     _DETAILS: ClassVar = CLASS_DETAILS
     MADE_BY = "PRCurveSketch"
     PICTURES = Curve.PICTURES
@@ -180,8 +179,7 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         It knows only the rows. The mAP of object detection also divides by the objects that no
         row has: `RankingAccumulator` with `num_relevant`.
         """
-        mean: Bounded = self._average("average_precision", "macro")
-        return mean
+        return self._average("average_precision", "macro")
 
     @with_options
     def class_wise_ece(self, bins: int = 15) -> Bounded:
@@ -283,6 +281,8 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
             *([reading_grid(shown_again, level)] if shown_again else []),
         ]
 
+    _REPORT = Report(_sheet, findings=findings.of_classes)
+
     def explain(self) -> str:
         """Explain in words what limits the numbers of each class."""
         named = self._by(self.class_names).items()
@@ -378,18 +378,18 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
     def _rows(self) -> Table:
         return _ROWS
 
-    def _asked(
+    def _of_class(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
-    ) -> Asked:
+    ) -> Asked | None:
         """Find a metric of the curve of a class, or the row of an average."""
         name, of = metric.name, metric.of
         if of is None:
-            return super()._asked(metric, args, options)
+            return None
         if of in _AVERAGES:
             averaged = [row.name for row in self.TABLE.values() if row.averages]
             if name not in averaged:
                 raise UnknownMetricError(f"no metric {name!r}: {nearest(name, averaged)}")
-            return super()._asked(MetricName(f"{name}_{of}"), args, options)
+            return self._asked_of_all(MetricName(f"{name}_{of}"), args, options)
         return self._named_class(of, _AVERAGES)._asked(MetricName(name), args, options)
 
     def _classes(self, level: float) -> ItemAxis:
@@ -398,7 +398,11 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         return ItemAxis(named_classes(self.class_names, self.labels), by_metric(every))
 
     _PER_ITEM = PerItem(
-        "class", _classes, in_json=True, results=lambda curves: curves._by(curves.class_names)
+        "class",
+        _classes,
+        in_json=True,
+        results=lambda curves: curves._by(curves.class_names),
+        asked=_of_class,
     )
 
     def _average(self, name: str, average: Any = "macro") -> Any:

@@ -18,7 +18,7 @@ from streameval.render.text import chance_title, intervals, numbers, printable
 from streameval.results.clusters import Clusters, clustered
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import Result
+from streameval.results.result import Report, Result
 from streameval.results.tables import Form, TablePart, keyed, no_axis
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class CollectionResult(Result, Mapping[str, Any]):
             held = owners
         return keyed(held, per, "member", form)
 
-    def _sheet(self, level: float, max_classes: int) -> Sheet:
+    def _sheets(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the sheets of the members, each shared one once."""
         if self.has_models:
             comparison = self.comparison(level=level or _DEFAULT_LEVEL)
@@ -170,6 +170,8 @@ class CollectionResult(Result, Mapping[str, Any]):
         return [
             Section(title, _sheet(result, level, max_classes)) for title, result in self.titled()
         ]
+
+    _REPORT = Report(_sheets)
 
     @property
     def has_models(self) -> bool:
@@ -183,8 +185,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     def meaning(self, name: str) -> str:
         """Explain what a metric of a member means."""
         inner, own = self._found(MetricName(name))
-        text: str = inner.meaning(own.name)
-        return text
+        return inner.meaning(own.name)
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """Build the JSON object of the result: the members one by one."""
@@ -239,7 +240,7 @@ def flattened(name: str, result: Any) -> list[tuple[str, Any]]:
 def _sheet(result: Any, level: float, max_classes: int) -> Sheet:
     """Return the content of a report; the result of a user-defined class may be any object."""
     if isinstance(result, Result):
-        return result._sheet(level, max_classes)
+        return result._REPORT.sheet(result, level, max_classes)
     return [printable(str(result))]
 
 

@@ -29,6 +29,7 @@ from streameval.results.members import ConfusionMembers, add_members
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
 from streameval.results.names import PICTURES_BY_TASK, MetricName
 from streameval.results.reading import Asked
+from streameval.results.result import Report
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 
 if TYPE_CHECKING:
@@ -108,33 +109,32 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     """
 
     TABLE = functions.TABLE
-    _FINDINGS = staticmethod(findings.of_confusion)
     _DETAILS: ClassVar = {**CLASS_DETAILS, "matrix": lambda result: result.matrix.tolist()}
     TASK = "classification"
     MADE_BY = "ConfusionAccumulator"
     PICTURES = PICTURES_BY_TASK["classification"]
     ALONE = "a matrix shows one state"
 
-    _counts: LabelCounts
+    _source: LabelCounts
 
     def _part(self, position: int) -> Confusion:
         """Count a class against the rest: the result is of two classes, and it is positive."""
-        return Confusion(self._counts.of_class(position))
+        return Confusion(self._source.of_class(position))
 
     @property
     def n(self) -> int | float:
         """The sum of the weights of all examples."""
-        return self._counts.n
+        return self._source.n
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The K classes, in the order of rows and columns."""
-        return self._counts.labels
+        return self._source.labels
 
     @property
     def class_names(self) -> tuple[Label, ...]:
         """The display names of the classes; by default the labels."""
-        return self._counts.class_names
+        return self._source.class_names
 
     @property
     def matrix(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
@@ -143,7 +143,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         Shape ``(K, K)``, rows truth and columns prediction; for multilabel ``(K, 2, 2)``,
         one table ``[[tn, fp], [fn, tp]]`` per label.
         """
-        return self._counts.matrix
+        return self._source.matrix
 
     def normalized_matrix(
         self, normalize: Literal["true", "pred", "all"] = "true"
@@ -180,27 +180,27 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     @property
     def tp(self) -> ClassCounts:
         """True positives of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._counts.outcomes.tp.to_numbers())
+        return self._positive_or_all(self._source.outcomes.tp.to_numbers())
 
     @property
     def fp(self) -> ClassCounts:
         """False positives of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._counts.outcomes.fp.to_numbers())
+        return self._positive_or_all(self._source.outcomes.fp.to_numbers())
 
     @property
     def fn(self) -> ClassCounts:
         """False negatives of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._counts.outcomes.fn.to_numbers())
+        return self._positive_or_all(self._source.outcomes.fn.to_numbers())
 
     @property
     def tn(self) -> ClassCounts:
         """True negatives of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._counts.outcomes.tn.to_numbers())
+        return self._positive_or_all(self._source.outcomes.tn.to_numbers())
 
     @property
     def support(self) -> ClassCounts:
         """The weight of the positive class of two in the truth, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._counts.outcomes.support.to_numbers())
+        return self._positive_or_all(self._source.outcomes.support.to_numbers())
 
     @property
     def n_averaged(self) -> int:
@@ -209,7 +209,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         Those that occur in truth or prediction, all with ``include_unseen=True``; for
         multilabel, those with any known entry.
         """
-        return self._counts.n_averaged
+        return self._source.n_averaged
 
     @property
     def top_k_accuracy(self) -> float:
@@ -235,8 +235,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         >>> result.top_k_precision(average=None).tolist(), result[2].top_k_recall
         ([0.0, 1.0, 0.0], 0.0)
         """
-        made: MetricValue[ClassAverages] = self._attribute("top_k_precision")
-        return made
+        return self._attribute("top_k_precision")
 
     @property
     def f_score(self) -> MetricValue[FAverages]:
@@ -245,8 +244,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         The weighted harmonic mean of precision and recall; recall counts `beta` times as much.
         It is 1 until another one is passed, as in ``f_score(2.0)``.
         """
-        made: MetricValue[FAverages] = self._attribute("f_score")
-        return made
+        return self._attribute("f_score")
 
     def _clustered(
         self, asked: Asked, value: Any, z: float, of_rows: tuple[Any, Any] | None
@@ -260,14 +258,13 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
             return np.array([found.get(label, math.nan) for label in self.labels])
 
         clusters: Any = self._clusters
-        ends: tuple[Any, Any] = clusters.interval(value, read, asked.row.limits, z, of_rows)
-        return ends
+        return clusters.interval(value, read, asked.row.limits, z, of_rows)
 
     @property
     def scope(self) -> str:
         """The default meaning of per-class metrics, which is the positive class or a mean."""
-        if self._counts.config.is_binary:
-            return f"per-class metrics are for class {shorten(self._counts.config.positive_name)}"
+        if self._source.config.is_binary:
+            return f"per-class metrics are for class {shorten(self._source.config.positive_name)}"
         classes = "1 class" if self.n_averaged == 1 else f"{self.n_averaged:,} classes"
         return f"per-class metrics are means over {classes} (macro)"
 
@@ -311,7 +308,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
 
     def measured(self) -> tuple[str, ...]:
         """List the metrics of the best k scores, and means over examples."""
-        of_examples = ("precision", "recall", "f_score") if self._counts.has_examples else ()
+        of_examples = ("precision", "recall", "f_score") if self._source.has_examples else ()
         return (*super().measured(), *(f"{name}[samples]" for name in of_examples))
 
     def scope_of(self, metrics: Iterable[MetricName]) -> str:
@@ -356,60 +353,55 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         matrix = Matrix(self.class_names, self.matrix)
         shown = "" if self.matrix.ndim == 3 else matrix_html(matrix)
         rows = [
-            (row.name, _decimals(row.value(self._counts)), self._interval(row, 0.95))
+            (row.name, _decimals(row.value(self._source)), self._interval(row, 0.95))
             for row in self._metrics
         ]
         return f"<div><p><b>Confusion</b> of {size}</p>{shown}{table_html(rows)}</div>"
 
     @property
-    def _source(self) -> LabelCounts:
-        return self._counts
-
-    @property
     def _is_binary(self) -> bool:
-        return self._counts.config.is_binary
+        return self._source.config.is_binary
 
     @property
     def _metrics(self) -> list[Metric]:
-        return [row for row in self.TABLE.listed(self._counts) if not row.is_count]
+        return [row for row in self.TABLE.listed(self._source) if not row.is_count]
 
     def _positive_or_all(self, numbers: npt.NDArray[Any]) -> ClassCounts:
         if not self._is_binary:
             return numbers
-        number: int | float = numbers[self._counts.config.positive_position].item()
-        return number
+        return numbers[self._source.config.positive_position].item()
 
-    def _asked(
+    def _of_class(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
-    ) -> Asked:
-        """Find a metric, or an average of it; one of a class is that of its counts and the rest."""
+    ) -> Asked | None:
+        """Find an average of a metric; one of a class is that of its counts and the rest."""
         of, row = metric.of, self.TABLE.get(metric.name)
         if of is None or row is None or not row.averages:
-            return super()._asked(metric, args, options)
+            return None
         if args or options:
             raise InvalidInputError("takes no arguments", argument=str(metric))
-        asked = super()._asked(MetricName(metric.name), args, options)
+        asked = self._asked_of_all(MetricName(metric.name))
         averages, (average, colon, names) = asked.row.averages, of.partition(":")
         position = class_position(of, self.class_names, self.labels)
         if position is not None:
             return Asked(self._parts[position], asked.row)
         if average in averages and not colon:
-            self._counts.resolve(cast("Average", average))  # refuses an average that is not kept
+            self._source.resolve(cast("Average", average))  # refuses an average that is not kept
             return attrs.evolve(asked, options={"average": average})
         if not self.labels:  # none has been observed yet
             return attrs.evolve(asked, row=_unobserved(asked.row, is_class=average not in averages))
         if average not in averages:
-            others = [] if self._counts.has_examples else ["samples"]
+            others = [] if self._source.has_examples else ["samples"]
             held = [name for name in averages if name not in others]
             raise self._unknown_class(of, held)
-        known = self._counts.position_of
+        known = self._source.position_of
         named = [self.labels[known(name)] for name in names.split(",")]
         return attrs.evolve(asked, options={"average": average, "labels": named})
 
     def _class_readings(self, row: Metric, level: float) -> list[Reading]:
         """Read a metric of each class."""
         options: Any = {"average": None, "zero_division": math.nan}
-        values = row.value(self._counts, **options)
+        values = row.value(self._source, **options)
         ends: list[Interval | None] = [None] * len(values)
         z = normal_quantile(level)
         sampling = self._sampling(row, values, z, **options) if z else None
@@ -421,7 +413,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
 
     def _on_page(self, row: Metric, reading: Reading) -> Reading:
         """Return what a page shows, which is undefined instead of `zero_division`."""
-        if row.averages and math.isnan(row.value(self._counts, zero_division=math.nan)):
+        if row.averages and math.isnan(row.value(self._source, zero_division=math.nan)):
             return Reading(math.nan)
         return reading
 
@@ -433,18 +425,17 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         """Read the metrics of each class, against the rest."""
         readings: dict[str, Readings] = {}
         for row in self.TABLE.by_class:
-            values = row.value(self._counts, average=None).tolist()
+            values = row.value(self._source, average=None).tolist()
             sampling = [one.sampling for one in self._class_readings(row, level)]
             readings[row.name] = Readings(values, sampling=sampling)
         readings["support"] = Readings(self._class_weights())
         return ItemAxis(named_classes(self.class_names, self.labels), readings)
 
-    _PER_ITEM = PerItem("class", _classes, in_json=True)
+    _PER_ITEM = PerItem("class", _classes, in_json=True, asked=_of_class)
 
     def _class_weights(self) -> list[float]:
         """List the weight of each class in the truth, even for two classes."""
-        weights: list[float] = self._counts.outcomes.support.to_numbers().tolist()
-        return weights
+        return self._source.outcomes.support.to_numbers().tolist()
 
     def _heading(self, _: float) -> str:
         if self.matrix.ndim == 3:
@@ -457,7 +448,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         """Say which classes enter the averages of per-class metrics."""
         if not self._is_binary:
             return "Per-class metrics are means over the classes (macro)."
-        of = shorten(self._counts.config.positive_name)
+        of = shorten(self._source.config.positive_name)
         return f"Per-class metrics are for class {of}, the positive one."
 
     _PAGE: ClassVar = {
@@ -474,9 +465,11 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         return [self._class_grid(max_classes), self._metric_grid(level)]
 
+    _REPORT = Report(_sheet, findings=findings.of_confusion)
+
     def _class_grid(self, max_classes: int) -> Grid:
         """Lay out the metrics of each class, and their means."""
-        counts = self._counts
+        counts = self._source
         support, rows = counts.outcomes.support, self.TABLE.by_class
         total = sum(support.units()) * support.unit
         total_text = f"{int(total) if support.is_whole else float(total):,}"
@@ -497,11 +490,11 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
 
     def _metric_grid(self, level: float) -> Grid:
         rows, z = self._metrics, normal_quantile(level)
-        readings = {row.name: self._reading(row, row.value(self._counts), z) for row in rows}
+        readings = {row.name: self._reading(row, row.value(self._source), z) for row in rows}
         return reading_grid(readings, level, decimals=4, caption=self.scope)
 
     def _interval(self, row: Metric, level: float) -> str:
-        ends = self._reading(row, row.value(self._counts), normal_quantile(level)).sampling
+        ends = self._reading(row, row.value(self._source), normal_quantile(level)).sampling
         return "" if ends is None else f"[{_decimals(ends[0])}, {_decimals(ends[1])}]"
 
 

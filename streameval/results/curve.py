@@ -42,7 +42,7 @@ from streameval.results.members import CurveMembers, add_members
 from streameval.results.metric_values import with_options
 from streameval.results.names import PICTURES_BY_TASK, MetricName
 from streameval.results.reading import Number
-from streameval.results.result import Result
+from streameval.results.result import Report, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,7 +124,6 @@ class Curve(CurveMembers, Result):
     """
 
     TABLE = CURVE_METRICS
-    _FINDINGS = staticmethod(findings.of_curve)
     TASK = "binary"
     MADE_BY = "PRCurveSketch"
     PICTURES = PICTURES_BY_TASK["binary"]
@@ -723,7 +722,6 @@ class Curve(CurveMembers, Result):
             f"average_precision={self.average_precision:.6g})"
         )
 
-    @property
     def _sizes(self) -> str:
         bins = plural(self.cells, "bin")
         parts = [f"n = {self.n:,} ({self.n_pos:,} positive)"]
@@ -731,6 +729,8 @@ class Curve(CurveMembers, Result):
             parts.append(f"{self.n_skipped:,} skipped")
         parts.append(f"exact, {bins}" if self.exact else f"{bins} of several scores")
         return ", ".join(parts)
+
+    _REPORT = Report(sizes=_sizes, findings=findings.of_curve)
 
     @functools.cached_property
     def _best_f1(self) -> tuple[Bounded, Bounded]:

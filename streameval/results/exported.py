@@ -17,7 +17,6 @@ from streameval.results.tables import (
     Columns,
     Form,
     ItemAxis,
-    PerItem,
     Shape,
     TablePart,
     TableRow,
@@ -35,8 +34,6 @@ class ExportedResult(ReadResult):
 
     _SHAPE: ClassVar[Shape] = "long"
     """The shape of a table without `per`."""
-    _PER_ITEM: ClassVar[PerItem | None] = None
-    """The items that a result of this class consists of, if there are any."""
     _DETAILS: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
     """The entries of the JSON object besides metrics and items; one that is None is left out."""
 

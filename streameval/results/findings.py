@@ -62,9 +62,9 @@ def of_confusion(result: Any) -> Iterator[str]:
     yield from _never(labels, true, "in the truth", "if they are predicted, their recall is 0")
     yield from _never(labels, predicted, "as prediction", "if they are true, their precision is 0")
     yield from _small_classes(labels, true, "examples")
-    if not result._counts.has_whole_weights:
+    if not result._source.has_whole_weights:
         yield _NO_DRAWS
-    ignored = result._counts.config.ignore_label
+    ignored = result._source.config.ignore_label
     if ignored is not None:
         yield f"Rows whose truth is {ignored!r} were left out."
     yield _EXACT

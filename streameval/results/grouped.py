@@ -20,7 +20,7 @@ from streameval.render.blocks import ByClass, Spread
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.names import PICTURES_BY_TASK
-from streameval.results.result import SumsResult
+from streameval.results.result import Report, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.grouped import GroupTables
 
@@ -76,7 +76,6 @@ class GroupedCurves(SumsResult):
     """
 
     TASK = "grouped"
-    _FINDINGS = staticmethod(findings.of_groups)
     MADE_BY = "GroupedAUC"
     PICTURES = PICTURES_BY_TASK["grouped"]
 
@@ -175,18 +174,18 @@ class GroupedCurves(SumsResult):
             label=label,
         )
 
-    @property
     def _remark(self) -> str:
         weight = self._config.group_weight
         return f"gauc is weighted by {weight}; coverage is of the examples"
 
-    @property
     def _sizes(self) -> str:
         state = "exact" if self.exact else "bins of several scores"
         return (
             f"n = {self.n:,}, {plural(self.n_groups, 'group')}, "
             f"{self.n_averaged:,} of both classes, {plural(self.cells, 'bin')}, {state}"
         )
+
+    _REPORT = Report(sizes=_sizes, remark=_remark, findings=findings.of_groups)
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""

@@ -36,7 +36,7 @@ from streameval.metrics.table import (
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
 from streameval.results.reading import Number
-from streameval.results.result import SumsResult
+from streameval.results.result import Report, SumsResult
 from streameval.states.paired import LARGEST_LOSS, PairedCounts, PairedSums
 
 _WHY_NONE = "fractional weights have none"
@@ -162,7 +162,6 @@ class PairedResult(PairedResultMembers, SumsResult):
     """
 
     TASK = "paired"
-    _FINDINGS = staticmethod(findings.of_paired)
     _PAGE: ClassVar = {
         "heading": "Two models on the same rows",
         "title": lambda one, _: "Values" if one._config.is_of_values else "Accuracy",
@@ -178,8 +177,7 @@ class PairedResult(PairedResultMembers, SumsResult):
         """The weight of the rows left out because the value of either model is NaN."""
         state = self._state
         weights = state.skipped.to_numbers() if isinstance(state, PairedSums) else np.zeros(0, int)
-        number: Number = weights.sum().item()
-        return number
+        return weights.sum().item()
 
     @property
     def n_both(self) -> Number:
@@ -229,11 +227,12 @@ class PairedResult(PairedResultMembers, SumsResult):
             rows = [row for row in rows if row.name in names or row.name.startswith(f"{measure}_")]
         return Table(*(row for row in rows if self._clusters is None or not _is_test(row)))
 
-    @property
     def _remark(self) -> str:
         if "anytime_pvalue" not in self._rows:
             return ""
         return "mcnemar_pvalue is for one look; anytime_pvalue holds however often you look"
+
+    _REPORT = Report(remark=_remark, findings=findings.of_paired)
 
     def _why_absent(self, name: str) -> tuple[object, ...]:
         """Explain why a test was not made, in pieces of a message."""
@@ -293,8 +292,7 @@ class PairedResult(PairedResultMembers, SumsResult):
         return names if self._config.classes is not None else names[-len(self._config.measures) :]
 
     def _n_rows(self, a: int, b: int) -> Number:
-        number: Number = self._state.outcomes.to_numbers()[a, b].item()
-        return number
+        return self._state.outcomes.to_numbers()[a, b].item()
 
     def _share(self, part: float) -> float:
         return part / self.n if self.n else math.nan
@@ -321,8 +319,7 @@ def _number(measure: str, attribute: str) -> Callable[[PairedResult], float]:
     """Make the function that reads a number of a measure."""
 
     def value(result: PairedResult) -> float:
-        found: float = getattr(result._compared[measure], attribute)
-        return found
+        return getattr(result._compared[measure], attribute)
 
     return value
 
@@ -355,8 +352,7 @@ def _interval(measure: str, method: str) -> Callable[[PairedResult, float, float
 
     def sampling(result: PairedResult, value: float, z: float) -> Interval:  # noqa: ARG001
         refuse_fractions(result._state.outcomes.is_whole)
-        found: Interval = getattr(result._compared[measure], method)(z)
-        return found
+        return getattr(result._compared[measure], method)(z)
 
     return sampling
 

@@ -37,7 +37,7 @@ from streameval.results import findings
 from streameval.results.members import PreferencesMembers, add_members
 from streameval.results.names import PICTURES_BY_TASK, MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import SumsResult
+from streameval.results.result import Report, SumsResult, sizes_of
 from streameval.results.tables import ItemAxis, PerItem, Readings, by_metric
 from streameval.states.preferences import PreferenceCounts
 
@@ -77,7 +77,6 @@ class Preferences(PreferencesMembers, SumsResult):
     TASK = "preferences"
     PICTURES = PICTURES_BY_TASK["preferences"]
     MADE_BY = "PreferencesAccumulator"
-    _FINDINGS = staticmethod(findings.of_preferences)
     _DETAILS: ClassVar = {
         "models": lambda result: list(result.models),
         "matrix": lambda result: result.matrix.tolist(),
@@ -214,18 +213,18 @@ class Preferences(PreferencesMembers, SumsResult):
 
         return sorted(self.models, key=rank)
 
-    def _asked(
+    def _of_model(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
-    ) -> Asked:
-        """Find a metric, of a model if it is of one."""
+    ) -> Asked | None:
+        """Find a metric of a model."""
         if metric.name not in _OF_MODELS:
-            return super()._asked(metric, args, options)
+            return None
         if metric.of is None and not (args or options):
             example = f"{metric.name}[{self.models[0]}]"
             raise UnknownMetricError(f"{metric.name} is of one model: write {example}.")
         if metric.of is not None:
             args = (self.models[self._position(metric.of)], *args)
-        return super()._asked(MetricName(metric.name), args, options)
+        return self._asked_of_all(MetricName(metric.name), args, options)
 
     def _each(self, level: float) -> dict[Label, dict[str, Reading]]:
         """Read the metrics of each model."""
@@ -245,7 +244,7 @@ class Preferences(PreferencesMembers, SumsResult):
             readings[name] = Readings([int(one) if whole else one for one in column])
         return ItemAxis({"model": self.models}, readings)
 
-    _PER_ITEM = PerItem("model", _models, in_json=True)
+    _PER_ITEM = PerItem("model", _models, in_json=True, asked=_of_model)
 
     def _by_model(self, level: float) -> ByClass:
         each = self._each(level)
@@ -268,8 +267,10 @@ class Preferences(PreferencesMembers, SumsResult):
             values = lines.column(name, numbers([one.value for one in readings]))
             ends = intervals([one.sampling for one in readings])
             columns.append([values, lines.column(chance_title(level), ends)])
-        sizes = f"{self._sizes}, tie_rate = {self.tie_rate:.6g}"
+        sizes = f"{sizes_of(self)}, tie_rate = {self.tie_rate:.6g}"
         return [sizes, Grid([lines.heading("model")], columns)]
+
+    _REPORT = Report(_sheet, findings=findings.of_preferences)
 
 
 def _rating(strength: Reading) -> Reading:

@@ -44,7 +44,7 @@ from streameval.results import findings
 from streameval.results.clusters import StandardErrors
 from streameval.results.names import PICTURES_BY_TASK, MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import Result
+from streameval.results.result import Report, Result
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.cells import Cells
 from streameval.states.queries import listed_weights, weights_of
@@ -218,7 +218,6 @@ class Ranking(Result, Mapping[str, Bounded]):
     """
 
     TASK = "ranking"
-    _FINDINGS = staticmethod(findings.of_ranking)
     MADE_BY = "RankingAccumulator"
     SIZE = "n_queries"
     PICTURES = PICTURES_BY_TASK["ranking"]
@@ -659,7 +658,6 @@ class Ranking(Result, Mapping[str, Bounded]):
             metric = MetricName(measure(name).name)
         return super()._asked(metric, args, options)
 
-    @property
     def _sizes(self) -> str:
         counts = [plural(self.n_queries, "query", "queries")]
         for count, what in (
@@ -669,6 +667,8 @@ class Ranking(Result, Mapping[str, Bounded]):
         ):
             counts += [f"{count:,} {what}"] if count else []
         return ", ".join(counts)
+
+    _REPORT = Report(sizes=_sizes, findings=findings.of_ranking)
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """List the entries of the JSON object, with the counts first."""

@@ -21,12 +21,15 @@ from streameval.metrics.table import UNLIMITED, Metric, Reading, Table, average_
 from streameval.results.clusters import Clusters
 from streameval.results.metric_values import MetricValue
 from streameval.results.names import MetricName, metric_name
+from streameval.results.tables import PerItem
 
 if TYPE_CHECKING:
     from streameval.results.result import Result
 
 
 Number = int | float
+
+_NO_OPTIONS: Mapping[str, Any] = {}
 
 
 ResultT = TypeVar("ResultT", bound="Result")
@@ -74,6 +77,8 @@ class ReadResult(Cached, Comparable):
     SIZE: ClassVar[str] = "n"
     """The attribute with the number of examples or queries."""
 
+    _PER_ITEM: ClassVar[PerItem | None] = None
+    """The items that a result of this class consists of, if there are any."""
     _HAS_MEMBERS: ClassVar[bool] = False
     """Whether such results consist of others, which have the metrics: their leaves."""
 
@@ -312,6 +317,17 @@ class ReadResult(Cached, Comparable):
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
     ) -> Asked:
         """Find what a name asks for: whose metric it is, its row, and its arguments."""
+        axis = self._PER_ITEM
+        of_item = axis and axis.asked(self, metric, args, options)
+        return of_item or self._asked_of_all(metric, args, options)
+
+    def _asked_of_all(
+        self,
+        metric: MetricName,
+        args: tuple[Any, ...] = (),
+        options: Mapping[str, Any] = _NO_OPTIONS,
+    ) -> Asked:
+        """Find a metric of the result itself."""
         row, call = self._rows.get(metric.name), None
         if row is None and metric.call is not None and not (args or options):
             row, call = self._rows.get(metric.call[0]), metric.call
@@ -499,8 +515,7 @@ class Asked:
     @property
     def size(self) -> Number:
         """How many examples, or queries, the owner of the metric has counted."""
-        size: Number = getattr(self.result, self.result.SIZE)
-        return size
+        return getattr(self.result, self.result.SIZE)
 
     def of(self, result: ReadResult) -> Any:
         """Compute the same of another result of the class."""

@@ -36,7 +36,7 @@ from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import SumsResult, not_measured, of_moments, without_interval
+from streameval.results.result import Report, SumsResult, not_measured, of_moments, without_interval
 from streameval.states.regression import ErrorSums, MeasuredSums
 
 
@@ -109,7 +109,7 @@ class Regression(RegressionMembers, SumsResult):
     """
 
     TASK = "regression"
-    _FINDINGS = staticmethod(findings.of_regression)
+    _REPORT = Report(findings=findings.of_regression)
     _PAGE: ClassVar = {"heading": "Regression", "title": "Errors"}
     MADE_BY = "RegressionAccumulator"
 

@@ -27,7 +27,7 @@ from streameval.results.metric_values import MetricValue, Multioutput, OutputAve
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
 from streameval.results.regression import Regression, rows_with
-from streameval.results.result import SumsResult
+from streameval.results.result import Report, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, by_metric
 from streameval.states.regression_outputs import OutputSums
 
@@ -48,7 +48,6 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
     """
 
     TASK = "regression"
-    _FINDINGS = staticmethod(findings.of_outputs)
     MADE_BY = "RegressionAccumulator"
     TABLE = Regression.TABLE
 
@@ -100,8 +99,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
             As for `value`.
         """
-        found: float | Floats = self.value("adjusted_r2", n_features, multioutput=multioutput)
-        return found
+        return self.value("adjusted_r2", n_features, multioutput=multioutput)
 
     def pinball_loss(
         self, alpha: float, *, multioutput: Multioutput = "uniform_average"
@@ -118,14 +116,12 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
             As for `value`.
         """
-        found: float | Floats = self.value("pinball_loss", alpha, multioutput=multioutput)
-        return found
+        return self.value("pinball_loss", alpha, multioutput=multioutput)
 
     def _checked(self, multioutput: Any) -> str | list[float]:
         """Check the name of an average, or the weights of the outputs."""
         if isinstance(multioutput, str) or not isinstance(multioutput, Iterable):
-            word: str = one_of(multioutput, (*AVERAGES, "raw_values"), name="multioutput")
-            return word
+            return one_of(multioutput, (*AVERAGES, "raw_values"), name="multioutput")
         if isinstance(multioutput, (set, frozenset, Mapping)):
             raise InvalidInputError(
                 f"must be a sequence of weights, whose order counts, got "
@@ -154,6 +150,8 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             columns.append([cells, lines.column("exact value within", ends)])
         sizes = f"n = {self.n:,}, {plural(len(self), 'output')}"
         return [sizes, Grid([lines.heading("output")], columns)]
+
+    _REPORT = Report(_sheet, findings=findings.of_outputs)
 
     def _by_output(self, _: float) -> ByClass:
         names = self._metric_names()
@@ -204,7 +202,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         """Compute a metric of each output."""
         return [one._number(name) for one in self._outputs]
 
-    def _asked(
+    def _of_output(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
     ) -> Asked:
         """Find a metric of one output, or an average over them."""
@@ -214,7 +212,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         own = self._outputs[0]._own_name(metric.name)
         if own in self._config.measures and not (args or options.keys() - {"multioutput"}):
             name = MetricName(own)
-        asked = super()._asked(name, args, options)
+        asked = self._asked_of_all(name, args, options)
         return asked if of is None else attrs.evolve(asked, options={"multioutput": of})
 
     def _output(self, name: str) -> Regression:
@@ -246,7 +244,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             {"output": [*self]}, by_metric([{n: one[n] for n in names} for one in every])
         )
 
-    _PER_ITEM = PerItem("output", _each, in_json=True, results=dict)
+    _PER_ITEM = PerItem("output", _each, in_json=True, results=dict, asked=_of_output)
 
 
 _AVERAGES = dict(

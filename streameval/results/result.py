@@ -61,8 +61,46 @@ MAX_SHOWN = 50
 """How many classes have their own line in a report, at most."""
 
 
-def _no_findings(result: Any) -> Iterator[str]:  # noqa: ARG001 - of any result
-    yield from ()
+def sizes_of(result: Result) -> str:
+    """Say how much was counted."""
+    rows = [row for row in result._rows.listed(result._source) if row.is_count]
+    numbers = [(row, result._number(row.name)) for row in rows]
+    return ", ".join(
+        f"{row.name} = {number:,}" for row, number in numbers if number or not row.is_rare
+    )
+
+
+def metric_lines(result: Result, level: float, max_classes: int) -> Sheet:  # noqa: ARG001 - of items
+    """List the size, and the metrics with their intervals."""
+    shown = {
+        f"{name}{result._rows[name].subtracts}": reading
+        for name, reading in result.readings(level).items()
+        if not reading.is_count
+    }
+    report = result._REPORT
+    return [report.sizes(result), reading_grid(shown, level, caption=report.remark(result))]
+
+
+@attrs.frozen
+class Report:
+    """What the report of a class of results says.
+
+    Parameters
+    ----------
+    sheet : function of result, level and the number of items with their own line
+        Returns the content, without the note on intervals.
+    sizes : function of result
+        Says how much was counted.
+    remark : function of result
+        Returns the remark below the metrics.
+    findings : function of result
+        Yields the sentences on what limits the numbers.
+    """
+
+    sheet: Callable[[Any, float, int], Sheet] = metric_lines
+    sizes: Callable[[Any], str] = sizes_of
+    remark: Callable[[Any], str] = lambda _: ""
+    findings: Callable[[Any], Iterator[str]] = lambda _: iter(())
 
 
 class Result(ExportedResult):
@@ -83,8 +121,8 @@ class Result(ExportedResult):
     """Why a picture shows only one result, if it does."""
     TERMS: ClassVar[str] = ""
     """Definitions of the words in the meanings of the metrics."""
-    _FINDINGS: ClassVar[Any] = staticmethod(_no_findings)
-    """Yields the sentences on what limits the numbers of a result."""
+    _REPORT: ClassVar[Report] = Report()
+    """What the report says."""
     _PAGE: ClassVar[Mapping[str, Any]] = {}
     """The fields of `PageContent` besides `rows`, or functions of the result and the level."""
 
@@ -104,32 +142,8 @@ class Result(ExportedResult):
 
     def sheet(self, level: float, max_classes: int = MAX_SHOWN) -> Sheet:
         """Return the content of the report, which says of what its intervals are."""
-        sheet = self._sheet(level, max_classes)
+        sheet = self._REPORT.sheet(self, level, max_classes)
         return [*sheet, self.note] if self.note and level else sheet
-
-    def _sheet(self, level: float, max_classes: int) -> Sheet:  # noqa: ARG002 - for those with some
-        """Return the content of the report: the size, and the metrics with their intervals."""
-        readings = self.readings(level).items()
-        shown = {
-            f"{name}{self._rows[name].subtracts}": reading
-            for name, reading in readings
-            if not reading.is_count
-        }
-        return [self._sizes, reading_grid(shown, level, caption=self._remark)]
-
-    @property
-    def _sizes(self) -> str:
-        """Say how much was counted."""
-        counts = (row for row in self._rows.listed(self._source) if row.is_count)
-        numbers = ((row, self._number(row.name)) for row in counts)
-        return ", ".join(
-            f"{row.name} = {number:,}" for row, number in numbers if number or not row.is_rare
-        )
-
-    @property
-    def _remark(self) -> str:
-        """The remark below the metrics."""
-        return ""
 
     def scope_of(self, metrics: Iterable[MetricName]) -> str:  # noqa: ARG002 - for those with averages
         """Name the default class or average of a metric."""
@@ -168,7 +182,7 @@ class Result(ExportedResult):
         for title, one in self.titled():
             if one is self:
                 yield from [self.note] if self.note else []
-                said: Iterator[str] = self._FINDINGS(self)
+                said = self._REPORT.findings(self)
                 yield from filter(is_limit, said) if limits_only else said
             elif isinstance(one, Result):
                 yield from (f"{title}: {line}" for line in one.findings(limits_only=limits_only))
@@ -299,8 +313,7 @@ class SumsResult(Result):
     @property
     def n(self) -> Number:
         """The sum of the weights of all examples."""
-        number: Number = self._state.n.to_number()
-        return number
+        return self._state.n.to_number()
 
 
 def of_moments(function: Callable[[Any, float], Interval]) -> dict[str, Any]:

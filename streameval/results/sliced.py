@@ -16,7 +16,7 @@ from streameval.render import plots
 from streameval.render.sheets import Sheet
 from streameval.results.collection import CollectionResult, flattened, read_or_nan, value_name
 from streameval.results.names import GAPS, parse_metric
-from streameval.results.result import Result
+from streameval.results.result import Report, Result
 from streameval.results.slice_search import Search
 from streameval.results.tables import Form, TablePart, TableRow
 
@@ -348,7 +348,9 @@ class SlicedResult(CollectionResult):
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """List the sheets of the slices."""
-        return super()._sheet(level, max_classes) or ["no slices"]
+        return self._sheets(level, max_classes) or ["no slices"]
+
+    _REPORT = Report(_sheet)
 
     def laid_out(self, per: str | None, form: Form) -> TablePart:
         """Lay out `table`: a row for each slice, or one for each class or group in it."""

@@ -30,7 +30,7 @@ from streameval.results import findings
 from streameval.results.collection import CollectionResult
 from streameval.results.members import SummaryMembers, add_members
 from streameval.results.reading import Number
-from streameval.results.result import Result
+from streameval.results.result import Report, Result
 from streameval.states.cells import Cells
 from streameval.states.values import ValueSums
 
@@ -69,7 +69,7 @@ class Summary(SummaryMembers, Result):
 
     TASK = "values"
     MADE_BY = "MeanAccumulator"
-    _FINDINGS = staticmethod(findings.of_values)
+    _REPORT = Report(findings=findings.of_values)
     _PAGE: ClassVar = {"heading": "Values"}
 
     _state: ValueSums

@@ -16,6 +16,7 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 
 if TYPE_CHECKING:
+    from streameval.results.reading import Asked
     from streameval.results.result import Result
 
 Columns = dict[str, list[Any]]
@@ -138,6 +139,9 @@ class PerItem:
         Whether the JSON object has an entry for each item.
     results : function of result, optional
         Maps the items to their results, if each has one.
+    asked : function of result, metric, args and options
+        Finds what the name of a metric asks for that is of an item, such as ``recall[cat]``, or of
+        an average; None for other names.
     """
 
     per: str
@@ -145,6 +149,7 @@ class PerItem:
     exists: Callable[[Any], bool] = lambda _: True
     in_json: bool = False
     results: Callable[[Any], Mapping[Any, Result]] | None = None
+    asked: Callable[..., Asked | None] = lambda *_: None
 
     def of(self, result: Any) -> dict[str, Callable[[float], ItemAxis]]:
         """Map the name of the items to the function that reads them of a result, if it has any."""
@@ -301,8 +306,7 @@ def table(
     (['DE', 'FR'], [1.0, 0.5])
     """
     if _has_table(results):
-        columns: Columns = results.table(per, bounds=bounds, level=level, shape=shape)
-        return columns
+        return results.table(per, bounds=bounds, level=level, shape=shape)
     if not isinstance(results, Mapping):
         got = type(results).__name__
         raise InvalidInputError(f"must be a result or a mapping, got {got}", argument="results")

@@ -29,7 +29,7 @@ from streameval.results.collection import (
     value_name,
 )
 from streameval.results.names import MetricName, parse_metric
-from streameval.results.result import Result
+from streameval.results.result import Report, Result
 from streameval.results.sliced import SlicedResult
 from streameval.results.tables import Form, TablePart
 
@@ -197,8 +197,10 @@ class WindowedResult(CollectionResult):
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """List a line for each pane, the newest ones, with the headline metrics."""
         if not isinstance(self.whole.result, Result):  # of a user-defined class
-            return super()._sheet(level, max_classes)
+            return self._sheets(level, max_classes)
         return self.lines([parse_metric(name) for name in self.headline()], level)
+
+    _REPORT = Report(_sheet)
 
     def headline(self) -> tuple[str, ...]:
         """Choose the headline metrics of all rows."""

@@ -91,8 +91,7 @@ class Answers:
             self._counter = Counter(request)
             return None  # it is up
         if request is None:
-            rest: BlockCounts | None = self._counter.rest()
-            return rest
+            return self._counter.rest()
         return _answered(self._counter, request)
 
 

@@ -118,5 +118,4 @@ class PartitionBlock:
         changed = [attrs.evolve(column, fixed=self.values) for column in columns]
         if where is not None:
             where = attrs.evolve(where, fixed=self.values)
-        parsed: Parsed = self.block.parse(changed, where)
-        return parsed
+        return self.block.parse(changed, where)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any, Self, final
 
 import attrs
@@ -102,6 +104,11 @@ class Exposures(State):
             self.information + other.information,
             self.popularity + other.popularity,
         )
+
+    @classmethod
+    def sum_of(cls, states: Sequence[Any], config: CatalogConfig) -> Self:
+        """Add up one or more states, and keep the size of the catalog."""
+        return functools.reduce(lambda a, b: (a + b).fitted(config), states)
 
     def fitted(self, config: CatalogConfig) -> Self:
         """Refuse more items than the catalog has."""

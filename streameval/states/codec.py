@@ -97,8 +97,7 @@ class EncodedParts:
     @property
     def type_name(self) -> str:
         """The name of the type, from a built-in class or from the header."""
-        name: str = OWN_TYPES.get(self.type_id) or self.header["type"]
-        return name
+        return OWN_TYPES.get(self.type_id) or self.header["type"]
 
     @property
     def options(self) -> dict[str, Any]:

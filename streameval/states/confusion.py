@@ -196,8 +196,10 @@ class MatrixCounts(StackableState, SummableState):
         return type(self)(self.n + other.n, self.matrix + other.matrix, self.credit + other.credit)
 
     @classmethod
-    def sum_of(cls, states: Sequence[Self]) -> Self:
-        """Add up one or more states, skipping empty ones."""
+    def sum_of(cls, states: Sequence[Any], config: ConfusionConfig) -> Self:
+        """Add up one or more states, skipping empty ones of many."""
+        if len(states) < 3 or cls is not MatrixCounts:
+            return super().sum_of(states, config)
         # `has_counted`, in a third of the time
         counted = [state for state in states if state.n.whole or state.n.fraction is not None]
         counted = counted or [states[0]]
@@ -674,8 +676,7 @@ def _column_sums(*arrays: npt.NDArray[np.bool_]) -> Codes:
         tall = array[:laid].view(np.uint8).reshape(-1, beside * columns)
         np.add.reduce(tall, axis=0, dtype=np.uint8, out=sides.reshape(-1))
         sides[: rows - laid] += array[laid:]
-    counts: Codes = np.add.reduce(sums, axis=1, dtype=np.int64)
-    return counts
+    return np.add.reduce(sums, axis=1, dtype=np.int64)
 
 
 def _any_in_row(marks: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:

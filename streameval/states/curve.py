@@ -20,7 +20,7 @@ from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.runs import order_in_groups
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
-from streameval.states.state import check_numbers
+from streameval.states.state import BudgetedState, check_numbers
 from streameval.states.tables import counted_tables, joined_tables_of_states
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -92,7 +92,7 @@ class ScoredRows:
 
 @final
 @attrs.frozen(repr=False)
-class ScoreTables(StackableState, SummableState):
+class ScoreTables(BudgetedState, StackableState, SummableState):
     """The cells of K curves, one after the other.
 
     Parameters
@@ -159,10 +159,6 @@ class ScoreTables(StackableState, SummableState):
         for level, size in zip(self.levels.values, self.sizes.values, strict=True):
             start, end = end, end + int(size)
             yield int(level), every[start:end]
-
-    def __add__(self, other: Self) -> Self:
-        """Join the cells of each curve; `joined` keeps the budget too."""
-        return self.joined(other, None)
 
     def joined(self, other: Self, budget: int | None) -> Self:
         """Join the cells of each curve, and keep the budget."""

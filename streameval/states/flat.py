@@ -389,8 +389,7 @@ class FlatStates:
         for field in self._fields:
             start = values[base[field.name]] if field.name in base else None
             values[field.name] = field.value(index, start)
-        made: State = make_state(self.state_type, values)
-        return made
+        return make_state(self.state_type, values)
 
     def states(self, indices: Sequence[int]) -> list[State]:
         """Make the states at some indices; where their class supports it, they share memory."""
@@ -417,8 +416,7 @@ class FlatStates:
         """Return the `n` of every state, as a vector."""
         if not len(self):
             return FixedPoint.zeros(0)
-        totals: FixedPoint = self._fields[0].stack(0, len(self), None).items
-        return totals
+        return self._fields[0].stack(0, len(self), None).items
 
     def numbers(self) -> dict[str, npt.NDArray[Any]]:
         """Return the fields whose numbers have one shape in all states, as arrays (S, ...)."""

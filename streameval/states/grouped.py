@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any, Self, final
 
 import attrs
@@ -109,6 +111,11 @@ class GroupTables(State):
         level = max(int(self.level.values[0]), int(other.level.values[0]))
         cells = self.cells(mine).joined(other.cells(theirs), level)
         return self._of(self.n + other.n, level, groups, cells)
+
+    @classmethod
+    def sum_of(cls, states: Sequence[Any], config: GroupedConfig) -> Self:
+        """Add up one or more states, and keep the budget and the limit of groups."""
+        return functools.reduce(lambda a, b: (a + b).fitted(config), states)
 
     def fitted(self, config: GroupedConfig) -> Self:
         """Raise the level to the lowest that fits the budget; too many groups raise."""

@@ -23,7 +23,7 @@ from streameval.states.column import Column
 from streameval.states.curve import check_canonical, check_cells
 from streameval.states.score_pairs import MAX_LEVEL, Margin, ScorePairs, grouped_pairs
 from streameval.states.stack import Stack, SummableState, are_same
-from streameval.states.state import State, check_numbers, check_total
+from streameval.states.state import BudgetedState, check_numbers, check_total
 
 
 @final
@@ -170,7 +170,7 @@ class LossSums:
 
 @final
 @attrs.frozen
-class PairedSums(State):
+class PairedSums(BudgetedState):
     """Which of two models is right, and the sums behind the other measures.
 
     Parameters
@@ -281,10 +281,6 @@ class PairedSums(State):
         part = slice(start, start + int(self.sizes.values[model]))
         lo, hi = self.lo.values[part], self.hi.values[part]
         return int(self.levels.values[model]), Cells(lo, hi, self.pos[part], self.neg[part])
-
-    def __add__(self, other: Self) -> Self:
-        """Add part by part, and keep every pair of scores."""
-        return self.joined(other, None)
 
     def joined(self, other: Self, budget: int | None) -> Self:
         """Add part by part, and keep the budget of the pairs; the total overflows first."""

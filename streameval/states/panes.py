@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import attrs
 import numpy as np
 
 from streameval.exact.fixed_point import FixedPoint
-from streameval.states.sealed import Sealed
 
 MergeAll = Callable[[Sequence[Sequence[Any]]], Sequence[Any]]
 """Merges each group of one or more accumulators into one."""
@@ -187,7 +186,7 @@ class Panes:
         return attrs.evolve(mine, tiers=tiers, before=before)
 
     @classmethod
-    def sum_of(cls, states: Sequence[Self], config: Any, merge_all: MergeAll) -> Self:
+    def sum_of(cls, states: Sequence[Any], config: Any, merge_all: MergeAll) -> Self:
         """Merge panes of the same time, then move those that are too old for their tier."""
         tiers = tuple(
             _joined({}, _listed([state.tiers[number] for state in states]), merge_all)
@@ -202,8 +201,7 @@ class Panes:
 
 def newest_end(newest: int, config: Any) -> int:
     """Return the end of the newest pane, without the offset."""
-    end: int = ((newest - config.offset_size) // config.width + 1) * config.width
-    return end
+    return ((newest - config.offset_size) // config.width + 1) * config.width
 
 
 def _listed(tiers: Sequence[dict[int, Pane]]) -> dict[int, list[Pane]]:
@@ -219,3 +217,68 @@ def _joined(
 ) -> dict[int, Pane]:
     groups = [[tier[index], *panes] if index in tier else panes for index, panes in coming.items()]
     return tier | dict(zip(coming, Pane.sums_of(groups, merge_all), strict=True))
+
+
+_AT_ONCE = 32  # accumulators that are not sealed
+
+
+@attrs.frozen(eq=False)
+class Sealed:
+    """An accumulator stored in flat columns together with many others.
+
+    Parameters
+    ----------
+    columns : object
+        An object whose method `part` makes the accumulator at an index, and `weight` weighs it.
+    index : int
+    """
+
+    columns: Any
+    index: int
+
+    def copy(self) -> Any:
+        """Make the accumulator."""
+        return self.columns.part(self.index)
+
+    @property
+    def weight(self) -> int | float:
+        """The weight of its rows, read without making the accumulator."""
+        return self.columns.weight(self.index)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the accumulators are equal."""
+        if isinstance(other, Sealed):
+            is_same = self.columns is other.columns and self.index == other.index
+            return is_same or self.copy() == other.copy()
+        return bool(self.copy() == other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def live(part: Any) -> Any:
+    """Return an accumulator as it is, or make one from a sealed one."""
+    return part.copy() if isinstance(part, Sealed) else part
+
+
+def live_in_turn(parts: Sequence[Any]) -> Iterator[list[Any]]:
+    """Yield single accumulators as they are, or made from sealed ones; nobody may change them.
+
+    Small ones are made together, which takes half of the time.
+    """
+    columns = {id(one.columns): one.columns for one in parts if isinstance(one, Sealed)}
+    step = min([one.n_at_once for one in columns.values()], default=_AT_ONCE)
+    for first in range(0, len(parts), step):
+        yield _all_live(parts[first : first + step])
+
+
+def _all_live(parts: Sequence[Any]) -> list[Any]:
+    made = list(parts)
+    positions: dict[int, list[int]] = {}
+    for position, part in enumerate(parts):
+        if isinstance(part, Sealed):
+            positions.setdefault(id(part.columns), []).append(position)
+    for some in positions.values():
+        found = parts[some[0]].columns.several([parts[position].index for position in some])
+        for position, part in zip(some, found, strict=True):
+            made[position] = part
+    return made

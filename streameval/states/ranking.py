@@ -358,6 +358,20 @@ class RankingState(State):
             self.weights,
         )
 
+    @classmethod
+    @_of_queries
+    def sum_of(cls, states: Sequence[Any], config: RankingConfig) -> Self:
+        """Add up one or more states, and drop what no measure needs: rows, cells over budget."""
+        return functools.reduce(lambda a, b: a._plus(b, config), states)
+
+    def _plus(self, other: Self, config: RankingConfig) -> Self:
+        if not config.keeps_ids and self is RankingState.zero(config):
+            return other
+        total = self + other
+        if config.sketched:
+            total = attrs.evolve(total, **_columns(total.sketches.fitted(config.budget)))
+        return total.fitted(config) if len(self.ids) and len(other.ids) else total
+
     @_of_queries
     def __add__(self, other: Self) -> Self:
         """Add sums, and join the rows of open queries; `fitted` drops what no measure needs."""
@@ -440,17 +454,6 @@ class RankingState(State):
         _check(self, config)
 
 
-@_of_queries
-def added(a: RankingState, b: RankingState, config: RankingConfig) -> RankingState:
-    """Add two states, and drop what no measure needs: rows of open queries, cells over budget."""
-    if not config.keeps_ids and a is RankingState.zero(config):
-        return b
-    total = a + b
-    if config.sketched:
-        total = attrs.evolve(total, **_columns(total.sketches.fitted(config.budget)))
-    return total.fitted(config) if len(a.ids) and len(b.ids) else total
-
-
 @attrs.frozen(eq=False)
 class RankingParts:
     """One or more states of falling size that add up to a ranking state.
@@ -468,7 +471,7 @@ class RankingParts:
 
     def summed(self, config: RankingConfig) -> RankingState:
         """Add up all parts."""
-        return functools.reduce(lambda a, b: added(a, b, config), reversed(self.states))
+        return RankingState.sum_of(self.states[::-1], config)
 
     def with_batch(self, batch: RankingState, config: RankingConfig) -> Self:
         """Add a batch to the parts that are not much larger than the batch.
@@ -479,7 +482,7 @@ class RankingParts:
         may_defer = batch.size > 0 and _cannot_fail(total, config)
         while len(total) > 1 and (not may_defer or total[-2].size <= 2 * total[-1].size):
             last = total.pop()
-            total[-1] = added(total[-1], last, config)
+            total[-1] = RankingState.sum_of([total[-1], last], config)
         return type(self)(tuple(total))
 
 

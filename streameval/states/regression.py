@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self, final
 
@@ -26,7 +26,7 @@ from streameval.states.column import Column
 from streameval.states.curve import check_canonical, check_cells
 from streameval.states.error_terms import NONNEGATIVE, ErrorRows
 from streameval.states.stack import Stack, SummableState, are_same
-from streameval.states.state import check_total
+from streameval.states.state import BudgetedState, check_total
 from streameval.states.tables import joined_tables
 
 Floats = npt.NDArray[np.float64]
@@ -131,8 +131,10 @@ class RegressionSums(ErrorSums):
         )
 
     @classmethod
-    def sum_of(cls, states: Iterable[Self]) -> Self:
-        """Add up one or more states: as five columns of integers, not as five sums per state."""
+    def sum_of(cls, states: Sequence[Any], config: RegressionConfig) -> Self:
+        """Add up one or more states: many as five columns of integers, not as five sums a state."""
+        if len(states) < 3:
+            return super().sum_of(states, config)
         counts, *sums = zip(*map(_FIELDS, states), strict=True)
         totals = (ExactSum(sum(one.units for one in part)) for part in sums)
         return cls(FixedPoint.total_of(counts), *totals)
@@ -140,7 +142,7 @@ class RegressionSums(ErrorSums):
 
 @final
 @attrs.frozen
-class MeasuredSums(ErrorSums):
+class MeasuredSums(ErrorSums, BudgetedState):
     """The sums, and the additional counts that measures need.
 
     Parameters
@@ -201,10 +203,6 @@ class MeasuredSums(ErrorSums):
         sketch = _sketch(level, cells, config.has_sketch)
         fields: tuple[Any, ...] = (*base, terms, extremes, *sketch)
         return cls(*fields)
-
-    def __add__(self, other: Self) -> Self:
-        """Add sum by sum, and join the cells; `joined` keeps the budget too."""
-        return self.joined(other, None)
 
     def joined(self, other: Self, budget: int | None) -> Self:
         """Add sum by sum, join the cells, and keep the budget."""

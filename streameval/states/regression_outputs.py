@@ -16,7 +16,7 @@ from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
 from streameval.states.regression import MeasuredSums
-from streameval.states.state import State
+from streameval.states.state import BudgetedState
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,7 +25,7 @@ _SUMS = ("error", "absolute_error", "squared_error", "truth", "squared_truth")
 
 @final
 @attrs.frozen
-class OutputSums(State):
+class OutputSums(BudgetedState):
     """The fields of `MeasuredSums` for each of d outputs, one after the other.
 
     Parameters
@@ -111,10 +111,6 @@ class OutputSums(State):
             )
             found.append(MeasuredSums(*fields))
         return found
-
-    def __add__(self, other: Self) -> Self:
-        """Add output by output; `joined` keeps the budget too."""
-        return self.joined(other, None)
 
     def joined(self, other: Self, budget: int | None) -> Self:
         """Add output by output, and keep the budget of each sketch."""

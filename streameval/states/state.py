@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import operator
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self, get_origin
 
 import attrs
@@ -50,12 +52,40 @@ class State(ABC):
     def __add__(self, other: Any) -> Self:
         """Sum two states of one configuration."""
 
+    @classmethod
+    def sum_of(cls, states: Sequence[Any], config: Any) -> Self:  # noqa: ARG003 - for limits
+        """Add up one or more states, within the limits of their configuration.
+
+        By default they are added with ``+``. A class overrides this if the configuration limits
+        its size, or if adding all at once is faster.
+        """
+        return functools.reduce(operator.add, states)
+
     def check(self, config: Any) -> None:  # noqa: B027 - not every state has more to check
         """Raise `CorruptStateError` unless examples could have built this state.
 
         It is called after reading bytes: the fields have their types, and numbers are not negative.
         The class checks their consistency.
         """
+
+
+class BudgetedState(State):
+    """A state with cells, whose number the `budget` of its configuration limits."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def joined(self, other: Any, budget: int | None) -> Self:
+        """Sum two states, and keep the budget."""
+
+    def __add__(self, other: Any) -> Self:
+        """Sum two states without a budget."""
+        return self.joined(other, None)
+
+    @classmethod
+    def sum_of(cls, states: Sequence[Any], config: Any) -> Self:
+        """Add up one or more states, and keep the budget."""
+        return functools.reduce(lambda a, b: a.joined(b, config.budget), states)
 
 
 def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> int:

@@ -21,7 +21,7 @@ from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.regression import LARGEST_SUM, check_squares, check_weighted_cells
 from streameval.states.stack import Stack, SummableState, are_same
-from streameval.states.state import check_numbers, check_total
+from streameval.states.state import BudgetedState, check_numbers, check_total
 from streameval.states.tables import joined_tables_of_states
 
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ _SUMS = ("total", "magnitude", "squares")
 
 @final
 @attrs.frozen
-class ValueSums(SummableState):
+class ValueSums(BudgetedState, SummableState):
     """What is known of the values of K columns.
 
     Parameters
@@ -101,10 +101,6 @@ class ValueSums(SummableState):
         ends = itertools.pairwise(itertools.accumulate(self.sizes.values.tolist(), initial=0))
         for level, (start, end) in zip(self.levels.values.tolist(), ends, strict=True):
             yield level, cells[start:end]
-
-    def __add__(self, other: Self) -> Self:
-        """Add sum by sum, and join the cells; `joined` keeps the budget too."""
-        return self.joined(other, None)
 
     def joined(self, other: Self, budget: int | None) -> Self:
         """Add sum by sum, join the cells of each column, and keep the budget."""

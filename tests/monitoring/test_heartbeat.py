@@ -18,7 +18,7 @@ from streameval.errors import (
     InvalidInputError,
     UnavailableError,
 )
-from streameval.monitoring.heartbeat import Heartbeat
+from streameval.monitoring.delivery import Heartbeat
 from streameval.monitoring.outbox import receiver_of
 from streameval.monitoring.routes import AlertRoute
 

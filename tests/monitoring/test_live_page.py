@@ -34,7 +34,7 @@ from streameval.render.live import Card, View, document, fragment
 from streameval.render.markup import DASH
 from streameval.render.sparklines import Marks, Strip, sparkline
 from streameval.results.names import parse_metric
-from streameval.states.sealed import live
+from streameval.states.panes import live
 
 RULE = "accuracy < 0.8"
 HOSTILE = "<script>alert(1)</script>\"'&\u202e\x1b[2J"

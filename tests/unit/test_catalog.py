@@ -162,13 +162,13 @@ def test_limit_of_items_does_not_depend_on_pending_rows(
 def test_known_items_of_a_whole_catalog_are_pending(monkeypatch: pytest.MonkeyPatch) -> None:
     acc = se.CatalogAccumulator(2).update([[1, 2]])
     counted: list[int] = []
-    count = se.CatalogAccumulator._count
+    count = se.CatalogAccumulator._with_rows
 
-    def noted(self: Any, rows: Any) -> Any:
+    def noted(self: Any, state: Any, rows: Any) -> Any:
         counted.append(rows.size)
-        return count(self, rows)
+        return count(self, state, rows)
 
-    monkeypatch.setattr(se.CatalogAccumulator, "_count", noted)
+    monkeypatch.setattr(se.CatalogAccumulator, "_with_rows", noted)
     for _ in range(5):
         acc.update([[2, 1]])
     assert counted == [2]  # the rows that brought the items

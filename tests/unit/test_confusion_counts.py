@@ -13,7 +13,7 @@ from offenders import each
 from profiles import quick_cases
 
 import streameval as se
-from streameval.accumulators.highest_scores import top_k_credit
+from streameval.accumulators.decisions import top_k_credit
 from streameval.errors import CountOverflowError
 
 LARGEST = 2**63 - 1

@@ -16,6 +16,7 @@ from profiles import quick_cases
 import streameval as se
 from streameval.accumulators import decisions
 from streameval.accumulators.decisions import CodeBlock, FastReader
+from streameval.accumulators.pending import BufferedState
 from streameval.configs.confusion import ConfusionConfig
 from streameval.states.confusion import _any_in_row, _column_sums
 
@@ -171,10 +172,10 @@ def test_scores_reach_the_threshold_where_they_do_as_float64(
         if scale == "probability":
             scores = scores[(scores >= 0) & (scores <= 1) & ~np.signbit(scores)]
         accumulator = se.ConfusionAccumulator(threshold=threshold, pos_label=positive, scores=scale)
-        block = block_of(accumulator)
+        held = BufferedState.of(accumulator._state, block_of(accumulator))
         for part in np.split(scores, len(scores)) if pieces == "one by one" else [scores]:
             truth = np.ones(len(part), dtype=np.int64)
-            assert block.read(truth, part, 0)
+            assert held.block.put_batch(held, truth, part, None)
             accumulator.update(truth, part)
         reach = sum(float(score) >= threshold for score in scores)
         expected = [len(scores) - reach, reach] if positive else [reach, len(scores) - reach]
@@ -214,13 +215,14 @@ def test_total_counts_pending_rows(options: dict[str, Any]) -> None:
     ],
 )
 def test_the_usual_batches_take_the_fast_path(options: Any, y_true: Any, y_pred: Any) -> None:
-    block = block_of(se.ConfusionAccumulator(**options))
-    assert block.read(y_true, y_pred, 0) == 2
-    rows = block.rows(2)
-    assert (block.read(y_true[:1], y_pred[:1], 2), block.read(y_true, y_pred, block.capacity)) == (
-        3,
-        0,
-    )
+    accumulator = se.ConfusionAccumulator(**options)
+    held = BufferedState.of(accumulator._state, block_of(accumulator))
+    assert held.block.put_batch(held, y_true, y_pred, None)
+    rows = held.rows
+    assert held.block.put_batch(held, y_true[:1], y_pred[:1], None)
+    assert held.used == 3
+    held.used = held.block.capacity - 1
+    assert not held.block.put_batch(held, y_true, y_pred, None)
     n_columns = 3 if "top_k" in options else 2
     assert [column.shape[0] for column in rows.columns] == [2] * n_columns
 

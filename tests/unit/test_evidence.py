@@ -294,9 +294,9 @@ def test_multilabel_rows_and_labels_are_draws_and_entries_are_none() -> None:
 def test_top_k_of_predicted_labels_is_accuracy() -> None:
     result = labelled(3)
     row = se.Confusion.TABLE["top_k_accuracy"]
-    assert row.statistic(result._counts) == result.statistic("accuracy")
+    assert row.statistic(result._source) == result.statistic("accuracy")
     met = se.ConfusionAccumulator("auto").update(["a", "b"], ["a", "a"]).compute()
-    assert row.statistic(met._counts) == Share.of(1, 1)
+    assert row.statistic(met._source) == Share.of(1, 1)
 
 
 def test_area_is_that_of_the_curve_with_delongs_variance() -> None:

@@ -24,7 +24,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.states import flat
 from streameval.states.cells import Cells
 from streameval.states.flat import FlatStates
-from streameval.states.sealed import Sealed
+from streameval.states.panes import Sealed
 from streameval.states.tables import joined_tables
 
 RANDOM = np.random.default_rng(5)

@@ -16,8 +16,7 @@ from streameval.accumulators.grouping import Held
 from streameval.accumulators.sealed import FlatGroups, FlatLeaves, FlatSlices
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import rank_of
-from streameval.states.panes import Pane, Panes
-from streameval.states.sealed import Sealed
+from streameval.states.panes import Pane, Panes, Sealed
 
 
 def counted(empty: Any, batch: dict[str, Any]) -> Any:

@@ -31,11 +31,7 @@ MODULES = [
         "exact.exact_sum",
         "accumulators.decisions",
     ),
-    *(
-        "accumulators.highest_scores",
-        "accumulators.confusion",
-        "states.confusion",
-    ),
+    *("accumulators.confusion", "states.confusion"),
     *("accumulators.regression", "states.regression", "configs.error_measures", "configs.names"),
     *(
         "accumulators.calibration",

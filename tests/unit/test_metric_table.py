@@ -275,7 +275,7 @@ class WithExtras(se.Confusion):
 
 
 def test_metric_with_a_row_alone_is_there_in_text_json_page_and_as_an_attribute() -> None:
-    result: Any = WithExtras(RESULT_OF["Confusion"].compute()._counts)
+    result: Any = WithExtras(RESULT_OF["Confusion"].compute()._source)
     assert result.right == result.value("right") == result.as_dict()["right"] == 1.0
     assert (result.power(), result.power(3), result.power.__doc__) == (4.0, 8.0, "A power of two.")
     assert "\nright" in result.report()

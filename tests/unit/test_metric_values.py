@@ -203,7 +203,7 @@ def test_a_class_has_the_metrics_and_intervals_of_the_array_of_classes(options: 
         ]
         assert of.class_names[1] == str(result.class_names[position])
         for row in result.TABLE.values():
-            if row.averages and row.listed(result._counts):
+            if row.averages and row.listed(result._source):
                 assert of.value(row.name) == result.value(row.name, average=None)[position]
                 if "parts" not in options:
                     ends = result.confidence(row.name, average=None)

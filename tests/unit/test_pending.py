@@ -220,7 +220,8 @@ def test_wider_numbers_widen_a_block_and_leave_older_readers_theirs() -> None:
 def test_pending_rows_counted_apart_sum_up_with_the_state(name: str) -> None:
     accumulator = CASES[name].of(0, 40)
     buffered = accumulator._held
-    counted = accumulator._sum(buffered.state, accumulator._count(buffered.rows))
+    empty = type(accumulator)._empty(accumulator._config)._state
+    counted = accumulator._sum(buffered.state, accumulator._with_rows(empty, buffered.rows))
     assert buffered.used == 40
     assert counted == accumulator._state
 

@@ -12,7 +12,7 @@ from streameval.accumulators import sealed
 from streameval.accumulators.classes import SINGLE_IDS
 from streameval.accumulators.sealed import FlatLeaves
 from streameval.configs.inner import Inner
-from streameval.states.sealed import Sealed, live, live_in_turn
+from streameval.states.panes import Sealed, live, live_in_turn
 
 SINGLE = [name for name, make in EVERY.items() if make().type_id in SINGLE_IDS]
 

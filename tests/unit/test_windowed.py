@@ -14,7 +14,7 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.states.sealed import Sealed
+from streameval.states.panes import Sealed
 
 
 def batch(times: Any, **more: Any) -> dict[str, Any]:

@@ -100,8 +100,7 @@ class _Side:
             with suppress(UnknownMetricError):
                 self.total.check(metric)
                 return self.total
-        of_slices: Result = self.result
-        return of_slices
+        return self.result
 
 
 def diff(
