@@ -230,7 +230,7 @@ class PairedResult(PairedResultMembers, SumsResult):
     def _remark(self) -> str:
         if "anytime_pvalue" not in self._rows:
             return ""
-        return "mcnemar_pvalue is for one look; anytime_pvalue holds however often you look"
+        return "mcnemar_pvalue is for one look, anytime_pvalue (1 over the evidence) for any number"
 
     _REPORT = Report(remark=_remark, findings=findings.of_paired)
 
