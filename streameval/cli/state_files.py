@@ -224,7 +224,8 @@ def load_held(path: str) -> Any:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     except CorruptStateError as error:
         # Only this needs SQLite, so it is imported here.
-        from streameval.monitoring.checkpoint import is_checkpoint, read_checkpoint  # noqa: PLC0415
+        from streameval.monitoring.checkpoint_contents import read_checkpoint  # noqa: PLC0415
+        from streameval.monitoring.checkpoint_file import is_checkpoint  # noqa: PLC0415
 
         if is_checkpoint(path):
             return read_checkpoint(path).windowed
@@ -240,7 +241,8 @@ def numbers_of_monitor(path: str, held: Any) -> dict[str, Any]:
     """Return what a checkpoint holds besides its panes, as an entry of a JSON object."""
     if not isinstance(held, Windowed):
         return {}
-    from streameval.monitoring.checkpoint import is_checkpoint, read_numbers  # noqa: PLC0415
+    from streameval.monitoring.checkpoint_contents import read_numbers  # noqa: PLC0415
+    from streameval.monitoring.checkpoint_file import is_checkpoint  # noqa: PLC0415
 
     is_told = held.newest is not None and is_checkpoint(path)
     return {"monitor": read_numbers(path)} if is_told else {}

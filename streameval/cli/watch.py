@@ -60,7 +60,9 @@ from streameval.errors import (
     UnavailableError,
     UnknownMetricError,
 )
-from streameval.monitoring.checkpoint import Checkpoint, copy_checkpoint, files_of
+from streameval.monitoring.checkpoint import Checkpoint
+from streameval.monitoring.checkpoint_contents import copy_checkpoint
+from streameval.monitoring.checkpoint_file import files_of
 from streameval.monitoring.committed_lines import CommittedLines
 from streameval.monitoring.files import Tail
 from streameval.monitoring.kafka import read_properties

@@ -17,7 +17,8 @@ Panes and alerts
     evaluate them, `routes` say who gets which events, in the forms of `templates`, and `delivery`
     and `outbox` hand them over.
 The commit
-    `checkpoint` writes all of it in one transaction, and `status` says what it was.
+    `checkpoint` writes all of it in one transaction to a file (`checkpoint_file`), from which
+    `checkpoint_contents` reads it, and `status` says what it was.
 Those who look at it
     `server` answers: `live_page` with a page, which `live_view` fills, and `exporter` with the
     numbers of `prometheus`.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from streameval.accumulators.windowed import Windowed
     from streameval.configs.windowed import WindowedConfig
-    from streameval.monitoring.checkpoint import Saved
+    from streameval.monitoring.checkpoint_contents import Saved
 
 
 class Tally:

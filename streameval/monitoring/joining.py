@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from streameval.configs.windowed import WindowedConfig
     from streameval.io.blocks import Block
-    from streameval.monitoring.checkpoint import Changes, Saved
+    from streameval.monitoring.checkpoint import Changes
+    from streameval.monitoring.checkpoint_contents import Saved
     from streameval.monitoring.planning import Split
     from streameval.monitoring.reader import Reader
     from streameval.monitoring.settings import Settings

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from streameval.configs.windowed import WindowedConfig
     from streameval.inputs.paths import Fields
     from streameval.monitoring.alerts import Event
-    from streameval.monitoring.checkpoint import Addition, Checkpoint, Saved
+    from streameval.monitoring.checkpoint import Addition, Checkpoint
+    from streameval.monitoring.checkpoint_contents import Saved
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake
     from streameval.monitoring.quarantine import Quarantine

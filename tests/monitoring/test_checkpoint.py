@@ -9,15 +9,9 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.monitoring.checkpoint import (
-    Addition,
-    Changes,
-    Checkpoint,
-    _compact,
-    is_checkpoint,
-    read_checkpoint,
-    read_numbers,
-)
+from streameval.monitoring.checkpoint import Addition, Changes, Checkpoint
+from streameval.monitoring.checkpoint_contents import read_checkpoint, read_numbers
+from streameval.monitoring.checkpoint_file import _compact, is_checkpoint
 from streameval.monitoring.unlabelled import SliceRows, Weights, empty_beside, note_rows
 
 EMPTY = se.Windowed(se.ConfusionAccumulator(), pane=10)
