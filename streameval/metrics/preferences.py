@@ -20,6 +20,8 @@ Mask = npt.NDArray[np.bool_]
 
 _STEPS = 200
 _CLOSE = 1e-8  # a step this small leaves an error of its square
+_SOLVED, _PRODUCTS = 1e-10, 50
+_NOISE = 1e-13  # the share of a likelihood that rounding may take, by which no step is shortened
 
 
 def win_rate(wins: float, losses: float, ties: float) -> float:
@@ -108,6 +110,8 @@ def _comparable(beats: Mask) -> tuple[Floats, Mask]:
     Strengths are finite and unique within a set of models in which each has beaten each, directly
     or by way of others (Ford, Solution of a ranking problem from binary comparisons, 1957).
     """
+    if (_reached(beats, 0) & _reached(beats.T, 0)).all():  # as nearly always
+        return np.ones(len(beats)), np.ones(len(beats), dtype=bool)
     above = _closed(beats)
     mutual = above & above.T
     values = np.full(len(beats), math.nan)
@@ -154,15 +158,21 @@ def _fit(credit: Floats, wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
     scale, logs = n_compared.sum() / k, np.log((won + 0.5) / (credit.sum(axis=0) + 0.5))
     logs -= logs.mean()
     shift = scale / k  # of every item: the information alone is singular
-    best = _likelihood(credit, logs)
+    winner, loser = np.nonzero(credit)
+    weights = credit[winner, loser]
+
+    def likelihood(logs: Floats) -> float:
+        return -float(weights @ np.logaddexp(0.0, logs[loser] - logs[winner]))
+
+    best = likelihood(logs)
     for _ in range(_STEPS):
         chance = _chances(logs)
         slope = won - np.einsum("ij,ij->i", n_compared, chance)
-        step = np.linalg.solve(_information(n_compared, chance, shift), slope)
+        step = _solved(_information(n_compared, chance, shift), slope)
         step -= step.mean()
         while True:
-            found = _likelihood(credit, logs + step)
-            if found >= best or np.abs(step).max() < _CLOSE:
+            found = likelihood(logs + step)
+            if found >= best + _NOISE * best or np.abs(step).max() < _CLOSE:
                 break
             step /= 2.0
         logs, best = logs + step, max(best, found)
@@ -182,17 +192,34 @@ def _fit(credit: Floats, wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
     return logs, np.einsum("ij,ij->i", inverse @ spread, inverse) * (n / free)
 
 
+def _solved(matrix: Floats, target: Floats) -> Floats:
+    """Solve symmetric equations by conjugate gradients, or directly if these take many steps.
+
+    With comparisons of most models, about 15 products take a tenth of the time of a solution.
+    """
+    scale, found = matrix.diagonal(), np.zeros(len(target))
+    residual, direction = target.copy(), target / scale
+    size = residual @ direction
+    enough = size * _SOLVED**2
+    for _ in range(_PRODUCTS):
+        if size <= enough:
+            return found
+        product = matrix @ direction
+        found += (share := size / (direction @ product)) * direction
+        residual -= share * product
+        before, size = size, residual @ (residual / scale)
+        direction = residual / scale + size / before * direction
+    solution: Floats = np.linalg.solve(matrix, target)
+    return solution
+
+
 def _chances(logs: Floats) -> Floats:
     """Compute the probability that each model is preferred to each."""
-    chance = np.logaddexp(0.0, logs - logs[:, None])
-    np.negative(chance, out=chance)
-    return np.exp(chance, out=chance)
-
-
-def _likelihood(credit: Floats, logs: Floats) -> float:
-    lost = np.logaddexp(0.0, logs - logs[:, None])
-    lost *= credit
-    return -float(lost.sum())
+    chance = logs - logs[:, None]
+    with np.errstate(over="ignore"):  # 1 / inf is 0
+        np.exp(chance, out=chance)
+    chance += 1.0
+    return np.divide(1.0, chance, out=chance)
 
 
 def _information(compared: Floats, chance: Floats, shift: float) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import attrs
 
@@ -54,6 +54,13 @@ class Reading:
     sampling: Interval | None = None
     why_none: str = ""
     is_count: bool = False
+
+    @classmethod
+    def sampled(cls, value: float, ends: Interval | None, why_none: str) -> Self:
+        """Combine a value with its sampling interval; None, or ends of nan, are none."""
+        if why_none and math.isnan(value):
+            why_none = "the value is nan"
+        return cls(value, None if ends is None or math.isnan(ends[0]) else ends, why_none)
 
     @property
     def certified(self) -> Interval:

@@ -406,10 +406,10 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         z = normal_quantile(level)
         sampling = self._sampling(row, values, z, **options) if z else None
         if sampling is not None:
-            pairs = zip(*(side.tolist() for side in sampling), strict=True)
-            ends = [None if math.isnan(pair[0]) else pair for pair in pairs]
+            ends = [*zip(*(side.tolist() for side in sampling), strict=True)]
         why_none = row.why_none if z else ""
-        return [Reading(*pair, why_none) for pair in zip(values.tolist(), ends, strict=True)]
+        pairs = zip(values.tolist(), ends, strict=True)
+        return [Reading.sampled(*pair, why_none) for pair in pairs]
 
     def _on_page(self, row: Metric, reading: Reading) -> Reading:
         """Return what a page shows, which is undefined instead of `zero_division`."""

@@ -334,9 +334,7 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
 
 
 def _reading(value: float, interval: Interval) -> Reading:
-    if math.isnan(interval[0]):
-        return Reading(value, why_none="weights have fractions")
-    return Reading(value, interval)
+    return Reading.sampled(value, interval, "weights have fractions")
 
 
 def check_level(level: float) -> None:

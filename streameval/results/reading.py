@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial, wraps
@@ -465,8 +464,7 @@ class ReadResult(Cached, Comparable):
         if self._clusters is not None and row.limits is None:
             return Reading(number)
         ends = self._sampling(row, number, z, *args, **options)
-        is_none = ends is None or math.isnan(ends[0])
-        return Reading(number, None if is_none else ends, row.why_none)
+        return Reading.sampled(number, ends, row.why_none)
 
     def _sampling(
         self, row: Metric, value: Any, z: float, *args: Any, **options: Any

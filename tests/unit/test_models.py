@@ -482,7 +482,7 @@ def test_one_query_has_no_tests_and_measures_without_a_direction_no_best() -> No
         ("aag", {}, "`more[0]` must be the Ranking of an accumulator made with per_query=True"),
         ("aah", {}, "`more[0]` must have a measure that `a` has too"),
         ("ha", {}, "`a` must have a measure other than geometric means"),
-        ("ai", {}, "`b` has clusters of queries"),
+        ("ai", {}, "`b` must have each query in the cluster"),
     ],
 )
 def test_bad_systems_are_refused(systems: str, options: Any, message: str) -> None:

@@ -398,3 +398,34 @@ def test_columns_of_outcomes_are_read_as_numbers_or_as_text() -> None:
         names = {name: name for name in ("a", "b", "outcome")}
         columns = columns_of([Member(se.PreferencesAccumulator, config)], names, rows)
         assert columns[2].field_type == wanted
+
+
+def test_a_strength_that_is_nan_says_so_where_a_reason_is_asked_for() -> None:
+    apart = se.PreferencesAccumulator(["x", "y", "z", "w", "alone"])
+    result = apart.update(["x", "y", "z"], ["y", "x", "w"], [1, 1, 1]).compute()
+    for metric in ("bradley_terry[x]", "bradley_terry[alone]", "win_rate[alone]"):
+        reading = result.read(metric)
+        assert math.isnan(reading.value)
+        assert (reading.sampling, reading.why_none) == (None, "the value is nan")
+    weighted = se.PreferencesAccumulator(["x", "y"])
+    weighted.update(["x", "y"], ["y", "x"], [1, 1], sample_weight=[0.5, 0.5])
+    assert weighted.compute().read("win_rate[x]").why_none == "weights had fractions"
+
+
+def test_nearly_all_models_are_fitted_to_the_last_bits_of_their_likelihood() -> None:
+    for seed in range(20):
+        a, b, outcome = arena(500, seed)
+        result = counted(a, b, outcome).compute()
+        found = np.array([*result.bradley_terry.values()])
+        compared = result.matrix + result.matrix.T + result.ties
+        chance = found[:, None] / (found[:, None] + found)
+        won = (result.matrix + result.ties / 2).sum(axis=1)
+        np.testing.assert_allclose((compared * chance).sum(axis=1), won, rtol=1e-13)
+
+
+def test_a_chain_of_models_has_the_odds_of_its_links() -> None:
+    wins = np.zeros((200, 200))
+    at = np.arange(199)
+    wins[at, at + 1], wins[at + 1, at] = 6.0, 4.0
+    found = preferences.strengths(wins, np.zeros((200, 200))).values
+    np.testing.assert_allclose(found[:-1] / found[1:], 1.5, rtol=1e-11)

@@ -317,7 +317,8 @@ def clusters_of(empty: Any, what: str, metric: str, ids: str, goal: float) -> Co
         name="without clusters",
         ready=lambda _, held: alone(held),
         goal=goal,
-        why="The accumulator alone has no ids to read, and one state instead of 64.",
+        why="The accumulator alone hashes no ids, 2.4 ns a row, and past its budget it sorts no "
+        "scores.",
     )
     return Contest(
         verb="groups",
