@@ -46,9 +46,7 @@ class Status:
     last_event_time : datetime64[us], int or None
         The newest prediction.
     counters : mapping from str to int
-        Rows by what was wrong with them: bad ones, late ones, labels that came too late; rows that
-        a server has deleted before they were read (``lost``), and how often one went away
-        (``disconnected``).
+        Numbers of rows, as below.
     positions : mapping from str to JSON
         How far each source has been read.
     waits_for : datetime64[us], int or None
@@ -60,6 +58,27 @@ class Status:
         Seconds since 1970; None before the first commit.
     n_dropped : int
         The events that had not arrived when their receiver was removed, and went to no other.
+
+    Notes
+    -----
+    The counters:
+
+    - ``labels``: labels that could be read; ``joined``: predictions that have found theirs.
+    - ``unlabelled``: predictions whose wait ended without a label.
+    - ``duplicate_prediction``: predictions whose id appeared within one wait before; only the first
+      one counts.
+    - ``duplicate_label``: labels that repeat an earlier one; ``conflicting``: that contradict the
+      one that was counted.
+    - ``corrected``: labels that replaced an earlier one within `settle`; ``late_correction``: that
+      contradict an earlier one after `settle`.
+    - ``late_label``: labels within a second wait, after that of the prediction; ``orphan_expired``:
+      without a prediction, earlier or later, or more than two waits late.
+    - ``late``: predictions later than `out_of_order` and `allowed_lateness` permit; they count, and
+      their pane is reported again.
+    - ``left_out``: predictions that a filter does not select.
+    - ``unreadable``, ``refused`` and ``future``: bad rows.
+    - ``lost``: rows that a server has deleted before they were read; ``disconnected``: how often
+      one went away.
     """
 
     number: int
