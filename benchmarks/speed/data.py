@@ -34,6 +34,13 @@ def logits(classes: int, rows: int) -> Batch:
     return random.integers(0, classes, rows), score
 
 
+def masks(classes: int, rows: int, side: int = 128) -> Batch:
+    """Draw class ids of the pixels of square images, and float32 scores of all classes."""
+    truth, score = logits(classes, rows * side**2)
+    score = score.reshape(rows, side, side, classes).transpose(0, 3, 1, 2)
+    return truth.reshape(rows, side, side), np.ascontiguousarray(score)
+
+
 def probabilities(classes: int, rows: int, seed: int = SEED) -> Batch:
     """Draw class ids, and float32 probabilities of all classes that know something about them."""
     random = np.random.default_rng(seed)

@@ -252,7 +252,7 @@ def _probabilities(
             array = positive_scores(array, tolerance, scale="probability", name="y_prob")
         check_vector(array, rows=rows, name="y_prob")
     else:
-        check_matrix(array, rows=rows, columns=config.n_classes, name="y_prob")
+        check_matrix(array, rows=rows, columns=config.n_classes, name="y_prob", option="classes")
     scores = as_scores(array, name="y_prob")
     check_probabilities(scores, name="y_prob", remedy=LOGITS)
     if config.classes is not None:

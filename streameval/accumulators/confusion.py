@@ -25,6 +25,7 @@ from streameval.accumulators.pending import (
     RowBuffer,
     Rows,
     max_total,
+    pending_rows,
 )
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import CountOverflowError, InvalidInputError, Named, StreamevalError
@@ -61,6 +62,7 @@ Array = npt.NDArray[Any]
 
 _MAX_OBSERVED = 2**13  # rows: more are counted at once
 _MAX_CELLS = 2**22  # of the matrices of many groups
+_LARGE_MATRIX = 2**18  # cells: half of the cache of a core
 _FEW_LABELS = 256  # numbers: below this, a dictionary is faster than finding distinct numbers
 
 
@@ -449,18 +451,26 @@ class ConfusionAccumulator(
         if not state.has_counted:
             return self._counted(rows)
         counts = self._tallied
-        if (
-            counts is None
-            or _credit_of(rows) is not None
-            or rows.dictionary is not None
-            or rows.unequal_weights is not None
-            or state.n.whole.item() + rows.size > MAX_TOTAL
-        ):
+        if counts is None or not _may_be_tallied(state, rows):
             return self._sum(state, self._counted(rows))
         # the total fits, so there is no need to search a large matrix for overflows
         truth, prediction = rows.columns
         tally = counts.tally(truth, prediction, self._config)
         return cast("MatrixCounts | MultilabelCounts", state).with_tally(tally, rows.size)
+
+    def _fold(self, alike: Sequence[Any]) -> BufferedCounts:
+        is_matrix = self._state_type(self._config) is MatrixCounts
+        if not is_matrix or self._config.n_classes**2 < _LARGE_MATRIX:
+            return super()._fold(alike)
+        held = [one._held for one in alike]
+        total = cast("MatrixCounts", self._sum(*(one.state for one in held)))
+        is_own = all(total.matrix.whole is not one.state.matrix.whole for one in held)
+        for rows in pending_rows(held):  # a matrix of a few rows would be as large as the total
+            if is_own and rows.size < _LARGE_MATRIX and _may_be_tallied(total, rows):
+                total = total.count_here(*rows.columns)
+            else:
+                total, is_own = cast("MatrixCounts", self._with_rows(total, rows)), True
+        return BufferedState.of(total)
 
     @property
     def _tallied(self) -> type[MatrixCounts | MultilabelCounts] | None:
@@ -478,6 +488,16 @@ class ConfusionAccumulator(
             return CodeBlock.of(reader)
         codes, columns = (2, config.n_classes) if config.multilabel else (config.n_classes, 1)
         return RowBuffer.like(rows, code_capacity(codes, columns))
+
+
+def _may_be_tallied(state: ConfusionCounts, rows: Rows) -> bool:
+    """Tell whether rows of weight 1, whose hits have full credit, fit into a state."""
+    return (
+        _credit_of(rows) is None
+        and rows.dictionary is None
+        and rows.unequal_weights is None
+        and state.n.whole.item() + rows.size <= MAX_TOTAL
+    )
 
 
 def _credit_of(rows: Rows) -> Array | None:

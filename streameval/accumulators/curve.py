@@ -48,7 +48,8 @@ def _read_rows(config: CurveConfig, arrays: Mapping[str, Any]) -> Rows | None:
     """Read the rows of many groups at once; None if each group has to be updated alone."""
     batch = read_scored(**{"sample_weight": None, **arrays}, config=config)
     is_only_rows = batch.skipped is None and not batch.negative_label and batch.counted is None
-    return batch.rows if is_only_rows else None
+    has_entry_weights = batch.rows.weights is not None and batch.rows.weights.ndim > 1
+    return batch.rows if is_only_rows and not has_entry_weights else None
 
 
 def _count_groups(
@@ -184,8 +185,9 @@ class PRCurveSketch(
             The scores; higher means more likely positive. Of (n, 2) for labels 0 and 1, the
             probability of 1 is the score, or with ``scores="real"`` the difference. Two numbers
             are a row.
-        sample_weight : array of shape (n,), optional
-            Non-negative weights: 2 counts a row twice, 0 leaves it out.
+        sample_weight : array of shape (n,), or (n, K) for multilabel, optional
+            Non-negative weights: 2 counts a row twice, 0 leaves it out, whatever it holds. (n, K)
+            are weights of entries, and in `n` a row has the largest of its own.
 
         Returns
         -------
@@ -370,7 +372,9 @@ class PRCurveSketch(
         if self._config.has_pairs:  # which scores belong to the same row is unknown
             return None
         scored = buffered.state_by(self._with_rows).to_rows(self._config.scores, limit)
-        return None if scored is None else Rows((scored.scores.T, scored.positive.T))
+        if scored is None or (scored.has_gaps and not self._config.has_gaps):
+            return None  # pending rows would need weights of their entries
+        return Rows((scored.scores.T, scored.positive.T))
 
 
 def _has_only_unweighted_rows(buffered: BufferedTables) -> bool:
@@ -381,12 +385,13 @@ def _has_only_unweighted_rows(buffered: BufferedTables) -> bool:
 def _scored(config: CurveConfig, rows: Rows) -> ScoredRows:
     """Read pending rows as the scores and classes of each curve."""
     scores, positive = (column.T for column in rows.columns)
+    weights = rows.fixed_weights
     return ScoredRows(
         scores,
         config.scores,
         positive,
-        rows.fixed_weights,
-        has_gaps=config.has_gaps,
+        weights,
+        has_gaps=config.has_gaps or (weights is not None and len(weights.shape) > 1),
         has_pairs=config.has_pairs,
     )
 

@@ -127,8 +127,10 @@ def read_decided(
 def _read_multilabel(
     y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
 ) -> Decided:
-    check_matrix(y_true, rows=None, columns=config.n_classes, name="y_true")
-    check_matrix(y_pred, rows=len(y_true), columns=config.n_classes, name="y_pred")
+    check_matrix(y_true, rows=None, columns=config.n_classes, name="y_true", option="classes")
+    check_matrix(
+        y_pred, rows=len(y_true), columns=config.n_classes, name="y_pred", option="classes"
+    )
     weights = read_entry_weights(sample_weight, rows=len(y_true), columns=config.n_classes)
     if weights is None:
         weights = read_weights(sample_weight, rows=len(y_true))
@@ -314,7 +316,7 @@ def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> npt.NDArra
             argument="y_pred",
             remedy="Make the accumulator with from_scores=False if these are labels.",
         )
-    check_matrix(y_pred, rows=rows, columns=config.n_classes, name="y_pred")
+    check_matrix(y_pred, rows=rows, columns=config.n_classes, name="y_pred", option="classes")
     return as_comparable(y_pred, name="y_pred")
 
 

@@ -46,8 +46,9 @@ class Rows:
     ----------
     columns : tuple of arrays, shapes (n, ...)
         At least one.
-    weights : float64 or int64 array, shape (n,), optional
-        As `read_weights` returns them; by default every row counts once.
+    weights : float64 or int64 array, shape (n,) or (n, K), optional
+        As `read_weights` returns them; by default every row counts once. Those of K entries are 0
+        where an entry does not count, and a row has the largest of its own.
     dictionary : Dictionary, optional
         The texts of the codes in a column. A block holds codes of a single dictionary.
 
@@ -85,7 +86,7 @@ class Rows:
     def n(self) -> FixedPoint:
         """The sum of the weights."""
         weights = self.fixed_weights
-        return FixedPoint(np.array(self.size)) if weights is None else weights.total()
+        return FixedPoint(np.array(self.size)) if weights is None else weights.by_row().total()
 
     @property
     def needed(self) -> int:
@@ -108,7 +109,7 @@ class RowBuffer:
 
     Attributes
     ----------
-    weights : float64 array, optional
+    weights : float64 array, shape (capacity or more,) or (capacity or more, K), optional
         Allocated with the first weight; the rows before it count once.
     keeps_counted : bool
         Whether the state that includes the rows is cached, once it has been read.
@@ -199,11 +200,13 @@ class RowBuffer:
 
     def put_weights(self, start: int, end: int, weights: Array | None) -> None:
         """Write the weights of a batch whose columns are written; None is 1 for each row."""
-        own = self.weights
-        if own is None:
-            own = np.empty(len(self.columns[0]))
-            own[:start] = 1.0
-        own[start:end] = 1.0 if weights is None else weights
+        own, of_row = self.weights, () if weights is None else weights.shape[1:]
+        if own is None or own.ndim <= len(of_row):
+            shape = len(self.columns[0]), *of_row
+            wide = np.empty(shape)
+            wide[:start].T[...] = 1.0 if own is None else own[:start]
+            own = wide
+        own[start:end].T[...] = 1.0 if weights is None else weights.T
         self.weights = own
 
     def rows(self, end: int) -> Rows:

@@ -172,8 +172,10 @@ class RegressionAccumulator(
             check_vector(truth, rows=None, name="y_true")
             check_vector(prediction, rows=len(truth), name="y_pred")
         else:
-            check_matrix(truth, rows=None, columns=outputs, name="y_true")
-            check_matrix(prediction, rows=len(truth), columns=outputs, name="y_pred")
+            check_matrix(truth, rows=None, columns=outputs, name="y_true", option="outputs")
+            check_matrix(
+                prediction, rows=len(truth), columns=outputs, name="y_pred", option="outputs"
+            )
         if not self._config.has_default_sums:
             _check_ranges(truth, prediction, self._config)
         weights = read_weights(given["sample_weight"], rows=len(truth))

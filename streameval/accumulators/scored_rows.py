@@ -27,6 +27,7 @@ from streameval.inputs.arrays import (
     check_probabilities,
     check_vector,
     first_index,
+    read_entry_weights,
     read_weights,
 )
 from streameval.inputs.labels import (
@@ -78,7 +79,8 @@ class ScoredBatch:
     ----------
     rows : Rows
         Two columns of shape (n, K): the scores, and whether the row is a positive of each curve.
-        Weights are above zero. A score is NaN where the row does not count for the curve.
+        Weights are above zero; those of entries are 0, and a score is NaN, where the row does not
+        count for the curve.
     skipped : FixedPoint, shape (), optional
         The weight of the rows left out for a score that is NaN; None if there were none.
     negative_label : tuple of labels
@@ -197,16 +199,25 @@ def _read(
 def _read_general(
     labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: tuple[object, ...]
 ) -> ScoredBatch:
+    weights, unweighted = None, None
     if not config.multilabel:
         labels = as_vector(labels)
     if config.classes is None:
         given = as_vector(given)
         scores = _score_vector(given, config)
     else:
-        check_matrix(given, rows=None, columns=config.n_scores, name="y_score")
+        check_matrix(given, rows=None, columns=config.n_scores, name="y_score", option="classes")
+        if config.multilabel:
+            weights = read_entry_weights(sample_weight, rows=len(given), columns=config.n_scores)
+        if weights is not None:  # entries without weight may hold anything
+            unweighted = weights == 0
+            given = np.where(unweighted, 0, given)
         scores = as_comparable(given, name="y_score", nan=config.nan)
-    positive, negative, ignored = _classes(labels, len(scores), config, hint)
-    weights = read_weights(sample_weight, rows=len(scores))
+    positive, negative, ignored = _classes(labels, len(scores), config, hint, unweighted)
+    if weights is None:
+        weights = read_weights(sample_weight, rows=len(scores))
+    elif ignored is not None:
+        weights = np.where(ignored, 0, weights)
     columns = scores.reshape(len(scores), config.n_scores)
     if config.scores == "probability":
         check_probabilities(scores, name="y_score", remedy=_REAL)
@@ -273,7 +284,11 @@ def _positives(
 
 
 def _classes(
-    labels: Array, rows: int, config: CurveConfig, hint: tuple[object, ...]
+    labels: Array,
+    rows: int,
+    config: CurveConfig,
+    hint: tuple[object, ...],
+    unweighted: Mask | None,
 ) -> tuple[Mask, tuple[Label, ...], Mask | None]:
     """Tell for each row which curves it is a positive of, and where its truth is ignored.
 
@@ -286,9 +301,13 @@ def _classes(
         Which rows do not count, or for multilabel which entries; None if all count.
     """
     if config.multilabel:
-        check_matrix(labels, rows=rows, columns=config.n_scores, name="y_true")
+        check_matrix(labels, rows=rows, columns=config.n_scores, name="y_true", option="classes")
+        if unweighted is not None:
+            labels = np.where(unweighted, 0, labels)
         read = as_labels(labels, name="y_true")
         ignored = is_ignored(read, config.ignore_label)
+        if unweighted is not None:
+            ignored = unweighted if ignored is None else ignored | unweighted
         return present(read, name="y_true", ignored=ignored), (), ignored
     read = as_labels(labels, name="y_true")
     check_vector(read, rows=rows, name="y_true", remedy=_ONE_HOT if config.classes else ())
@@ -318,4 +337,4 @@ def _zeros_and_ones(labels: Array, hint: tuple[object, ...], ignored: Mask | Non
 def _weight_of(rows: Mask, weights: Array | None) -> FixedPoint:
     if weights is None:
         return FixedPoint(np.array(np.count_nonzero(rows), dtype=np.int64))
-    return FixedPoint.of_numbers(weights[rows]).total()
+    return FixedPoint.of_numbers(weights[rows]).by_row().total()

@@ -142,6 +142,21 @@ class FixedPoint:
         """Replace the other items by 0."""
         return self._mapped(lambda part: part * kept)
 
+    def by_row(self) -> FixedPoint:
+        """Return a vector of weights of rows: itself, or of a matrix the largest of each row.
+
+        One fraction anywhere in the matrix is a fraction of the vector.
+        """
+        whole = self.whole
+        if whole.ndim == 1:
+            return self
+        largest = whole.max(axis=1)
+        if self.fraction is None:
+            return FixedPoint(largest)
+        return FixedPoint(
+            largest, np.where(whole == largest[:, None], self.fraction, 0).max(axis=1)
+        )
+
     def diagonal(self) -> FixedPoint:
         """Take the diagonal of a matrix."""
         return self._mapped(lambda part: part.diagonal())

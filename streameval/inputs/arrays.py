@@ -302,11 +302,18 @@ def check_vector(
         raise InvalidInputError(f"must have {rows} rows, got {len(array)}", argument=name)
 
 
-def check_matrix(array: npt.NDArray[Any], *, rows: int | None, columns: int, name: str) -> None:
-    """Refuse an array whose shape is not ``(rows, columns)``."""
+def check_matrix(
+    array: npt.NDArray[Any], *, rows: int | None, columns: int, name: str, option: str = ""
+) -> None:
+    """Refuse an array whose shape is not ``(rows, columns)``; an option says how many columns."""
     if array.ndim != 2 or array.shape[1] != columns:
+        takes_others = option and array.ndim == 2 and array.shape[1] > 1
         raise InvalidInputError(
-            f"must have shape (n, {columns}), got {shape_text(array)}", argument=name
+            f"must have shape (n, {columns}), got {shape_text(array)}",
+            argument=name,
+            remedy=("Pass ", Named(option, f"{array.shape[1]}"), f" for {array.shape[1]} columns.")
+            if takes_others
+            else (),
         )
     if rows is not None and len(array) != rows:
         raise InvalidInputError(f"must have {rows} rows, got {len(array)}", argument=name)

@@ -58,6 +58,7 @@ _IGNORED_BY_TORCH = -100  # the default `ignore_index` of its losses
 _SHOWN = 6  # labels in a message
 _SEARCHED = 10_000  # labels of a batch that are looked at for a message
 _DENSE = 4  # numbers this dense in their range are found by counting, 10 times as fast
+_OF_TOKENS = "For the tokens of a vocabulary, see streameval.loops.torch.token_values."
 MAX_OBSERVED_LABELS = 4096  # a 4096 x 4096 table is 128 MiB; more is no classification by accident
 
 
@@ -367,7 +368,11 @@ def _check_count(count: int, min_count: int, max_count: int) -> int:
     if count < min_count:
         raise InvalidInputError(f"must be at least {min_count}, got {count}", argument="classes")
     if count > max_count:
-        raise InvalidInputError(f"must be at most {max_count}, got {count}", argument="classes")
+        raise InvalidInputError(
+            f"must be at most {max_count}, got {count}",
+            argument="classes",
+            remedy=_OF_TOKENS if max_count == MAX_CLASSES else "",
+        )
     return count
 
 

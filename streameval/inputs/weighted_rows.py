@@ -75,17 +75,22 @@ def are_positive(weights: Any) -> bool:
 
 
 def weighted_rows(weights: Any) -> Index | None:
-    """Find the rows that have weight; None if all have, or if these are no weights."""
+    """Find the rows that have weight; None if all have, or if these are no weights.
+
+    A row with weights of its entries has weight if one of them has.
+    """
     if weights is None or are_positive(weights):
         return None
     try:
         array = as_array(weights, name="sample_weight")
     except InvalidInputError:  # whoever reads the weights says what is wrong
         return None
-    if array.ndim != 1 or array.dtype.kind not in "biuf" or not array.size:
+    if not array.ndim or array.dtype.kind not in "biuf" or not array.size:
         return None
-    smallest = array.item(array.argmin())  # NaN if there is one
-    return np.flatnonzero(array) if smallest == 0 else None
+    if array.item(array.argmin()) != 0:  # NaN if there is one
+        return None
+    has_weight = array.any(axis=tuple(range(1, array.ndim)))
+    return None if has_weight.all() else np.flatnonzero(has_weight)
 
 
 def rows_of_units(index: Index, labels: Array) -> Index:

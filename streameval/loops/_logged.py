@@ -1,4 +1,4 @@
-"""The metrics that training loops log, and how they convert logits of two classes."""
+"""What the adapters to training loops share: how outputs are read, and which metrics are logged."""
 
 from __future__ import annotations
 
@@ -63,17 +63,30 @@ class Logged:
                 argument="per_class",
                 remedy='Name those of classes there, as in "recall[1]".',
             )
-        names = parse_metrics(metrics or ())
+        parse_metrics(metrics or ())
+        logged = cls(metrics, prefix, per_class)
         for held in accumulators:
-            if not isinstance(held, Accumulator):
-                raise InvalidInputError(
-                    f"must be an accumulator, got {type(held).__name__}", argument="accumulator"
-                )
-            result = held.copy().reset().compute()
-            if isinstance(result, Result) and not isinstance(result, SlicedResult):
-                for name in names:
-                    result.check(name)
-        return cls(metrics, prefix, per_class)
+            logged.empty(held)
+        return logged
+
+    def empty(self, held: Any) -> Any:
+        """Make an empty accumulator like this one.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is no accumulator, or its results lack one of the metrics.
+        """
+        if not isinstance(held, Accumulator):
+            raise InvalidInputError(
+                f"must be an accumulator, got {type(held).__name__}", argument="accumulator"
+            )
+        empty = held.copy().reset()
+        result = empty.compute()
+        if isinstance(result, Result) and not isinstance(result, SlicedResult):
+            for name in parse_metrics(self.metrics or ()):
+                result.check(name)
+        return empty
 
     def of(self, result: Any) -> dict[str, Any]:
         """Choose from a result.
@@ -92,6 +105,60 @@ class Logged:
 
 def _plain(number: Any) -> int | float:
     return number if isinstance(number, int) else float(number)
+
+
+def is_function(given: Any) -> bool:
+    """Tell a function that makes an accumulator for a model from an accumulator."""
+    return callable(given) and not isinstance(given, (Accumulator, type))
+
+
+@attrs.frozen
+class Conversion:
+    """How labels and outputs of a model become what `update` takes.
+
+    One-hot rows become labels, and two logits a score, if the accumulator needs that.
+
+    Parameters
+    ----------
+    shift : bool
+        Whether the output at a position is about the label at the next one.
+    """
+
+    shift: bool = False
+
+    def truth(self, accumulator: Accumulator[Any, Any], labels: Any) -> Any:
+        """Read labels."""
+        if self.shift:
+            if getattr(labels, "ndim", 0) < 2:
+                raise InvalidInputError(
+                    f"takes labels of tokens, of shape (B, T), got {np.shape(labels)}",
+                    argument="shift",
+                )
+            labels = labels[:, 1:]
+        return class_labels(accumulator, labels)
+
+    def prediction(self, accumulator: Accumulator[Any, Any], outputs: Any) -> Any:
+        """Read what a model returned."""
+        return binary_scores(accumulator, outputs[:, :-1] if self.shift else outputs)
+
+    def weights(self, _: Accumulator[Any, Any], weights: Any) -> Any:
+        """Read weights, or a mask, of labels."""
+        return weights[:, 1:] if self.shift and np.ndim(weights) > 1 else weights
+
+    def named(
+        self, accumulator: Accumulator[Any, Any], arrays: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Read the arguments of `update` by name, and leave those of other names as they are."""
+        if self.shift and "y_true" not in arrays:
+            raise InvalidInputError(
+                f"needs labels named y_true, got {', '.join(map(repr, arrays))}", argument="shift"
+            )
+        readers = {"y_true": self.truth, "sample_weight": self.weights}
+        readers |= dict.fromkeys(("y_pred", *_SCORES), self.prediction)
+        return {
+            name: readers[name](accumulator, value) if name in readers else value
+            for name, value in arrays.items()
+        }
 
 
 def binary_scores(accumulator: Accumulator[Any, Any], predictions: Any) -> Any:
@@ -132,7 +199,9 @@ def class_labels(accumulator: Accumulator[Any, Any], labels: Any) -> Any:
     options = [member.options for member in _members(accumulator)]
     n_classes = getattr(labels, "shape", ())[1:]
     known = {tuple(getattr(one, "labels", ())) or (0, 1) for one in options}
-    is_one_class = not any(getattr(one, "multilabel", False) for one in options)
+    is_one_class = all(
+        hasattr(one, "classes") and not getattr(one, "multilabel", False) for one in options
+    )
     if not is_one_class or len(known) > 1 or n_classes != (len(min(known)),):
         return labels
     marks = np.asarray(to_host(labels, name="y_true"))

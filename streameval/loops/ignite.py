@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from streameval.accumulators.base import Accumulator
-from streameval.loops._logged import Logged, binary_scores
+from streameval.loops._logged import Conversion, Logged
 
 try:
     from ignite.metrics import Metric
@@ -31,8 +31,8 @@ class Evaluate(Metric):  # type: ignore[misc] # it is Any where the framework is
     accumulator : accumulator
         What to count; a copy is taken.
     output_transform : callable, optional
-        From the output of the engine to the prediction and the truth, in Ignite's order. For two
-        classes, two logits per row become one score.
+        From the output of the engine to the prediction and the truth, in Ignite's order. One-hot
+        rows become labels, and for two classes, two logits per row become one score.
     metrics : sequence of str, optional
         The names of the metrics to add, as on the command line: ``"recall[1]"``. By default,
         those of `as_dict`.
@@ -40,6 +40,9 @@ class Evaluate(Metric):  # type: ignore[misc] # it is Any where the framework is
         The prefix of their names.
     per_class : bool
         Whether to add the metrics of each class too, as ``recall[cat]``.
+    shift : bool
+        Whether the output at a position is about the label at the next one, as causal models return
+        it: tokens (B, T) are counted one by one.
 
     Attributes
     ----------
@@ -55,8 +58,10 @@ class Evaluate(Metric):  # type: ignore[misc] # it is Any where the framework is
         metrics: Sequence[str] | None = None,
         prefix: str = "",
         per_class: bool = False,
+        shift: bool = False,
     ) -> None:
         self._logged = Logged.checked(metrics, prefix, accumulator, per_class=per_class)
+        self._conversion = Conversion(shift)
         self.accumulator: Any = accumulator.copy()
         super().__init__(output_transform)
 
@@ -67,7 +72,8 @@ class Evaluate(Metric):  # type: ignore[misc] # it is Any where the framework is
     def update(self, output: tuple[Any, Any]) -> None:
         """Count the prediction and the truth of a batch."""
         prediction, truth = output
-        self.accumulator.update(truth, binary_scores(self.accumulator, prediction))
+        counted, convert = self.accumulator, self._conversion
+        counted.update(convert.truth(counted, truth), convert.prediction(counted, prediction))
 
     def compute(self) -> dict[str, Any]:
         """Compute the metrics of all ranks by name."""

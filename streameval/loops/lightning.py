@@ -6,11 +6,11 @@ from __future__ import annotations
 # pyright: reportMissingImports=false
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from streameval.accumulators.base import Accumulator
 from streameval.errors import IncompatibleStateError, InvalidInputError
-from streameval.loops._logged import Logged, binary_scores
+from streameval.loops._logged import Conversion, Logged, is_function
 
 try:
     from lightning.pytorch import Callback
@@ -23,6 +23,8 @@ from streameval.engines.torch import gather
 
 __all__ = ["Evaluate"]
 
+Make: TypeAlias = Callable[[Any], Accumulator[Any, Any]]
+
 _STEPS = {"val": "validation_step", "test": "test_step"}
 
 
@@ -32,12 +34,13 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     Parameters
     ----------
     accumulators : mapping from ``"val"`` or ``"test"`` to accumulator, or an accumulator
-        What to count in which epochs; a single accumulator counts in both. Each is copied.
+        What to count in which epochs; a single accumulator counts in both. Each is copied. A
+        function of the module may make it: ``lambda module: se.ConfusionAccumulator(module.k)``.
     read : callable, optional
         ``read(outputs, batch)`` returns the arguments of `update` by name, given the output of
-        the step and the batch. If processes are spawned, it must be a module-level function. By
-        default, steps return a mapping that holds these arguments, and possibly other items. For
-        two classes, two logits per row become one score.
+        the step and the batch. By default, steps return a mapping that holds these arguments, and
+        possibly other items. One-hot rows become labels, and for two classes, two logits per row
+        become one score. If processes are spawned, functions must be those of a Python module.
     metrics : sequence of str, optional
         The names of the metrics to log, as on the command line: ``"recall[1]"``. By default,
         those of `as_dict`.
@@ -45,6 +48,9 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         The prefix of their names, before the name of the epoch.
     per_class : bool
         Whether to log the metrics of each class too, as ``recall[cat]``.
+    shift : bool
+        Whether the output at a position is about the label at the next one, as causal models return
+        it: tokens (B, T) are counted one by one.
 
     Attributes
     ----------
@@ -55,40 +61,45 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     Notes
     -----
     The metrics are logged as ``val/accuracy`` or ``val/accuracy/dataloader_idx_0``, with equal
-    values on every rank, which Lightning rounds to float32. The sanity check does not count. A
-    warning says how many rows the sampler of Lightning repeats;
-    `streameval.engines.torch.EvaluationSampler` repeats none.
+    values on every rank, which Lightning rounds to float32. The batches of the sanity check count
+    on trial only, so that mistakes are found before training. A warning says how many rows the
+    sampler of Lightning repeats; `streameval.engines.torch.EvaluationSampler` repeats none.
     """
 
     def __init__(
         self,
-        accumulators: Mapping[str, Accumulator[Any, Any]] | Accumulator[Any, Any],
+        accumulators: Mapping[str, Accumulator[Any, Any] | Make] | Accumulator[Any, Any] | Make,
         *,
         read: Callable[[Any, Any], Mapping[str, Any]] | None = None,
         metrics: Sequence[str] | None = None,
         prefix: str = "",
         per_class: bool = False,
+        shift: bool = False,
     ) -> None:
         given: Any = accumulators
-        if isinstance(given, Accumulator):
+        if not isinstance(given, Mapping):
             given = dict.fromkeys(_STEPS, given)
-        are_accumulators = {isinstance(held, Accumulator) for held in given.values()}
-        if are_accumulators != {True} or not given.keys() <= _STEPS.keys():
+        known = {stage: held for stage, held in given.items() if isinstance(held, Accumulator)}
+        self._made = {stage: make for stage, make in given.items() if is_function(make)}
+        if not given or known | self._made != given or not given.keys() <= _STEPS.keys():
             raise InvalidInputError(
-                f"must be for 'val' or 'test', got {given!r}", argument="accumulators"
+                f"must be for 'val' or 'test', got {accumulators!r}", argument="accumulators"
             )
         self.accumulators: dict[str, Any] = {}
-        self._empty = {stage: held.copy().reset() for stage, held in given.items()}
-        self._read = read
-        self._logged, self._prefix = (
-            Logged.checked(metrics, "", *given.values(), per_class=per_class),
-            prefix,
-        )
+        self._logged = Logged.checked(metrics, "", per_class=per_class)
+        self._empty = {stage: self._logged.empty(held) for stage, held in known.items()}
+        self._read, self._conversion, self._prefix = read, Conversion(shift), prefix
 
     @property
     def state_key(self) -> str:
         """The name under which a checkpoint holds the state."""
-        return f"streameval.Evaluate({', '.join(sorted(self._empty))})"
+        return f"streameval.Evaluate({', '.join(sorted({*self._empty, *self._made}))})"
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:  # noqa: ARG002
+        """Make what functions of the module make."""
+        self._empty |= {
+            name: self._logged.empty(make(pl_module)) for name, make in self._made.items()
+        }
 
     def state_dict(self) -> dict[str, Any]:
         """Return the counts."""
@@ -115,7 +126,8 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
             )
 
     def _count(self, trainer: Any, _: Any, outputs: Any, batch: Any, *index: int) -> None:
-        stage = _stage(trainer)
+        is_trial = trainer.sanity_checking
+        stage = "val" if is_trial else _stage(trainer)
         if stage in self._empty:
             arrays = outputs if self._read is None else self._read(outputs, batch)
             if not isinstance(arrays, Mapping):
@@ -125,13 +137,10 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
                     f"must return the arrays by name, got {got}", argument=source
                 )
             name = "/".join([stage, *(f"dataloader_idx_{loader}" for loader in index[1:])])
-            held = self.accumulators.setdefault(name, self._empty[stage].copy())
-            scores = {
-                argument: binary_scores(held, arrays[argument])
-                for argument in ("y_pred", "y_score", "y_prob")
-                if argument in arrays
-            }
-            held.update({**arrays, **scores})
+            held = self._empty[stage].copy()
+            if not is_trial:
+                held = self.accumulators.setdefault(name, held)
+            held.update(self._conversion.named(held, arrays))
 
     def _log(self, trainer: Any, pl_module: Any) -> None:
         stage = _stage(trainer)

@@ -10,7 +10,7 @@ from typing import Any
 
 from streameval.accumulators.base import Accumulator
 from streameval.errors import InvalidInputError
-from streameval.loops._logged import Logged, binary_scores
+from streameval.loops._logged import Conversion, Logged
 
 __all__ = ["Evaluate"]
 
@@ -29,8 +29,8 @@ class Evaluate:
     read : callable, optional
         ``read(pred)`` returns the arguments of `update` by name, given ``pred.predictions``,
         ``pred.label_ids`` and, if ``include_for_metrics`` requests it, ``pred.inputs``. By
-        default, the labels are the truth and the predictions of the model are the prediction;
-        for two classes, two logits per row become one score.
+        default, the labels are the truth and the predictions of the model are the prediction.
+        One-hot rows become labels, and for two classes, two logits per row become one score.
     metrics : sequence of str, optional
         The names of the metrics to return, as on the command line: ``"recall[1]"``. By default,
         those of `as_dict`.
@@ -82,9 +82,7 @@ class Evaluate:
         shift: bool = False,
     ) -> None:
         self._logged = Logged.checked(metrics, prefix, accumulator, per_class=per_class)
-        if shift and read is not None:
-            raise InvalidInputError("is for labels and outputs without `read`", argument="shift")
-        self._shift = shift
+        self._conversion = Conversion(shift)
         self.accumulator: Any = accumulator.copy().reset()
         self._read = read
         self._is_over = False
@@ -130,18 +128,17 @@ class Evaluate:
         return self._logged.of(self.accumulator.compute())
 
     def _update(self, pred: Any) -> None:
+        counted, convert = self.accumulator, self._conversion
         if self._read is not None:
-            self.accumulator.update(self._read(pred))
+            counted.update(convert.named(counted, self._read(pred)))
         elif isinstance(pred.predictions, (tuple, list, Mapping)):
             type_name = type(pred.predictions).__name__
             raise InvalidInputError(
                 f"must choose among several predictions, got a {type_name}", argument="read"
             )
         else:
-            labels, scores = pred.label_ids, binary_scores(self.accumulator, pred.predictions)
-            if self._shift:
-                labels, scores = labels[:, 1:], scores[:, :-1]
-            self.accumulator.update(labels, scores)
+            truth = convert.truth(counted, pred.label_ids)
+            counted.update(truth, convert.prediction(counted, pred.predictions))
 
     def reset(self) -> None:
         """Reset the counts."""

@@ -191,6 +191,17 @@ class MatrixCounts(StackableState, SummableState):
         matrix = FixedPoint(counted, self.matrix.fraction)
         return type(self)(_plus(self.n, rows), matrix, FixedPoint(credit, self.credit.fraction))
 
+    def count_here(self, truth: Indices, prediction: Indices) -> Self:
+        """Add rows of weight 1 into the matrix itself, which nothing else may hold.
+
+        Hits have full credit; the caller ensures that the total stays within 2**63 - 1.
+        """
+        np.add.at(self.matrix.whole, (truth, prediction), 1)
+        credit = self.credit.whole.copy()
+        credit[0, 0] += np.count_nonzero(truth == prediction)
+        n = _plus(self.n, len(truth))
+        return type(self)(n, self.matrix, FixedPoint(credit, self.credit.fraction))
+
     def __add__(self, other: Self) -> Self:
         """Add cell by cell; the total comes first, so that it overflows first."""
         return type(self)(self.n + other.n, self.matrix + other.matrix, self.credit + other.credit)

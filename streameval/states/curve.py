@@ -43,8 +43,8 @@ class ScoredRows:
         What the scores are.
     positive : bool array, shape (K, n)
         Whether the row is a positive of each curve.
-    weights : FixedPoint, shape (n,), optional
-        Above zero.
+    weights : FixedPoint, shape (n,) or (n, K), optional
+        Above zero, of rows; or of entries, 0 where one does not count.
     has_gaps : bool
         Whether a row may count for some curves only: its score is NaN for the others.
     has_pairs : bool
@@ -67,17 +67,20 @@ class ScoredRows:
         """The sum of the weights."""
         if self.weights is None:
             return FixedPoint(np.array(len(self), dtype=np.int64))
-        return self.weights.total()
+        return self.weights.by_row().total()
 
     def curves(self) -> Iterator[tuple[Floats, Mask, FixedPoint | None]]:
         """Yield the scores, classes and weights of the rows that count for each curve."""
-        for scores, positive in zip(self.scores, self.positive, strict=True):
+        for curve, (scores, positive) in enumerate(zip(self.scores, self.positive, strict=True)):
+            weights = self.weights
+            if weights is not None and len(weights.shape) > 1:
+                weights = weights[:, curve]
             known = ~np.isnan(scores) if self.has_gaps else None
             if known is None or known.all():
-                yield scores, positive, self.weights
+                yield scores, positive, weights
             else:
-                weights = None if self.weights is None else self.weights[known]
-                yield scores[known], positive[known], weights
+                kept = None if weights is None else weights[known]
+                yield scores[known], positive[known], kept
         if self.has_pairs:
             yield from self._pairs()
 
@@ -209,7 +212,7 @@ class ScoreTables(BudgetedState, StackableState, SummableState):
             keys, classes = cells.to_rows()
             scores[curve, : len(keys)] = scores_of(keys, scale)
             positive[curve, : len(keys)] = classes
-        return ScoredRows(scores, scale, positive)
+        return ScoredRows(scores, scale, positive, has_gaps=bool(np.isnan(scores).any()))
 
     @classmethod
     def sum_all(
@@ -266,7 +269,7 @@ class ScoreTables(BudgetedState, StackableState, SummableState):
 
     @classmethod
     def check_all(cls, config: CurveConfig, fields: Mapping[str, Stack]) -> None:
-        """Check the cells, and that each curve holds every row."""
+        """Check the cells, and that each curve holds every row, or for multilabel its entries."""
         n = fields["n"].checked_total()
         skipped = fields["skipped"].numbers((), "skipped")
         is_counted = skipped.is_positive() | ~fields["skipped"].has_fraction
@@ -291,7 +294,7 @@ class ScoreTables(BudgetedState, StackableState, SummableState):
         if config.has_pairs:
             positives, negatives = _without_pairs(positives, negatives, config.n_scores)
         of_curves = positives + negatives
-        if config.has_gaps:
+        if config.multilabel:  # entries may be ignored, or have weights of their own
             within = ((n[:, None] - of_curves).whole >= 0).all()
             near = of_curves.near_floats().sum(axis=1) >= n.near_floats() * (1.0 - _ROUNDING)
             require(within and near.all(), "n differs from the cells of its rows")

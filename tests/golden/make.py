@@ -172,6 +172,9 @@ def accumulators() -> dict[str, Any]:
         "curve-multilabel": se.PRCurveSketch(None, classes=2, multilabel=True).update(
             [[0, 1], [1, 1]], [[0.5, 0.9], [0.5, 0.1]]
         ),
+        "curve-multilabel-weights": se.PRCurveSketch(classes=2, multilabel=True).update(
+            [[0, 1], [1, 1]], [[0.5, 0.9], [0.5, 0.1]], sample_weight=[[1, 0.5], [0, 2]]
+        ),
         "curve-named": named.update(["日本", "x", "x"], [0.9, 0.2, float("nan")]),
         "curve-real": se.PRCurveSketch(5, scores="real").update(
             [0, 1, 0, 1, 0, 1], [float("-inf"), -2.5, -0.0, 5e-324, 1e300, float("inf")]

@@ -74,7 +74,9 @@ def _random(draw: st.DrawFn) -> np.random.Generator:
     return np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
 
 
-def _weights(draw: st.DrawFn, size: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+def _weights(
+    draw: st.DrawFn, size: int | tuple[int, int], random: np.random.Generator
+) -> dict[str, np.ndarray]:
     kind = draw(st.sampled_from(["none", "whole", "halves", "any", "tiny", "huge"]))
     weights = {
         "whole": lambda: random.integers(0, 4, size),
@@ -96,7 +98,10 @@ def _confusion(draw: st.DrawFn) -> Case:
     size = draw(st.integers(0, 24))
     shape = draw(st.sampled_from(sorted(_SHAPES)))
     options, rows = _SHAPES[shape](random, size)
-    return Case(se.ConfusionAccumulator, options, rows | _weights(draw, size, random))
+    may_weigh_entries = options.get("multilabel") and not options.get("measures")
+    are_of_entries = may_weigh_entries and draw(st.booleans())
+    weights = _weights(draw, rows["y_true"].shape if are_of_entries else size, random)
+    return Case(se.ConfusionAccumulator, options, rows | weights)
 
 
 def _eighths(random: np.random.Generator, *shape: int) -> np.ndarray:
@@ -368,7 +373,9 @@ def _curve(draw: st.DrawFn) -> Case:
     random = _random(draw)
     size = draw(st.integers(0, 24))
     options, rows = curve_cases.curve_rows(draw, random, size)
-    return Case(se.PRCurveSketch, options, rows | _weights(draw, size, random))
+    are_of_entries = options.get("multilabel") and draw(st.booleans())
+    weights = _weights(draw, (size, 2) if are_of_entries else size, random)
+    return Case(se.PRCurveSketch, options, rows | weights)
 
 
 def _large_curve() -> Case:

@@ -45,6 +45,27 @@ def test_two_logits_become_a_score_of_the_chosen_metrics():
     assert evaluator.run(list(batches(2))).metrics["roc_auc"] == pytest.approx(float(expected))
 
 
+def test_tokens_are_shifted_on_request():
+    logits = torch.randn(4, 6, 3, generator=torch.Generator().manual_seed(0))
+    labels = torch.randint(0, 3, (4, 6), generator=torch.Generator().manual_seed(1))
+    labels[0, 4:] = -100
+    evaluator = Engine(lambda engine, batch: batch)
+    evaluate = Evaluate(se.ConfusionAccumulator(3, ignore_label=-100), shift=True)
+    evaluate.attach(evaluator, "tokens")
+    truth, found = labels[:, 1:], logits[:, :-1].argmax(-1)
+    right = (found == truth)[truth != -100].double().mean().item()
+    assert evaluator.run([(logits, labels)]).metrics["accuracy"] == right
+
+
+def test_one_hot_labels_are_counted_as_labels():
+    evaluator = Engine(lambda engine, batch: batch)
+    evaluate = Evaluate(se.ConfusionAccumulator(3))
+    evaluate.attach(evaluator, "all")
+    (logits, labels), *_ = batches()
+    evaluator.run([(logits, torch.eye(3)[labels])])
+    assert evaluate.accumulator == se.ConfusionAccumulator(3).update(labels, logits)
+
+
 @each(
     ("options", "says"),
     [

@@ -236,3 +236,41 @@ def test_one_hot_labels_are_counted_as_labels() -> None:
     same.evaluate(model)
     assert evaluate.accumulator == same.accumulator
     assert found["val_recall[3]"] == [float(same.accumulator.compute().recall(average=None)[3])]
+
+
+def test_a_function_makes_the_accumulator_of_the_model() -> None:
+    evaluate = Evaluate(lambda model: se.ConfusionAccumulator(model.output_shape[-1]), VALID)
+    assert evaluate.accumulator is None
+    model = digits(12)
+    fit(model, evaluate, epochs=1)
+    assert evaluate.accumulator.compute().matrix.shape == (12, 12)
+    evaluate = Evaluate(lambda model: 3, VALID)
+    with pytest.raises(se.InvalidInputError, match="must be an accumulator, got int"):
+        evaluate.evaluate(model)
+    evaluate = Evaluate(lambda model: se.ConfusionAccumulator(12), VALID, metrics=["acuracy"])
+    with pytest.raises(se.InvalidInputError, match="did you mean 'accuracy'"):
+        evaluate.evaluate(model)
+
+
+@pytest.mark.parametrize("data", [VALID, [VALID], Batches()], ids=["arrays", "list", "PyDataset"])
+def test_a_mistake_is_found_before_the_first_epoch(data: Any) -> None:
+    model, logged = digits(), keras.callbacks.History()
+    with pytest.raises(se.InvalidInputError, match=r"shape \(n, 12\), got \(.*, 10\)"):
+        fit(model, logged, Evaluate(se.ConfusionAccumulator(12), data))
+    assert logged.history == {}
+
+
+def test_tokens_are_shifted_on_request() -> None:
+    random = np.random.default_rng(0)
+    tokens = random.integers(0, 10, (30, 7))
+    labels = np.where(random.random((30, 7)) < 0.3, -100, tokens)
+    model = keras.Sequential([keras.Input((7,)), keras.layers.Embedding(10, 10)])
+    mask = (labels != -100) & (random.random((30, 7)) < 0.5)
+    found = model.predict(tokens, verbose=0).argmax(axis=-1)[:, :-1]
+    for weight in ((), (mask,)):
+        accumulator = se.ConfusionAccumulator(10, ignore_label=-100)
+        evaluate = Evaluate(accumulator, (tokens, labels, *weight), shift=True)
+        result, counts = evaluate.evaluate(model), labels[:, 1:] != -100
+        counts &= mask[:, 1:] if weight else True
+        assert result.n == counts.sum()
+        assert result.accuracy == (found == labels[:, 1:])[counts].mean()

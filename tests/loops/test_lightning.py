@@ -201,8 +201,8 @@ def test_a_step_that_lacks_an_array_is_told_which() -> None:
 
 @pytest.mark.parametrize(
     "accumulators",
-    [{"train": se.ConfusionAccumulator()}, {"val": 3}, {}],
-    ids=["stage", "kind", "nothing"],
+    [{"train": se.ConfusionAccumulator()}, {"val": 3}, {}, 3, {"val": se.ConfusionAccumulator}],
+    ids=["stage", "kind", "nothing", "number", "class"],
 )
 def test_what_cannot_be_counted_is_refused(accumulators: Any) -> None:
     with pytest.raises(se.InvalidInputError, match="`accumulators` must be for 'val' or 'test'"):
@@ -412,3 +412,55 @@ def test_self_log_takes_metrics_of_every_type() -> None:
     logged = made.callback_metrics
     assert {"accuracy", "f1", "one", "auc", "mean_auc"} <= logged.keys()
     assert all(0.0 <= float(value) <= 1.0 for value in logged.values() if value.numel() == 1)
+
+
+def test_a_function_makes_the_accumulator_of_the_module() -> None:
+    def of_module(module: Any) -> Any:
+        return se.ConfusionAccumulator(module.layer.out_features)
+
+    evaluate = Evaluate({"val": of_module}, read=scores_of)
+    assert evaluate.state_key == "streameval.Evaluate(val)"
+    fit(evaluate, model=Predictions(), max_epochs=1)
+    assert evaluate.accumulators["val"].compute().matrix.shape == (10, 10)
+    assert evaluate.accumulators["val"].n == N_VALID
+    with pytest.raises(se.InvalidInputError, match="must be an accumulator, got int"):
+        fit(Evaluate(lambda _: 3), max_epochs=1)
+
+
+def scores_of(outputs: Any, batch: Any) -> Any:
+    return {"y_true": batch[1], "y_pred": outputs}
+
+
+def test_a_mistake_is_found_in_the_sanity_check() -> None:
+    evaluate, model = Evaluate(se.ConfusionAccumulator(12), read=scores_of), Predictions()
+    before = model.layer.weight.clone()
+    with pytest.raises(se.InvalidInputError, match=r"shape \(n, 12\), got \(.*, 10\)"):
+        fit(evaluate, model=model)
+    assert evaluate.accumulators == {}
+    assert torch.equal(model.layer.weight, before)
+    fit(Evaluate({"test": se.ConfusionAccumulator(12)}), max_epochs=1)
+
+
+class Next(pl.LightningModule):
+    """A model of tokens, whose logits are about the next one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Embedding(10, 10)
+
+    def validation_step(self, batch: Any, _: int) -> Any:
+        return {"y_true": batch[1], "y_pred": self.layer(batch[0])}
+
+
+def test_tokens_are_shifted_on_request() -> None:
+    random = np.random.default_rng(0)
+    tokens = random.integers(0, 10, (30, 7))
+    labels = np.where(random.random((30, 7)) < 0.3, -100, tokens)
+    evaluate = Evaluate(se.ConfusionAccumulator(10, ignore_label=-100), shift=True)
+    model = Next()
+    trainer(evaluate).validate(model, loader((tokens, labels)), verbose=False)
+    truth = labels[:, 1:]
+    found = model.layer(torch.as_tensor(tokens)).argmax(-1).numpy()[:, :-1]
+    result = evaluate.accumulators["val"].compute()
+    assert result.n == (truth != -100).sum()
+    assert result.accuracy == (found == truth)[truth != -100].mean()

@@ -10,7 +10,7 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.loops._logged import Logged, binary_scores, class_labels
+from streameval.loops._logged import Conversion, Logged, binary_scores, class_labels
 from streameval.loops.transformers import Evaluate
 
 LOGITS = np.array([[2.0, -1.0], [0.0, 3.0], [-1000.0, 1000.0]])
@@ -165,6 +165,7 @@ def test_rows_that_mark_one_class_become_labels(acc, labels):
         (se.ConfusionAccumulator(3), ONE_HOT[:, ::-1].cumsum(axis=1)),
         (se.ConfusionAccumulator(3), ONE_HOT.argmax(axis=1)),
         (se.Collection({"cm": se.ConfusionAccumulator(3), "p": se.PRCurveSketch()}), ONE_HOT),
+        (se.RegressionAccumulator(outputs=2), ONE_HOT[[0, 2], 1:]),
     ],
 )
 def test_other_labels_are_left_alone(acc, labels):
@@ -174,3 +175,46 @@ def test_other_labels_are_left_alone(acc, labels):
 def test_only_accumulators_are_logged():
     with pytest.raises(se.InvalidInputError, match="`accumulator` must be an accumulator, got int"):
         Evaluate(3)
+
+
+TOKENS = np.array([[0, 1, 2], [2, 1, 0]])
+
+
+def test_outputs_are_shifted_to_the_labels_that_they_are_about():
+    scores, mask = np.arange(18).reshape(2, 3, 3), TOKENS > 0
+    given = {"y_true": TOKENS, "y_pred": scores, "y_score": scores, "sample_weight": mask}
+    read = Conversion(shift=True).named(se.ConfusionAccumulator(3), given | {"loss": 0.5})
+    assert read["y_true"].tolist() == [[1, 2], [1, 0]]
+    assert read["sample_weight"].tolist() == [[True, True], [True, False]]
+    assert read["y_pred"].tolist() == read["y_score"].tolist() == scores[:, :2].tolist()
+    assert read["loss"] == 0.5
+
+
+def test_weights_of_rows_and_other_outputs_are_not_shifted():
+    weights = np.ones(2)
+    assert Conversion(shift=True).weights(se.ConfusionAccumulator(3), weights) is weights
+    given = {"y_true": TOKENS, "y_pred": TOKENS, "sample_weight": TOKENS}
+    assert Conversion().named(se.ConfusionAccumulator(3), given) == given
+
+
+@each(
+    ("arrays", "message"),
+    [
+        ({"y_true": TOKENS[0], "y_pred": TOKENS[0]}, "takes labels of tokens, of shape (B, T)"),
+        ({"p": TOKENS, "labels": TOKENS}, "needs labels named y_true, got 'p', 'labels'"),
+    ],
+)
+def test_what_cannot_be_shifted_is_refused(arrays, message):
+    with pytest.raises(se.InvalidInputError, match=re.escape(f"`shift` {message}")):
+        Conversion(shift=True).named(se.ConfusionAccumulator(3), arrays)
+
+
+def test_a_trainer_shifts_what_read_returns():
+    logits = np.eye(3)[[[1, 2, 0], [1, 0, 0]]]
+    batch = SimpleNamespace(predictions=(logits, None), label_ids=TOKENS)
+    evaluate = Evaluate(
+        se.ConfusionAccumulator(3),
+        read=lambda pred: {"y_true": pred.label_ids, "y_pred": pred.predictions[0]},
+        shift=True,
+    )
+    assert evaluate(batch, compute_result=True)["accuracy"] == 1.0

@@ -144,7 +144,17 @@ def curves(drawn: Drawn) -> Pairs:
     truth[0], truth[1] = 0, 1
     found = se.PRCurveSketch(classes=3, multilabel=True).update(truth, scores).compute()
     given = {"num_labels": 3, "average": "none"}
+    weights = drawn.labels(drawn.n, 3, high=4) / 2
+    weights[:2] = 1
+    weighted = se.PRCurveSketch(classes=3, multilabel=True)
+    areas = weighted.update(truth, scores, sample_weight=weights).compute()
+    each_label = list(zip(truth.T, scores.T, weights.T, strict=True))
     return [
+        (areas.roc_auc(None), [sk.roc_auc_score(y, p, sample_weight=w) for y, p, w in each_label]),
+        (
+            areas.average_precision(None),
+            [sk.average_precision_score(y, p, sample_weight=w) for y, p, w in each_label],
+        ),
         (found.roc_auc(None), tm.auroc(scores, truth, "multilabel", **given)),
         (found.average_precision(None), tm.average_precision(scores, truth, "multilabel", **given)),
         (found[0].roc_auc, of_torcheval.binary_auroc(scores[:, 0], truth[:, 0])),

@@ -58,6 +58,16 @@ def test_losses_have_no_limit():
     assert values["nll"].tolist() == pytest.approx([120.0, math.log(2)])
 
 
+@each("is_writeable", [True, False])
+def test_arrays_of_any_library_are_read(is_writeable):
+    logits, labels = drawn(3, 5)
+    array = logits.numpy().copy()
+    array.flags.writeable = is_writeable
+    found = token_values(array, labels.tolist())
+    expected = token_values(logits, labels)
+    assert all(found[name].equal(expected[name]) for name in expected)
+
+
 def test_shift_is_that_of_causal_models():
     logits, labels = drawn(4, 9)
     shifted = token_values(logits, labels, shift=True)

@@ -780,6 +780,13 @@ def test_check_matrix_refuses(array: Any, rows: int | None, message: str) -> Non
     assert str(caught.value) == message
 
 
+def test_check_matrix_names_the_option_that_takes_other_columns() -> None:
+    with pytest.raises(se.InvalidInputError, match=r"got \(4, 3\)\. Pass k=3 for 3 columns\.$"):
+        check_matrix(np.zeros((4, 3)), rows=None, columns=4, name="a", option="k")
+    with pytest.raises(se.InvalidInputError, match=r"got \(4, 1\)\.$"):
+        check_matrix(np.zeros((4, 1)), rows=None, columns=4, name="a", option="k")
+
+
 def test_checks_accept_the_right_shapes() -> None:
     check_vector(np.zeros(3), rows=3, name="a")
     check_vector(np.zeros(3), rows=None, name="a")

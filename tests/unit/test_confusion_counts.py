@@ -312,7 +312,7 @@ def test_integers_that_could_be_labels_or_scores_are_refused(y_pred: Any, option
         (
             [[0.5, 0.5], [0.5, 0.5]],
             {"classes": 3},
-            "`y_pred` must have shape (n, 3), got (2, 2).",
+            "`y_pred` must have shape (n, 3), got (2, 2). Pass classes=2 for 2 columns.",
         ),
         (
             [[[0.5]], [[0.5]]],
@@ -865,3 +865,43 @@ def test_a_count_of_pending_rows_takes_one_matrix_more_than_the_state():
     tracemalloc.stop()
     assert peak < 1.1 * 8 * size**2
     assert accumulator.compute().matrix.diagonal().tolist() == [2] * size
+
+
+MANY = 512  # classes, whose matrix is large
+
+
+def large_and_pending(seed: int, *, weights: Any = None, scores: bool = False) -> Any:
+    """A matrix of many classes, and a few pending rows beside it."""
+    random = np.random.default_rng(seed)
+    acc = se.ConfusionAccumulator.from_matrix(random.integers(0, 5, (MANY, MANY)))
+    prediction = random.integers(0, 3, (20, MANY)) / 2 if scores else random.integers(0, MANY, 20)
+    return acc.update(random.integers(0, MANY, 20), prediction, sample_weight=weights)
+
+
+@each(
+    "parts",
+    [
+        [large_and_pending(0), large_and_pending(1)],
+        [large_and_pending(0), large_and_pending(1, scores=True), large_and_pending(2)],
+        [large_and_pending(0), large_and_pending(1, weights=[0.5] * 20), large_and_pending(2)],
+        [large_and_pending(0), se.ConfusionAccumulator(MANY), se.ConfusionAccumulator(MANY)],
+    ],
+)
+def test_merging_large_matrices_counts_pending_rows_and_changes_no_part(parts: list[Any]) -> None:
+    counted = [se.from_bytes(part.to_bytes()) for part in parts]
+    expected = sum(part.compute().matrix for part in counted)
+    before = [part.copy() for part in parts]
+    total = se.merge(parts)
+    assert (total.compute().matrix == expected).all()
+    assert total.to_bytes() == se.merge(counted).to_bytes()
+    assert parts == before
+
+
+def test_merging_two_large_matrices_takes_the_memory_of_the_sum_alone() -> None:
+    one, other = large_and_pending(0), large_and_pending(1)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    one.merge(other)
+    peak = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    assert peak < 1.2 * 8 * MANY**2

@@ -145,8 +145,3 @@ def test_labels_are_those_of_the_next_outputs_if_they_are_shifted(shift: bool) -
     outputs = np.eye(2)[np.array([[1, 1, 0, 0]])]
     found = evaluate(SimpleNamespace(label_ids=tokens, predictions=outputs), compute_result=True)
     assert (found["n"], found["accuracy"]) == ((2, 1.0) if shift else (3, 1 / 3))
-
-
-def test_a_shift_beside_read_is_refused() -> None:
-    with pytest.raises(se.InvalidInputError, match="`shift` is for labels and outputs without"):
-        Evaluate(se.ConfusionAccumulator(), read=label_and_score, shift=True)

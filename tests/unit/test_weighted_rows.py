@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -221,6 +222,13 @@ def multilabel(**options: Any) -> se.ConfusionAccumulator:
     return se.ConfusionAccumulator(3, multilabel=True, **options)
 
 
+def curves(**options: Any) -> se.PRCurveSketch:
+    return se.PRCurveSketch(classes=3, multilabel=True, **options)
+
+
+of_labels = each("make", [multilabel, curves])
+
+
 def test_weights_of_entries_are_those_of_each_label_by_itself() -> None:
     rows = entries()
     truth, score, weights = rows.values()
@@ -237,35 +245,80 @@ def test_weights_of_entries_are_those_of_each_label_by_itself() -> None:
     assert se.from_bytes(acc.to_bytes()) == acc
 
 
-def test_weights_of_entries_count_alike_in_any_batches_and_form() -> None:
-    rows = entries()
-    acc, parts = multilabel().update(rows), multilabel()
+def test_weights_of_entries_weigh_the_curve_of_each_label() -> None:
+    truth, score, weights = entries().values()
+    score = score.round(1)
+    acc = curves().update(truth, score, sample_weight=weights)
+    assert acc.n == pytest.approx(weights.max(axis=1).sum())
+    for curve, y, p, w in zip(acc.compute().values(), truth.T, score.T, weights.T, strict=True):
+        above = (p[:, None] > p) + (p[:, None] == p) / 2
+        of_pairs = np.outer(w * (y == 1), w * (y == 0))
+        assert curve.roc_auc == pytest.approx((above * of_pairs).sum() / of_pairs.sum())
+        assert curve.n_pos == pytest.approx(w[y == 1].sum())
+    assert se.from_bytes(acc.to_bytes()) == acc
+
+
+@of_labels
+def test_weights_of_entries_count_alike_in_any_batches_and_form(make: Callable[..., Any]) -> None:
+    truth, score, weights = entries().values()
+    acc, parts = make().update(truth, score, sample_weight=weights), make()
     for start in range(0, 40, 7):
-        parts.update({name: array[start : start + 7] for name, array in rows.items()})
+        rows = slice(start, start + 7)
+        parts.update(truth[rows], score[rows], sample_weight=weights[rows])
+    assert parts.n == acc.n
     assert parts.to_bytes() == acc.to_bytes()
-    lists = {name: array.tolist() for name, array in rows.items()}
-    assert multilabel().update(lists) == acc
-    hidden = rows["sample_weight"] == 0
-    unread = rows | {
-        "y_true": np.where(hidden, 7, rows["y_true"]),
-        "y_pred": np.where(hidden, np.nan, rows["y_pred"]),
-    }
-    assert multilabel().update(unread) == acc
-    sliced = se.Sliced(multilabel(), "s").update(rows | {"s": ["x", "y"] * 20})
+    lists = truth.tolist(), score.tolist()
+    assert make().update(*lists, sample_weight=weights.tolist()) == acc
+    unread = np.where(weights, truth, 7), np.where(weights, score, np.nan)
+    assert make().update(*unread, sample_weight=weights) == acc
+    missing = [
+        [None] * 3 if not any(of_row) else row
+        for row, of_row in zip(truth.tolist(), weights, strict=True)
+    ]
+    assert make().update(missing, score, sample_weight=weights) == acc
+    rows = {"y_true": truth, "y_pred": score, "y_score": score, "s": ["x", "y"] * 20}
+    sliced = se.Sliced(make(), "s").update(rows, sample_weight=weights)
     assert sliced.total() == acc
 
 
-def test_entries_of_weight_one_or_zero_are_those_of_an_ignored_label() -> None:
-    rows = entries()
-    marks = rows["sample_weight"] > 0
-    marked = multilabel(ignore_label=-1).update(np.where(marks, rows["y_true"], -1), rows["y_pred"])
-    weighted = multilabel(ignore_label=-1).update(rows | {"sample_weight": marks})
+def test_weights_of_rows_and_of_their_entries_count_together() -> None:
+    truth, score, weights = entries().values()
+    of_rows = weights[:, 0]
+    together, apart = curves(), curves()
+    for given in (None, of_rows, weights, None, of_rows):
+        together.update(truth, score, sample_weight=given)
+        apart = curves().update(truth, score, sample_weight=given) + apart
+    assert together.n == apart.n == pytest.approx(80 + (2 * of_rows + weights.max(axis=1)).sum())
+    assert together.to_bytes() == apart.to_bytes()
+    whole = curves().update(truth, score, sample_weight=weights > 0.5)
+    assert (whole + whole).to_bytes() == (curves() + whole).merge(whole).to_bytes()
+
+
+@of_labels
+def test_entries_of_weight_one_or_zero_are_those_of_an_ignored_label(
+    make: Callable[..., Any],
+) -> None:
+    truth, score, weights = entries().values()
+    truth[:4, 2] = -1
+    marked = make(ignore_label=-1).update(np.where(weights > 0, truth, -1), score)
+    weighted = make(ignore_label=-1).update(truth, score, sample_weight=weights > 0)
     assert weighted == marked
 
 
-def test_an_example_has_fractions_if_one_of_its_entries_has() -> None:
-    acc = multilabel().update([[1, 0, 1]], [[1, 0, 1]], sample_weight=[[1, 0.5, 1]])
+def test_a_row_without_a_score_is_skipped_with_the_largest_weight_of_its_entries() -> None:
+    acc = curves(nan="skip").update(
+        [[1, 0, 1], [0, 1, 0]],
+        [[0.5, np.nan, 1], [np.nan, 0.5, 1]],
+        sample_weight=[[1, 2, 3], [0, 1, 5]],
+    )
+    assert (acc.n, acc.compute()[0].n_skipped) == (5, 3)
+
+
+@of_labels
+def test_an_example_has_fractions_if_one_of_its_entries_has(make: Callable[..., Any]) -> None:
+    acc = make().update([[1, 0, 1]], [[1, 0, 1]], sample_weight=[[1, 0.5, 1]])
     assert type(acc.n) is float
+    assert se.from_bytes(acc.to_bytes()) == acc
 
 
 @each(
@@ -281,3 +334,6 @@ def test_weights_of_entries_are_checked(options: Any, weights: Any, message: str
     with pytest.raises(se.InvalidInputError) as caught:
         multilabel(**options).update([[1, 0, 1]], [[1, 0, 1]], sample_weight=weights)
     assert message in str(caught.value)
+    if not options:
+        with pytest.raises(se.InvalidInputError, match=re.escape(message)):
+            curves().update([[1, 0, 1]], [[1, 0, 1]], sample_weight=weights)

@@ -12,6 +12,7 @@ import attrs
 
 from speed import data
 from speed.contest import Contest
+from speed.verbs import update
 from speed.verbs.stream import (
     GROUP_ROWS,
     calibration,
@@ -31,7 +32,7 @@ TOO_LARGE = {"BinaryBinnedAUROC()"}
 """It keeps every row, and compares each with 200 thresholds at once: 16 GB of 1e7 rows."""
 
 
-def peak_of(contest: Contest, size: int, stream: Callable[[int], data.Stream]) -> Contest:
+def peak_of(contest: Contest, size: int, stream: Callable[[int], object]) -> Contest:
     """Measure the memory of a contest on a stream."""
     peers = [
         attrs.evolve(peer, goal=GOALS.get((contest.work, peer.library), 1.0), why="")
@@ -55,4 +56,6 @@ CONTESTS = [
     ),
     peak_of(grouped(1_000_000), 1_000_000, grouped_stream),
     peak_of(images(), 50_000, image_batches),
+    peak_of(update.tokens(4096), 4096, partial(data.logits, 32_000)),
+    peak_of(update.overlaps(64), 64, partial(data.masks, 21)),
 ]

@@ -5,6 +5,7 @@ Peers that only put the batch aside are timed from the first batch to the number
 
 from __future__ import annotations
 
+import importlib
 from functools import partial
 from itertools import cycle
 from typing import Any
@@ -375,7 +376,9 @@ def tokens(size: int, vocabulary: int = 32_000) -> Contest:
 
         def numbers() -> Numbers:
             result = acc.compute()
-            return {"nll": result["nll"].mean, "accuracy": result["correct"].mean}
+            loss = result["nll"]
+            means = {"nll": loss.mean, "accuracy": result["correct"].mean}
+            return means | {"perplexity": loss.exp_mean}
 
         return Side(lambda: acc.update(token_values(logits, labels)), numbers)
 
@@ -388,8 +391,21 @@ def tokens(size: int, vocabulary: int = 32_000) -> Contest:
 
         return Side.of_function(run)
 
-    peer = Peer(
+    def perplexity(library: Any, batch: Data) -> Side:
+        metric = library.text.Perplexity(compute_with_cache=False)
+        logits, labels = (part[None] for part in tensors(batch))
+        run = partial(metric.update, logits, labels)
+        return Side(run, lambda: {"perplexity": metric.compute()})
+
+    plain = Peer(
         library="torch", name="cross_entropy and argmax", ready=theirs, goal=0.83, tolerance=1e-5
+    )
+    metric = Peer(
+        library="torchmetrics",
+        name="Perplexity()",
+        ready=perplexity,
+        goal=0.5,
+        tolerance=1e-4,
     )
     return Contest(
         verb="update",
@@ -397,6 +413,71 @@ def tokens(size: int, vocabulary: int = 32_000) -> Contest:
         work=f"loss and accuracy of tokens, {vocabulary:,} logits each",
         size=size,
         data=partial(data.logits, vocabulary),
+        ours=ours,
+        peers=[plain, metric],
+    )
+
+
+def masks(size: int, classes: int = 21) -> Contest:
+    """Count the pixels of masks, from logits."""
+
+    def ours(batch: Data) -> Side:
+        acc, (logits, labels) = se.ConfusionAccumulator(classes), tensors(batch)
+        read = lambda: {"iou": acc.compute().jaccard(), **matrix(acc.compute())}  # noqa: E731
+        return Side(partial(acc.update, labels, logits), read)
+
+    return Contest(
+        verb="update",
+        accumulator="ConfusionAccumulator",
+        work=f"masks of {classes} classes, from logits",
+        size=size,
+        data=partial(data.masks, classes),
+        ours=ours,
+        peers=[
+            torchmetrics(torch_updates, "MulticlassConfusionMatrix", matrix, num_classes=classes),
+            torchmetrics(
+                torch_updates, "MulticlassJaccardIndex", value("iou"), num_classes=classes
+            ),
+        ],
+    )
+
+
+def overlaps(size: int, classes: int = 21) -> Contest:
+    """Average the IoU and the Dice coefficient of images, from logits."""
+
+    def ours(batch: Data) -> Side:
+        from streameval.loops.torch import image_values  # noqa: PLC0415 - it needs torch
+
+        acc, (logits, labels) = se.MeanAccumulator(["iou", "dice"]), tensors(batch)
+
+        def numbers() -> Numbers:
+            result = acc.compute()
+            return {name: result[name].mean for name in ("iou", "dice")}
+
+        return Side(lambda: acc.update(image_values(logits, labels)), numbers)
+
+    def theirs(library: Any, batch: Data) -> Side:
+        segmentation = importlib.import_module("torchmetrics.segmentation")
+        given = {"num_classes": classes, "input_format": "index"}
+        both = {
+            "iou": segmentation.MeanIoU(**given),
+            "dice": segmentation.DiceScore(**given, average="macro"),
+        }
+        metrics, (logits, labels) = library.MetricCollection(both), tensors(batch)
+        return Side(lambda: metrics.update(logits.argmax(1), labels), metrics.compute)
+
+    peer = Peer(
+        library="torchmetrics",
+        name="MetricCollection of MeanIoU, DiceScore, and argmax",
+        ready=theirs,
+        tolerance=1e-4,
+    )
+    return Contest(
+        verb="update",
+        accumulator="MeanAccumulator",
+        work=f"IoU and Dice of images, {classes} classes, from logits",
+        size=size,
+        data=partial(data.masks, classes),
         ours=ours,
         peers=[peer],
     )
@@ -728,6 +809,8 @@ CONTESTS = [
     one_score(),
     confidences(256),
     tokens(256),
+    masks(8),
+    overlaps(8),
     *(class_sketches(size) for size in (32, 1024)),
     *(calibration(size) for size in (1, *SIZES)),
     *(regression(size) for size in (1, *SIZES)),
