@@ -15,7 +15,7 @@ Their batches
 Classes that hold others
     `collection` and `members`: many on one batch. `grouping` is the base of `sliced`, `windowed`
     and `clustered`: one for each value, pane of time, or group of clusters; `grouped_batches` and
-    `grouped_rows` bring rows to them, and `sealed` and `pane_bytes` keep and merge many at once.
+    `grouped_rows` bring rows to them, and `sealed` and `panes` keep and merge many at once.
     `parts`: one for each part of the data, and merging many. `evidence` tests the panes of a
     `windowed` one.
 """

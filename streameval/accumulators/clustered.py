@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, final
 
-import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import groups_of_clusters
-from streameval.accumulators.grouping import Grouping, Held, read_inner
-from streameval.accumulators.sealed import FlatGroups, FlatLeaves, decode_columns, encode_inner
+from streameval.accumulators.grouping import Grouping
+from streameval.accumulators.sealed import FlatGroups, FlatLeaves
 from streameval.configs.collection import CollectionConfig
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
-from streameval.errors import InvalidInputError, require
+from streameval.errors import InvalidInputError
 from streameval.inputs.batches import TableBatch, arguments
 from streameval.inputs.values import ValueCodes
-from streameval.states import codec
 
 
 @final
@@ -89,11 +87,10 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
     __slots__ = ()
 
     _depth = 2
+    _within = (Collection,)
 
     def __init__(self, accumulator: Accumulator[Any, Any], by: str, groups: int = 64) -> None:
-        given = locals()
-        given["accumulator"] = read_inner(accumulator, outer="Clustered", depth=self._depth)
-        self._configure(given)
+        self._configure(locals())
 
     def update(self, *arrays: Any, by: Any = None, partial: bool = False, **optional: Any) -> Self:
         """Count one batch.
@@ -213,39 +210,10 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
         """How many groups have rows: the number of clusters, if that is small."""
         return self._everything(self._held).n_groups
 
-    def reset(self) -> Self:
-        """Forget everything counted; the options stay. Returns the accumulator itself."""
-        empty = FlatGroups.empty(Inner(Clustered, self._config), 1)
-        self._held = Held(empty, self._config.accumulator.empty())
-        return self
-
-    def to_bytes(self) -> bytes:
-        """Write options and groups as flat columns; equal accumulators give equal bytes."""
-        fields = {"accumulator": encode_inner(self._config.accumulator)}
-        fields |= self._everything(self._held).fields()
-        settings = codec.settings_json(_written(self._config))
-        return codec.encode(self.type_id, self.type_name, settings, fields)
-
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         state = self._everything(self._held)
-        return _written(self._config), {
+        return self._config.settings, {
             "accumulator": (self._config.accumulator.empty(),),
             "groups": tuple(state.parts),
             "parts": tuple(part.copy() for part in state.parts.values()),
         }
-
-    @classmethod
-    def _decode_parts(cls, parts: codec.EncodedParts) -> tuple[ClusteredConfig, FlatGroups]:
-        inner, fields = decode_columns(parts, ["accumulator"], [Collection])
-        require(parts.header["config"].keys() == {"by", "groups"}, "the options of clusters")
-        config = ClusteredConfig.of(accumulator=inner, **parts.options)
-        table = Inner(cls, config)
-        require([*fields] == ["accumulator", *FlatGroups.names(table)], "the fields of clusters")
-        parts.check_header(codec.settings_json(_written(config)), fields)
-        flat = FlatGroups.read(table, 1, fields)
-        return config, attrs.evolve(flat, total=flat.checked_total())
-
-
-def _written(config: ClusteredConfig) -> dict[str, Any]:
-    """Return the options that the header holds; the accumulator is stored with the state."""
-    return {"by": config.by, "groups": config.groups}

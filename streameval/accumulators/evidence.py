@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from streameval.accumulators.sealed import live
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import finite_number, positive_integer
@@ -16,7 +17,6 @@ from streameval.inputs.times import read_duration, read_step, read_time
 from streameval.metrics.evidence import Limit
 from streameval.results.evidence import Evidence
 from streameval.results.result import Result
-from streameval.states.panes import live
 
 _PER = re.compile(r"([0-9]{1,9}) per (\S+)")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import attrs
@@ -56,6 +56,21 @@ class GroupedRows:
         """Copy some of the rows."""
         taken = {key: part[rows] for key, part in self.columns.items()}
         return GroupedRows(taken, len(rows), self.codes)
+
+    @classmethod
+    def together(cls, parts: Iterable[Self]) -> list[Self]:
+        """Concatenate those that can be pending together."""
+        alike: dict[Any, list[Self]] = {}
+        for part in parts:
+            alike.setdefault((part.layout, id(part.codes)), []).append(part)
+        return [
+            cls(
+                {key: np.concatenate([one.columns[key] for one in own]) for key in own[0].columns},
+                sum(one.size for one in own),
+                own[0].codes,
+            )
+            for own in alike.values()
+        ]
 
     def part(self, start: int, end: int) -> GroupedRows:
         """Return neighbouring rows, as views."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import attrs
 import numpy as np
@@ -20,16 +20,19 @@ from streameval.accumulators.grouped_rows import (
     Key,
     count_flat,
 )
+from streameval.accumulators.panes import Panes
 from streameval.accumulators.pending import RowBuffer, Rows
+from streameval.accumulators.sealed import FlatGroups, FlatSlices, decode_inner, encode_inner
 from streameval.configs.inner import Inner, OuterConfig, key_columns
 from streameval.configs.sliced import ClusteredConfig, SlicedConfig
 from streameval.configs.windowed import WindowedConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_array, as_ids, check_vector
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import ValueCodes
+from streameval.states import codec
 
 Array = npt.NDArray[Any]
 
@@ -40,6 +43,16 @@ _FIRST_CAPACITY = 2**10
 _MAX_BYTES = 2**25
 _MAX_BLANK = 256
 _MAX_CODES = 2**16
+
+_FIELDS = (
+    "accumulator",
+    *Panes.NAMES,
+    *FlatSlices.NAMES,
+    *FlatGroups.NAMES,
+    "leaves",
+    Panes.OPTIONAL,
+)
+"""The fields of bytes that may exist, in their order."""
 
 _LEVEL_OF: dict[Key, Any] = {
     CODES: SlicedConfig,
@@ -83,7 +96,7 @@ class Held:
         Has counted all rows, pending ones too; None until it is needed.
     block, used, layout
         The pending rows, which all have the columns of the layout.
-    blank : tuple of (times, weights)
+    blank : tuple of GroupedRows
         Pending rows without a label.
     codes : ValueCodes
         The values of the codes in the rows.
@@ -93,8 +106,8 @@ class Held:
         The number of pending queries whose ids have been replaced by numbers.
     read : Slices or Panes, optional
         The state with the pending rows, kept by the first reader for the next.
-    weight : float or None
-        The approximate weight of all rows, once `_weighed` has computed it.
+    weight : FixedPoint or None
+        The weight of all rows, pending ones too; None if it is that of the state.
     """
 
     __slots__ = (
@@ -103,15 +116,16 @@ class Held:
     )
 
     def __init__(self, state: Any, total: Any = None, codes: ValueCodes | None = None) -> None:
-        self.state, self.total = state, total
+        self.state: Any = state
+        self.total = total
         self.block, self.used = RowBuffer((), 0), 0
         self.layout: tuple[Any, ...] = ()
         self.texts: dict[Key, dict[Any, int]] = {}
-        self.blank: tuple[tuple[Array, Array | None], ...] = ()
+        self.blank: tuple[GroupedRows, ...] = ()
         many = codes is None or len(codes.values) > _MAX_CODES
         self.codes = ValueCodes() if many or codes is None else codes
         self.n_queries, self.read = 0, None
-        self.weight: float | None = None
+        self.weight: FixedPoint | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -183,11 +197,52 @@ class Grouping(Accumulator[ConfigT, Any]):
     __slots__ = ()
 
     _held: Held
+    _within: ClassVar[tuple[type[Any], ...]]
+    """The classes that the accumulator may have besides those of single ones, in bytes."""
 
     def _split(self, state: Any, held: Held, rows: Any) -> Any:  # noqa: ARG002 - panes need it
         """Count rows, and the pending rows without a label, into their groups."""
         owners = np.zeros(rows.size, dtype=np.int64)
         return state.joined([state, count_flat(state.inner, rows, owners, 1)])
+
+    def _configure(self, arguments: dict[str, Any]) -> None:
+        """Take the arguments of a constructor as the options; the accumulator must be empty."""
+        given = arguments["accumulator"]
+        inner = read_inner(given, outer=type(self).__name__, depth=self._depth)
+        super()._configure({**arguments, "accumulator": inner})
+
+    def reset(self) -> Self:
+        """Forget everything counted; the options stay. Returns the accumulator itself."""
+        empty = self._definition.state_of(self._config).empty(Inner(type(self), self._config), 1)
+        self._held = Held(empty, self._config.accumulator.leaf.empty())
+        return self
+
+    def to_bytes(self) -> bytes:
+        """Write options and groups as flat columns; equal accumulators give equal bytes."""
+        fields = {"accumulator": encode_inner(self._config.accumulator)}
+        fields |= self._everything(self._held).fields()
+        settings = codec.settings_json(self._config.settings)
+        return codec.encode(self.type_id, self.type_name, settings, fields)
+
+    @classmethod
+    def _decode_parts(cls, parts: codec.EncodedParts) -> tuple[ConfigT, Any]:
+        require(parts.version > 1, "version 1 has no groups")
+        definition, described = cls._definition, parts.header["state"]
+        fields = codec.decode_named([name for name in _FIELDS if name in described], parts)
+        accumulator = decode_inner(fields.get("accumulator"), parts.version, cls._within)
+        options = {field.name for field in attrs.fields(definition.config)} - {"accumulator"}
+        require(parts.header["config"].keys() == options, "the options are not those of this class")
+        config = definition.make_config({"accumulator": accumulator, **parts.options})
+        inner, state_type = Inner(cls, config), definition.state_of(config)
+        names = [
+            name
+            for name in ("accumulator", *state_type.names(inner))
+            if name in fields or name != Panes.OPTIONAL
+        ]
+        require([*fields] == names, "the fields are not those of its groups")
+        parts.check_header(codec.settings_json(config.settings), fields)
+        state = state_type.read(inner, 1, fields)
+        return config, attrs.evolve(state, total=state.checked_total())
 
     def _read_keys(self, batch: Batch, held: Held) -> dict[Key, Array]:
         """Read the columns that define groups, for all rows."""
@@ -208,10 +263,6 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _key_columns(self) -> tuple[str, ...]:
         """Name the columns that define groups."""
         return key_columns(self._config)
-
-    def _merge_states(self, states: Sequence[Any]) -> Any:
-        """Merge states."""
-        return states[0].joined(states)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -260,7 +311,8 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _fold(self, alike: Sequence[Any]) -> Held:
         held = [one._held for one in alike]
         total = merged([self._all_rows(one) for one in held])
-        return Held(self._merge_states([self._everything(one) for one in held]), total)
+        states = [self._everything(one) for one in held]
+        return Held(states[0].joined(states), total)
 
     def _refuse_arrays(self, arrays: Sequence[Any], columns: Mapping[str, Any]) -> None:
         """Refuse arrays beside a batch, and name the columns that the batch must have."""
@@ -290,16 +342,19 @@ class Grouping(Accumulator[ConfigT, Any]):
         if blank is not None:
             held.blank = (*held.blank, blank)
         rows = self._checked_rows(given, keys, held)
-        self._held = self._weighed(self._extended(held, rows), rows, blank)
+        weight = self._weighed(held, [rows, *([] if blank is None else [blank])])
+        held = self._extended(held, rows)
+        held.weight = weight
+        self._held = held
         return self
 
-    def _weighed(self, held: Held, rows: GroupedRows, blank: Any) -> Held:  # noqa: ARG002
-        """Refuse rows that would raise the total weight past its limit."""
-        return held
+    def _weighed(self, held: Held, rows: Sequence[GroupedRows]) -> FixedPoint | None:  # noqa: ARG002
+        """Refuse rows that would raise the total weight past its limit; return it."""
+        return None
 
     def _labelled(
         self, batch: Batch, held: Held
-    ) -> tuple[Batch, dict[Key, Array], tuple[Array, Array | None] | None]:
+    ) -> tuple[Batch, dict[Key, Array], GroupedRows | None]:
         """Read the keys of groups, and take out the rows without a label."""
         return batch, self._keys_of(batch, held), None
 
@@ -314,11 +369,7 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def _checked_rows(self, batch: Batch, keys: dict[Key, Array], held: Held) -> GroupedRows:
         """Collect the columns of a batch."""
-        for key, column in keys.items():
-            if len(column) != batch.size:
-                raise InvalidInputError(
-                    f"must have {batch.size} rows, got {len(column)}", argument=self._name_of(key)
-                )
+        self._check_lengths(keys, batch.size)
         if not batch.size:
             return GroupedRows({}, 0, held.codes)
         columns = batch.arrays() | keys
@@ -330,6 +381,13 @@ class Grouping(Accumulator[ConfigT, Any]):
         elif TIMES in keys and weights is not None:
             rows.columns[WEIGHTS] = weights
         return rows
+
+    def _check_lengths(self, keys: dict[Key, Array], size: int) -> None:
+        for key, column in keys.items():
+            if len(column) != size:
+                raise InvalidInputError(
+                    f"must have {size} rows, got {len(column)}", argument=self._name_of(key)
+                )
 
     def _name_of(self, key: Key) -> str:
         """Name the column of a key, or the first of several; members have checked their own."""

@@ -12,14 +12,11 @@ import numpy.typing as npt
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection, heaviest
-from streameval.accumulators.grouping import Grouping, Held, read_inner
-from streameval.accumulators.sealed import FlatSlices, decode_columns, encode_inner
-from streameval.configs.inner import Inner
+from streameval.accumulators.grouping import Grouping
+from streameval.accumulators.sealed import FlatSlices, Sealed, live_in_turn
 from streameval.configs.sliced import SlicedConfig, read_value
-from streameval.errors import InvalidInputError, require
+from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value
-from streameval.states import codec
-from streameval.states.panes import Sealed, live_in_turn
 
 if TYPE_CHECKING:
     from streameval.results.sliced import SlicedResult
@@ -83,6 +80,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
     __slots__ = ()
 
     _depth = 3
+    _within = (Collection, Clustered)
 
     def __init__(
         self,
@@ -92,9 +90,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         values: Sequence[Any] = (),
         max_values: int = 100,
     ) -> None:
-        given = locals()
-        given["accumulator"] = read_inner(accumulator, outer="Sliced", depth=self._depth)
-        self._configure(given)
+        self._configure(locals())
 
     def update(
         self,
@@ -231,12 +227,6 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
             return False
         return key in self._config.named or key in self._everything(self._held).parts
 
-    def reset(self) -> Self:
-        """Forget everything counted; the options stay. Returns the accumulator itself."""
-        empty = FlatSlices.empty(Inner(Sliced, self._config), 1)
-        self._held = Held(empty, self._config.accumulator.leaf.empty())
-        return self
-
     def _with_fewer(self, max_values: int) -> Self:
         """Make one with fewer slices, which equals counting the same rows with that option."""
         config = attrs.evolve(self._config, max_values=max_values)
@@ -252,40 +242,15 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         named = self._config.named
         return [*self._config.values, *sorted(state.parts.keys() - named, key=_sort_key)]
 
-    def to_bytes(self) -> bytes:
-        """Write options and slices as flat columns; equal accumulators give equal bytes."""
-        config = self._config
-        flat = self._everything(self._held)
-        fields = {"accumulator": encode_inner(config.accumulator)} | flat.fields()
-        settings = codec.settings_json(_written(config))
-        return codec.encode(self.type_id, self.type_name, settings, fields)
-
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         config, state = self._config, self._everything(self._held)
         values = tuple(sorted(state.parts, key=_sort_key))
-        return _written(config), {
+        return config.settings, {
             "accumulator": (config.accumulator.empty(),),
             "values": values,
             "slices": tuple(state.parts[value].copy() for value in values),
             "other": () if state.other is None else (state.other.copy(),),
         }
-
-    @classmethod
-    def _decode_parts(cls, parts: codec.EncodedParts) -> tuple[SlicedConfig, FlatSlices]:
-        inner, fields = decode_columns(parts, ["accumulator"], [Collection, Clustered])
-        written = parts.header["config"].keys()
-        require(written == {"column", "values", "max_values"}, "the options of slices")
-        config = SlicedConfig.of(accumulator=inner, **parts.options)
-        table = Inner(cls, config)
-        require([*fields] == ["accumulator", *FlatSlices.names(table)], "the fields of slices")
-        parts.check_header(codec.settings_json(_written(config)), fields)
-        flat = FlatSlices.read(table, 1, fields)
-        return config, attrs.evolve(flat, total=flat.checked_total())
-
-
-def _written(config: SlicedConfig) -> dict[str, Any]:
-    """Return the options that the header holds; the accumulator is stored with the state."""
-    return {"column": config.column, "values": config.values, "max_values": config.max_values}
 
 
 def _sort_key(value: Value) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -15,35 +14,29 @@ from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import Batch
-from streameval.accumulators.grouped_rows import TIMES, WEIGHTS, GroupedRows, Key, count_flat
-from streameval.accumulators.grouping import Grouping, Held, read_inner
-from streameval.accumulators.pane_bytes import FIELDS, OPTIONS, read_panes, written_options
-from streameval.accumulators.sealed import (
-    decode_columns,
-    encode_inner,
-    flat_type,
-    gathered,
-    merged_all,
+from streameval.accumulators.grouped_rows import CODES, TIMES, WEIGHTS, GroupedRows, Key, count_flat
+from streameval.accumulators.grouping import Grouping, Held
+from streameval.accumulators.panes import (
+    Pane,
+    Panes,
+    Span,
+    keys_of_times,
+    rows_of,
+    weight_of,
 )
+from streameval.accumulators.sealed import Sealed, merged_all
 from streameval.accumulators.sliced import Sliced
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
-from streameval.errors import InvalidInputError, require
+from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
-from streameval.states import codec
-from streameval.states.column import Column
-from streameval.states.panes import Pane, Panes, Sealed, Span, newest_end
-from streameval.states.runs import quotients
 
 if TYPE_CHECKING:
     from streameval.configs.sliced import SlicedConfig
     from streameval.results.windowed import CountedPane, WindowedResult
 
 Array = npt.NDArray[Any]
-PaneKey = tuple[int, int] | None
-"""The tier and the number of a pane; None for the rows before all panes."""
-
 _LIMIT = 2**63
 
 
@@ -89,7 +82,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     says so once. Times are stored as microseconds, rounded once, half to even.
 
     A row whose truth (`y_true`) is None or NaN has no label yet: it counts in `n_rows` and
-    `newest`, and nowhere else. A row of weight 0 leaves no trace.
+    `newest`, and in the coverage of its slice, and nowhere else. A row of weight 0 leaves no trace.
 
     Windows and panes are independent copies. `n` counts all rows with a label. With a
     `RankingAccumulator`, all rows of a query must have one time, and an update must hold
@@ -115,6 +108,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     __slots__ = ()
 
     _depth = 4
+    _within = (Collection, Clustered, Sliced)
 
     def __init__(
         self,
@@ -127,9 +121,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         offset: Any = 0,
         unit: str | None = None,
     ) -> None:
-        given = locals()
-        given["accumulator"] = read_inner(accumulator, outer="Windowed", depth=self._depth)
-        self._configure(given)
+        self._configure(locals())
 
     def update(
         self,
@@ -171,23 +163,24 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         """Compute the result of `total`: of all rows with a label."""
         return self.total().compute()
 
-    def view(self) -> PanesView:
+    def view(self) -> Panes:
         """View the panes, so that later updates do not change what is read, without a copy.
 
         Returns
         -------
-        PanesView
+        Panes
             Its `newest`, `spans` and `total` are read only.
         """
         held = self._held
-        return PanesView(self._config, self._everything(held), lambda: self._all_rows(held))
+        state: Panes = self._everything(held)
+        return attrs.evolve(state, total=self._all_rows(held))
 
     def total(self) -> Any:
         """Copy the accumulator of all rows with a label, as if there were no panes."""
         held = self._held
         if self._inner is self._config.accumulator.leaf:
             return self._all_rows(held).copy()
-        return self._merged(self._everything(held).accumulators)
+        return self._merged(self._everything(held).parts)
 
     @property
     def newest(self) -> Any:
@@ -212,7 +205,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             A copy.
         """
         shown = self._config.shown
-        for span in self._everything(self._held).spans(self._config):
+        for span in self._everything(self._held).spans():
             yield shown(span.start), shown(span.end), self._part(span.pane)
 
     def n_rows(self, start: Any = None, end: Any = None) -> int | float:
@@ -238,7 +231,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         panes = [span.pane for span in self._between(state, low, high)]
         if low is None and state.before is not None:
             panes.append(state.before)
-        return _weight_of(panes)
+        return weight_of(panes).to_number()
 
     def window(self, width: Any, end: Any = None) -> Any:
         """Merge the panes of a window: the rows with ``end - width <= t < end``.
@@ -271,7 +264,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         if state.newest is None:
             return self._inner.empty()
         if high is None:
-            high = self._newest_end(state)
+            high = state.end
         spans = self._between(state, high - size, high, low_name="width")
         parts = [span.part for span in spans if span.part is not None]
         return self._merged(parts)
@@ -307,7 +300,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         size = self._config.length(width, name="width")
         step = self._config.length(self._config.pane if every is None else every, name="every")
         state = self._everything(self._held)
-        for end, _, stacks in self._sliding(state, state.spans(self._config), size, step):
+        for end, _, stacks in self._sliding(state, state.spans(), size, step):
             yield self._config.shown(end), stacks.merged()
 
     def over_time(self, width: Any = None) -> WindowedResult:
@@ -345,9 +338,9 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             def count() -> CountedPane:
                 return pane_results.counted(self._part(pane), kept)
 
-            return PaneResult(start, end, _weight_of([pane]), count)
+            return PaneResult(start, end, weight_of([pane]).to_number(), count)
 
-        before, spans = None, state.spans(config)
+        before, spans = None, state.spans()
         if width is None:
             panes = [read(shown(span.start), shown(span.end), span.pane) for span in spans]
             before = None if state.before is None else read(None, None, state.before)
@@ -357,7 +350,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
                 pane_results.pane_result(
                     shown(end - size),
                     shown(end),
-                    _weight_of([spans[at].pane for at in inside]),
+                    weight_of(spans[at].pane for at in inside).to_number(),
                     stacks.merged(),
                     kept,
                 )
@@ -386,68 +379,30 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
                 stacks.pop()
             yield end, range(first, after), stacks
 
-    def _take_in(self, other: Windowed) -> bytes:
-        """Merge another one that has rows, at the cost of its own panes; return its bytes."""
-        added = other._everything(other._held)
-        added = self._moved(added, added.accumulators)
-        state = self._everything(self._held).with_panes(added, self._config, self._merge_all)
-        _check_weight(state)
-        totals = [one._all_rows(one._held) for one in (self, other)]
-        self._held, other._held = Held(state, merged(totals)), Held(added, totals[1])
-        return other.to_bytes()
-
-    def to_bytes(self) -> bytes:
-        """Write options and panes as flat columns; equal accumulators give equal bytes."""
-        config, inner = self._config, self._inner
-        state = self._everything(self._held)
-        panes = state.panes
-        numbers = [number for tier in state.tiers for number in sorted(tier)]
-        zeros = FixedPoint.zeros(0)
-        times = [] if state.newest is None else [state.newest]
-        fields = {
-            "accumulator": encode_inner(inner),
-            "newest": Column(np.array(times, dtype=np.int64)),
-            "tiers": Column(np.array([len(tier) for tier in state.tiers], dtype=np.uint64)),
-            "panes": Column(np.array(numbers, dtype=np.int64)),
-            "rows": FixedPoint.concatenate([zeros, *(pane.rows.reshape(1) for pane in panes)]),
-            "labelled": Column(np.array([p.part is not None for p in panes], dtype=np.uint64)),
-        } | gathered(inner, state.accumulators).fields()
-        settings = codec.settings_json(written_options(config))
-        return codec.encode(self.type_id, self.type_name, settings, fields)
-
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         state = self._everything(self._held)
-        spans = [(span.tier, span.start, span.pane) for span in state.spans(self._config)]
+        spans = [(span.tier, span.start, span.pane) for span in state.spans()]
         spans += [] if state.before is None else [(-1, 0, state.before)]
         panes = [pane for _, _, pane in spans]
-        return written_options(self._config), {
+        return self._config.settings, {
             "accumulator": (self._inner.empty(),),
             "newest": state.newest,
             "panes": tuple((tier, start, p.part is not None) for tier, start, p in spans),
-            "rows": FixedPoint.concatenate(
-                [FixedPoint.zeros(0), *(p.rows.reshape(1) for p in panes)]
-            ),
+            "rows": rows_of(panes),
             "parts": tuple(pane.part.copy() for pane in panes if pane.part is not None),
         }
 
-    @classmethod
-    def _decode_parts(cls, parts: codec.EncodedParts) -> tuple[WindowedConfig, Panes]:
-        inner, fields = decode_columns(parts, FIELDS, [Collection, Clustered, Sliced])
-        require(parts.header["config"].keys() == set(OPTIONS), "the options of panes")
-        names = flat_type(inner).names(inner)
-        require([*fields] == [*FIELDS, *names], "the fields are not those of its panes")
-        config = WindowedConfig.of(accumulator=inner, **parts.options)
-        parts.check_header(codec.settings_json(written_options(config)), fields)
-        return config, read_panes(config, fields)
-
     def _with_slices(self, config: SlicedConfig) -> Self:
         """Choose the slices of every pane again: `FlatSlices.chosen_again`."""
-        state = self._everything(self._held)
-        parts = state.accumulators
-        columns = gathered(self._inner, parts).chosen_again(config)
-        chosen = state.with_parts({id(one): Sealed(columns, at) for at, one in enumerate(parts)})
         options = attrs.evolve(self._config, accumulator=Inner(self._inner.cls, config))
-        return self._make(options, attrs.evolve(chosen, total=self._all_rows(self._held).copy()))
+        state = self._everything(self._held).chosen_again(Inner(type(self), options))
+        return self._make(options, attrs.evolve(state, total=self._all_rows(self._held).copy()))
+
+    def _with_unlabelled(self, beside: Windowed) -> Self:
+        """Add the rows without a label by slice: `Panes.with_unlabelled`."""
+        state, others = (one._everything(one._held) for one in (self, beside))
+        total = self._all_rows(self._held).copy()
+        return self._make(self._config, attrs.evolve(state.with_unlabelled(others), total=total))
 
     @property
     def _inner(self) -> Any:
@@ -455,18 +410,12 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _merged(self, parts: Sequence[Sealed]) -> Any:
         """Merge the accumulators of panes into a new one."""
-        return self._merge_all([parts])[0].copy() if parts else self._inner.empty()
-
-    def _merge_all(self, groups: Sequence[Sequence[Sealed]]) -> list[Sealed]:
-        return merged_all(self._inner, groups)
+        return merged_all(self._inner, [parts])[0].copy() if parts else self._inner.empty()
 
     def _part(self, pane: Pane | None) -> Any:
         if pane is None or pane.part is None:
             return self._inner.empty()
         return pane.part.copy()
-
-    def _newest_end(self, state: Panes) -> int:
-        return state.end(self._config) + self._config.offset_size
 
     def _edge(self, value: Any, *, name: str) -> int:
         """Read a time that is the edge of a pane."""
@@ -494,7 +443,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         self, state: Panes, low: int | None, high: int | None, *, low_name: str = "start"
     ) -> list[Span]:
         """Return the panes between two times; a time within a pane, or among `before`, raises."""
-        spans = state.spans(self._config)
+        spans = state.spans()
         for time, name in ((high, "end"), (low, low_name)):
             if time is not None:
                 self._check_edge(state, spans, time, name)
@@ -518,16 +467,16 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _oldest_edge(self, state: Panes) -> int:
         """Return the time before which rows are counted together."""
-        edge = self._config.tiers[-1].edge(state.end(self._config))
-        return -_LIMIT if edge is None else edge + self._config.offset_size
+        *_, first, _ = self._config.first_panes(state.end - 1)
+        return int(first) * self._config.tiers[-1].width + self._config.offset_size
 
     def _window_ends(
         self, state: Panes, spans: Sequence[Span], size: int, step: int
     ) -> Sequence[int]:
         """Return the ends of readable windows: those after the last one that cuts a pane."""
         shift = self._config.offset_size
-        newest = (self._newest_end(state) - shift) // step
-        oldest = min((span.start for span in spans), default=self._newest_end(state))
+        newest = (state.end - shift) // step
+        oldest = min((span.start for span in spans), default=state.end)
         first = (oldest - shift) // step + 1
         if state.before is not None:
             first = max(first, -(-(self._oldest_edge(state) + size - shift) // step))
@@ -552,11 +501,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             times = as_times(column, unit=config.unit, name=config.time)
         if len(times):
             low, high = int(times.min()), int(times.max())
-            first = low - config.offset_size
-            end = newest_end(high, config)
+            first, end = low - config.offset_size, config.end_of(high)
             if (
                 first < -_LIMIT + config.tiers[-1].width
-                or max(end, end + config.offset_size) >= _LIMIT
+                or max(end, end - config.offset_size) >= _LIMIT
             ):
                 position = int(times.argmin() if first < -_LIMIT // 2 else times.argmax())
                 raise InvalidInputError(
@@ -569,139 +517,55 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _labelled(
         self, batch: Batch, held: Held
-    ) -> tuple[Batch, dict[Key, Any], tuple[Array, Array | None] | None]:
+    ) -> tuple[Batch, dict[Key, Any], GroupedRows | None]:
         keys = self._keys_of(batch, held)
         missing = batch.without_truth() if batch.size else None
         if missing is None:
             return batch, keys, None
-        for key, column in keys.items():
-            if len(column) != batch.size:
-                raise InvalidInputError(
-                    f"must have {batch.size} rows, got {len(column)}", argument=self._name_of(key)
-                )
-        weights = batch.weights()
-        times = keys[TIMES][missing]
+        self._check_lengths(keys, batch.size)
+        columns: dict[Key, Array] = {
+            key: keys[key][missing] for key in (TIMES, CODES) if key in keys
+        }
+        weights, size = batch.weights(), int(np.count_nonzero(missing))
+        if CODES in keys:
+            columns |= dict.fromkeys(("y_true", "y_pred"), np.zeros(size, dtype=np.int64))
+        blank = GroupedRows(columns, size, held.codes)
         if weights is not None:
-            weights = weights[missing]
-            times, weights = times[weights != 0], weights[weights != 0]
+            columns[WEIGHTS] = columns["sample_weight"] = weights[missing]
+            blank = blank.taken(np.flatnonzero(columns[WEIGHTS]))
         labelled = {key: column[~missing] for key, column in keys.items()}
-        blank = (times, weights) if len(times) else None
-        return batch.without(missing), labelled, blank
+        return batch.without(missing), labelled, blank if blank.size else None
 
-    def _weighed(
-        self, held: Held, rows: GroupedRows, blank: tuple[Array, Array | None] | None
-    ) -> Held:
-        """Check the total of `n_rows`, exactly once it comes near its limit."""
-        weight = self._held.weight
-        if weight is None:
-            panes = self._everything(self._held).panes
-            weight = float(sum(pane.rows.to_floats().item() for pane in panes))
-        weight += _about(rows.columns.get(WEIGHTS), rows.size)
-        if blank is not None:
-            weight += _about(blank[1], len(blank[0]))
-        if weight > _LIMIT // 2:
-            _check_weight(self._everything(held))
-        held.weight = weight
-        return held
+    def _weighed(self, held: Held, rows: Sequence[GroupedRows]) -> FixedPoint:
+        before = held.state.weight if held.weight is None else held.weight
+        new = (
+            FixedPoint.of_numbers(part.columns[WEIGHTS]).total()
+            if WEIGHTS in part.columns
+            else FixedPoint(np.array(part.size))
+            for part in rows
+        )
+        return FixedPoint.total_of([before, *new])
 
     def _split(self, state: Any, held: Held, rows: GroupedRows | None) -> Any:
-        times = [blank[0] for blank in held.blank]
-        if rows is not None:
-            times.append(rows.columns[TIMES])
-        newest = max(int(part.max()) for part in times)
-        if state.newest is not None:
-            newest = max(newest, state.newest)
-        aged: Panes = state.aged(newest, self._config, self._merge_all)
-        tiers, before = [dict(tier) for tier in aged.tiers], [aged.before]
+        new = [("unlabelled", part) for part in GroupedRows.together(held.blank)]
+        new += [] if rows is None else [("part", rows)]
+        times = [int(part.columns[TIMES].max()) for _, part in new]
+        newest = max(times if state.newest is None else [state.newest, *times])
+        return state.joined([state, *(self._counted(state, newest, *part) for part in new)])
 
-        def count(keys: Sequence[PaneKey], weights: FixedPoint, count_in: Any) -> None:
-            """Add rows to the panes of some keys, and replace their parts."""
-            homes: list[Any] = [before if key is None else tiers[key[0]] for key in keys]
-            indices = [0 if key is None else key[1] for key in keys]
-            pairs = list(zip(homes, indices, strict=True))
-            held = [home[0] if home is before else home.get(index) for home, index in pairs]
-            parts = count_in([None if pane is None else pane.part for pane in held])
-            for at, (home, index) in enumerate(pairs):
-                pane = held[at]
-                weight = weights[at] if pane is None else pane.rows + weights[at]
-                home[index] = Pane.of(weight, parts[at])
-
-        if rows is not None:
-            columns = dict(rows.columns)
-            keys, pane_of = self._panes_of_rows(columns.pop(TIMES), newest)
-            weights = _weights(columns.pop(WEIGHTS, None), pane_of, len(keys))
+    def _counted(self, state: Panes, newest: int, name: str, rows: GroupedRows) -> Panes:
+        """Count rows into panes that hold accumulators of a name."""
+        columns = dict(rows.columns)
+        keys, pane_of = keys_of_times(self._config, columns.pop(TIMES), newest)
+        weights = _weights(columns.pop(WEIGHTS, None), pane_of, len(keys))
+        held: list[dict[str, Any]] = [{"is_known": "unlabelled" in state.tables} for _ in keys]
+        if name in state.tables:
             left = GroupedRows(columns, rows.size, rows.codes)
-            count(keys, weights, lambda parts: self._count_parts(parts, pane_of, left))
-        for times_of_blank, own in held.blank:
-            keys, pane_of = self._panes_of_rows(times_of_blank, newest)
-            count(keys, _weights(own, pane_of, len(keys)), lambda parts: parts)
-        return self._compact(attrs.evolve(aged, tiers=tuple(tiers), before=before[0]))
-
-    def _compact(self, state: Panes) -> Panes:
-        """Copy panes out of columns that mostly hold panes that have been replaced since."""
-        n_used = Counter(id(part.columns) for part in state.accumulators)
-        left = [one for one in state.accumulators if 2 * n_used[id(one.columns)] < len(one.columns)]
-        return self._moved(state, left) if left else state
-
-    def _moved(self, state: Panes, parts: Sequence[Sealed]) -> Panes:
-        """Move the accumulators of some panes into columns of their own."""
-        columns = gathered(self._inner, parts)
-        return state.with_parts({id(one): Sealed(columns, at) for at, one in enumerate(parts)})
-
-    def _count_parts(self, parts: list[Any], pane_of: Array, rows: GroupedRows) -> list[Any]:
-        """Count rows into columns, and add these to the accumulators of their panes."""
-        new = count_flat(self._inner, rows, pane_of, len(parts))
-        added = [Sealed(new, index) for index in range(len(parts))]
-        pairs = zip(parts, added, strict=True)
-        return self._merge_all([[more] if part is None else [part, more] for part, more in pairs])
-
-    def _panes_of_rows(self, times: Array, newest: int) -> tuple[list[PaneKey], Array]:
-        """Find the panes of rows, and the index of each row's pane among them."""
-        config = self._config
-        relative = times - config.offset_size if config.offset_size else times
-        end = newest_end(newest, config)
-        keys: list[PaneKey] = []
-        pane_of = np.empty(len(times), dtype=np.int64)
-        rest: Any = slice(None)
-        for number, tier in enumerate(config.tiers):
-            left = relative[rest]
-            edge = tier.edge(end)
-            if edge is None or int(left.min()) >= edge:
-                found, local = quotients(left, tier.width)
-                new: list[PaneKey] = [(number, index) for index in found.tolist()]
-                if not keys:
-                    return new, local
-                pane_of[rest] = local.astype(np.int64) + len(keys)
-                return [*keys, *new], pane_of
-            inside = left >= max(edge, -_LIMIT)
-            if inside.any():
-                indices = np.arange(len(times))[rest]
-                found, local = quotients(left[inside], tier.width)
-                pane_of[indices[inside]] = local.astype(np.int64) + len(keys)
-                keys += [(number, index) for index in found.tolist()]
-                rest = indices[~inside]
-        pane_of[rest] = len(keys)
-        return [*keys, None], pane_of
-
-    def _merge_states(self, states: Sequence[Any]) -> Any:
-        state = Panes.sum_of(states, self._config, self._merge_all)
-        _check_weight(state)
-        return state
-
-
-def _about(weights: Array | None, size: int) -> float:
-    """Add up weights in floating point."""
-    return float(size if weights is None else weights.sum(dtype=np.float64))
-
-
-def _weight_of(panes: Sequence[Pane]) -> int | float:
-    """Add up the weights of all rows of some panes, labelled or not."""
-    rows = [FixedPoint.zeros(()), *(pane.rows for pane in panes)]
-    return FixedPoint.total_of(rows).to_number()
-
-
-def _check_weight(state: Panes) -> None:
-    FixedPoint.total_of([FixedPoint.zeros(()), *(pane.rows for pane in state.panes)])
+            flat = count_flat(state.tables[name], left, pane_of, len(keys))
+            for at, own in enumerate(held):
+                own[name] = Sealed(flat, at)
+        panes = {key: Pane.of(weights[at], **held[at]) for at, key in enumerate(keys)}
+        return Panes(state.inner, newest, panes)
 
 
 def _weights(weights: Array | None, pane_of: Array, size: int) -> FixedPoint:
@@ -732,84 +596,27 @@ class TwoStacks:
 
     def push(self, part: Sealed | None) -> None:
         """Add the accumulator of the next pane; None if it has none."""
-        # columns pay off for accumulators with many states; single ones are merged as objects
-        held = part if part is None or self._inner.cls is Sliced else part.copy()
+        held = None if part is None else part.copy()
         self._coming.append(held)
-        if held is None:
-            return
-        if isinstance(held, Sealed):
-            self._back = self._joined(self._back, held)
-        elif self._back is None:
-            self._back = held.copy()
-        else:
-            _absorb(self._back, held)
+        self._back = _joined(self._back, held)
 
     def pop(self) -> None:
         """Remove the oldest pane."""
         if not self._front:
             below = None
             for part in reversed(self._coming):
-                below = self._joined(below, part)
+                below = _joined(below, part)
                 self._front.append(below)
             self._coming, self._back = [], None
         self._front.pop()
 
     def merged(self) -> Any:
         """Merge all panes into a new accumulator."""
-        front = self._front[-1] if self._front else None
-        found = self._joined(front, self._back)
-        if found is None:
-            return self._inner.empty()
-        is_held = front is None or self._back is None
-        return found.copy() if is_held or isinstance(found, Sealed) else found
-
-    def _joined(self, a: Any, b: Any) -> Any:
-        if a is None or b is None:
-            return b if a is None else a
-        return merged_all(self._inner, [[a, b]])[0] if isinstance(a, Sealed) else merged([a, b])
+        found = _joined(self._front[-1] if self._front else None, self._back)
+        return self._inner.empty() if found is None else found.copy()
 
 
-def _absorb(target: Any, part: Any) -> None:
-    """Merge in place into an accumulator that nothing else holds, without copying it."""
-    if not isinstance(target, Collection):
-        target.merge(part)
-        return
-    for mine, theirs in zip(target._held.accumulators, part._held.accumulators, strict=True):
-        mine.merge(theirs)
-
-
-@attrs.frozen(eq=False, repr=False)
-class PanesView:
-    """The panes of a `Windowed`, which keeps what had been counted when `Windowed.view` made it.
-
-    Times are integers: microseconds, or steps. Nothing is copied, so accumulators must not be
-    changed.
-    """
-
-    _config: WindowedConfig
-    _state: Panes
-    _total: Callable[[], Any]
-
-    @property
-    def newest(self) -> int | None:
-        """The time of the newest row; None before the first."""
-        return self._state.newest
-
-    @property
-    def end(self) -> int:
-        """The end of the newest pane; there must be a row."""
-        return self._state.end(self._config) + self._config.offset_size
-
-    @property
-    def total(self) -> Any:
-        """The accumulator of all rows with a label."""
-        return self._total()
-
-    @property
-    def parts(self) -> list[Sealed]:
-        """The accumulators of all panes, and of the rows before them."""
-        return self._state.accumulators
-
-    def spans(self, start: int | None = None, end: int | None = None) -> list[Span]:
-        """List the panes with rows within two times, which default to all time, in order."""
-        return self._state.spans(self._config, start, end)
+def _joined(one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return other if one is None else one
+    return merged([one, other])

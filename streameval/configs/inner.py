@@ -104,6 +104,13 @@ class OuterConfig(Config):
     accumulator: Inner
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """The options that the header of bytes holds; the accumulator is stored with the state."""
+        return attrs.asdict(
+            self, recurse=False, filter=lambda field, _: field.name != "accumulator"
+        )
+
+    @property
     @abstractmethod
     def key_columns(self) -> tuple[str, ...]:
         """The columns that define the groups."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, Self
@@ -120,6 +121,19 @@ class WindowedConfig(OuterConfig):
             Tier(width, None if keep is None else _size(keep), next_width)
             for width, keep, next_width in zip(widths, keeps, following, strict=True)
         )
+
+    def end_of(self, times: Any) -> Any:
+        """Return the end of the finest pane of a time, or of each of an array of times."""
+        return ((times - self.offset_size) // self.width + 1) * self.width + self.offset_size
+
+    def first_panes(self, newest: int) -> list[float]:
+        """Return the number of the first pane that stays in each tier, given the newest time.
+
+        It is -inf where panes are kept forever, and for the rows before all panes, which are last.
+        """
+        end = self.end_of(newest) - self.offset_size
+        edges = ((tier.edge(end), tier.width) for tier in self.tiers)
+        return [*(-math.inf if edge is None else edge // width for edge, width in edges), -math.inf]
 
     def length(self, value: Any, *, name: str) -> int:
         """Read the length of a window: a whole number of panes."""

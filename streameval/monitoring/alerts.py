@@ -85,8 +85,6 @@ class Alerts:
         mature_until: Any,
         progress: Progress | None = None,
         now: float = 0.0,
-        *,
-        beside: Windowed | None = None,
     ) -> tuple[Event, ...]:
         """Examine the panes that have matured, once for each commit.
 
@@ -101,8 +99,6 @@ class Alerts:
             evaluated.
         now : float
             The time by the clock, in seconds since 1970.
-        beside : Windowed, optional
-            The rows without a label by slice; without it, the coverage of slices is not known.
 
         Returns
         -------
@@ -114,7 +110,7 @@ class Alerts:
         series = [copy.copy(one) if one.is_due(until) else one for one in self._series]
         events = [end_of_removed(key, stored, clock) for key, stored in self._removed.items()]
         if until is not None:
-            events += _look(series, ReadPanes(windowed, beside), until, clock)
+            events += _look(series, ReadPanes(windowed), until, clock)
         for one in series:
             if isinstance(one, Silence | LostShare) and progress is not None:
                 event = one.listen(progress, clock)

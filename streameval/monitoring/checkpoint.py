@@ -16,20 +16,22 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import BadDataError, IncompatibleStateError
 from streameval.monitoring.checkpoint_contents import (
-    COUNTED,
     STATE,
-    UNLABELLED,
     WAITING,
     Blobs,
     Early,
     Saved,
+    counted,
     loaded,
     outbox_of,
     state_of,
 )
 from streameval.monitoring.checkpoint_file import (
+    BESIDE,
     LOCK,
+    VERSION,
     check_header,
+    checked_version,
     has_much_free,
     identity,
     locked,
@@ -73,14 +75,11 @@ class Pieces:
     Parameters
     ----------
     base : Connection
-    table : str
-        With the columns `id`, `level` and `data`.
     """
 
-    def __init__(self, base: sqlite3.Connection, table: str) -> None:
+    def __init__(self, base: sqlite3.Connection) -> None:
         self._base = base
-        self._table = table
-        query = f"SELECT id, level, length(data) FROM {table} ORDER BY id"  # noqa: S608
+        query = "SELECT id, level, length(data) FROM piece ORDER BY id"
         self._held: list[tuple[int, int, int]] = base.execute(query).fetchall()
         self._new = self._held
 
@@ -129,16 +128,16 @@ class Pieces:
 
     def _replace(self, first: int, level: int, data: bytes) -> None:
         """Put one piece where the last ones are."""
-        held, table = self._new, self._table
+        held = self._new
         for name, _, _ in held[first:]:
-            self._base.execute(f"DELETE FROM {table} WHERE id = ?", (name,))  # noqa: S608
+            self._base.execute("DELETE FROM piece WHERE id = ?", (name,))
         name = 1 + (held[first - 1][0] if first else 0)
         row = name, level, data
-        self._base.execute(f"INSERT INTO {table} VALUES (?, ?, ?)", row)  # noqa: S608
+        self._base.execute("INSERT INTO piece VALUES (?, ?, ?)", row)
         held[first:] = [(name, level, len(data))]
 
     def _read(self, name: int) -> bytes:
-        query = f"SELECT data FROM {self._table} WHERE id = ?"  # noqa: S608
+        query = "SELECT data FROM piece WHERE id = ?"
         return self._base.execute(query, (name,)).fetchone()[0]
 
 
@@ -164,8 +163,8 @@ class Changes:
 
     Parameters
     ----------
-    rows, unlabelled : Addition
-        The rows counted since the last commit, and those without a label by slice.
+    rows : Addition
+        The rows counted since the last commit.
     state : mapping from name to JSON
         The small parts, which are stored in full.
     positions : mapping from name to JSON
@@ -183,7 +182,6 @@ class Changes:
     """
 
     rows: Addition
-    unlabelled: Addition | None = None
     state: Mapping[str, Any]
     positions: Mapping[str, Any]
     values: Mapping[str, Sequence[Any]] = attrs.field(factory=dict)
@@ -222,8 +220,9 @@ class Checkpoint:
         try:
             with told(self.name):
                 self._base = opened(target)
-                self._counted = Pieces(self._base, COUNTED)
-                self._unlabelled = Pieces(self._base, UNLABELLED)
+                if checked_version(self._base) < VERSION:
+                    _bring_up_to_date(self._base)
+                self._counted = Pieces(self._base)
                 self._target, self._identity = target, identity(target)
         except BaseException:
             self._lock.close()
@@ -266,10 +265,7 @@ class Checkpoint:
         with self._transaction():
             self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
             self._counted.rewrite(saved.windowed)
-            if saved.unlabelled is not None:
-                self._unlabelled.rewrite(saved.unlabelled)
         self._counted.note_committed()
-        self._unlabelled.note_committed()
 
     @property
     def config(self) -> Any:
@@ -329,8 +325,6 @@ class Checkpoint:
         with self._transaction():
             self._execute("DELETE FROM meta WHERE name = ?", (WAITING,))
             self._counted.append(changes.rows.data, changes.rows.whole)
-            if changes.unlabelled is not None:
-                self._unlabelled.append(changes.unlabelled.data, changes.unlabelled.whole)
             self._many("DELETE FROM run WHERE id = ?", [(name,) for name in changes.removed])
             self._many("DELETE FROM dead WHERE id = ?", [(name,) for name in changes.removed])
             for table, blobs in (("run", changes.runs), ("dead", changes.dead)):
@@ -347,7 +341,6 @@ class Checkpoint:
                 # `sqlite3` takes one step of a statement without columns, which is one page.
                 self._many("PRAGMA incremental_vacuum(1)", [()] * _GIVEN_BACK)
         self._counted.note_committed()
-        self._unlabelled.note_committed()
 
     def begin_label_rows(self, *, is_wanted: bool) -> None:
         """Create the table of rows of undecided labels, or drop it."""
@@ -466,6 +459,21 @@ class Checkpoint:
             self._execute(query, row)
 
 
+def _bring_up_to_date(base: sqlite3.Connection) -> None:
+    """Store what an older release had in a table of its own with what has been counted."""
+    base.execute("BEGIN IMMEDIATE")
+    try:
+        found = base.execute("SELECT value FROM meta WHERE name = 'accumulator'").fetchone()
+        if found is not None and checked_version(base) == BESIDE:
+            Pieces(base).rewrite(counted(base, Windowed.from_bytes(found[0])))
+        base.execute("DROP TABLE IF EXISTS unlabelled")
+        base.execute(f"PRAGMA user_version = {VERSION}")
+        base.execute("COMMIT")
+    except BaseException:
+        base.execute("ROLLBACK")
+        raise
+
+
 def _with_options(saved: Saved, config: Mapping[str, Any], empty: Windowed) -> Saved:
     """Turn a commit into that of other options, as far as what is stored allows it."""
     may_differ = {name: config[name] for name in _MAY_DIFFER}
@@ -484,7 +492,6 @@ def _with_options(saved: Saved, config: Mapping[str, Any], empty: Windowed) -> S
         saved,
         config={**saved.config, **may_differ},
         windowed=chosen(saved.windowed),
-        unlabelled=None if saved.unlabelled is None else chosen(saved.unlabelled),
     )
 
 

@@ -15,10 +15,8 @@ import attrs
 from streameval.accumulators.parts import merge
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import BadDataError, CorruptStateError
-from streameval.monitoring.checkpoint_file import VERSION, checked_version, reading, told
-from streameval.monitoring.unlabelled import empty_beside
+from streameval.monitoring.checkpoint_file import BESIDE, checked_version, reading, told
 
-COUNTED, UNLABELLED = "piece", "unlabelled"
 STATE = "state."
 WAITING = f"{STATE}waiting"  # there is no commit of rows yet
 
@@ -35,8 +33,6 @@ class Saved:
         The options of the monitor.
     windowed : Windowed
         What has been counted.
-    unlabelled : Windowed, optional
-        The rows without a label by slice, if there are slices.
     state, positions
         As in `Changes`.
     values : dict from name to list
@@ -50,7 +46,6 @@ class Saved:
     number: int
     config: Any
     windowed: Windowed
-    unlabelled: Windowed | None
     state: Mapping[str, Any]
     positions: Mapping[str, Any]
     values: Mapping[str, list[Any]]
@@ -186,8 +181,7 @@ def loaded(base: sqlite3.Connection) -> Saved:
         return Saved(
             number=meta["number"],
             config=json.loads(meta["config"]),
-            windowed=_sum_of(base, COUNTED, empty),
-            unlabelled=_unlabelled_of(base, empty),
+            windowed=counted(base, empty),
             state=state_of(meta),
             positions={name: json.loads(where) for name, where in positions},
             values=values,
@@ -230,15 +224,13 @@ def outbox_of(base: sqlite3.Connection) -> list[tuple[str, Any]]:
     return [(name, json.loads(event)) for name, event in outbox]
 
 
-def _sum_of(base: sqlite3.Connection, table: str, empty: Windowed) -> Windowed:
-    """Merge the pieces of an accumulator."""
+def counted(base: sqlite3.Connection, empty: Windowed) -> Windowed:
+    """Merge the pieces of what has been counted, with the rows without a label by slice."""
+    total = merge([empty, *_pieces(base, "piece")])
+    beside = _pieces(base, "unlabelled") if checked_version(base) == BESIDE else []
+    return total._with_unlabelled(merge(beside)) if beside else total
+
+
+def _pieces(base: sqlite3.Connection, table: str) -> list[Windowed]:
     pieces = base.execute(f"SELECT data FROM {table} ORDER BY id")  # noqa: S608
-    return merge([empty, *(Windowed.from_bytes(data) for (data,) in pieces)])
-
-
-def _unlabelled_of(base: sqlite3.Connection, windowed: Windowed) -> Windowed | None:
-    """Read the rows without a label by slice; those of an older release are not known."""
-    empty = empty_beside(windowed)
-    if empty is None or checked_version(base) < VERSION:
-        return empty
-    return _sum_of(base, UNLABELLED, empty)
+    return [Windowed.from_bytes(data) for (data,) in pieces]

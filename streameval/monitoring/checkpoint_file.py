@@ -29,7 +29,8 @@ except ImportError:  # pragma: no cover (Windows)
 _MAGIC = b"SQLite format 3\0"
 _APPLICATION_ID = 0x5345636B  # "SEck"
 _ID_BYTES = slice(68, 72)  # of the header of an SQLite file
-VERSION = 2
+VERSION = 3
+BESIDE = 2  # the version with a table of rows without a label by slice
 _BUSY_SECONDS = 60
 _PAGE_BYTES = 2**14  # most of a commit is blobs of pending rows; a file keeps the size it has
 _MAX_FREE = 4  # a file may have one page of four free, which later commits fill again
@@ -37,10 +38,7 @@ _LOG_BYTES = 2**26  # of the write-ahead log, between commits
 LOCK = "-lock"
 _PASSING = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_LOCKED")
 _OTHER = "exists and is not a checkpoint; choose another name."
-_ADDED_BY_2 = """
-CREATE TABLE unlabelled (id INTEGER PRIMARY KEY, level INTEGER NOT NULL, data BLOB NOT NULL);
-"""
-_TABLES = f"""{_ADDED_BY_2}
+_TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE piece (id INTEGER PRIMARY KEY, level INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE run (id PRIMARY KEY, data BLOB NOT NULL, crc INTEGER NOT NULL);
@@ -120,9 +118,7 @@ def _prepare(base: sqlite3.Connection) -> None:
         base.executescript(f"BEGIN IMMEDIATE;{_TABLES}{own}COMMIT;")
     if base.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
         raise BadDataError(_OTHER)
-    if checked_version(base) < VERSION:
-        added = f"{_ADDED_BY_2}PRAGMA user_version = {VERSION};"
-        base.executescript(f"BEGIN IMMEDIATE;{added}COMMIT;")
+    checked_version(base)
 
 
 def _compact(base: sqlite3.Connection) -> None:

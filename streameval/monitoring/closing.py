@@ -9,69 +9,49 @@ import numpy.typing as npt
 
 from streameval.monitoring.checkpoint import Addition
 from streameval.monitoring.status import Closed
-from streameval.monitoring.unlabelled import SliceRows, empty_beside, note_rows
-from streameval.states.panes import newest_end
+from streameval.monitoring.unlabelled import SliceRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from streameval.accumulators.windowed import Windowed
     from streameval.configs.windowed import WindowedConfig
-    from streameval.monitoring.checkpoint_contents import Saved
 
 
 class Tally:
-    """The accumulator of a monitor, and the rows without a label by slice beside it.
+    """The accumulator of a monitor, and the rows counted since the last commit.
 
     Parameters
     ----------
     make : callable
         Makes an accumulator that has counted nothing.
-    saved : Saved
-        The last commit.
+    total : Windowed
+        What the last commit had counted.
 
     Attributes
     ----------
     total : Windowed
         All rows that have been counted; nobody else may change it.
-    beside : Windowed or None
-        Those of them without a label, by slice; None without slices.
     fresh : Windowed
         The rows counted since the last commit.
     """
 
-    def __init__(self, make: Callable[[], Windowed], saved: Saved) -> None:
+    def __init__(self, make: Callable[[], Windowed], total: Windowed) -> None:
         self._make = make
-        self.total = saved.windowed
-        self.beside = saved.unlabelled
+        self.total = total
         self.renew()
 
     def renew(self) -> None:
         """Begin with the rows of the next commit."""
         self.fresh = self._make()
-        self._fresh_beside = empty_beside(self.fresh)
 
-    def count(self, batch: Mapping[str, Any]) -> None:
-        """Count a batch."""
-        self.fresh.update(batch)
-        self.note(batch)
-
-    def note(self, batch: Mapping[str, Any]) -> None:
-        """Count which rows lack a label, of a batch that `fresh` has counted."""
-        if self._fresh_beside is not None:
-            note_rows(self._fresh_beside, self.fresh, batch)
-
-    def take_in(self) -> tuple[Addition, Addition | None]:
+    def take_in(self) -> Addition:
         """Add the rows counted since the last commit to all; return what is to be stored."""
-        rows = Addition(_taken_in(self.total, self.fresh), lambda: self.total)
-        beside, fresh = self.beside, self._fresh_beside
-        if beside is None or fresh is None:
-            return rows, None
-        return rows, Addition(_taken_in(beside, fresh), lambda: beside)
-
-
-def _taken_in(total: Windowed, fresh: Windowed) -> bytes:
-    return b"" if fresh.newest is None else total._take_in(fresh)
+        data = b""
+        if self.fresh.newest is not None:
+            self.total.merge(self.fresh)
+            data = self.fresh.to_bytes()
+        return Addition(data, lambda: self.total)
 
 
 TimeArray = npt.NDArray[np.int64]
@@ -112,16 +92,6 @@ class Closing:
         """Return the input of `restore`."""
         return {"reported": self._reported, "revised": sorted(self._revised)}
 
-    def ends(self, times: TimeArray) -> TimeArray:
-        """Return the end of the finest pane of each time."""
-        width, shift = self._windows.width, self._windows.offset_size
-        return ((times - shift) // width + 1) * width + shift
-
-    def edge(self, time: int) -> int:
-        """Return the end of the last pane that ends by a time."""
-        width, shift = self._windows.width, self._windows.offset_size
-        return (time - shift) // width * width + shift
-
     def note_read(self, times: TimeArray) -> None:
         """Record where panes begin, from the first rows read."""
         if self._oldest is None and len(times):
@@ -132,7 +102,7 @@ class Closing:
         new = times
         if self._reported is not None:
             is_late = times < self._reported
-            self._revised.update(np.unique(self.ends(times[is_late])).tolist())
+            self._revised.update(np.unique(self._windows.end_of(times[is_late])).tolist())
             new = times[~is_late]
         if len(new):
             self._unreported += [int(new.min()), int(new.max())]
@@ -188,10 +158,12 @@ class Closing:
         times, self._unreported = self._unreported, []
         if not times:
             return []
-        edge = self._windows.tiers[0].edge(newest_end(max(times), self._windows))
-        if edge is None or min(times) >= edge + self._windows.offset_size:
+        windows = self._windows
+        first, *_ = windows.first_panes(max(times))
+        edge = first * windows.width + windows.offset_size
+        if min(times) >= edge:
             return []
-        shown = self._windows.shown(edge + self._windows.offset_size)
+        shown = windows.shown(int(edge))
         said = f"panes before {shown} left `keep` within one step and were not reported"
         return [f"{said}; their rows are counted"]
 
@@ -209,6 +181,6 @@ class Closing:
             end=shown(span.end),
             n_rows=span.n_rows,
             part=tally.total._inner.empty() if part is None else part,
-            by_slice=SliceRows.of_pane(span, tally.beside),
+            by_slice=SliceRows.of_pane(span.pane),
             is_revised=is_revised,
         )

@@ -15,6 +15,8 @@ import numpy as np
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
+from streameval.accumulators.panes import Span
+from streameval.accumulators.sealed import live, live_in_turn
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
@@ -32,7 +34,6 @@ from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
 from streameval.results.sliced import OTHER, slice_names
-from streameval.states.panes import Span, live, live_in_turn
 
 _STATES = ("firing", "pending", "silent", "resolved", "inactive")
 _CLEAR = 2.0
@@ -253,7 +254,7 @@ class ViewBuilder:
 
     def _read(self, snapshot: Snapshot) -> list[_Counted]:
         """Return the newest panes in order of time, as far as patience lasts."""
-        windowed, beside = snapshot.windowed, snapshot.unlabelled
+        windowed = snapshot.windowed
         view = windowed.view()
         if view.newest is None:
             return []
@@ -261,9 +262,8 @@ class ViewBuilder:
             self._metrics = _default_metrics(windowed, snapshot.alerts)
         if not self._has_values:
             self._has_values = True
-            for counted in (windowed, beside):
-                if counted is not None:
-                    self._note_values(counted)
+            for part in (*view.parts, *view.held("unlabelled")):
+                self._values |= dict.fromkeys(_slices_of(live(part)))
         known, self._known = self._known, {}
         began, n_read = time.monotonic(), 0
         spans = view.spans()[-N_PANES:]
@@ -273,20 +273,15 @@ class ViewBuilder:
             if held is None or not held.is_of(span):
                 if n_read and time.monotonic() - began > self._patience:
                     break
-                held, n_read = self._counted(span, windowed._config, beside), n_read + 1
+                held, n_read = self._counted(span, windowed._config), n_read + 1
             self._known[key] = held
         self._is_complete = len(self._known) == len(spans)
         return [self._known[key] for key in reversed(self._known)]
 
-    def _note_values(self, counted: Windowed) -> None:
-        """Note the values that have rows in any pane."""
-        for part in counted.view().parts:
-            self._values |= dict.fromkeys(_slices_of(live(part)))
-
-    def _counted(self, span: Span, config: WindowedConfig, beside: Windowed | None) -> _Counted:
+    def _counted(self, span: Span, config: WindowedConfig) -> _Counted:
         """Read all slices of a pane."""
         part = live(span.part)
-        by_slice = SliceRows.of_pane(span, beside)
+        by_slice = SliceRows.of_pane(span.pane)
         held = _slices_of(part)
         values = list(held)
         if by_slice is not None and _REST not in held:

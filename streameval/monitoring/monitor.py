@@ -361,7 +361,6 @@ class Monitor:
                 windowed=self.windowed,
                 status=self._status,
                 alerts=self._shown_alerts,
-                unlabelled=self._unlabelled(),
             )
 
     def serve(
@@ -466,15 +465,7 @@ class Monitor:
             windowed=stage.total._shared(),
             status=self._status,
             alerts=self._shown_alerts,
-            unlabelled=None if stage.unlabelled is None else stage.unlabelled._shared(),
         )
-
-    def _unlabelled(self) -> Windowed | None:
-        """Return a copy of the committed rows without a label by slice."""
-        if self._stage is not None:
-            held = self._stage.unlabelled
-            return None if held is None else held.copy()
-        return read_checkpoint(self._name).unlabelled if self._status.number else None
 
     def _refuse_own_files(self, sources: Iterable[Source]) -> None:
         """Refuse to write to files that would be read as rows."""

@@ -151,7 +151,7 @@ class Pipeline:
         self._closing = Closing(self._windows, settings.timing.delay)
         self._check_keep()
         saved = checkpoint.begin(self._config(samples), empty, migrate=settings.migrate)
-        self._tally = Tally(self._plan.make, saved)
+        self._tally = Tally(self._plan.make, saved.windowed)
         self._notes = list(self._plan.notes)
         self._stored_alerts = saved.state.get("alerts", {})
         self.number = saved.number
@@ -198,13 +198,13 @@ class Pipeline:
         is_released = is_idle and self._release_idle(now)
         if self._joining is not None:
             self._count_joined(self._joining, now)
-        rows, unlabelled = self._take_in()
+        rows = self._take_in()
         self._notes += self._closing.dropped()
         closed, until = self._closing.due(self._tally, self._mature_until())
         events, alerts = self._judged(now, until)
         is_news |= alerts != self._stored_alerts or self._delivery.has_more_to_commit
         if n_bytes or rows.data or closed or counts or is_released or is_news:
-            self._commit(now, (rows, unlabelled), closed, events, alerts)
+            self._commit(now, rows, closed, events, alerts)
         self._closing.set_pace(clocks.monotonic() - began)
         return Step(
             n_rows=self._n_rows - before[0],
@@ -287,11 +287,6 @@ class Pipeline:
     def total(self) -> Windowed:
         """All rows that have been counted; nobody else may change it."""
         return self._tally.total
-
-    @property
-    def unlabelled(self) -> Windowed | None:
-        """Those without a label by slice, where there are slices; nobody else may change it."""
-        return self._tally.beside
 
     def alert_states(self) -> tuple[Any, ...]:
         """Return the states of alerts, one for each rule and slice."""
@@ -421,7 +416,6 @@ class Pipeline:
         joining = self._joining
         marks = reader.partitions.observe(chunk.partition, times, now)
         if joining is None:
-            self._tally.note(batch)
             self._note_read(reader, times, marks)
             self._closing.note_counted(times)
             return
@@ -447,7 +441,7 @@ class Pipeline:
         self._n_rows += len(times)
         self._closing.note_read(times)
         lateness = self._settings.timing.allowed_lateness
-        self._counters["late"] += int((self._closing.ends(times) + lateness <= marks).sum())
+        self._counters["late"] += int((self._windows.end_of(times) + lateness <= marks).sum())
 
     def _declare(self, now: float) -> None:
         """Register newly found partitions before anything is decided without them."""
@@ -468,14 +462,14 @@ class Pipeline:
         self._declare(now)
         for times, batch in joining.ready():
             try:
-                self._tally.count(batch)
+                self._tally.fresh.update(batch)
             except (InvalidInputError, CountOverflowError) as error:
                 raise BadDataError(f"joined rows cannot be counted: {error}") from None
             self._closing.note_counted(times)
         self._notes += joining.strangers(self._counters["labels"])
         self._notes += joining.late_labels()
 
-    def _take_in(self) -> tuple[Addition, Addition | None]:
+    def _take_in(self) -> Addition:
         """Add the rows counted since the last commit to all; return what is to be stored."""
         fresh = self._tally.fresh
         self._n_counted += fresh.n_rows()
@@ -487,8 +481,9 @@ class Pipeline:
         known = [mark for mark in self._watermarks() if mark is not None]
         if len(known) < len(self._intake.readers):
             return None
-        timing = self._settings.timing
-        return self._closing.edge(min(known) - timing.allowed_lateness - timing.wait)
+        timing, windows = self._settings.timing, self._windows
+        end: int = windows.end_of(min(known) - timing.allowed_lateness - timing.wait)
+        return end - windows.width
 
     def _watermarks(self) -> tuple[int | None, int | None]:
         """Return the watermark of predictions and, if there are any, that of labels."""
@@ -500,14 +495,14 @@ class Pipeline:
         """Evaluate the alerts; return their events and their states."""
         if not self._settings.rules and not self._stored_alerts:
             return (), self._stored_alerts
-        tally, until = self._tally, self._shown(until)
-        events = self._alerts.step(tally.total, until, self.status(), now, beside=tally.beside)
+        until = self._shown(until)
+        events = self._alerts.step(self._tally.total, until, self.status(), now)
         return events, self._alerts.to_json()
 
     def _commit(
         self,
         now: float,
-        added: tuple[Addition, Addition | None],
+        added: Addition,
         closed: Sequence[Closed],
         events: Sequence[Event],
         alerts: Any,
@@ -534,8 +529,7 @@ class Pipeline:
         if self._quarantine is not None:
             state["quarantine"] = self._quarantine.write()
         changes = Changes(
-            rows=added[0],
-            unlabelled=added[1],
+            rows=added,
             state=state,
             positions=self._intake.positions,
             events=to_deliver,

@@ -274,21 +274,23 @@ class MonitorCollector:
     def _add_windows(self, families: _Families, snapshot: Snapshot, total: Any) -> None:
         """Add the metrics of the windows that end with the newest mature pane."""
         held, end = snapshot.windowed, snapshot.status.mature_until
-        config = held._config
+        config, view = held._config, held.view()
         widths = (config.pane, *self._widths)
         for size in dict.fromkeys(config.length(width, name="windows") for width in widths):
             width = size if config.is_step else duration_text(size)
             window = str(width)
             start = end - (size if config.is_step else np.timedelta64(size, "us"))
             try:
-                n_rows, part = held.n_rows(start, end), held.window(width, end)
+                n_rows = held.n_rows(start, end)
             except InvalidInputError:  # panes of that time are rolled up, or no longer kept
                 families.leave_out("streameval_value", 1)
                 continue
             if not n_rows:
                 continue
             families.add_time("streameval_value_time", end, window)
-            by_slice = SliceRows.of_window(held, snapshot.unlabelled, width, end)
+            pane = view.merged(*(int(np.asarray(time).astype(np.int64)) for time in (start, end)))
+            part = held._part(pane)
+            by_slice = SliceRows.of_pane(pane)
             whole = _ALL, heaviest(part.n) / n_rows
             for name, number in (whole, *_coverage(part, total, by_slice)):
                 families.add("streameval_label_coverage", [window, name], number)

@@ -16,7 +16,9 @@ import numpy as np
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
+from streameval.accumulators.panes import Span
 from streameval.accumulators.parts import merge
+from streameval.accumulators.sealed import live
 from streameval.accumulators.windowed import TwoStacks, Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError, require
@@ -29,7 +31,6 @@ from streameval.monitoring.unlabelled import SliceRows, Weights
 from streameval.results.evidence import read_pane
 from streameval.results.names import MetricName
 from streameval.results.result import Result
-from streameval.states.panes import Span, live
 
 LEVEL = 0.95
 """Of the sampling intervals that events show."""
@@ -223,12 +224,9 @@ class ReadPanes:
     Parameters
     ----------
     windowed : Windowed
-    beside : Windowed, optional
-        Its rows without a label, by slice.
     """
 
-    def __init__(self, windowed: Windowed, beside: Windowed | None = None) -> None:
-        self._beside = beside
+    def __init__(self, windowed: Windowed) -> None:
         self._config = windowed._config
         self._view = windowed.view()
         self._parts: dict[int, Any] = {}
@@ -284,7 +282,7 @@ class ReadPanes:
 
     def _rows(self, span: Span) -> SliceRows | None:
         if span.end not in self._by_slice:
-            self._by_slice[span.end] = SliceRows.of_pane(span, self._beside)
+            self._by_slice[span.end] = SliceRows.of_pane(span.pane)
         return self._by_slice[span.end]
 
     def _live(self, span: Span) -> Any:

@@ -145,14 +145,11 @@ class Snapshot:
         The numbers.
     alerts : tuple of AlertState
         One for each rule and slice.
-    unlabelled : Windowed, optional
-        The rows without a label by slice: a copy. None without slices.
     """
 
     windowed: Windowed
     status: Status
     alerts: tuple[Any, ...]
-    unlabelled: Windowed | None = None
 
 
 @attrs.frozen(kw_only=True, slots=False)

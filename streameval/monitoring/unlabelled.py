@@ -1,10 +1,4 @@
-"""Rows without a label by pane and slice: what the coverage of a slice needs beside its counts.
-
-A state knows the weight of all rows of a pane, but slices hold labelled rows alone. So a monitor
-counts every row a second time, with the labels the other way round: rows without a label are
-counted in slices of the same options, and those with one in the weight of their pane alone. Both
-accumulators have the same panes, whatever the order of rows, and are stored by the same commit.
-"""
+"""How many rows the slices of a pane have, labelled or not: what their coverage needs."""
 
 from __future__ import annotations
 
@@ -13,59 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
-import numpy as np
 
-from streameval.accumulators.confusion import ConfusionAccumulator
-from streameval.accumulators.grouped_batches import Batch
-from streameval.accumulators.sliced import Sliced
-from streameval.accumulators.windowed import Windowed
-from streameval.inputs.coded import CodedTexts
-from streameval.states.panes import live
+from streameval.accumulators.sealed import live
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection
 
-    from streameval.states.panes import Span
-
-
-def empty_beside(windowed: Windowed) -> Windowed | None:
-    """Make what counts the rows without a label; None if there are no slices."""
-    config, inner = windowed._config, windowed._inner
-    if inner.cls is not Sliced:
-        return None
-    options = inner.options
-    slices = Sliced(
-        ConfusionAccumulator(),
-        _columns(len(options.column)),
-        values=options.values,
-        max_values=options.max_values,
-    )
-    return Windowed(
-        slices,
-        pane=config.pane,
-        keep=config.keep,
-        rollups=config.rollups,
-        offset=config.offset,
-    )
-
-
-def note_rows(beside: Windowed, windowed: Windowed, batch: Mapping[str, Any]) -> None:
-    """Count a batch that another accumulator has accepted."""
-    config = windowed._config
-    given = Batch.of(batch, None, config.accumulator)
-    missing, weights = given.without_truth(), given.weights()
-    columns = windowed._inner.options.column
-    if missing is None:
-        truths = np.full(given.size, np.nan)
-        nothing = CodedTexts(np.zeros(given.size, dtype=np.int64), [""])
-        slices = dict.fromkeys(_columns(len(columns)), nothing)
-    else:
-        truths = np.where(missing, 0.0, np.nan)
-        slices = {
-            own: batch[column] for own, column in zip(_columns(len(columns)), columns, strict=True)
-        }
-    rows = {"time": batch[config.time], **slices, "y_true": truths, "y_pred": np.zeros_like(truths)}
-    beside.update(rows, sample_weight=weights)
+    from streameval.accumulators.panes import Pane
+    from streameval.accumulators.sliced import Sliced
 
 
 @attrs.frozen
@@ -95,40 +44,16 @@ class SliceRows:
     _unlabelled: Any = attrs.field(repr=False)
 
     @classmethod
-    def of_pane(cls, span: Span, beside: Windowed | None) -> Self | None:
-        """Find the rows of a pane.
-
-        Parameters
-        ----------
-        span : Span
-        beside : Windowed, optional
-            The rows without a label.
+    def of_pane(cls, pane: Pane) -> Self | None:
+        """Find the rows of a pane, or of several merged ones.
 
         Returns
         -------
         SliceRows, or None
-            None if there are no slices, or some rows were not counted by slice: a checkpoint of
-            an older release had them.
+            None if there are no slices, or some rows were not counted by slice: a state of an
+            older release had them.
         """
-        if beside is None:
-            return None
-        own = beside.view().spans(span.start, span.end)
-        if not own or own[-1].n_rows != span.n_rows:
-            return None
-        return cls(span.part, own[-1].part)
-
-    @classmethod
-    def of_window(
-        cls, held: Windowed, beside: Windowed | None, width: Any, end: Any
-    ) -> Self | None:
-        """Find the rows of a window that can be read; None as in `of_pane`."""
-        if beside is None:
-            return None
-        size = held._config.length(width, name="width")
-        start = end - (size if held._config.is_step else np.timedelta64(size, "us"))
-        if beside.newest is None or beside.n_rows(start, end) != held.n_rows(start, end):
-            return None
-        return cls(held.window(width, end), beside.window(width, end))
+        return cls(pane.part, pane.unlabelled) if pane.is_known else None
 
     def of(self, value: Any, labelled: int | float | None = None) -> Weights | None:
         """Weigh a slice; None if rows of its value may be among the others.
@@ -179,7 +104,3 @@ def _weight_without(part: Sliced, values: Collection[Any]) -> int | float | None
     view = part.view()
     others = [one.weight for value, one in view.parts.items() if value not in values]
     return sum(others) + (0 if view.other is None else view.other.weight)
-
-
-def _columns(number: int) -> list[str]:
-    return [f"slice{at}" for at in range(number)]

@@ -54,7 +54,6 @@ class Waiting:
         Of the last commit.
     total : Windowed or None
         The accumulator, which has counted nothing; None if the first rows decide what it is.
-    unlabelled : None
     """
 
     def __init__(
@@ -68,7 +67,6 @@ class Waiting:
         self._shard = None if settings.shard is None else Shard.of(settings.shard)
         self._is_told = False
         self.total: Any = settings.planner.empty
-        self.unlabelled = None
         early = checkpoint.early()
         self.number = early.number
         state = early.state.get("waiting") or {}

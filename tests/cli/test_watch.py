@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 from monitoring.fake_kafka import Kafka as KafkaServer
 from monitoring.fake_redis import Redis as RedisServer
+from older_panes import without_unlabelled
 
 from streameval.cli import watch as watch_command
+from streameval.monitoring.checkpoint import read_checkpoint
 from streameval.monitoring.monitor import Monitor
 
 START = 1_699_999_980
@@ -368,9 +370,11 @@ def test_lines_out_have_the_rows_of_each_slice(watch, folder):
 
 
 def test_lines_out_lack_the_rows_of_slices_that_an_older_release_has_counted(watch, log):
+    write(log, [row(at, None, country="DE") for at in (30, 90, 149)], "a")
     watch(log, "--once", "--output", "w.jsonl", "--by", "country")
+    older = without_unlabelled(read_checkpoint("ck.db").windowed)
     with sqlite3.connect("ck.db") as base:  # as version 1 was
-        base.execute("DROP TABLE unlabelled")
+        base.execute("UPDATE piece SET data = ?", (older,))
         base.execute("PRAGMA user_version = 1")
     write(log, [row(200, country="DE")], "a")
     watch(log, "--once", "--output", "w.jsonl", "--by", "country")

@@ -1,4 +1,4 @@
-"""Write the golden states of this release: ``python tests/golden/make.py``.
+"""Write the golden states of this release: ``PYTHONPATH=tests python tests/golden/make.py``.
 
 Files of a released version are never written again: newer code must read them. To record
 another state, add it here and run the script; it leaves existing files alone. Pickles name the
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+
+from older_panes import without_unlabelled
 
 import streameval as se
 
@@ -54,6 +56,15 @@ def accumulators() -> dict[str, Any]:
     judges = se.Paired({0: "ham", 1: "spam"}, threshold=0.0)
     shards = se.Parts().add("b", se.ConfusionAccumulator().update([1, 0], [1, 1]))
     shards.add(("log", 7), se.ConfusionAccumulator().update([1], [0])).fold(["b"])
+    unlabelled = windowed.update(
+        {
+            "y_true": [0, 1, 1, None, 1, 0],
+            "y_pred": [0, 1, 0, 1, 1, 1],
+            "p": [0.1, 0.9, 0.4, 0.5, 0.25, 0.75],
+            "country": ["DE", "FR", "DE", "FR", "日本", "DE"],
+            "time": [1_700_000_000 + s for s in (-7200, -30, 0, 95, 290, 300)],
+        }
+    )
     return {
         "calibration": se.CalibrationAccumulator().update(
             [1, 0, 1, 0, 1], [0.9, 0.2, 1e-300, 0.4, 1.0], sample_weight=[0.1, 3, 2**40, 1, 0.5]
@@ -229,18 +240,11 @@ def accumulators() -> dict[str, Any]:
             sample_weight=[1, 0.1, 2, 1, 3, 0.5],
         ),
         "sliced-empty": se.Sliced(se.ConfusionAccumulator(), "country", values=["DE", 7]),
-        "windowed": windowed.update(
-            {
-                "y_true": [0, 1, 1, None, 1, 0],
-                "y_pred": [0, 1, 0, 1, 1, 1],
-                "p": [0.1, 0.9, 0.4, 0.5, 0.25, 0.75],
-                "country": ["DE", "FR", "DE", "FR", "日本", "DE"],
-                "time": [1_700_000_000 + s for s in (-7200, -30, 0, 95, 290, 300)],
-            }
-        ),
+        "windowed": se.from_bytes(without_unlabelled(unlabelled)),
         "windowed-steps": steps.update(
             {"y_true": [0.1, 2.5, 1e100], "y_pred": [0.2, 2.0, 0.0], "step": [-(2**40), 95, 100]}
         ),
+        "windowed-unlabelled": unlabelled,
         "windowed-empty": se.Windowed(se.ConfusionAccumulator(), pane="1h"),
     }
 

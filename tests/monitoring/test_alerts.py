@@ -21,7 +21,6 @@ from win_rate import WinRate
 import streameval as se
 from streameval.errors import CorruptStateError, InvalidInputError, UnknownMetricError
 from streameval.monitoring.alerts import Alerts, AlertState, Event
-from streameval.monitoring.unlabelled import empty_beside, note_rows
 
 PANE = 10
 PROMISE = 30.0
@@ -529,38 +528,39 @@ def test_coverage_is_the_share_of_rows_with_a_label() -> None:
     for number, (labelled, blank) in enumerate([(1, 9), (5, 5), (0, 4), (1, 3), (3, 3)]):
         run.w.update(rows(number, labelled, 0, blank=blank))
         run.step(number + 1)
-    assert [(event.state, event.value, event.n) for event in run.events] == [
-        ("firing", 0.25, 4),
-        ("resolved", 0.5, 6),
-    ]
+    found = {
+        key: [(one.state, one.value, one.n) for one in run.events if (one.slice is None) is key]
+        for key in (True, False)
+    }
+    assert found[True] == [("firing", 0.25, 4), ("resolved", 0.5, 6)]
+    assert found[False] == found[True], "all rows are those of one slice"
     assert {event.metric for event in run.events} == {"coverage"}
     assert run.events[0].interval is None
 
 
 def test_coverage_of_each_named_slice_is_watched() -> None:
     w = windowed()
-    beside = empty_beside(w)
-    assert beside is not None
     for country, labelled, blank in (("DE", 9, 1), ("FR", 1, 9), ("IT", 0, 9)):
         batch = rows(0, labelled, 0, country, blank=blank)
-        note_rows(beside, w, {**batch, "time": np.array(batch["time"])})
         w.update(batch)
     of_all = Alerts(["coverage < 0.5 for 1 pane"], w)
-    events = of_all.step(w, PANE, beside=beside)
+    events = of_all.step(w, PANE)
     assert [(event.slice, event.value, event.n) for event in events] == [
         (None, 10 / 29, 29),
         ({"country": "FR"}, 0.1, 10),
     ]
     one = Alerts(["coverage{country=DE} < 0.95 for 1 pane"], w)
-    assert [event.value for event in one.step(w, PANE, beside=beside)] == [0.9]
+    assert [event.value for event in one.step(w, PANE)] == [0.9]
 
 
 def test_coverage_of_a_slice_that_is_not_known_changes_nothing() -> None:
     w = windowed().update(rows(0, 1, 0, "FR", blank=9))
-    for beside in (None, empty_beside(w)):
-        alerts = Alerts(["coverage < 0.5 for 1 pane"], w)
-        assert [event.slice for event in alerts.step(w, PANE, beside=beside)] == [None]
-        assert [state.state for state in alerts.states()] == ["firing", "inactive", "inactive"]
+    state = w._state
+    panes = {key: attrs.evolve(pane, is_known=False) for key, pane in state.panes.items()}
+    older = w._make(w._config, attrs.evolve(state, panes=panes))
+    alerts = Alerts(["coverage < 0.5 for 1 pane"], older)
+    assert [event.slice for event in alerts.step(older, PANE)] == [None]
+    assert [state.state for state in alerts.states()] == ["firing", "inactive", "inactive"]
 
 
 def test_panes_that_are_not_mature_do_not_count() -> None:

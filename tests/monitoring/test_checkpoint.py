@@ -12,7 +12,7 @@ import streameval as se
 from streameval.monitoring.checkpoint import Addition, Changes, Checkpoint
 from streameval.monitoring.checkpoint_contents import read_checkpoint, read_numbers
 from streameval.monitoring.checkpoint_file import _compact, is_checkpoint
-from streameval.monitoring.unlabelled import SliceRows, Weights, empty_beside, note_rows
+from streameval.monitoring.unlabelled import SliceRows, Weights
 
 EMPTY = se.Windowed(se.ConfusionAccumulator(), pane=10)
 
@@ -203,30 +203,19 @@ def test_checkpoint_of_a_newer_release_is_refused(path, read):
 SLICED = se.Windowed(se.Sliced(se.ConfusionAccumulator(), "country", values=["DE"]), pane=10)
 
 
-def sliced_rows(time, *truths):
-    batch = {"y_true": truths, "y_pred": [1] * len(truths), "country": ["DE"] * len(truths)}
-    batch = batch | {"time": np.full(len(truths), time)}
-    beside = empty_beside(SLICED)
-    note_rows(beside, SLICED, batch)
-    return SLICED.copy().update(batch), beside
-
-
-def commit_sliced(held, number, time, *truths, with_beside=True):
+def commit_sliced(held, number, time, *truths):
     """Commit rows, and return what a monitor would hold then."""
-    saved, (rows, beside) = held.load(), sliced_rows(time, *truths)
-    total, whole = saved.windowed.merge(rows), saved.unlabelled.merge(beside)
-    unlabelled = Addition(beside.to_bytes(), lambda: whole) if with_beside else None
-    given = {"state": {}, "positions": {}, "unlabelled": unlabelled}
-    held.commit(number, Changes(rows=Addition(rows.to_bytes(), lambda: total), **given))
-    return total, whole
+    batch = {"y_true": truths, "y_pred": [1] * len(truths), "country": ["DE"] * len(truths)}
+    rows = SLICED.copy().update(batch | {"time": np.full(len(truths), time)})
+    total = held.load().windowed.merge(rows)
+    changes = Changes(rows=Addition(rows.to_bytes(), lambda: total), state={}, positions={})
+    held.commit(number, changes)
+    return total
 
 
-def of_slices(saved):
-    state = saved.windowed._everything(saved.windowed._held)
-    found = [
-        SliceRows.of_pane(span, saved.unlabelled) for span in state.spans(saved.windowed._config)
-    ]
-    return [None if one is None else one.of("DE") for one in found]
+def of_slices(saved, *values):
+    found = [SliceRows.of_pane(span.pane) for span in saved.windowed.view().spans()]
+    return [None if one is None else [one.of(value) for value in values] for one in found]
 
 
 @pytest.mark.slow
@@ -234,32 +223,72 @@ def test_rows_without_a_label_are_committed_by_slice(path):
     held = Checkpoint(path)
     held.begin({}, SLICED)
     for number in range(40):
-        total, whole = commit_sliced(held, number + 1, 10 * (number % 20), 1, None, None)
+        total = commit_sliced(held, number + 1, 10 * (number % 20), 1, None, None)
     saved = held.load()
     held.close()
-    assert (saved.windowed, saved.unlabelled) == (total, whole)
-    assert of_slices(saved) == [Weights(2, 6)] * 20
-    assert read_checkpoint(path).unlabelled == whole
+    assert saved.windowed == total
+    assert of_slices(saved, "DE") == [[Weights(2, 6)]] * 20
+    assert read_checkpoint(path).windowed == total
 
 
-def test_checkpoint_of_an_older_release_goes_on(path):
+OLD = Path(__file__).with_name("checkpoint_2.sql")
+"""What release fa515809 had written, with rows without a label in a table of their own."""
+
+OF_OLD = [
+    [Weights(1, 2), Weights(2, 2), Weights(0, 2), Weights(0, 1)],
+    [Weights(2, 2), Weights(1, 1), None, Weights(2, 3)],
+    [Weights(0, 0), Weights(0, 0), Weights(1, 1), Weights(0, 0)],
+    [Weights(1, 1), Weights(1, 2), None, Weights(2, 3)],
+    [Weights(1, 1), Weights(1, 2), Weights(0, 0), Weights(1, 2)],
+    [Weights(0, 0), Weights(0, 1), Weights(1, 1), Weights(0, 1)],
+]
+
+
+def version_of(path):
+    with sqlite3.connect(path) as base:
+        return base.execute("PRAGMA user_version").fetchone()[0]
+
+
+def test_checkpoint_of_version_2_goes_on(path):
+    with sqlite3.connect(path) as base:
+        base.executescript(OLD.read_text())
+    values = ["DE", "FR", "IT", "US"]
+    before = read_checkpoint(path)
+    assert of_slices(before, *values) == OF_OLD
+    Checkpoint(path).close()
+    assert version_of(path) == 3
+    assert read_checkpoint(path).windowed == before.windowed
+    assert of_slices(read_checkpoint(path), *values) == OF_OLD
     held = Checkpoint(path)
-    held.begin({}, SLICED)
-    commit_sliced(held, 1, 0, 1, None, with_beside=False)
+    rows = before.windowed.copy().reset()
+    rows.update({"time": [121], "country": ["US"], "y_true": [None], "y_pred": [1]})
+    total = held.load().windowed.merge(rows)
+    added = Addition(rows.to_bytes(), lambda: total)
+    held.commit(6, Changes(rows=added, state={}, positions={}))
+    assert of_slices(held.load(), "US")[-1] == [Weights(0, 2)]
     held.close()
-    with sqlite3.connect(path) as base:  # as version 1 was
+
+
+def test_checkpoint_of_version_1_goes_on_without_what_it_does_not_know(path):
+    with sqlite3.connect(path) as base:
+        base.executescript(OLD.read_text())
         base.execute("DROP TABLE unlabelled")
         base.execute("PRAGMA user_version = 1")
-    assert of_slices(read_checkpoint(path)) == [None]
-    held = Checkpoint(path)
-    commit_sliced(held, 2, 10, 1, None)
-    assert of_slices(held.load()) == [None, Weights(1, 2)]
-    commit_sliced(held, 3, 0, 1)
-    assert of_slices(held.load()) == [None, Weights(1, 2)]
-    held.close()
+    known = [all(one and one.labelled == one.rows for one in own if one) for own in OF_OLD]
+    for _ in range(2):
+        assert [one is not None for one in of_slices(read_checkpoint(path), "DE")] == known
+        Checkpoint(path).close()
+    assert version_of(path) == 3
+
+
+def test_checkpoint_that_cannot_be_brought_up_to_date_is_left_as_it_was(path):
     with sqlite3.connect(path) as base:
-        assert base.execute("PRAGMA user_version").fetchone() == (2,)
-    assert of_slices(read_checkpoint(path)) == [None, Weights(1, 2)]
+        base.executescript(OLD.read_text())
+        base.execute("UPDATE unlabelled SET data = substr(data, 1, length(data) - 3)")
+    for _ in range(2):
+        with pytest.raises(se.CorruptStateError, match=r"ck\.db: .*state is corrupt"):
+            Checkpoint(path)
+    assert version_of(path) == 2
 
 
 @pytest.mark.parametrize(

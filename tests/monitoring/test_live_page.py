@@ -19,8 +19,10 @@ import attrs
 import numpy as np
 import pytest
 from offenders import each
+from older_panes import without_unlabelled
 
 import streameval as se
+from streameval.accumulators.sealed import live
 from streameval.accumulators.windowed import Windowed
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
@@ -29,12 +31,10 @@ from streameval.monitoring.live_view import ViewBuilder
 from streameval.monitoring.series import AlertState, read_defined
 from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status
-from streameval.monitoring.unlabelled import empty_beside, note_rows
 from streameval.render.live import Card, View, document, fragment
 from streameval.render.markup import DASH
 from streameval.render.sparklines import Marks, Strip, sparkline
 from streameval.results.names import parse_metric
-from streameval.states.panes import live
 
 RULE = "accuracy < 0.8"
 HOSTILE = "<script>alert(1)</script>\"'&\u202e\x1b[2J"
@@ -112,13 +112,9 @@ def windowed(
 def covered(rights: Mapping[Any, Sequence[int | None]], *blanks: dict[str, list[Any]]) -> Snapshot:
     """Count rows as a monitor does, and some without a label; all panes are mature."""
     held = windowed({})
-    beside = empty_beside(held)
-    assert beside is not None
     for batch in (batch_of(rights), *blanks):
         held.update(batch)
-        times = np.array(batch["ts"]).astype("M8[s]")
-        note_rows(beside, held, {**batch, "ts": times})
-    return snapshot(held, n_open=0, unlabelled=beside)
+    return snapshot(held, n_open=0)
 
 
 def snapshot(
@@ -127,7 +123,6 @@ def snapshot(
     number: int = 1,
     n_open: int = 1,
     alerts: Sequence[AlertState] = (),
-    unlabelled: Windowed | None = None,
     **changes: Any,
 ) -> Snapshot:
     newest = None if held is None else held.newest
@@ -149,7 +144,7 @@ def snapshot(
     }
     status = Status(**(known | changes))
     shown: Any = held
-    return Snapshot(windowed=shown, status=status, alerts=tuple(alerts), unlabelled=unlabelled)
+    return Snapshot(windowed=shown, status=status, alerts=tuple(alerts))
 
 
 def alert(state: Any, country: Any = None, rule: str = RULE, **changes: Any) -> AlertState:
@@ -237,9 +232,11 @@ def test_alert_about_the_coverage_of_a_slice_is_on_its_card() -> None:
 
 
 def test_coverage_that_is_not_known_is_a_dash() -> None:
-    made = view(snapshot(windowed({"DE": [40, 45]}), n_open=0))
+    held = windowed({"DE": [40, 45]})
+    held.update(unlabelled(0, DE=50) | {"ts": [held.newest] * 50})
+    made = view(snapshot(se.from_bytes(without_unlabelled(held)), n_open=0))
     assert made.whole is not None
-    assert coverage(made.whole) == [1.0, 1.0]
+    assert coverage(made.whole) == [1.0, 0.5]
     assert f"50 labelled rows · coverage {DASH}</p>" in fragment(made), "as markup, not as text"
 
 
@@ -666,9 +663,9 @@ def test_page_has_the_readings_of_each_slice_alone(budget: int | None) -> None:
         times = random.integers(0, 180, 2000)
         held.update({"y_true": truths, "y_score": scores, "country": countries, "ts": times})
     metrics = [parse_metric(name) for name in names]
-    view = ViewBuilder(metrics, 0.95).build("title", snapshot(held, unlabelled=empty_beside(held)))
+    view = ViewBuilder(metrics, 0.95).build("title", snapshot(held))
     assert len(view.slices) == 31
-    for at, span in enumerate(held._everything(held._held).spans(held._config)):
+    for at, span in enumerate(held.view().spans()):
         part = live(span.pane.part)
         alone = {f"country={value}": part[value] for value in part} | {"other": part.other}
         for card in view.slices:

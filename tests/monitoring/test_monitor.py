@@ -143,17 +143,15 @@ def test_rows_without_a_label_are_known_by_slice(start):
     ]
     last = {"ts": START + 60, "y_true": 1, "y_pred": 1, "country": "DE"}
     monitor = start(Rows(a=[*given, last]), sliced)
-    assert monitor.snapshot().unlabelled is None
     with monitor:
         (pane,) = monitor.step().closed
         assert pane.by_slice.of("DE") == Weights(1, 2)
         assert pane.by_slice.of("FR") == Weights(0, 2)
-        unlabelled = monitor.snapshot().unlabelled
-        assert (unlabelled.n, unlabelled.n_rows()) == (3, 5)
-    assert monitor.snapshot().unlabelled == unlabelled
+        counted = monitor.snapshot().windowed
+        assert (counted.total().n, counted.n_rows()) == (2, 5)
+    assert monitor.snapshot().windowed == counted
     with start(Rows(a=[*given, last]), sliced) as again:
-        assert again.snapshot().unlabelled == unlabelled
-        assert again.snapshot().unlabelled is not again.snapshot().unlabelled
+        assert again.snapshot().windowed == counted
 
 
 def test_panes_without_slices_have_no_rows_by_slice(start):
@@ -161,7 +159,6 @@ def test_panes_without_slices_have_no_rows_by_slice(start):
     with start(Rows(a=rows)) as monitor:
         (pane,) = monitor.step().closed
         assert pane.by_slice is None
-        assert monitor.snapshot().unlabelled is None
 
 
 def test_pane_of_unlabelled_rows_is_closed_too(start):
@@ -593,7 +590,6 @@ def test_migrated_checkpoint_is_that_of_the_new_options(start, slices, others):
     with start(rows, by_country(*slices), **others) as monitor:
         assert monitor.step().n_rows == 0
         assert monitor.windowed.to_bytes() == expected.to_bytes()
-        assert monitor.snapshot().unlabelled.n == 100
 
 
 def test_migration_of_lateness_reports_every_pane_once(start):

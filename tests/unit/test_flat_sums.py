@@ -18,13 +18,12 @@ from unit.test_hostile_bytes import fuzzed
 
 import streameval as se
 from streameval.accumulators.base import merged_alike
-from streameval.accumulators.sealed import FlatLeaves, FlatSlices, gathered, merged_all
+from streameval.accumulators.sealed import FlatLeaves, FlatSlices, Sealed, gathered, merged_all
 from streameval.configs.inner import Inner
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import flat
 from streameval.states.cells import Cells
 from streameval.states.flat import FlatStates
-from streameval.states.panes import Sealed
 from streameval.states.tables import joined_tables
 
 RANDOM = np.random.default_rng(5)

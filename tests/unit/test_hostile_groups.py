@@ -13,10 +13,11 @@ from win_rate import WinRate
 
 import streameval as se
 from streameval.accumulators.grouping import Held
-from streameval.accumulators.sealed import FlatGroups, FlatLeaves, FlatSlices
+from streameval.accumulators.panes import Pane, Panes
+from streameval.accumulators.sealed import FlatGroups, FlatLeaves, FlatSlices, Sealed
+from streameval.configs.inner import Inner
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import rank_of
-from streameval.states.panes import Pane, Panes, Sealed
 
 
 def counted(empty: Any, batch: dict[str, Any]) -> Any:
@@ -31,8 +32,9 @@ def windowed(inner: Any, parts: list[Any], rows: int) -> se.Windowed:
         every: Any = FlatSlices.concatenated([part._held.state for part in parts])
     else:
         every = FlatLeaves.of(w._inner, parts)
-    panes = {index: Pane(weight, Sealed(every, index)) for index in range(len(parts))}
-    w._held = Held(Panes(10 * len(parts) - 1, (panes,), None), inner.copy())
+    panes = {(0, index): Pane(weight, Sealed(every, index)) for index in range(len(parts))}
+    table = Inner(se.Windowed, w._config)
+    w._held = Held(Panes(table, 10 * len(parts) - 1, panes, weight), inner.copy())
     return w
 
 
@@ -280,8 +282,8 @@ def test_panes_without_labels_are_refused_where_rows_need_none() -> None:
     w.update(batch)
     assert se.from_bytes(w.to_bytes()) == w
     state = w._everything(w._held)
-    panes = {0: attrs.evolve(state.tiers[0][0], part=None)}
-    w._held = Held(attrs.evolve(state, tiers=(panes,)), ranking.copy())
+    panes = {(0, 0): attrs.evolve(state.panes[0, 0], part=None)}
+    w._held = Held(attrs.evolve(state, panes=panes), ranking.copy())
     with pytest.raises(se.CorruptStateError, match="rows without labels that need none"):
         se.from_bytes(w.to_bytes())
 

@@ -10,9 +10,8 @@ from small_states import EVERY
 
 from streameval.accumulators import sealed
 from streameval.accumulators.classes import SINGLE_IDS
-from streameval.accumulators.sealed import FlatLeaves
+from streameval.accumulators.sealed import FlatLeaves, Sealed, live, live_in_turn
 from streameval.configs.inner import Inner
-from streameval.states.panes import Sealed, live, live_in_turn
 
 SINGLE = [name for name, make in EVERY.items() if make().type_id in SINGLE_IDS]
 

@@ -14,7 +14,7 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.states.panes import Sealed
+from streameval.accumulators.sealed import Sealed
 
 
 def batch(times: Any, **more: Any) -> dict[str, Any]:
@@ -421,7 +421,7 @@ def test_panes_that_rows_have_left_are_sealed_and_thawed() -> None:
     for part in np.array_split(order, 30):
         w.update({name: column[part] for name, column in rows.items()})
         w._held = w._flushed(w._held)
-    kinds = [type(pane.part).__name__ for pane in w._held.state.panes]
+    kinds = [type(pane.part).__name__ for pane in w._held.state.panes.values()]
     assert kinds.count("Sliced") < 5 < kinds.count("Sealed")
     late = {name: column[:40] for name, column in rows.items()}
     w.update(late)
@@ -439,7 +439,7 @@ def test_weight_of_a_sealed_accumulator_is_that_of_its_heaviest_member(weight: f
     scores = [0.1, 0.9, np.nan]
     rows = {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "y_score": scores, "time": [0, 0, 0]}
     w.update(rows, sample_weight=[weight, 1.0, 1.0])
-    (pane,) = se.from_bytes(w.to_bytes())._held.state.panes
+    (pane,) = se.from_bytes(w.to_bytes())._held.state.panes.values()
     assert isinstance(pane.part, Sealed)
     assert pane.part.weight == max(pane.part.copy().n.values()) == weight + 2
 
@@ -514,7 +514,7 @@ def test_columns_mostly_hold_panes_that_are_in_use(is_sliced: bool) -> None:
         w.update(rows)
         at_once.update(rows)
         w._held = w._flushed(w._held)
-    parts = w._held.state.accumulators
+    parts = w._held.state.parts
     columns = {id(part.columns): part.columns for part in parts}
     assert len(parts) == 40
     assert sum(map(len, columns.values())) <= 2 * len(parts)

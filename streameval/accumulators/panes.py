@@ -1,0 +1,506 @@
+"""Accumulators by pane of time, in tiers of growing width, and one for older rows.
+
+``newest`` is the time of the newest row, in microseconds since 1970 UTC or in steps; it has no item
+before the first row. ``tiers`` is the number of panes of each tier, the finest first. ``panes`` has
+their numbers, ascending within a tier: pane i of width w holds
+``i * w <= t - offset < (i + 1) * w``. ``rows`` is the weight of all rows in each pane, then that of
+the rows before all panes, if there are any. ``labelled`` is 1 for panes that have labelled rows,
+and so a state, or a `Sliced`. ``unlabelled`` is a block of the rows without a label by slice:
+``known``, uint64, is 1 for panes of which it has all; ``held`` is 1 for panes that have some; then
+follow their slices, of counts of zeros. It is omitted if there are no such rows, and the known
+panes are those whose ``rows`` are the weight of what is counted.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.confusion import ConfusionAccumulator
+from streameval.accumulators.sealed import FlatSlices, Sealed, flat_type, gathered, merged_all
+from streameval.configs.inner import Inner
+from streameval.configs.sliced import SlicedConfig
+from streameval.configs.windowed import WindowedConfig
+from streameval.errors import require
+from streameval.exact.fixed_point import FixedPoint
+from streameval.states import codec
+from streameval.states.column import Column
+from streameval.states.runs import quotients
+from streameval.states.state import check_numbers
+
+PaneKey = tuple[int, int]
+"""The tier of a pane, and its number there: pane i of width w holds ``i * w <= t - offset < (i + 1)
+* w``. The rows before all panes are number 0 of the tier after the last.
+"""
+
+Mask = npt.NDArray[np.bool_]
+
+_LIMIT = 2**63
+
+
+@attrs.frozen
+class Pane:
+    """The counts of one span of time.
+
+    Parameters
+    ----------
+    rows : FixedPoint, shape ()
+        The weight of all rows, labelled or not.
+    part : Sealed or None
+        The labelled rows; None until there is one.
+    unlabelled : Sealed or None
+        The rows without a label by slice; None until there is one, and without slices.
+    is_known : bool
+        Whether these are all of them: bytes of older releases have none. Never without slices.
+    """
+
+    rows: FixedPoint
+    part: Sealed | None = None
+    unlabelled: Sealed | None = None
+    is_known: bool = True
+
+    @classmethod
+    def of(cls, rows: FixedPoint, **held: Any) -> Pane:
+        """Make a pane; a sum whose fractions are all zero is stored as whole."""
+        return cls(FixedPoint(rows.whole) if not np.any(rows.fraction) else rows, **held)
+
+
+@attrs.frozen
+class Span:
+    """A pane and its ends: `start <= t < end`."""
+
+    start: int
+    end: int
+    tier: int
+    pane: Pane
+
+    @property
+    def n_rows(self) -> int | float:
+        """The weight of all rows, labelled or not."""
+        return self.pane.rows.to_number()
+
+    @property
+    def part(self) -> Sealed | None:
+        """The accumulator of the labelled rows; None without any."""
+        return self.pane.part
+
+
+@attrs.frozen
+class Panes:
+    """The panes of a `Windowed` when `Windowed.view` was called, without a copy: its state.
+
+    Times are integers: microseconds, or steps. Accumulators must not be changed.
+
+    A row's own time and the newest time decide its pane. The newest time only grows, so a pane
+    that has moved on for some of the rows has moved on for all of them.
+
+    Parameters
+    ----------
+    inner : Inner
+        The class and options of the `Windowed`.
+    newest : int or None
+        The time of the newest row; None before the first.
+    panes : dict from key to Pane
+    weight : FixedPoint, shape ()
+        The weight of all rows, labelled or not.
+    total : accumulator or None
+        The accumulator of all rows, if it is known.
+    """
+
+    NAMES = ("newest", "tiers", "panes", "rows", "labelled")
+    """The names of its own `fields`."""
+    OPTIONAL = "unlabelled"
+    """The name of one that is omitted if each pane is known to have all its rows in its slices."""
+
+    inner: Inner = attrs.field(eq=False)
+    newest: int | None
+    panes: dict[PaneKey, Pane]
+    weight: FixedPoint = attrs.field(
+        default=attrs.Factory(lambda self: weight_of(self.panes.values()), takes_self=True),
+        eq=False,
+    )
+    total: Any = attrs.field(default=None, eq=False)
+
+    @classmethod
+    def empty(cls, inner: Inner, size: int) -> Self:  # noqa: ARG003 - one signature for all
+        """Hold no panes."""
+        return cls(inner, None, {})
+
+    @classmethod
+    def joined(cls, states: Sequence[Self]) -> Self:
+        """Merge panes of the same time, once those too old for their tier have moved on.
+
+        Panes of the first state that do not change are shared.
+        """
+        first, *rest = states
+        times = [state.newest for state in states if state.newest is not None]
+        if not times:
+            return first
+        config, newest = first._config, max(times)
+        starts = config.first_panes(newest)
+        held = dict(first.panes)
+        coming = [(key, held.pop(key)) for key in first.panes if key[1] < starts[key[0]]]
+        coming += [item for state in rest for item in state.panes.items()]
+        groups: dict[PaneKey, list[Pane]] = {}
+        for key, pane in coming:
+            groups.setdefault(_moved(key, config, starts), []).append(pane)
+        for key in held.keys() & groups:
+            groups[key].append(held[key])
+        held |= zip(groups, first.sums_of([*groups.values()]), strict=True)
+        weight = FixedPoint.total_of([state.weight for state in states])
+        return cls(first.inner, newest, held, weight)._compact()
+
+    @property
+    def _config(self) -> WindowedConfig:
+        config: WindowedConfig = self.inner.options
+        return config
+
+    @property
+    def tables(self) -> dict[str, Inner]:
+        """What panes hold: the class and options of accumulators, by their name in a pane."""
+        inner = self._config.accumulator
+        if not isinstance(inner.options, SlicedConfig):
+            return {"part": inner}
+        return {"part": inner, "unlabelled": slices_of_unlabelled(inner)}
+
+    def sums_of(self, groups: Sequence[Sequence[Pane]]) -> list[Pane]:
+        """Merge groups of panes, each with one at least."""
+        held: list[dict[str, Any]] = [
+            {"is_known": all(pane.is_known for pane in panes)} for panes in groups
+        ]
+        for name, inner in self.tables.items():
+            parts = [[getattr(pane, name) for pane in panes] for panes in groups]
+            found = [[part for part in own if part is not None] for own in parts]
+            sums = iter(merged_all(inner, [own for own in found if own]))
+            for made, own in zip(held, found, strict=True):
+                made[name] = next(sums) if own else None
+        return [Pane.of(weight_of(own), **made) for own, made in zip(groups, held, strict=True)]
+
+    def _compact(self) -> Self:
+        """Copy panes out of columns that mostly hold panes that have been replaced since."""
+        new: dict[int, Sealed] = {}
+        for name, inner in self.tables.items():
+            parts = self.held(name)
+            n_used = Counter(id(part.columns) for part in parts)
+            left = [one for one in parts if 2 * n_used[id(one.columns)] < len(one.columns)]
+            new |= _sealed(left, gathered(inner, left)) if left else {}
+        return self._with(new) if new else self
+
+    def _with(self, new: Mapping[int, Sealed]) -> Self:
+        """Replace accumulators, by their `id`; the panes count the same rows."""
+        panes = {
+            key: attrs.evolve(
+                pane,
+                part=new.get(id(pane.part), pane.part),
+                unlabelled=new.get(id(pane.unlabelled), pane.unlabelled),
+            )
+            for key, pane in self.panes.items()
+        }
+        return attrs.evolve(self, panes=panes)
+
+    def chosen_again(self, inner: Inner) -> Self:
+        """Choose the slices of every pane by other options: `FlatSlices.chosen_again`."""
+        made, new = attrs.evolve(self, inner=inner), dict[int, Sealed]()
+        for name, held in made.tables.items():
+            parts = self.held(name)
+            columns = gathered(self.tables[name], parts).chosen_again(held.options)
+            new |= _sealed(parts, columns)
+        return made._with(new)
+
+    def with_unlabelled(self, beside: Self) -> Self:
+        """Add the rows without a label by slice, which older checkpoints hold as panes of counts.
+
+        A pane is known if those count all of its rows, the labelled ones outside of slices.
+        """
+        counts = gathered(beside._config.accumulator, beside.parts)
+        new = _sealed(beside.parts, attrs.evolve(counts, inner=self.tables["unlabelled"]))
+        panes = dict(self.panes)
+        for key, own in beside.panes.items():
+            pane = panes[key]
+            is_known = pane.is_known or own.rows.to_number() == pane.rows.to_number()
+            panes[key] = attrs.evolve(pane, unlabelled=new.get(id(own.part)), is_known=is_known)
+        return attrs.evolve(self, panes=panes)
+
+    def held(self, name: str) -> list[Sealed]:
+        """List the accumulators of one name in all panes, in the order of their keys."""
+        every = (getattr(pane, name) for _, pane in sorted(self.panes.items()))
+        return [part for part in every if part is not None]
+
+    @property
+    def parts(self) -> list[Sealed]:
+        """The accumulators of all panes, in the order of their keys."""
+        return self.held("part")
+
+    @property
+    def end(self) -> int:
+        """The end of the newest pane; there must be a row."""
+        end: int = self._config.end_of(self.newest)
+        return end
+
+    def merged(self, start: int, end: int) -> Pane:
+        """Merge the panes within two times, of which there must be one."""
+        (merged,) = self.sums_of([[span.pane for span in self.spans(start, end)]])
+        return merged
+
+    @property
+    def before(self) -> Pane | None:
+        """The rows older than the last tier; None while there are none."""
+        return self.panes.get((len(self._config.tiers), 0))
+
+    @property
+    def n_items(self) -> int:
+        """The number of items of the states of the newest pane, to which most rows are added."""
+        if self.newest is None:
+            return 0
+        newest = (self.newest - self._config.offset_size) // self._config.width
+        part = self.panes[0, newest].part
+        return 0 if part is None else part.columns.n_items // len(part.columns)
+
+    def spans(self, start: int | None = None, end: int | None = None) -> list[Span]:
+        """List the panes within two times, in order, by default all but the rows before them."""
+        shift, panes, found = self._config.offset_size, self.panes, []
+        for tier, width in enumerate(rule.width for rule in self._config.tiers):
+            first = -math.inf if start is None else -((shift - start) // width)
+            after = math.inf if end is None else (end - shift) // width
+            keys: Iterable[PaneKey] = panes
+            if after - first < len(panes):
+                keys = ((tier, number) for number in range(int(first), int(after)))
+            found += [
+                Span(number * width + shift, (number + 1) * width + shift, tier, panes[own, number])
+                for own, number in keys
+                if own == tier and first <= number < after and (own, number) in panes
+            ]
+        return sorted(found, key=lambda span: span.start)
+
+    def all_rows(self) -> Any:
+        """Merge the accumulators of all panes into a new one of all rows."""
+        return gathered(self._config.accumulator, self.parts).all_rows()
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields that bytes hold, by name."""
+        keys, n_tiers = sorted(self.panes), len(self._config.tiers)
+        panes = [self.panes[key] for key in keys]
+        times = [] if self.newest is None else [self.newest]
+        numbers = [number for tier, number in keys if tier < n_tiers]
+        sizes = Counter(tier for tier, _ in keys)
+        rows, labelled = rows_of(panes), [pane.part is not None for pane in panes]
+        flat = gathered(self._config.accumulator, self.parts)
+        fields: dict[str, Any] = {
+            "newest": Column(np.array(times, dtype=np.int64)),
+            "tiers": Column(np.array([sizes[tier] for tier in range(n_tiers)], dtype=np.uint64)),
+            "panes": Column(np.array(numbers, dtype=np.int64)),
+            "rows": rows,
+            "labelled": _flags(labelled),
+        } | flat.fields()
+        known = [pane.is_known for pane in panes]
+        held = [pane.unlabelled is not None for pane in panes]
+        are_labelled = _are_labelled(rows, flat, np.array(labelled, dtype=bool))
+        if "unlabelled" in self.tables and not _is_default(known, held, are_labelled):
+            counts = gathered(self.tables["unlabelled"], self.held("unlabelled"))
+            block = {"known": _flags(known), "held": _flags(held)} | counts.fields()
+            fields[self.OPTIONAL] = codec.Nested((codec.encode_block(block),))
+        return fields
+
+    @classmethod
+    def names(cls, inner: Inner) -> list[str]:
+        """List the names of `fields`, in their order."""
+        held = inner.options.accumulator
+        return [*cls.NAMES, *flat_type(held).names(held), cls.OPTIONAL]
+
+    @classmethod
+    def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:  # noqa: ARG003
+        """Make and check panes from their `fields`."""
+        for name, letter in {"newest": "i", "tiers": "u", "panes": "i", "labelled": "u"}.items():
+            column = fields[name]
+            require(isinstance(column, Column) and column.values.dtype.kind == letter, name)
+        newest, tiers, numbers, labelled = (
+            fields[name].values.tolist() for name in ("newest", "tiers", "panes", "labelled")
+        )
+        rows, config = fields["rows"], inner.options
+        require(isinstance(rows, FixedPoint) and len(rows.shape) == 1, "rows")
+        check_numbers(rows, rows.shape, "rows")
+        require(bool(rows.is_positive().all()), "a pane without rows")
+        require(rows.is_whole or bool(np.any(rows.fraction)), "fractions that no row has")
+        weight, n_panes = rows.total(), rows.shape[0]
+        require(len(newest) == min(n_panes, 1), "newest")
+        require(len(tiers) == len(config.tiers) and sum(tiers) == len(numbers), "tiers")
+        require(0 <= n_panes - len(numbers) <= 1 and len(labelled) == n_panes, "panes")
+        require(set(labelled) <= {0, 1}, "labelled")
+        tier_of = np.repeat(np.arange(len(tiers)), tiers).tolist()
+        keys = [*zip(tier_of, numbers, strict=True)]
+        keys += [(len(tiers), 0)] if len(numbers) < n_panes else []
+        require(all(a < b for a, b in pairwise(keys)), "panes are out of order")
+        held = config.accumulator
+        flat = flat_type(held).read(held, sum(labelled), fields)
+        flat.check_filled()
+        require(bool(held.truths) or 0 not in labelled, "rows without labels that need none")
+        empty = cls.empty(inner, 1)
+        known, without = empty._read_unlabelled(rows, flat, fields)
+        parts = zip(_spread(flat, fields["labelled"].values), without, known, strict=True)
+        names = "part", "unlabelled", "is_known"
+        panes = {
+            key: Pane.of(rows[at], **dict(zip(names, own, strict=True)))
+            for at, (key, own) in enumerate(zip(keys, parts, strict=True))
+        }
+        made = cls(inner, newest[0] if newest else None, panes, weight)
+        made._check_keys()
+        return made
+
+    def _read_unlabelled(
+        self, rows: FixedPoint, flat: Any, fields: Mapping[str, Any]
+    ) -> tuple[list[bool], list[Sealed | None]]:
+        """Read the rows without a label by slice, and whether they are known, of each pane."""
+        size, labelled = len(rows.whole), fields["labelled"].values
+        are_labelled = _are_labelled(rows, flat, labelled)
+        if self.OPTIONAL not in fields:
+            known = are_labelled & ("unlabelled" in self.tables)
+            return known.tolist(), [None] * size
+        nested = fields[self.OPTIONAL]
+        require(isinstance(nested, codec.Nested) and len(nested.items) == 1, self.OPTIONAL)
+        require("unlabelled" in self.tables, "rows without a label by slice, without slices")
+        inner = self.tables["unlabelled"]
+        names = ["known", "held", *FlatSlices.names(inner)]
+        block = codec.decode_block(names, nested.items[0])
+        known, held = (_read_flags(block[name], size) for name in ("known", "held"))
+        counts = FlatSlices.read(inner, int(held.sum()), block)
+        counts.check_filled()
+        require(not _is_default(known, held, are_labelled), "unlabelled holds nothing")
+        require(bool((known | ~are_labelled).all()), "rows that all have a label and are unknown")
+        (unlabelled,) = counts.weights(np.flatnonzero(held), size)
+        for weights in flat.weights(np.flatnonzero(labelled), size):
+            left = (rows - weights - unlabelled).whole
+            require(bool((left >= 0).all()), "a pane with less weight than its rows")
+        return known.tolist(), _spread(counts, held)
+
+    def checked_total(self) -> Any:
+        """Merge all accumulators that were read, which no rows have made if that is refused."""
+        return gathered(self._config.accumulator, self.parts).checked_total()
+
+    def _check_keys(self) -> None:
+        """Check that each pane lies in the tier that its time and the newest time give."""
+        config = self._config
+        if self.newest is None:
+            return
+        require(self.newest - config.offset_size > -_LIMIT, "newest")
+        end = config.end_of(self.newest)
+        require(end < _LIMIT and end - config.offset_size < _LIMIT, "newest")
+        newest = (end - config.offset_size) // config.width - 1
+        finest = [number for tier, number in self.panes if not tier]
+        require(newest in finest and max(finest) == newest, "newest has no pane")
+        starts = config.first_panes(self.newest)
+        wrong = "a pane that is not where its time puts it"
+        for key in self.panes:
+            tier, number = key
+            if tier == len(config.tiers):
+                require(starts[tier - 1] > -math.inf, "rows before panes that are kept")
+                continue
+            width = config.tiers[tier].width
+            after = starts[tier - 1] * config.tiers[tier - 1].width if tier else math.inf
+            require(starts[tier] <= number and (number + 1) * width <= after, wrong)
+            require(number * width + config.offset_size > -_LIMIT, wrong)
+
+
+def keys_of_times(
+    config: WindowedConfig, times: npt.NDArray[np.int64], newest: int
+) -> tuple[list[PaneKey], npt.NDArray[Any]]:
+    """Find the panes of rows, given the newest time, and the index of each row's pane among them.
+
+    Parameters
+    ----------
+    config : WindowedConfig
+    times : int64 array, shape (n,)
+        At least one.
+    newest : int
+    """
+    relative = times - config.offset_size if config.offset_size else times
+    widths = [tier.width for tier in config.tiers]
+    starts = config.first_panes(newest)
+    if int(relative.min()) >= starts[0] * widths[0]:
+        found, pane_of = quotients(relative, widths[0])
+        return [(0, number) for number in found.tolist()], pane_of
+    edges = [max(first * width, -_LIMIT) for first, width in zip(starts, widths, strict=False)]
+    tier_of = np.sum([relative < edge for edge in edges], axis=0)
+    keys: list[PaneKey] = []
+    pane_of = np.empty(len(times), dtype=np.int64)
+    for tier in np.unique(tier_of).tolist():
+        inside = np.flatnonzero(tier_of == tier)
+        is_before = tier == len(widths)
+        numbers = np.zeros(len(inside), dtype=np.int64) if is_before else relative[inside]
+        found, index = quotients(numbers, 1 if is_before else widths[tier])
+        pane_of[inside] = index.astype(np.int64) + len(keys)
+        keys += [(tier, number) for number in found.tolist()]
+    return keys, pane_of
+
+
+@functools.lru_cache(maxsize=64)
+def slices_of_unlabelled(slices: Inner) -> Inner:
+    """Return what weighs the rows without a label: counts, in slices of the same options."""
+    counts = Inner(ConfusionAccumulator, ConfusionAccumulator()._config)
+    return Inner(slices.cls, attrs.evolve(slices.options, accumulator=counts))
+
+
+def _are_labelled(rows: FixedPoint, flat: Any, labelled: Mask) -> Mask:
+    """Return which panes have a label in each row; a pane with less weight than these raises."""
+    found = np.zeros(len(labelled), dtype=bool)
+    for weights in flat.weights(np.flatnonzero(labelled), len(labelled)):
+        left = rows - weights
+        require(bool((left.whole >= 0).all()), "a pane with less weight than its rows with a label")
+        found |= ~left.is_positive()
+    return found
+
+
+def _is_default(known: Any, held: Any, are_labelled: Mask) -> bool:
+    return not np.any(held) and np.array_equal(known, are_labelled)
+
+
+def _flags(flags: Sequence[bool]) -> Column:
+    return Column(np.array(flags, dtype=np.uint64))
+
+
+def _read_flags(column: Any, size: int) -> Mask:
+    is_column = isinstance(column, Column) and column.values.dtype.kind == "u"
+    require(is_column and len(column) == size and bool((column.values <= 1).all()), "flags")
+    return np.asarray(column.values == 1)
+
+
+def _spread(columns: Any, held: Mask) -> list[Sealed | None]:
+    """Return what is in columns, in order, where panes hold it."""
+    index = np.cumsum(held.astype(np.int64)) - 1
+    return [
+        Sealed(columns, at) if is_held else None
+        for at, is_held in zip(index.tolist(), held.tolist(), strict=True)
+    ]
+
+
+def _sealed(parts: Sequence[Sealed], columns: Any) -> dict[int, Sealed]:
+    """Map the `id` of each accumulator to the one in columns at its index."""
+    return {id(one): Sealed(columns, at) for at, one in enumerate(parts)}
+
+
+def rows_of(panes: Iterable[Pane]) -> FixedPoint:
+    """List the weights of all rows of some panes, labelled or not."""
+    parts = [pane.rows.reshape(1) for pane in panes]
+    return FixedPoint.concatenate([FixedPoint.zeros(0), *parts])
+
+
+def weight_of(panes: Iterable[Pane]) -> FixedPoint:
+    """Add up the weights of all rows of some panes; a total above 2**63 - 1 raises."""
+    return FixedPoint.total_of([FixedPoint.zeros(()), *(pane.rows for pane in panes)])
+
+
+def _moved(key: PaneKey, config: WindowedConfig, starts: Sequence[float]) -> PaneKey:
+    """Find where a pane belongs, given the first pane of each tier."""
+    tier, number = key
+    tiers = config.tiers
+    while number < starts[tier]:
+        start, tier = number * tiers[tier].width, tier + 1
+        number = start // tiers[tier].width if tier < len(tiers) else 0
+    return tier, number
