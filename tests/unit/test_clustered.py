@@ -917,3 +917,82 @@ def test_findings_of_a_curve_say_that_its_intervals_are_for_clusters() -> None:
     first, *_, last = acc.update(batch).compute().findings()
     assert first == "Intervals are for clusters (user), in 3 groups."
     assert last.startswith("Every number is exact")
+
+
+def _every_inner() -> dict[str, tuple[Any, dict[str, Any], str]]:
+    """Return each class with its columns of 400 rows in 40 queries, and a metric."""
+    random = np.random.default_rng(3)
+    truth, score, other = random.integers(0, 2, 400), random.random(400), random.random(400)
+    query = np.arange(400) // 10
+    of_models = {"y_true": truth, "m1": score, "m2": other, "m3": (score + other) / 2}
+    measures = ["roc_auc"]
+    curve, decided = {"y_true": truth, "y_score": score}, {"y_true": truth, "y_pred": score > 0.5}
+    return {
+        "classes": (se.ConfusionAccumulator(), decided, "accuracy"),
+        "curve": (se.PRCurveSketch(), curve, "roc_auc"),
+        "coarse curve": (se.PRCurveSketch(16), curve, "roc_auc"),
+        "groups": (se.GroupedAUC(), curve | {"group": query % 9}, "gauc"),
+        "calibration": (se.CalibrationAccumulator(), {"y_true": truth, "y_prob": score}, "brier"),
+        "regression": (se.RegressionAccumulator(), {"y_true": other, "y_pred": score}, "rmse"),
+        "values": (se.MeanAccumulator(quantiles=[0.9]), {"value": score}, "quantile(0.9)"),
+        "preferences": (
+            se.PreferencesAccumulator(["x", "y"]),
+            {"a": np.full(400, "x"), "b": np.full(400, "y"), "outcome": truth},
+            "bradley_terry[x]",
+        ),
+        "two models": (
+            se.Paired(measures=measures),
+            {"y_true": truth, "y_pred_a": score, "y_pred_b": other},
+            "roc_auc_difference",
+        ),
+        "three models": (
+            se.Paired.of_models(["m1", "m2", "m3"], measures=measures),
+            of_models,
+            "m1 vs m3/difference",
+        ),
+        "rankings": (
+            se.RankingAccumulator(["map"]),
+            {"relevance": truth, "score": score, "query": query},
+            "map",
+        ),
+    }
+
+
+EVERY_INNER = _every_inner()
+
+
+@pytest.mark.slow
+@each("weighted", [False, True])
+@each("name", EVERY_INNER)
+def test_every_class_is_clustered_in_slices_panes_and_collections(
+    name: str, weighted: bool
+) -> None:
+    inner, columns, metric = EVERY_INNER[name]
+    random, query = np.random.default_rng(4), np.arange(400) // 10
+    is_ranking = name == "rankings"
+    unit = query if is_ranking else np.arange(400)
+    batch = columns | {"user": unit % 40, "part": unit % 2, "t": unit % 3}
+    if weighted:
+        batch["query_weight" if is_ranking else "sample_weight"] = random.random(400)[unit]
+    held = se.Clustered(inner, by="user", groups=10)
+    for outer, read in (
+        (held, lambda acc: acc),
+        (se.Sliced(held, "part"), lambda acc: acc[1]),
+        (se.Windowed(held, pane=1, time="t"), lambda acc: acc.window(3)),
+        (
+            se.Windowed(se.Sliced(held, "part"), pane=1, time="t"),
+            lambda acc: acc.window(3)[1],
+        ),
+        (se.Collection({"m": held}), lambda acc: acc),
+    ):
+        whole = outer.copy().update(batch)
+        owner = random.integers(0, 3, 400)[unit]
+        workers = [
+            outer.copy().update({key: column[owner == one] for key, column in batch.items()})
+            for one in range(3)
+        ]
+        assert se.merge(workers).to_bytes() == whole.to_bytes()
+        assert se.from_bytes(whole.to_bytes()) == whole
+        asked = f"m/{metric}" if isinstance(whole, se.Collection) else metric
+        low, high = read(whole).compute().read(asked).sampling
+        assert low < high
