@@ -9,6 +9,7 @@ from streameval.results.result_types import WITH_TABLES
 
 COMMANDS_MARK = "<!-- commands -->"
 TASKS_MARK = "<!-- tasks -->"
+NOTES = re.compile(r"^<!-- notes of (\w+) -->$", re.MULTILINE)
 MARK = re.compile(r"^<!-- options of ([\w ]+?)(?:: (.+?))? -->$", re.MULTILINE)
 
 CODE = re.compile(r"(?<!\w)'([^' ][^']*)'(?!\w)|(--[a-z][a-z-]*)")
@@ -21,6 +22,7 @@ def filled(text):
         text = text.replace(COMMANDS_MARK, commands())
     if TASKS_MARK in text:
         text = text.replace(TASKS_MARK, tasks())
+    text = NOTES.sub(lambda match: notes_of(match[1]), text)
     return MARK.sub(lambda match: table_of(match[1].split(), match[2]), text)
 
 
@@ -47,6 +49,15 @@ def tasks():
 
 def _is_column(action):
     return action.metavar == "COLUMN" and action.help != argparse.SUPPRESS
+
+
+def notes_of(command):
+    """Write what the help of a command says below its examples."""
+    _, *notes = _parser_of(command).epilog.rstrip().split("\n\n")
+    return "\n\n".join(
+        f"    {note.strip()}" if note.startswith(" ") else _as_code(" ".join(note.split()))
+        for note in notes
+    )
 
 
 def table_of(commands, heading=None):

@@ -148,7 +148,8 @@ For bash, add this line to ~/.bashrc:
   eval "$(streameval completion bash)"
 
 For zsh, put the file _streameval into a folder of $fpath. For fish, put the
-file streameval.fish into ~/.config/fish/completions.
+file streameval.fish into ~/.config/fish/completions. For tcsh, let ~/.tcshrc
+source the file.
 """
 _DOCTOR_EPILOG = """\
 example:

@@ -289,6 +289,7 @@ def test_command_line_reference_names_every_option(monkeypatch: pytest.MonkeyPat
         for option in action.option_strings
     }
     assert {option for option in options if f"`{option}" not in page} == {"-h"}
+    assert "<!--" not in page
 
 
 def test_tables_of_commands_and_tasks_have_a_row_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
