@@ -105,7 +105,7 @@ def test_example_of_a_classifier_counts_every_image_once_on_four_ranks(tmp_path:
 @pytest.mark.engine(name="torch")
 def test_example_of_a_language_model_has_wider_intervals_of_documents(tmp_path: Path) -> None:
     said = run(
-        EXAMPLES / "language_model.py", *sorted(ROOT.glob("docs/explanation/*.md")), folder=tmp_path
+        EXAMPLES / "language_model.py", *sorted(ROOT.glob("docs/how-to/*.md")), folder=tmp_path
     )
     for name in ("perplexity", "accuracy"):
         pattern = rf"^{name} ([\d.]+), 95% interval of (\w+) \[([\d.]+), ([\d.]+)\]$"
