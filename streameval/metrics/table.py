@@ -245,8 +245,9 @@ class Metric:
         Whether results show it only if it is requested by name.
     measured : bool
         Whether accumulators count it only if their `measures` name it.
-    absent : tuple
-        Why results to which it does not apply lack it, in pieces of a message.
+    absent : tuple, or function of result and name
+        Why results to which it does not apply lack it, in pieces of a message; a function returns
+        none where it applies.
     by_class : bool
         Whether tables of classes have a column for it.
     headline : int
@@ -279,7 +280,7 @@ class Metric:
     is_rare: bool = False
     on_request: bool = False
     measured: bool = False
-    absent: tuple[object, ...] = ()
+    absent: tuple[object, ...] | Callable[[Any, str], tuple[object, ...]] = ()
     by_class: bool = False
     headline: int = 0
     needs_argument: bool = attrs.field(
@@ -359,10 +360,18 @@ def _parts(word: str) -> tuple[str, str]:
 
 
 class Table(dict[str, Metric]):
-    """The metrics of one result class by name, in the order of reports."""
+    """The metrics of one result class by name, in the order of reports.
 
-    def __init__(self, *rows: Metric) -> None:
+    Parameters
+    ----------
+    *rows : Metric
+    of_result : callable, optional
+        Returns the table of a result, whose rows depend on what was requested.
+    """
+
+    def __init__(self, *rows: Metric, of_result: Callable[[Any], Table] | None = None) -> None:
         super().__init__({row.name: row for row in rows})
+        self.of_result = of_result
         without = [row for row in rows if not row.needs_argument]
         self._by_request = {
             asked: [row for row in without if row.on_request == asked] for asked in (False, True)

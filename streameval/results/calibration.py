@@ -207,10 +207,6 @@ class Calibration(CalibrationMembers, SumsResult):
         """
         return metrics.pcopc_of(self._bins)
 
-    @property
-    def _rows(self) -> Table:
-        return self.TABLE if self._config.intervals else _UNASKED
-
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the metrics, and those of each class."""
         parts = metric_lines(self, level, max_classes)
@@ -574,9 +570,10 @@ Calibration.TABLE = Table(
         formula=r"\bar y (1 - \bar y)",
         better="",
     ),
+    of_result=lambda one: Calibration.TABLE if one._config.intervals else _UNASKED,
 )
 
-_UNASKED = Table(*map(without_interval, Calibration.TABLE.values()))
+_UNASKED: Table = Table(*map(without_interval, Calibration.TABLE.values()))
 """The rows of results without the option `intervals`."""
 
 add_members(Calibration)

@@ -374,10 +374,6 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         "classes": lambda one, _: one.class_names,
     }
 
-    @property
-    def _rows(self) -> Table:
-        return _ROWS
-
     def _of_class(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
     ) -> Asked | None:
@@ -545,6 +541,7 @@ ClassCurves.TABLE = Table(
         on_request=True,
         why_no_evidence="it is not a proportion of examples, and no variance is known of it",
     ),
+    of_result=lambda _: _ROWS,
 )
 
 
@@ -596,7 +593,7 @@ def _never(curves: ClassCurves) -> bool:  # noqa: ARG001 - of any result
     return False
 
 
-_ROWS = Table(*_own_rows())
+_ROWS: Table = Table(*_own_rows())
 """The rows of a result: those of averages have their own names."""
 
 add_members(ClassCurves)

@@ -32,7 +32,7 @@ def rows_of_members(cls: type[Any]) -> list[Metric]:
 def add_members(cls: type[Any]) -> None:
     """Make an attribute of each of these rows."""
     for row in rows_of_members(cls):
-        may_lack = row.measured or row.absent or {"_attribute", "_why_absent"} & {*vars(cls)}
+        may_lack = row.measured or row.absent or "_attribute" in vars(cls)
         is_direct = not may_lack and (bool(row.averages) or not row.arguments)
         setattr(cls, row.name, RowMember(row, is_direct=is_direct))
 

@@ -214,36 +214,12 @@ class PairedResult(PairedResultMembers, SumsResult):
         """The accuracy of A minus that of B, in [-1, 1]; nan without examples."""
         return self._share(self.n_only_a - self.n_only_b)
 
-    @property
-    def _rows(self) -> Table:
-        """The rows of this result: tests are of independent rows, and clusters have none.
-
-        Without a truth, no model is right.
-        """
-        rows = [*self.TABLE.values()]
-        if self._config.is_of_values:
-            (measure,) = self._config.measures
-            names = ("n", "n_skipped")
-            rows = [row for row in rows if row.name in names or row.name.startswith(f"{measure}_")]
-        return Table(*(row for row in rows if self._clusters is None or not _is_test(row)))
-
     def _remark(self) -> str:
         if "anytime_pvalue" not in self._rows:
             return ""
         return "mcnemar_pvalue is for one look, anytime_pvalue (1 over the evidence) for any number"
 
     _REPORT = Report(remark=_remark, findings=findings.of_paired)
-
-    def _why_absent(self, name: str) -> tuple[object, ...]:
-        """Explain why a test was not made, in pieces of a message."""
-        if self._clusters is None or name not in self.TABLE or not _is_test(self.TABLE[name]):
-            return super()._why_absent(name)
-        measure = name.removesuffix("_pvalue")
-        difference = f"{measure}_difference" if measure in self._config.measures else "difference"
-        return (
-            f"{name} is a test of rows that are independent, and these have clusters. ",
-            f"The models differ if the interval of {difference} is on one side of 0.",
-        )
 
     @property
     def exact(self) -> bool:
@@ -322,6 +298,31 @@ def _number(measure: str, attribute: str) -> Callable[[PairedResult], float]:
         return getattr(result._compared[measure], attribute)
 
     return value
+
+
+def _rows_of(result: PairedResult) -> Table:
+    """List the rows of a result: tests are of independent rows, and clusters have none.
+
+    Without a truth, no model is right.
+    """
+    rows = [*PairedResult.TABLE.values()]
+    if result._config.is_of_values:
+        (measure,) = result._config.measures
+        names = ("n", "n_skipped")
+        rows = [row for row in rows if row.name in names or row.name.startswith(f"{measure}_")]
+    return Table(*(row for row in rows if result._clusters is None or not _is_test(row)))
+
+
+def _why_no_test(result: PairedResult, name: str) -> tuple[object, ...]:
+    """Explain why a test was not made, in pieces of a message."""
+    if result._clusters is None:
+        return ()
+    measure = name.removesuffix("_pvalue")
+    difference = f"{measure}_difference" if measure in result._config.measures else "difference"
+    return (
+        f"{name} is a test of rows that are independent, and these have clusters. ",
+        f"The models differ if the interval of {difference} is on one side of 0.",
+    )
 
 
 def _is_test(row: Metric) -> bool:
@@ -431,9 +432,15 @@ class _Measure:
 
     def _row(self, part: str, **row: Any) -> Metric:
         name, asked = f"{self.name}_{part}", f"Paired(measures=[{self.name!r}])"
+        not_asked = f"{name} is counted only where it is asked for: {asked}."
+
+        def absent(result: PairedResult, _: str) -> tuple[object, ...]:
+            why = _why_no_test(result, name) if part == "pvalue" else ()
+            return why or (() if self.name in result._config.measures else (not_asked,))
+
         return Metric(
             name=name,
-            absent=(f"{name} is counted only where it is asked for: {asked}.",),
+            absent=absent,
             listed=lambda result: self.name in result._config.measures,
             why_no_evidence=_NO_TEST,
             why_none=_WHY_NONE if "sampling" in row else "",
@@ -549,7 +556,7 @@ def _accuracy(model: str, hits: Callable[[PairedResult], Number], headline: int)
 
 def _test(name: str, **row: Any) -> Metric:
     """Make the row of a test."""
-    return Metric(name=name, limits=None, why_no_evidence=_IS_TEST, **row)
+    return Metric(name=name, limits=None, why_no_evidence=_IS_TEST, absent=_why_no_test, **row)
 
 
 PairedResult.TABLE = Table(
@@ -610,6 +617,7 @@ PairedResult.TABLE = Table(
         oracle="the definition, in fractions",
     ),
     *(row for measure in _MEASURES for row in measure.rows()),
+    of_result=_rows_of,
 )
 
 add_members(PairedResult)

@@ -612,10 +612,6 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _count_names(self) -> list[str]:
         return [row.name for row in self.TABLE.values() if row.is_count]
 
-    @property
-    def _rows(self) -> Table:
-        return self._own_rows
-
     @cached_property
     def _own_rows(self) -> Table:
         """The rows of the measures, of the quantiles, and of the counts."""
@@ -884,6 +880,7 @@ Ranking.TABLE = Table(
         oracle="NumPy, quantile",
     ),
     *map(_of, MEASURES.values()),
+    of_result=lambda one: one._own_rows,
 )
 
 if Ranking.__doc__:  # pragma: no branch (Python may be told to leave docstrings out)

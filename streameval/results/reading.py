@@ -89,7 +89,8 @@ class ReadResult(Cached, Comparable):
     @property
     def _rows(self) -> Table:
         """The rows of this result: those of its class, and of what was requested."""
-        return self.TABLE
+        table = self.TABLE
+        return table if table.of_result is None else table.of_result(self)
 
     def leaves(self) -> dict[str, Any]:
         """Map full names to the results without members; that of such a result itself is ""."""
@@ -383,8 +384,12 @@ class ReadResult(Cached, Comparable):
 
     def _why_absent(self, name: str) -> tuple[object, ...]:
         """Explain why a metric was not asked for, in pieces of a message; none for others."""
-        row = self.TABLE.get(name)
-        return () if row is None or not row.absent or row.listed(self._source) else row.absent
+        row = self.TABLE.get(name.partition("(")[0])
+        if row is None or not row.absent:
+            return ()
+        if callable(row.absent):
+            return row.absent(self, name)
+        return () if row.listed(self._source) else row.absent
 
     if not TYPE_CHECKING:  # pragma: no branch (type checkers read `members.pyi`)
 

@@ -191,21 +191,9 @@ class Regression(RegressionMembers, SumsResult):
         )
 
     @property
-    def _rows(self) -> Table:
-        return rows_with(self._config)
-
-    @property
     def _measured(self) -> MeasuredSums:
         """The state of an accumulator with measures."""
         return cast("MeasuredSums", self._state)
-
-    def _is_absent(self, name: str) -> bool:
-        """Tell whether all measures of that name are absent because none was requested."""
-        family = name.partition("(")[0]
-        if family not in ERROR_MEASURES:
-            return False
-        is_known = any(one.row.name == family for one in self._config.parsed)
-        return not (is_known or (ERROR_MEASURES[family].has_sketch and self._config.has_sketch))
 
     def _own_name(self, name: str) -> str:
         """Return the canonical name of a measure, or the name itself."""
@@ -215,9 +203,6 @@ class Regression(RegressionMembers, SumsResult):
             return parsed(name).name
         except InvalidInputError:
             return name
-
-    def _why_absent(self, name: str) -> tuple[object, ...]:
-        return not_measured(name) if self._is_absent(name) else ()
 
     def _unknown(self, name: str) -> UnknownMetricError:
         family = self._own_name(name).partition("(")[0]
@@ -402,7 +387,16 @@ def _of_measure(row: ErrorMeasureRow) -> Metric:
         oracle=row.oracle,
         listed=lambda result: False,  # noqa: ARG005 - results list what was asked for
         measured=True,
+        absent=partial(_why_absent, row),
     )
+
+
+def _why_absent(row: ErrorMeasureRow, result: Any, name: str) -> tuple[object, ...]:
+    """Say that all measures of that name are absent because none was requested."""
+    config = result._config
+    if any(one.row is row for one in config.parsed) or (row.has_sketch and config.has_sketch):
+        return ()
+    return not_measured(name)
 
 
 def _read_measure(row: ErrorMeasureRow, result: Regression, *args: Any, **options: Any) -> float:
@@ -553,6 +547,7 @@ Regression.TABLE = Table(
         oracle="scikit-learn, mean_pinball_loss",
     ),
     *map(_of_measure, ERROR_MEASURES.values()),
+    of_result=lambda one: rows_with(one._config),
 )
 
 add_members(Regression)

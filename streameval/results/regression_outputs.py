@@ -49,7 +49,6 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
     TASK = "regression"
     MADE_BY = "RegressionAccumulator"
-    TABLE = Regression.TABLE
 
     _state: OutputSums
     _config: RegressionConfig
@@ -177,9 +176,6 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         means = (f"{name}={self._number(name):.6g}" for name in self._metric_names())
         return f"RegressionOutputs(n={self.n}, outputs={len(self)}, {', '.join(means)})"
 
-    def _why_absent(self, name: str) -> tuple[object, ...]:
-        return self._outputs[0]._why_absent(name)
-
     def _attribute(self, name: str) -> Any:
         if self._why_absent(name) or self.TABLE[name].arguments:
             return super()._attribute(name)
@@ -190,10 +186,6 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             return self.value(name, multioutput=multioutput)
 
         return MetricValue(mean)
-
-    @property
-    def _rows(self) -> Table:
-        return _averaged_rows(self._config)
 
     def _metric_names(self) -> list[str]:
         return [name for name in self._names() if not self._rows[name].is_count]
@@ -284,5 +276,9 @@ def _averaged_row(row: Metric) -> Metric:
 def _bounded(value: float) -> Bounded:
     return value if isinstance(value, Bounded) else Bounded(value)
 
+
+RegressionOutputs.TABLE = Table(
+    *Regression.TABLE.values(), of_result=lambda one: _averaged_rows(one._config)
+)
 
 add_members(RegressionOutputs)

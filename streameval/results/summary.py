@@ -98,10 +98,6 @@ class Summary(SummaryMembers, Result):
         return f"Summary({', '.join(numbers)})"
 
     @property
-    def _rows(self) -> Table:
-        return _rows_with(self._config.quantiles)
-
-    @property
     def _cells(self) -> Cells:
         return [*self._state.tables()][self._column][1]
 
@@ -311,6 +307,7 @@ Summary.TABLE = Table(
         oracle="the definition",
         on_request=True,
     ),
+    of_result=lambda one: _rows_with(one._config.quantiles),
 )
 
 add_members(Summary)
