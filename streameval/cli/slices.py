@@ -14,6 +14,7 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.cli.gates import judge, verdict, within, without_interval
 from streameval.cli.terminal import Note
+from streameval.render.sheets import Grid, SheetColumn
 from streameval.render.text import listed_few, plural, significant
 from streameval.results.collection import line_sheet, value_name
 from streameval.results.names import GAPS
@@ -48,8 +49,28 @@ def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
     if slices.is_each:
         title, names = "slice", [slice_name(slices, value) for value in slices.by_value]
     names = ["(all)", *names, *([] if slices.other is None else ["(other)"])]
-    chosen = reporting.chosen(result)
-    return line_sheet(title, names, [result, *slices], chosen, reporting.level)
+    chosen, results = reporting.chosen(result), [result, *slices]
+    sheet = line_sheet(title, names, results, chosen, reporting.level)
+    if reporting.metrics or not getattr(result, "has_models", False):
+        return sheet
+    return [*sheet, _best_models(SheetColumn.of_names(title, names), results, reporting.level)]
+
+
+def _best_models(names: SheetColumn, results: Sequence[Any], level: float) -> Grid:
+    """Lay out which of several models is best in each slice, and which may be as good."""
+    held = [one.comparison(level=level) if level else one.comparison() for one in results]
+    groups = []
+    for measure in held[0]:
+        of_slices = [one[measure] for one in held]
+        best = [one.best or "" for one in of_slices]
+        others = [", ".join(one.indistinguishable) for one in of_slices]
+        groups.append(
+            [
+                SheetColumn([f"best {measure}", *best], is_left=True),
+                SheetColumn(["not distinguishable", *others], is_left=True),
+            ]
+        )
+    return Grid([names], groups)
 
 
 def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:

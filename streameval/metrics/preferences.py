@@ -209,8 +209,7 @@ def _solved(matrix: Floats, target: Floats) -> Floats:
         residual -= share * product
         before, size = size, residual @ (residual / scale)
         direction = residual / scale + size / before * direction
-    solution: Floats = np.linalg.solve(matrix, target)
-    return solution
+    return np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
 
 
 def _chances(logs: Floats) -> Floats:

@@ -152,3 +152,39 @@ def test_mistakes_are_named(given, message, call, log):
     found = call("eval", log, "--task", "values", *given)
     assert found.code == 2
     assert message in found.err
+
+
+def test_slices_of_several_models_say_which_is_best_in_each(call, write):
+    random = np.random.default_rng(2)
+    rows = [
+        {
+            "kind": "ab"[at % 2],
+            "new": base,
+            "old": base + random.normal() / 9 + at % 2,
+            "x": 9 * base,
+        }
+        for at, base in enumerate(random.random(80).tolist())
+    ]
+    command = (
+        "eval",
+        write("models.jsonl", rows),
+        "--task",
+        "values",
+        "--value",
+        "new",
+        "--by",
+        "kind",
+    )
+    done = call(*command, "--versus", "old,x", "--measures", "loss")
+    assert (done.code, done.err) == (0, "")
+    table = done.out.split("\n\n")[-1].splitlines()
+    assert table[0].split(None, 1) == ["kind", "best loss  not distinguishable"]
+    assert [line.split() for line in table[1:]] == [
+        ["(all)", "new"],
+        ["a", "old", "new"],
+        ["b", "new"],
+    ]
+    assert "best loss" not in call(*command, "--versus", "old", "--measures", "loss").out
+    asked = ("--versus", "old,x", "--measures", "loss", "--metrics", "new vs old/difference")
+    assert "best loss" not in call(*command, *asked).out
+    assert "best loss" in call(*command, *asked[:4], "--level", "0").out
