@@ -14,7 +14,13 @@ import numpy.typing as npt
 
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.io.errors import shown
-from streameval.io.notation import advice, integer_or_text, number_or_text, text_or_none
+from streameval.io.notation import (
+    advice,
+    amount_or_text,
+    integer_or_text,
+    text_or_none,
+    without_currency,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,7 +57,8 @@ class OddCell(str):
     @property
     def hint(self) -> str:
         """Name the option."""
-        if has_decimal_comma(self) and not _THOUSANDS.fullmatch(self):
+        amount = without_currency(self.strip())
+        if has_decimal_comma(amount) and not _THOUSANDS.fullmatch(amount):
             return _COMMA_HINT
         return advice(self)
 
@@ -127,7 +134,7 @@ class Numbers:
 
     def _read_text(self, cell: str) -> float | str | None:
         found = _BOOLEANS.get(cell.lower()) if self.booleans else None
-        return number_or_text(cell) if found is None else found
+        return amount_or_text(cell) if found is None else found
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Turn the cells into floats where they are numbers."""
@@ -144,7 +151,13 @@ class Numbers:
         array = _array_of(values, self._types, np.float64)
         if array is not None:
             return array
-        return _array_of(_read(values, self._read_text), self._types, np.float64)
+        return _array_of(_read(values, self._read_value), self._types, np.float64)
+
+    def _read_value(self, text: str) -> float | str | None:
+        """Read a string of JSON, where 93% is 0.93; in tables of text, an option reads it so."""
+        is_share = text.endswith("%") and not isinstance(text, OddCell)
+        found = self._read_text(text[:-1].rstrip() if is_share else text)
+        return float(f"{found!r}e-2") if is_share and isinstance(found, float) else found
 
     def fault(self, value: Any) -> str | None:
         """Accept integers, floats, decimals and numbers as text; true and false if they count."""

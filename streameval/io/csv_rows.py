@@ -18,7 +18,15 @@ from streameval.io.columns import Numbers, has_decimal_comma, hint_of
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, is_utf8, pieces, text_of
-from streameval.io.notation import OPTION, UTF8, Dialect, Notation, integer_or_text, number_or_text
+from streameval.io.notation import (
+    OPTION,
+    UTF8,
+    Dialect,
+    Notation,
+    integer_or_text,
+    number_or_text,
+    without_currency,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -350,7 +358,8 @@ def _has_commas(data: bytes, delimiter: str) -> bool:
     so do lists such as 1,5,2, beside which 1,5 may be one too.
     """
     rows = (row for _, _, row in _records(data, delimiter) if isinstance(row, list))
-    cells = [cell.rstrip(" %") for row in islice(rows, _FIRST_ROWS) for cell in row]
+    first = (cell.strip() for row in islice(rows, _FIRST_ROWS) for cell in row)
+    cells = [without_currency(cell).rstrip(" %") for cell in first]
     are_clear = any(has_decimal_comma(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells)
     return are_clear and not any(_POINT.fullmatch(cell) or _LIST.fullmatch(cell) for cell in cells)
 

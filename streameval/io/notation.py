@@ -20,6 +20,10 @@ _INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
 _SPACES = " \u00a0\u202f"
 _MISSING = re.compile(r"null|n/?a|none|nil|#n/a|\\n|-|\.|missing|undefined", re.IGNORECASE)
 _PERCENT = re.compile(r"[+-]?[0-9.,\s]*[0-9][0-9.,]*\s*%")
+_SIGN = r"[$\u00a3\u00a5\u20a0-\u20cf]"
+_MONEY = re.compile(
+    rf"(?P<minus>[+-]?)(?:{_SIGN}\s*(?P<after>[+-]?[0-9.,].*)|(?P<before>[0-9.,].*?)\s*{_SIGN})"
+)
 _EITHER = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _DATE = re.compile(
     r"(?P<first>[0-9]{1,2})(?P<mark>[./-])(?P<second>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4})"
@@ -78,7 +82,7 @@ class Notation:
 
     def read(self, cell: str) -> str:
         """Write a cell as Python does: a number with a point, a date in ISO 8601, or nothing."""
-        text = cell.strip()
+        text = without_currency(cell.strip())
         if text in self.na:
             return ""
         if self.dates and (found := _DATE.fullmatch(text)):
@@ -128,6 +132,16 @@ def _iso(date: re.Match[str], order: str) -> str | None:
     return f"{written}T{hour:0>2}{date['rest']}"
 
 
+def without_currency(text: str) -> str:
+    """Leave out the sign of a currency before or after a number.
+
+    >>> without_currency("$1,200.00"), without_currency("-1,50 \u20ac"), without_currency("$")
+    ('1,200.00', '-1,50', '$')
+    """
+    found = _MONEY.fullmatch(text)
+    return text if found is None else f"{found['minus']}{found['after'] or found['before']}"
+
+
 def known_encoding(name: str) -> str | None:
     """Return the canonical name of an encoding of lines; None if it is none."""
     try:
@@ -140,7 +154,7 @@ def known_encoding(name: str) -> str | None:
 
 def advice(cell: str) -> str:
     """Name the option that reads a cell which is no number; empty if none does."""
-    text = cell.strip()
+    text = without_currency(cell.strip())
     if _MISSING.fullmatch(text):
         return f" (--na {shlex.quote(text)} reads this as missing)"
     if _PERCENT.fullmatch(text):
@@ -296,6 +310,15 @@ def number_or_text(cell: str) -> float | str | None:
         return float(cell) if "_" not in cell else cell
     except ValueError:
         return text_or_none(cell)
+
+
+def amount_or_text(cell: str) -> float | str | None:
+    """Read a cell as a number, or an amount of money; an empty cell is missing."""
+    found = number_or_text(cell)
+    if isinstance(found, str):
+        amount = number_or_text(without_currency(cell.strip()))
+        return amount if isinstance(amount, float) else found
+    return found
 
 
 def text_or_none(cell: str) -> str | None:

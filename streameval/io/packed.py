@@ -1,8 +1,9 @@
-"""Packed data: gzip, bzip2, xz and Zstandard, recognised by the first bytes and streamed."""
+"""Packed data (gzip, bzip2, xz, Zstandard) and UTF-16, recognised by the first bytes, streamed."""
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import lzma
 import re
@@ -183,6 +184,31 @@ class _ArrowZstandard:
         return data
 
 
+class _Utf16:
+    """Text of two bytes a character, as spreadsheets export it, in UTF-8."""
+
+    def __init__(self, file: Readable) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes, or a few more."""
+        text = ""
+        while not text and (data := self._file.read(max(size, 2))):
+            text = self._decoded(data)
+        if not text:
+            pending, _ = self._decoder.getstate()
+            if pending:
+                raise EOFError
+        return text.encode()
+
+    def _decoded(self, data: bytes) -> str:
+        try:
+            return self._decoder.decode(data)
+        except UnicodeDecodeError as error:
+            raise DamagedError(error.reason) from None
+
+
 @attrs.define
 class _File:
     """The file interface that pyarrow needs."""
@@ -248,6 +274,7 @@ _PACKINGS = (
     Packing("gzip", re.compile(rb"\x1f\x8b"), _Gzip),
     Packing("bzip2", _bzip2_beginning(), _bzip2),
     Packing("xz", re.compile(rb"\xfd7zXZ\0"), _xz),
+    Packing("UTF-16", re.compile(rb"\xff\xfe(?!\0\0)|\xfe\xff"), _Utf16),
     Packing("Zstandard", re.compile(b"|".join(map(re.escape, [_FRAME, *_SKIPPABLE]))), _zstandard),
 )
 

@@ -38,6 +38,8 @@ def check_is_text(head: bytes, source: str) -> None:
     for magic, advice in _FOREIGN.items():
         if head.startswith(magic):
             raise BadDataError(f"{source}: ", *advice)
+    if head[1:2] == b"\0":
+        raise BadDataError(f"{source}: ", *_UTF_16)
 
 
 def log_type_of(path: str) -> str | None:

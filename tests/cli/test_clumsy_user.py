@@ -81,7 +81,7 @@ BAD = [
         ["--delimiter", ","],
         "the delimiter looks like '|'; --delimiter '|' reads it.",
     ),
-    (LABELS.encode("utf-16"), [], "is UTF-16; save it as UTF-8."),
+    (LABELS.encode("utf-16-le"), [], "is UTF-16; save it as UTF-8."),
     (gzip.compress(LABELS.encode("utf-16"), mtime=0), [], "is UTF-16; save it as UTF-8."),
     (
         LABELS.replace("\n", "\r"),

@@ -1,4 +1,5 @@
 import io
+import re
 
 import pytest
 from offenders import each
@@ -47,9 +48,27 @@ def test_pieces_drop_the_byte_order_mark(monkeypatch):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-def test_pieces_refuse_utf_16(encoding, monkeypatch):
-    data = "\ufeff".encode("utf-16-be") * (encoding == "utf-16-be") + "one\n".encode(encoding)
-    with pytest.raises(BadDataError, match=r"^log: is UTF-16; save it as UTF-8\.$"):
+def test_pieces_of_utf_16_are_utf_8(encoding, monkeypatch):
+    mark = "\ufeff".encode("utf-16-be") * (encoding == "utf-16-be")
+    pieces = cut(mark + "één\n".encode(encoding), LineEnds(), 100, monkeypatch)
+    assert b"".join(piece.data for piece in pieces) == "één\n".encode()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_pieces_refuse_utf_16_without_its_mark(encoding, monkeypatch):
+    with pytest.raises(BadDataError, match=r"^log: (is UTF-16; save it|begins with a NUL)"):
+        cut("one\n".encode(encoding), LineEnds(), 100, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("one\n".encode("utf-16")[:-1], "log: the UTF-16 data is cut short"),
+        (b"\xff\xfe\x00\xdc\x00\xdc", "log: the UTF-16 data is damaged (illegal encoding)"),
+    ],
+)
+def test_pieces_of_broken_utf_16_are_refused(data, said, monkeypatch):
+    with pytest.raises(BadDataError, match=re.escape(said)):
         cut(data, LineEnds(), 100, monkeypatch)
 
 

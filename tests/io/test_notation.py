@@ -65,8 +65,46 @@ def test_numbers_with_separators_are_read_back(number: float, mark: str) -> None
 
 
 @each(
+    ("cell", "number"),
+    [
+        ("$1.50", 1.5),
+        (" -$1.50", -1.5),
+        ("$-1.50", -1.5),
+        ("1.5 \u20ac", 1.5),
+        ("\u00a3 .5", 0.5),
+        ("$", None),
+        ("$-$1", None),
+        ("$1.2.3", None),
+        ("$\u20ac1", None),
+        ("a$1", None),
+    ],
+)
+def test_amounts_are_read_without_their_currency(cell: str, number: float | None) -> None:
+    (found,) = Numbers().from_text([cell])
+    assert found == (cell if number is None else number)
+
+
+def test_amounts_with_separators_are_read_as_numbers_are() -> None:
+    assert Notation(thousands=",").read("$1,200.50") == "1200.50"
+    assert Notation(decimal=",").read("1,50 \u20ac") == "1.50"
+    assert Notation(decimal=",").read("$1.2.3") == "$1.2.3"
+    (cell,) = Numbers().from_text(["1,50 \u20ac"])
+    assert "--decimal , reads commas" in str(Numbers().fault(cell))
+
+
+@each(
+    ("text", "number"),
+    [("93%", 0.93), ("6.95 %", 0.0695), ("$3", 3.0), ("x%", None), ("%", None), ("-5%", -0.05)],
+)
+def test_strings_of_json_may_be_percentages(text: str, number: float | None) -> None:
+    found = Numbers().whole([text])
+    assert (None if found is None else found.tolist()) == (None if number is None else [number])
+
+
+@each(
     ("cell", "said"),
     [
+        ("$1,200.00", "--thousands , "),
         ("6.95%", "--percent"),
         ("6,95 %", "--percent"),
         ("7,761.18", "--thousands , "),
