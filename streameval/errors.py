@@ -108,7 +108,7 @@ class StreamevalError(Exception):
         where: str = "",
     ) -> None:
         subject = Named(argument) if isinstance(argument, str) else argument
-        advice = (remedy,) if isinstance(remedy, str) else remedy
+        advice = (remedy,) if remedy and isinstance(remedy, str) else tuple(remedy)
         self._parts: dict[str, Any] = {
             "argument": subject,
             "at": at,
