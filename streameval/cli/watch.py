@@ -36,7 +36,7 @@ from streameval.cli.options import (
 from streameval.cli.outcome import described, laid_out
 from streameval.cli.state_files import check_output
 from streameval.cli.tasks import plan_of, task_asked_for
-from streameval.cli.tasks.clusters import check_clusters, clustered
+from streameval.cli.tasks.clusters import check_clusters, clustered, dependence_of
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import (
@@ -300,7 +300,8 @@ def _followed(
     sources = _sources(options, watching)
     with _heeding_hangup(reload), screen.of_log():
         try:
-            opened = _monitor(options, watching, sources)
+            warned: list[str] = []
+            opened = _monitor(options, watching, sources, warned)
         except IncompatibleStateError as error:  # the checkpoint was started with other options
             remedy = "" if watching.migrate else ", or try --migrate"
             told = f"{error.told(option_words)} Name another --checkpoint{remedy}."
@@ -309,6 +310,7 @@ def _followed(
             _serve(monitor, watching, reporting)
             for step in _steps(monitor, once=bool(watching.once)):
                 screen.say(step)
+                screen.tell([Note("note", warned.pop()) for _ in warned[:]])
                 if not screen.draw(monitor, step):
                     break
                 screen.tell([] if reload is None else reload.notes(monitor))
@@ -403,8 +405,10 @@ def _sources(options: Options, watching: Watching) -> dict[str, Source]:
     }
 
 
-def _monitor(options: Options, watching: Watching, sources: Mapping[str, Source]) -> Monitor:
-    """Make the monitor that the options ask for."""
+def _monitor(
+    options: Options, watching: Watching, sources: Mapping[str, Source], warned: list[str]
+) -> Monitor:
+    """Make the monitor that the options ask for, which warns of ids that repeat."""
     task = task_asked_for(options)
     given = {name: getattr(watching, name) for name in _OF_MONITOR}
     given["labels"] = sources.get("labels")
@@ -416,6 +420,7 @@ def _monitor(options: Options, watching: Watching, sources: Mapping[str, Source]
 
     def plan(rows: Sequence[RawRow]) -> Plan:
         filtered = predictions_of(rows)
+        warned.extend(dependence_of(options, filtered))
         check_columns([condition.column for condition in options.where], filtered)
         plan_of_rows = clustered(plan_of(task)(options, rows), options, rows)
         made = windowed(plan_of_rows, options, rows)

@@ -294,3 +294,12 @@ def test_show_of_a_folder_and_explain_say_what_intervals_are_of(call, log):
     assert "if clusters were drawn" in " ".join(call("explain", "states/all.state").out.split())
     call("eval", log, "--task", "binary", "--quiet", "-o", "plain.state")
     assert "if the data were drawn" in " ".join(call("explain", "plain.state").out.split())
+
+
+@each("options", [(), ("--check",)])
+def test_watch_notes_ids_that_repeat_once(options, call, write):
+    timed = write("timed.csv", [row | {"t": at // 100} for at, row in enumerate(ROWS)])
+    command = ("watch", timed, "--task", "binary", "--time", "t", "--pane", 1, "--once")
+    done = call(*command, "--checkpoint", "c.db", *options)
+    assert (done.code, done.err.count(NOTE)) == (0, 1)
+    assert NOTE not in call(*command, "--checkpoint", "d.db", "--cluster", "user_id", *options).err

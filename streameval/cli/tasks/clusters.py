@@ -20,7 +20,7 @@ from streameval.cli.tasks.columns import (
 from streameval.io.columns import Argument, Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from streameval.accumulators.clustered import Clustered
     from streameval.cli.options import Options
@@ -97,12 +97,21 @@ def dependence(
     if not columns:
         return (), blocks
     first = next(blocks)
-    found = _repeated(first, columns)
+    return _note_of_repeats(columns, first.rows(columns)), chain([first], blocks)
+
+
+def dependence_of(options: Options, rows: Sequence[RawRow]) -> tuple[str, ...]:
+    """Note that ids repeat in the first rows, as `dependence` does for a block."""
+    return _note_of_repeats(_owners(options, rows[0]), rows)
+
+
+def _note_of_repeats(columns: Sequence[str], rows: Iterable[RawRow]) -> tuple[str, ...]:
+    found = _repeated(rows, columns)
     note = (
         f"`{found}` repeats, and intervals assume that rows are independent; if rows of one "
         f"`{found}` are alike, use --cluster {shlex.quote(str(found))}."
     )
-    return () if found is None else (note,), chain([first], blocks)
+    return () if found is None else (note,)
 
 
 def _owners(options: Options, row: RawRow) -> list[str]:
@@ -116,9 +125,9 @@ def _owners(options: Options, row: RawRow) -> list[str]:
     return [column for column in row if _IS_OWNER.fullmatch(column) and column not in taken]
 
 
-def _repeated(block: Block, columns: Sequence[str]) -> str | None:
+def _repeated(rows: Iterable[RawRow], columns: Sequence[str]) -> str | None:
     seen: dict[str, set[str]] = {column: set() for column in columns}
-    for row in islice(block.rows(columns), _MAX_LOOK):
+    for row in islice(rows, _MAX_LOOK):
         for column in columns:
             value = row.get(column)
             if value is None or value == "":
