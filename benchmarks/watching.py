@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,6 @@ from streameval.monitoring.closing import Tally
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.server import Server
 from streameval.monitoring.status import Snapshot, Status
-from streameval.monitoring.unlabelled import empty_beside
 
 SEED = 0
 START = 1_700_000_000
@@ -124,8 +122,7 @@ class Service:
     def __init__(self) -> None:
         counts = se.Sliced(se.PRCurveSketch(), "country", max_values=VALUES)
         empty = Windowed(counts, pane=f"{PANE}s", unit="s")
-        saved: Any = SimpleNamespace(windowed=empty.copy(), unlabelled=empty_beside(empty))
-        self._tally = Tally(empty.copy, saved)
+        self._tally = Tally(empty.copy, empty.copy())
         self._random = np.random.default_rng(SEED)
         self._number = self._pane = 0
         for _ in range(PANES):
@@ -141,7 +138,7 @@ class Service:
         times = np.full(size, self._pane * PANE).astype("M8[s]").astype("M8[us]")
         countries = [f"c{value}" for value in np.repeat(np.arange(VALUES), PER_SLICE).tolist()]
         batch = {"y_true": truths, "y_score": scores, "country": countries, "time": times}
-        self._tally.count(batch)
+        self._tally.fresh.update(batch)
         self._tally.take_in()
         self._tally.renew()
         self._number += 1
@@ -149,7 +146,7 @@ class Service:
 
     def snapshot(self) -> Snapshot:
         """Return what a page shows."""
-        held, beside = self._tally.total, self._tally.beside
+        held = self._tally.total
         newest = held.newest
         status = Status(
             number=self._number,
@@ -166,7 +163,7 @@ class Service:
             is_full=False,
             committed_at=0.0,
         )
-        return Snapshot(windowed=held, status=status, alerts=(), unlabelled=beside)
+        return Snapshot(windowed=held, status=status, alerts=())
 
 
 def cpu_of_render() -> list[float]:

@@ -35,10 +35,11 @@ def logits(classes: int, rows: int) -> Batch:
 
 
 def masks(classes: int, rows: int, side: int = 128) -> Batch:
-    """Draw class ids of the pixels of square images, and float32 scores of all classes."""
-    truth, score = logits(classes, rows * side**2)
-    score = score.reshape(rows, side, side, classes).transpose(0, 3, 1, 2)
-    return truth.reshape(rows, side, side), np.ascontiguousarray(score)
+    """Draw class ids of so many pixels of square images, and float32 scores of all classes."""
+    images = max(rows // side**2, 1)
+    truth, score = logits(classes, images * side**2)
+    score = score.reshape(images, side, side, classes).transpose(0, 3, 1, 2)
+    return truth.reshape(images, side, side), np.ascontiguousarray(score)
 
 
 def probabilities(classes: int, rows: int, seed: int = SEED) -> Batch:

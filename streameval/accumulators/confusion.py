@@ -15,6 +15,7 @@ from streameval.accumulators.decisions import (
     FastReader,
     code_capacity,
     flattened,
+    image_pieces,
     read_decided,
     read_observed,
 )
@@ -42,6 +43,7 @@ from streameval.inputs.arrays import (
 from streameval.inputs.batches import is_single
 from streameval.inputs.coded import CodedTexts, are_texts, coded_texts
 from streameval.inputs.labels import Classes, Dictionary, Label, distinct, in_class_order, observe
+from streameval.inputs.row_scores import weights_of_items
 from streameval.inputs.weighted_rows import WeightedRows, are_positive
 from streameval.metrics.label_counts import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (
@@ -388,6 +390,9 @@ class ConfusionAccumulator(
         if not self._config.is_open:
             y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
         if not self._config.multilabel:
+            pieces = image_pieces(y_true, y_pred, self._config)
+            if len(pieces) > 1:
+                return self._update_images(y_true, y_pred, sample_weight, pieces)
             items = flattened(y_true, y_pred, sample_weight, self._config)
             if items is not None:
                 truth, prediction, weights = items
@@ -401,6 +406,23 @@ class ConfusionAccumulator(
         weights, (truth, prediction) = rows.unequal_weights, rows.columns
         counts = cast("type[MultilabelCounts]", self._state_type(self._config))
         return self._absorb(counts.of(truth, prediction, known, weights, self._config))
+
+    def _update_images(
+        self, y_true: Array, y_pred: Array, sample_weight: Any, pieces: list[slice]
+    ) -> Self:
+        """Count images a few at a time, all or none: their scores are copied, pixel by pixel."""
+        counted, n_pixels = self._fork(), y_true[0].size
+        of_items = weights_of_items(sample_weight, y_true.shape)
+        weights = read_weights(of_items, rows=y_true.size)
+        for piece in pieces:
+            of_piece = None if weights is None else weights.reshape(y_true.shape)[piece]
+            try:
+                counted._update_general(y_true[piece], y_pred[piece], of_piece)
+            except InvalidInputError as error:
+                rows = range(piece.start * n_pixels, y_true.size)
+                raise (error if error.position is None else error.moved(rows)) from None
+        self._held = counted._held
+        return self
 
     def _update_observed(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         """Count a batch of any labels."""

@@ -62,6 +62,7 @@ _REAL = (
     Named("threshold", "0"),
     ".",
 )
+_IMAGE_ENTRIES = 2**20  # scores of the pixels of a few images, which are copied at a time
 _PIECE = 2**18  # codes of a large batch that are written before they are counted
 _MIN_CAPACITY, _MAX_CAPACITY = 2**13, 2**20  # pending codes of several classes
 _FEW_CLASSES = 32
@@ -357,6 +358,18 @@ def flattened(
             return None if is_same else (*vectors, sample_weight)
         items = scores
     return y_true.ravel(), items, weights_of_items(sample_weight, y_true.shape)
+
+
+def image_pieces(y_true: Array, y_pred: Array, config: ConfusionConfig) -> list[slice]:
+    """Cut images with scores (N, K, H, W), which are copied with those of a pixel side by side."""
+    if config.is_open or y_true.ndim < 2:
+        return []
+    n_images, *of_image = y_true.shape
+    may_be_last = y_pred.shape == (*y_true.shape, config.n_classes)
+    if y_pred.shape != (n_images, config.n_classes, *of_image) or may_be_last:
+        return []
+    step = max(_IMAGE_ENTRIES * n_images // max(y_pred.size, 1), 1)
+    return [slice(start, start + step) for start in range(0, n_images, step)]
 
 
 def _is_one_hot(y_true: Array, config: ConfusionConfig) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -216,8 +216,8 @@ def _read_general(
     positive, negative, ignored = _classes(labels, len(scores), config, hint, unweighted)
     if weights is None:
         weights = read_weights(sample_weight, rows=len(scores))
-    elif ignored is not None:
-        weights = np.where(ignored, 0, weights)
+    else:
+        weights = np.where(cast("Mask", ignored), 0, weights)
     columns = scores.reshape(len(scores), config.n_scores)
     if config.scores == "probability":
         check_probabilities(scores, name="y_score", remedy=_REAL)

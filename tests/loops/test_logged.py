@@ -10,7 +10,7 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.loops._logged import Conversion, Logged, binary_scores, class_labels
+from streameval.loops._logged import Conversion, Logged, binary_scores, class_labels, is_function
 from streameval.loops.transformers import Evaluate
 
 LOGITS = np.array([[2.0, -1.0], [0.0, 3.0], [-1000.0, 1000.0]])
@@ -175,6 +175,11 @@ def test_other_labels_are_left_alone(acc, labels):
 def test_only_accumulators_are_logged():
     with pytest.raises(se.InvalidInputError, match="`accumulator` must be an accumulator, got int"):
         Evaluate(3)
+
+
+def test_a_function_of_the_model_is_told_from_accumulators_and_their_classes():
+    assert is_function(lambda model: se.ConfusionAccumulator(model.k))
+    assert not any(map(is_function, [se.ConfusionAccumulator(), se.ConfusionAccumulator, 3]))
 
 
 TOKENS = np.array([[0, 1, 2], [2, 1, 0]])

@@ -13,6 +13,7 @@ from offenders import each
 from profiles import quick_cases
 
 import streameval as se
+from streameval.accumulators import decisions
 from streameval.accumulators.decisions import top_k_credit
 from streameval.errors import CountOverflowError
 
@@ -905,3 +906,56 @@ def test_merging_two_large_matrices_takes_the_memory_of_the_sum_alone() -> None:
     peak = tracemalloc.get_traced_memory()[1] - before
     tracemalloc.stop()
     assert peak < 1.2 * 8 * MANY**2
+
+
+@pytest.fixture
+def few_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let images of 4 by 5 pixels and 3 classes be counted two at a time."""
+    monkeypatch.setattr(decisions, "_IMAGE_ENTRIES", 2 * 3 * 4 * 5)
+
+
+def images(n_images: int = 5) -> tuple[Any, Any, Any]:
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 3, (n_images, 4, 5))
+    return labels, random.integers(0, 9, (n_images, 3, 4, 5)) / 8, random.random(labels.shape)
+
+
+@pytest.mark.usefixtures("few_pixels")
+@each("form", ["none", "of images", "flat"])
+def test_images_are_counted_as_their_pixels(form: str) -> None:
+    labels, scores, weights = images()
+    given = {"none": None, "of images": weights, "flat": weights.ravel()}[form]
+    acc = se.ConfusionAccumulator(3, top_k=2).update(labels, scores, sample_weight=given)
+    rows = labels.ravel(), np.moveaxis(scores, 1, -1).reshape(-1, 3)
+    flat = None if given is None else given.ravel()
+    assert acc == se.ConfusionAccumulator(3, top_k=2).update(*rows, sample_weight=flat)
+
+
+@pytest.mark.usefixtures("few_pixels")
+def test_a_mistake_in_a_late_image_counts_none_and_has_its_position() -> None:
+    labels, scores, weights = images()
+    acc = se.ConfusionAccumulator(3).update([0, 1], [2, 1])
+    before = acc.to_bytes()
+    labels[4, 1, 2] = 7
+    with pytest.raises(se.InvalidInputError, match="got 7 at position 87"):
+        acc.update(labels, scores)
+    with pytest.raises(se.InvalidInputError, match="must have 100 rows, got 80"):
+        acc.update(labels, scores, sample_weight=weights[1:].ravel())
+    scores[0] = np.nan
+    with pytest.raises(se.InvalidInputError, match="must not hold NaN"):
+        acc.update(labels, scores)
+    with pytest.raises(se.InvalidInputError, match="which could be labels or scores"):
+        acc.update(labels, np.ones(scores.shape, dtype=int))
+    assert acc.to_bytes() == before
+
+
+def test_many_images_take_the_memory_of_a_few() -> None:
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 21, (24, 64, 64))
+    scores = random.random((24, 21, 64, 64), np.float32)
+    acc = se.ConfusionAccumulator(21).update(labels[:1], scores[:1])
+    tracemalloc.start()
+    acc.update(labels, scores)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < scores.nbytes

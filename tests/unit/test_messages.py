@@ -201,6 +201,7 @@ ARRAYS = [
     update("prediction-rows", [1, 0], [1]),
     update("score-columns", [1], [[0.5] * 2], classes=3),
     update("score-rows", [1], np.ones((2, 3)), classes=3),
+    update("image-labels", np.full((2, 600, 600), 7), np.zeros((2, 3, 600, 600)), classes=3),
 ]
 
 WEIGHTS = [
