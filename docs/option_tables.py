@@ -78,7 +78,7 @@ def _row(actions, commands):
     tasks = OPTIONS_OF_TASKS.get(action.dest, ())
     last = f" ({', '.join(tasks)})" if tasks else ""
     names = ", ".join(f"`{name}`" for name in action.option_strings[:-1])
-    typed = f"`{action.option_strings[-1]}{_value(action)}`"
+    typed = f"`{action.option_strings[-1]}{_value(action)}`".replace("|", r"\|")
     text = _as_code((action.help or "").replace("%%", "%").replace("|", r"\|"))
     return f"| {', '.join(filter(None, [names, typed]))} | {only}{text}{last} |"
 

@@ -290,6 +290,8 @@ def test_command_line_reference_names_every_option(monkeypatch: pytest.MonkeyPat
     }
     assert {option for option in options if f"`{option}" not in page} == {"-h"}
     assert "<!--" not in page
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert {len(re.split(r"(?<!\\)\|", row)) - 2 for row in rows} == {2, 3}
 
 
 def test_tables_of_commands_and_tasks_have_a_row_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
