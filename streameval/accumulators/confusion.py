@@ -80,8 +80,16 @@ def _state_of(config: ConfusionConfig) -> type[ConfusionCounts]:
 def _read_rows(config: ConfusionConfig, arrays: Mapping[str, Any]) -> Rows | None:
     """Read the rows of many groups at once; None if each group has to be updated alone."""
     y_true, y_pred, weights = arrays["y_true"], arrays["y_pred"], arrays.get("sample_weight")
-    if config.is_open or config.ignore_label is not None or np.ndim(cast("Any", weights)) > 1:
+    if config.ignore_label is not None or np.ndim(cast("Any", weights)) > 1:
         return None
+    if config.is_open:
+        if y_true.ndim > 1 or y_pred.ndim > 1:
+            return None
+        truth, prediction, weights = read_observed(y_true, y_pred, weights, config)
+        dictionary = Dictionary(())
+        columns = _encode(truth, prediction, dictionary)
+        fits = ObservedCounts.may_hold(len(dictionary), dictionary.n_characters)
+        return Rows(columns, weights, dictionary) if fits else None
     reader = FastReader.under(config)
     if reader is not None and type(y_true) is type(y_pred) is np.ndarray:
         codes = reader.codes_of(y_true, y_pred)
@@ -98,10 +106,13 @@ def _count_groups(
 ) -> Mapping[str, Stack] | None:
     """Count the rows of many groups at once; None if each group has to be counted alone."""
     weights = rows.unequal_weights
-    is_matrix = _state_of(config) is MatrixCounts
-    if not is_matrix or n_groups * config.n_classes**2 > _MAX_CELLS:
-        return None
     if weights is not None and not are_whole(weights):
+        return None
+    if rows.dictionary is not None:
+        if n_groups * len(rows.dictionary) ** 2 > _MAX_CELLS:
+            return None
+        return ObservedCounts.of_groups(*_observed(rows), weights, groups, n_groups)
+    if _state_of(config) is not MatrixCounts or n_groups * config.n_classes**2 > _MAX_CELLS:
         return None
     (truth, prediction, *_), credit = rows.columns, _credit_of(rows)
     return MatrixCounts.of_groups(truth, prediction, credit, weights, groups, n_groups, config)
@@ -456,7 +467,7 @@ class ConfusionAccumulator(
             of_classes = cast("type[MatrixCounts]", self._state_type(config))
             return of_classes.of(truth, prediction, credit, weights, config)
         if rows.dictionary is not None:
-            return _count_observed(truth, prediction, weights, rows.dictionary)
+            return _count_observed(rows, weights)
         counts = self._tallied
         if weights is None and counts is not None:
             return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
@@ -556,10 +567,14 @@ def _codes_of(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
     return dictionary.encode(numbers.tolist(), name="y_true")[codes]
 
 
-def _count_observed(
-    truth: Array, prediction: Array, weights: WeightArray | None, dictionary: Dictionary
-) -> ObservedCounts:
+def _count_observed(rows: Rows, weights: WeightArray | None) -> ObservedCounts:
     """Count codes of a dictionary as those of the labels that occur, in canonical order."""
+    return ObservedCounts.of(*_observed(rows), weights)
+
+
+def _observed(rows: Rows) -> tuple[tuple[Label, ...], Array, Array]:
+    """Return the labels that occur, sorted, and the index of each true and predicted one."""
+    dictionary, (truth, prediction) = cast("Dictionary", rows.dictionary), rows.columns
     occurs = np.zeros(len(dictionary), dtype=bool)
     occurs[truth] = occurs[prediction] = True
     known = np.flatnonzero(occurs)
@@ -567,5 +582,4 @@ def _count_observed(
     ordered = sorted(range(len(labels)), key=labels.__getitem__)
     rank = np.zeros(len(occurs), dtype=np.intp)
     rank[known[ordered]] = np.arange(len(labels))
-    observed = tuple(labels[index] for index in ordered)
-    return ObservedCounts.of(observed, rank[truth], rank[prediction], weights)
+    return tuple(labels[index] for index in ordered), rank[truth], rank[prediction]

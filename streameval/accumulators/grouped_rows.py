@@ -251,6 +251,8 @@ class _MemberReader:
         Whether the columns have been read.
     is_open : bool
         Whether the member has a user's class, which takes one batch.
+    dictionary : Dictionary, optional
+        The labels of the codes that have been read.
     """
 
     positional: tuple[Key, ...]
@@ -258,6 +260,7 @@ class _MemberReader:
     weights: Key = None
     is_read: bool = False
     is_open: bool = False
+    dictionary: Any = None
 
     @classmethod
     def of(
@@ -277,10 +280,11 @@ class _MemberReader:
         if rows is not None:
             parts = tuple((number, at) for at in range(len(rows.columns)))
             columns |= zip(parts, rows.columns, strict=True)
+            made = cls(parts, is_read=True, dictionary=rows.dictionary)
             if rows.weights is None:
-                return cls(parts, is_read=True)
+                return made
             columns[number, "weights"] = rows.weights
-            return cls(parts, weights=(number, "weights"), is_read=True)
+            return attrs.evolve(made, weights=(number, "weights"))
         columns |= {key: given[key] for key in keys.values()}
         is_open = member.cls._definition.is_open
         by_position = () if is_open else member.positional
@@ -296,7 +300,7 @@ class _MemberReader:
     def rows(self, columns: Mapping[Key, Array]) -> Rows:
         """Return rows that have been read."""
         weights = None if self.weights is None else columns[self.weights]
-        return Rows(tuple([columns[key] for key in self.positional]), weights)
+        return Rows(tuple([columns[key] for key in self.positional]), weights, self.dictionary)
 
     def hand_over(self, accumulator: Any, columns: Mapping[Key, Array]) -> None:
         """Count rows; an accumulator of a user's class is sure to accept one batch."""

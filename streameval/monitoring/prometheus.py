@@ -463,4 +463,4 @@ def _members(part: Any) -> Iterator[tuple[list[str], Any]]:
         yield [], part
         return
     for name in part._config.names:
-        yield [name], part._member(part._held, name)
+        yield [name], part[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeAlias, final
@@ -366,6 +367,46 @@ class ObservedCounts(State):
         size = _check_count(labels)
         matrix = _tally(_cells(truth, prediction, size), size * size, weights)
         return cls(matrix.total(), matrix.reshape(size, size), labels)
+
+    @classmethod
+    def of_groups(
+        cls,
+        labels: tuple[Label, ...],
+        truth: Codes,
+        prediction: Codes,
+        weights: WeightArray | None,
+        groups: Indices,
+        n_groups: int,
+    ) -> dict[str, Stack]:
+        """Count the rows of many groups, each with those of the labels that it has.
+
+        Parameters
+        ----------
+        labels : tuple of labels
+            Sorted.
+        truth, prediction : int arrays, shape (n,)
+            The indices of labels.
+        weights : array of shape (n,), optional
+            Whole numbers.
+        groups : int array, shape (n,)
+            The group of each row.
+        n_groups : int
+            How many groups there are; each has rows.
+        """
+        size = len(labels)
+        cells = _cells(truth, prediction, size) + groups.astype(np.intp) * size**2
+        matrix = _tally(cells, n_groups * size**2, weights).whole.reshape(n_groups, size, size)
+        occurs = (matrix.any(axis=1) | matrix.any(axis=2)).astype(bool)
+        found, codes = np.unique(occurs, axis=0, return_inverse=True)
+        forms = tuple(tuple(itertools.compress(labels, own)) for own in found.tolist())
+        shapes = tuple((False, (len(form), len(form))) for form in forms)
+        codes = codes.reshape(-1)
+        items = FixedPoint(matrix[occurs[:, :, None] & occurs[:, None, :]])
+        return {
+            "n": Stack.of_numbers(FixedPoint(matrix.sum(axis=(1, 2))), ()),
+            "matrix": Stack(shapes, codes, items),
+            "labels": Stack(forms, codes, None),
+        }
 
     @staticmethod
     def may_hold(n_labels: int, n_characters: int) -> bool:

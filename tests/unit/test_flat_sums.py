@@ -185,6 +185,18 @@ AT_ONCE: dict[str, tuple[Any, dict[str, Any]]] = {
         {"y_true": TRUTH, "y_pred": TIED, "sample_weight": WEIGHTS},
     ),
     "texts": (se.ConfusionAccumulator(["a", "b"]), {"y_true": TEXTS, "y_pred": SCORES}),
+    "observed": (
+        se.ConfusionAccumulator("auto"),
+        {"y_true": TRUTH * 7 - 2, "y_pred": np.where(SCORES < 0.02, 2**40, TRUTH)},
+    ),
+    "observed texts": (
+        se.ConfusionAccumulator("auto"),
+        {"y_true": TEXTS, "y_pred": np.where(SCORES < 0.02, "0", TEXTS).astype(object)},
+    ),
+    "weighted observed": (
+        se.ConfusionAccumulator("auto"),
+        {"y_true": TRUTH, "y_pred": TRUTH + 1, "sample_weight": WEIGHTS + 1},
+    ),
     "curve": (se.PRCurveSketch(16), {"y_true": TRUTH, "y_score": SCORES}),
     "weighted curve": (
         se.PRCurveSketch(16),
@@ -198,7 +210,22 @@ AT_ONCE: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 ONE_BY_ONE: dict[str, tuple[Any, dict[str, Any]]] = {
-    "observed labels": (se.ConfusionAccumulator("auto"), MANY),
+    "observed masks": (
+        se.ConfusionAccumulator("auto"),
+        {"y_true": TRUTH.reshape(-1, 2, 1), "y_pred": TRUTH.reshape(-1, 2, 1)},
+    ),
+    "observed labels of fractions": (
+        se.ConfusionAccumulator("auto"),
+        MANY | {"sample_weight": SCORES},
+    ),
+    "many observed labels": (
+        se.ConfusionAccumulator("auto"),
+        {"y_true": np.arange(1000), "y_pred": np.arange(1000)},
+    ),
+    "too many observed labels": (
+        se.ConfusionAccumulator("auto"),
+        {"y_true": np.arange(5000), "y_pred": np.arange(5000)},
+    ),
     "several labels": (
         se.ConfusionAccumulator(3, multilabel=True),
         {"y_true": CLASSES > 0.5, "y_pred": CLASSES},
@@ -252,6 +279,24 @@ def test_unusual_rows_are_left_to_each_group(name: str) -> None:
     empty, arrays = ONE_BY_ONE[name]
     groups = np.zeros(len(arrays["y_true"]), dtype=np.int64)
     assert counted_at_once(empty, arrays, groups, 8) is None
+
+
+@each("n_labels", [3, 1500])
+@each("ignored", [None, 1])
+def test_observed_labels_of_slices_are_those_of_each_alone(n_labels: int, ignored: Any) -> None:
+    """With many labels, matrices of all groups would be too large: each is counted alone."""
+    inner = se.ConfusionAccumulator("auto", ignore_label=ignored)
+    size = max(900, 2 * n_labels)
+    labels, weights = RANDOM.permutation(size) % n_labels, RANDOM.random(size) + 0.5
+    values = np.arange(size) % 3
+    for weighed in (None, np.ceil(weights).astype(int), weights):
+        made = se.Sliced(inner, "c")
+        made.update({"y_true": labels, "y_pred": labels[::-1], "c": values}, sample_weight=weighed)
+        for value in range(3):
+            own = values == value
+            weight = None if weighed is None else weighed[own]
+            alone = inner.copy().update(labels[own], labels[::-1][own], sample_weight=weight)
+            assert made[value].to_bytes() == alone.to_bytes()
 
 
 def sealed_all(inner: Inner, made: Sequence[Any]) -> list[Sealed]:
