@@ -58,7 +58,7 @@ class PreferencesAccumulator(
     Notes
     -----
     Counts are exact up to 2**63 - 1, and weights to 2**-63. The state holds 2 * K * K cells of
-    8 bytes. The first reading of strengths fits them: that of 4,096 models takes 17 s of CPU
+    8 bytes. The first reading of strengths fits them: that of 4,096 models takes 15 s of CPU
     time and 2 GB, and that of 400 models less than a second.
 
     Examples

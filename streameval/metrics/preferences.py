@@ -98,8 +98,9 @@ def strengths(wins: Floats, ties: Floats) -> Strengths:
     values, core = _comparable(credit > 0.0)
     variances = np.full(len(values), math.inf)
     if core.any():
-        inner = np.ix_(core, core)
-        logs, variances[core] = _fit(credit[inner], wins[inner], ties[inner])
+        tables, inner = (credit, wins, ties), np.ix_(core, core)
+        fitted = tables if core.all() else [table[inner] for table in tables]
+        logs, variances[core] = _fit(*fitted)
         values[core] = np.exp(logs)
     return Strengths(values, variances)
 
