@@ -115,7 +115,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     PICTURES = PICTURES_BY_TASK["classification"]
     ALONE = "a matrix shows one state"
 
-    _source: LabelCounts
+    _source: LabelCounts  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def _part(self, position: int) -> Confusion:
         """Count a class against the rest: the result is of two classes, and it is positive."""
