@@ -24,13 +24,13 @@ def use(accumulator: Any) -> None:
     assert result._repr_html_()
     assert json.dumps(result.as_dict())
     if isinstance(result, se.Confusion):
-        use_metrics(result, has_intervals=accumulator._total.is_whole)
+        use_metrics(result, has_intervals=accumulator._state.n.is_whole)
     elif isinstance(result, se.Curve):
-        use_curve(result, has_intervals=accumulator._total.is_whole)
+        use_curve(result, has_intervals=accumulator._state.n.is_whole)
     elif isinstance(result, se.ClassCurves):
         assert result.explain()
         for curve in (*result.values(), result.micro):
-            use_curve(curve, has_intervals=accumulator._total.is_whole)
+            use_curve(curve, has_intervals=accumulator._state.n.is_whole)
     elif isinstance(accumulator, se.RankingAccumulator):
         use_ranking(accumulator)
     elif isinstance(result, se.GroupedCurves):

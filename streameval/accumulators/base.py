@@ -19,7 +19,6 @@ from streameval.accumulators.pending import (
 )
 from streameval.configs.names import with_advice
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
-from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.state import State, as_corrupt, bases, fields_of, written_values
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 ConfigT = TypeVar("ConfigT", bound=attrs.AttrsInstance)
 StateT = TypeVar("StateT", bound=State)
+Arrays = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Accumulator(ABC, Generic[ConfigT, StateT]):
@@ -122,14 +122,9 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         Accumulator.__init__(self, **options)
 
     @classmethod
-    def _arrays_of(cls, config: ConfigT) -> tuple[str, ...]:  # noqa: ARG003 - for subclasses
-        """Name the arrays that `update` must have, in order."""
-        return cls._arrays
-
-    @classmethod
-    def _optional_arrays_of(cls, config: ConfigT) -> tuple[str, ...]:  # noqa: ARG003 - for subclasses
-        """Name the arrays that `update` may have."""
-        return cls._optional_arrays
+    def _arrays_of(cls, config: ConfigT) -> Arrays:  # noqa: ARG003 - for subclasses
+        """Name the arrays that `update` must have, in order, and those that it may have."""
+        return cls._arrays, cls._optional_arrays
 
     @property
     def _state(self) -> StateT:
@@ -181,17 +176,12 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
         An int, or a float once a weight with a fraction has been counted.
         """
-        return self._total.to_number()
+        return self._held.n.to_number()
 
     @property
     def options(self) -> dict[str, Any]:
         """The options by name, in one canonical form; accumulators with equal ones can merge."""
         return fields_of(self._config)
-
-    @property
-    def _total(self) -> FixedPoint:
-        """The sum of the weights, found without counting the pending rows."""
-        return self._held.n
 
     def merge(self, *others: Self) -> Self:
         """Fold other accumulators into this one.
@@ -341,7 +331,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         from streameval.inputs.batches import arguments  # noqa: PLC0415 (for batches alone)
 
         keywords = dict(zip(self._optional_arrays, optional, strict=True))
-        return arguments(*arrays, names=self._arrays_of(self._config), optional=keywords)
+        return arguments(*arrays, names=self._arrays_of(self._config)[0], optional=keywords)
 
     def _fork(self) -> Self:
         """Make a shell with the same contents, pending rows included, to try an update on.

@@ -7,7 +7,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from streameval.accumulators.base import Accumulator, merged
+from streameval.accumulators.base import Accumulator, Arrays, merged
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import groups_of_clusters
 from streameval.accumulators.grouping import Grouping
@@ -128,12 +128,10 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
         return self._append_batch(batch, weights, partial)
 
     @classmethod
-    def _arrays_of(cls, config: ClusteredConfig) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*config.accumulator.required, config.by)))
-
-    @classmethod
-    def _optional_arrays_of(cls, config: ClusteredConfig) -> tuple[str, ...]:
-        return tuple(name for name in config.accumulator.optional if name != config.by)
+    def _arrays_of(cls, config: ClusteredConfig) -> Arrays:
+        inner, by = config.accumulator, config.by
+        needed = dict.fromkeys((*inner.required, by))
+        return tuple(needed), tuple(name for name in inner.optional if name != by)
 
     def _columns(
         self, arrays: Sequence[Any], by: Any, optional: Mapping[str, Any]

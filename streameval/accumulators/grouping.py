@@ -275,10 +275,6 @@ class Grouping(Accumulator[ConfigT, Any]):
         return self._all_rows(self._held).n
 
     @property
-    def _total(self) -> FixedPoint:
-        return self._all_rows(self._held)._total
-
-    @property
     def _state(self) -> Any:
         held = self._held
         return attrs.evolve(self._everything(held), total=self._all_rows(held).copy())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, final
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.base import BufferedAccumulator
+from streameval.accumulators.base import Arrays, BufferedAccumulator
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.mean import USUAL_BUDGET, MeanConfig
 from streameval.errors import InvalidInputError
@@ -99,8 +99,8 @@ class MeanAccumulator(
         self._configure(locals())
 
     @classmethod
-    def _arrays_of(cls, config: MeanConfig) -> tuple[str, ...]:
-        return config.names
+    def _arrays_of(cls, config: MeanConfig) -> Arrays:
+        return config.names, cls._optional_arrays
 
     def update(self, value: Any, *rest: Any, sample_weight: Any = None) -> Self:
         """Count one batch, or a single value.

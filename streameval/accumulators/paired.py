@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.base import BufferedAccumulator
+from streameval.accumulators.base import Arrays, BufferedAccumulator
 from streameval.accumulators.decisions import (
     FastReader,
     flattened,
@@ -169,8 +169,9 @@ class Paired(
     _arrays = ("y_true", "y_pred_a", "y_pred_b")
 
     @classmethod
-    def _arrays_of(cls, config: PairedConfig) -> tuple[str, ...]:
-        return cls._arrays[1:] if config.is_of_values else cls._arrays
+    def _arrays_of(cls, config: PairedConfig) -> Arrays:
+        names = cls._arrays[1:] if config.is_of_values else cls._arrays
+        return names, cls._optional_arrays
 
     def __init__(
         self,

@@ -456,10 +456,15 @@ class RankingAccumulator(
         self._held = BufferedState.of(RankingParts((state,)))
 
     @property
-    def _total(self) -> FixedPoint:
-        buffered = self._held.snapshot()
-        total: FixedPoint = buffered.state.n
-        return total + FixedPoint(np.array(_n_queries(buffered.rows))) if buffered.used else total
+    def n(self) -> int | float:
+        """The sum of the weights of the complete queries, which is their number without weights.
+
+        An int, or a float once a weight with a fraction has been counted.
+        """
+        held = self._held.snapshot()
+        total: FixedPoint = held.state.n
+        pending = FixedPoint(np.array(_n_queries(held.rows) if held.used else 0))
+        return (total + pending).to_number()
 
     def _may_be_pending(self, rows: Documents) -> bool:
         """Check that a batch of complete queries is small, and that counting it cannot fail."""

@@ -64,13 +64,13 @@ class Member:
     @cached_property
     def arrays(self) -> tuple[str, ...]:
         """The arrays that an update takes, the optional ones last."""
-        optional: tuple[str, ...] = self.cls._optional_arrays_of(self.options)
-        return self.positional + optional
+        positional, optional = self.cls._arrays_of(self.options)
+        return positional + optional
 
     @cached_property
     def positional(self) -> tuple[str, ...]:
         """The arrays that an update must have, in the order of its arguments."""
-        return self.cls._arrays_of(self.options)
+        return self.cls._arrays_of(self.options)[0]
 
     @property
     def takes_truth_and_prediction(self) -> bool:

@@ -82,7 +82,7 @@ class Trial:
         if made is make():
             raise InvalidInputError("must return a new accumulator each time", argument="make")
         trial = cls(
-            make, [_as_batch(batch, made._arrays_of(made._config)) for batch in batches], **how
+            make, [_as_batch(batch, made._arrays_of(made._config)[0]) for batch in batches], **how
         )
         if not trial.batches or trial.whole().to_bytes() == made.to_bytes():
             raise InvalidInputError(

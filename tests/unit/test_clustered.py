@@ -270,7 +270,7 @@ def test_arrays_and_batches_count_the_same(name: str) -> None:
     empty, arrays, _ = CASES[name]
     given = dict(arrays)
     users = batch_of(name)["user"]
-    names = empty._arrays_of(empty._config)
+    names = empty._arrays_of(empty._config)[0]
     positional = [given.pop(array) for array in names]
     acc = se.Clustered(empty, by="user", groups=GROUPS)
     expected = counted(name).to_bytes()

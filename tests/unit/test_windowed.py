@@ -362,7 +362,7 @@ def test_rows_that_are_late_alone_go_where_they_belong() -> None:
     assert w.before.n == 0
     w.update(batch([81, 0]))
     assert spans(w) == [(80, 120, 1), (190, 200, 1)]
-    assert (w.before.n, w._total) == (1, w.total()._total)
+    assert (w.before.n, w.n) == (1, w.total().n)
 
 
 def test_windows_over_rows_without_labels_hold_nothing() -> None:
