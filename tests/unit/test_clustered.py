@@ -727,7 +727,7 @@ def test_tests_of_independent_rows_are_left_out() -> None:
 
 @each("name", ["calibration", "exact curve"])
 def test_bins_of_clusters_have_no_whiskers_of_independent_rows(name: str) -> None:
-    whiskers = "Whiskers: sampling intervals"
+    whiskers = "Whiskers:"
     assert whiskers in se.reports.html_report({"a": counted(name).total()})
     assert whiskers not in se.reports.html_report({"a": counted(name)})
 
