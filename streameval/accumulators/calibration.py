@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.decisions import first_highest
-from streameval.accumulators.pending import LABEL_TYPES, NUMBER_TYPES, RowBuffer, Rows
+from streameval.accumulators.pending import LABEL_TYPES, NUMBER_TYPES, RowBuffer, Rows, row_of
 from streameval.configs.calibration import CalibrationConfig
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
@@ -149,10 +149,13 @@ class CalibrationAccumulator(
         CountOverflowError
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
-        is_row = type(y_true) in LABEL_TYPES and type(y_prob) in NUMBER_TYPES
+        one, score = y_true, y_prob
+        if type(y_true) not in LABEL_TYPES:
+            one, score = row_of(y_true, y_prob)
+        is_row = type(one) in LABEL_TYPES and type(score) in NUMBER_TYPES
         if is_row and sample_weight is None:
             held = self._held
-            if held.block.put_one(held, y_true, y_prob):
+            if held.block.put_one(held, one, score):
                 return self
         given = self._named(y_true, y_prob, optional=(sample_weight,))
         labels, scores, weights = (given[name] for name in ("y_true", "y_prob", "sample_weight"))

@@ -27,6 +27,7 @@ from streameval.accumulators.pending import (
     Rows,
     max_total,
     pending_rows,
+    row_of,
 )
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import CountOverflowError, InvalidInputError, Named, StreamevalError
@@ -314,8 +315,11 @@ class ConfusionAccumulator(
         """
         held = self._held
         block = held.block
-        is_row = type(y_true) in LABEL_TYPES and sample_weight is None
-        if is_row and block.put_one(held, y_true, y_pred):
+        one, other = y_true, y_pred
+        if type(y_true) not in LABEL_TYPES:
+            one, other = row_of(y_true, y_pred)
+        is_row = type(one) in LABEL_TYPES and sample_weight is None
+        if is_row and block.put_one(held, one, other):
             return self
         if (
             y_true is None

@@ -17,6 +17,7 @@ from streameval.accumulators.pending import (
     LooseRows,
     RowBuffer,
     Rows,
+    row_of,
 )
 from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
@@ -201,10 +202,13 @@ class PRCurveSketch(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        is_row = type(y_true) in LABEL_TYPES and type(y_score) in NUMBER_TYPES
+        one, score = y_true, y_score
+        if type(y_true) not in LABEL_TYPES:
+            one, score = row_of(y_true, y_score)
+        is_row = type(one) in LABEL_TYPES and type(score) in NUMBER_TYPES
         if is_row and sample_weight is None:
             held = self._held
-            if held.block.put_one(held, y_score, y_true):
+            if held.block.put_one(held, score, one):
                 return self
         config = self._config
         if config.classes is not None and not config.multilabel and y_score is not None:

@@ -625,13 +625,6 @@ class CodeBlock(RowBuffer):
     ) -> bool:
         """Write a batch behind the rows in use; False if it is too large, empty or unusual."""
         size, start = y_true.size, owner.used
-        if (
-            size == 1 == y_pred.size
-            and y_true.ndim == 1 == y_pred.ndim
-            and sample_weight is None
-            and self.put_one(owner, y_true.item(), y_pred.item())
-        ):
-            return True
         if not size or y_true.ndim != self.truth.ndim:
             return False
         end = start + len(y_true)

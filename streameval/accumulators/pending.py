@@ -25,6 +25,18 @@ LABEL_TYPES = frozenset({int, bool})
 NUMBER_TYPES = frozenset({float, int, bool})
 """What a row of Python numbers may hold, as an update of one row takes them."""
 
+
+def row_of(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return the numbers in two arrays, or two lists, of one row; anything else as it is."""
+    form = type(first)
+    if form is not type(second):
+        return first, second
+    if form is np.ndarray and first.size == 1 == second.size and first.ndim == 1 == second.ndim:
+        return first.item(), second.item()
+    are_lists = form is list and len(first) == 1 == len(second)
+    return (first[0], second[0]) if are_lists else (first, second)
+
+
 _MAX_WHOLE = 2**53  # up to here float64 holds every integer
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.base import BufferedAccumulator
-from streameval.accumulators.pending import NUMBER_TYPES, RowBuffer, Rows
+from streameval.accumulators.pending import NUMBER_TYPES, RowBuffer, Rows, row_of
 from streameval.configs.error_measures import MOMENTS
 from streameval.configs.regression import USUAL_BUDGET, RegressionConfig
 from streameval.errors import InvalidInputError
@@ -151,10 +151,13 @@ class RegressionAccumulator(
         CountOverflowError
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
-        is_row = type(y_true) in NUMBER_TYPES and type(y_pred) in NUMBER_TYPES
+        one, other = y_true, y_pred
+        if type(y_true) not in NUMBER_TYPES:
+            one, other = row_of(y_true, y_pred)
+        is_row = type(one) in NUMBER_TYPES and type(other) in NUMBER_TYPES
         if is_row and sample_weight is None:
             held = self._held
-            if held.block.put_one(held, y_true, y_pred):
+            if held.block.put_one(held, one, other):
                 return self
         given = self._named(y_true, y_pred, optional=(sample_weight,))
         weighted = WeightedRows.among(given)

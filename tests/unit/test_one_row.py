@@ -52,11 +52,12 @@ def counted(acc: Any, *arrays: Any, **options: Any) -> str:
 
 
 def check_rows(make: Callable[[], Any], given: list[tuple[Any, Any]]) -> None:
-    one, other = make(), make()
+    one, other, lists = make(), make(), make()
     for truth, prediction in given:
-        assert counted(one, truth, prediction) == counted(other, [truth], [prediction])
-        assert one.n == other.n
-    assert one.to_bytes() == other.to_bytes()
+        said = counted(other, (truth,), (prediction,))  # as arrays, not as a row
+        assert counted(one, truth, prediction) == counted(lists, [truth], [prediction]) == said
+        assert one.n == lists.n == other.n
+    assert one.to_bytes() == lists.to_bytes() == other.to_bytes()
 
 
 @given(st.sampled_from(sorted(MAKERS)), rows)
@@ -90,6 +91,19 @@ def test_rows_beside_arrays_weights_and_full_blocks_are_all_counted(make: Any) -
         for _ in range(20):
             one.update(1, 0.5)
     assert one == make().update([1] * 21, [0.5] * 21)
+
+
+@each("name", MAKERS)
+@each("dtype", [np.int8, np.uint64, bool, np.float32, np.float64])
+def test_arrays_of_one_row_are_those_of_several(name: str, dtype: Any) -> None:
+    if name == "two outputs":
+        return
+    one, other = MAKERS[name](), MAKERS[name]()
+    for truth, prediction in [(0, 1), (1, 1), (1, 0), (0, 0)]:
+        rows = np.array([truth]), np.array([prediction], dtype)
+        assert counted(one, *rows) == counted(other, *rows, sample_weight=np.ones(1))
+    assert one.n == other.n
+    assert one.to_bytes() == other.to_bytes()
 
 
 def test_rows_fill_a_block_of_numbers() -> None:
