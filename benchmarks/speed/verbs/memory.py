@@ -56,6 +56,7 @@ CONTESTS = [
     ),
     peak_of(grouped(1_000_000), 1_000_000, grouped_stream),
     peak_of(images(), 50_000, image_batches),
+    peak_of(update.multilabel(2**20), 2**20, partial(data.multilabel, update.LABELS)),
     peak_of(update.tokens(4096), 4096, partial(data.logits, 32_000)),
     peak_of(update.masks(2**20), 2**20, partial(data.masks, 21)),
     peak_of(update.overlaps(2**20), 2**20, partial(data.masks, 21)),
