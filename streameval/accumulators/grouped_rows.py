@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.pending import Rows
-from streameval.accumulators.sealed import FlatGroups, FlatLeaves, SliceColumns
+from streameval.accumulators.sealed import FlatGroups, FlatLeaves, choose_slices, flat_type
 from streameval.configs.collection import Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
@@ -117,10 +117,12 @@ def count_flat(inner: Inner, rows: GroupedRows, groups: Array, n_groups: int) ->
     columns = dict(rows.columns)
     values, of_rows = _values_of_rows(inner.options, columns, rows.codes)
     nobody = np.zeros(0, dtype=np.int64)
-    layout, leaves, _ = SliceColumns.of(inner.options, values, groups, of_rows, nobody, n_groups)
+    chosen, n_leaves, leaves, _ = choose_slices(
+        inner.options, values, groups, of_rows, nobody, n_groups
+    )
     left = GroupedRows(columns, rows.size, rows.codes)
-    held = inner.options.accumulator
-    return layout.flat(inner, values, count_flat(held, left, leaves, layout.size))
+    flat = count_flat(inner.options.accumulator, left, leaves, n_leaves)
+    return flat_type(inner)(inner, values, *chosen, flat)
 
 
 def _values_of_rows(

@@ -423,10 +423,12 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def _extended(self, held: Held, rows: GroupedRows) -> Held:
         """Append rows to the pending ones, or split all of them."""
+        n_blank = sum(part.size for part in held.blank)
+        is_full = len(held.blank) > _MAX_BLANK or n_blank > CAPACITY
         if not rows.size:
-            return self._flushed(held) if len(held.blank) > _MAX_BLANK else held
+            return self._flushed(held) if is_full else held
         limit = self._capacity(rows, held.state)
-        if rows.size > limit // 2:
+        if is_full or rows.size > limit // 2:
             return self._flushed(held, rows)
         if held.has_capacity_for(rows):
             held.put(rows)

@@ -188,7 +188,8 @@ class Panes:
         """Copy panes out of columns that mostly hold panes that have been replaced since."""
         new: dict[int, Sealed] = {}
         for name, inner in self.tables.items():
-            parts = self.held(name)
+            found = [getattr(pane, name) for pane in self.panes.values()]
+            parts = [part for part in found if part is not None]
             n_used = Counter(id(part.columns) for part in parts)
             left = [one for one in parts if 2 * n_used[id(one.columns)] < len(one.columns)]
             new |= _sealed(left, gathered(inner, left)) if left else {}
@@ -279,10 +280,6 @@ class Panes:
                 if own == tier and first <= number < after and (own, number) in panes
             ]
         return sorted(found, key=lambda span: span.start)
-
-    def all_rows(self) -> Any:
-        """Merge the accumulators of all panes into a new one of all rows."""
-        return gathered(self._config.accumulator, self.parts).all_rows()
 
     def fields(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""

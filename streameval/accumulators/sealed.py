@@ -315,74 +315,62 @@ class FlatLeaves:
         return [*itertools.chain.from_iterable(weights)]
 
 
-@attrs.frozen(eq=False)
-class SliceColumns:
-    """Which values have a slice in each of several `Sliced`, as columns of `FlatSlices`."""
+def choose_slices(
+    config: SlicedConfig,
+    values: Sequence[Value],
+    owners: Indices,
+    codes: Indices,
+    with_others: Indices,
+    n_owners: int,
+) -> tuple[tuple[Indices, Indices, Indices], int, Indices, Indices]:
+    """Choose the values that have a slice in each of several `Sliced`; find the leaf of each item.
 
-    lengths: npt.NDArray[Any]
-    codes: npt.NDArray[Any]
-    others: npt.NDArray[Any]
+    The first values of each owner keep a slice; the others share its last leaf.
 
-    @classmethod
-    def of(
-        cls,
-        config: SlicedConfig,
-        values: Sequence[Value],
-        owners: Indices,
-        codes: Indices,
-        with_others: Indices,
-        n_owners: int,
-    ) -> tuple[Self, Indices, Indices]:
-        """Choose the values that have a slice, and find the leaf of each item.
+    Parameters
+    ----------
+    config : SlicedConfig
+    values : sequence
+        In the order of their hashes.
+    owners, codes : int arrays, shape (n,)
+        The index of the `Sliced`, and of the value, of each item.
+    with_others : int array
+        The `Sliced` that have other rows already.
+    n_owners : int
 
-        The first values of each owner keep a slice; the others share its last leaf.
-
-        Parameters
-        ----------
-        config : SlicedConfig
-        values : sequence
-            In the order of their hashes.
-        owners, codes : int arrays, shape (n,)
-            The index of the `Sliced`, and of the value, of each item.
-        with_others : int array
-            The `Sliced` that have other rows already.
-        n_owners : int
-
-        Returns
-        -------
-        layout : SliceColumns
-        leaves : int array, shape (n,)
-            The leaf of each item.
-        others : int array
-            The leaf of the other rows of each `Sliced` in `with_others`.
-        """
-        n_values = max(1, len(values))
-        pairs = paired_codes(owners, codes, n_owners, n_values)
-        found = observed_codes(pairs, n_owners * n_values)
-        owner, code = np.divmod(found, n_values)
-        is_named = np.array([value in config.named for value in values], dtype=bool)
-        is_kept = np.zeros(len(found), dtype=bool) if not len(found) else is_named[code]
-        unnamed = np.flatnonzero(~is_kept)
-        is_kept[unnamed[_ranks(owner[unnamed], n_owners) < config.max_others]] = True
-        lengths = np.bincount(owner[is_kept], minlength=n_owners)
-        others = np.zeros(n_owners, dtype=np.int64)
-        others[owner[~is_kept]] = others[with_others] = 1
-        ends = np.cumsum(lengths + others)
-        leaf = ends[owner] - 1
-        kept = owner[is_kept]
-        leaf[is_kept] = (ends - others - lengths)[kept] + _ranks(kept, n_owners)
-        columns = (column.astype(np.uint64) for column in (lengths, code[is_kept], others))
-        items = mapped(pairs, found, leaf) if len(pairs) else leaf
-        return cls(*columns), items, ends[with_others] - 1
-
-    def flat(self, inner: Inner, values: list[Value], leaves: FlatLeaves | FlatSlices) -> Any:
-        """Hold the slices whose accumulators are the leaves."""
-        return flat_type(inner)(inner, values, self.lengths, self.codes, self.others, leaves)
-
-    @property
-    def size(self) -> int:
-        """The number of leaves."""
-        return int(self.lengths.sum() + self.others.sum())
+    Returns
+    -------
+    columns : tuple of int arrays
+        The `lengths`, `codes` and `others` of `FlatSlices`.
+    n_leaves : int
+        How many leaves they have.
+    items : int array, shape (n,)
+        The leaf of each item.
+    of_others : int array
+        The leaf of the other rows of each `Sliced` in `with_others`.
+    """
+    n_values = max(1, len(values))
+    pairs = paired_codes(owners, codes, n_owners, n_values)
+    found = observed_codes(pairs, n_owners * n_values)
+    owner, code = np.divmod(found, n_values)
+    is_named = np.array([value in config.named for value in values], dtype=bool)
+    is_kept = np.zeros(len(found), dtype=bool) if not len(found) else is_named[code]
+    unnamed = np.flatnonzero(~is_kept)
+    is_kept[unnamed[_ranks(owner[unnamed], n_owners) < config.max_others]] = True
+    lengths = np.bincount(owner[is_kept], minlength=n_owners)
+    others = np.zeros(n_owners, dtype=np.int64)
+    others[owner[~is_kept]] = others[with_others] = 1
+    ends = np.cumsum(lengths + others)
+    leaf = ends[owner] - 1
+    kept = owner[is_kept]
+    leaf[is_kept] = (ends - others - lengths)[kept] + _ranks(kept, n_owners)
+    columns = (
+        lengths.astype(np.uint64),
+        code[is_kept].astype(np.uint64),
+        others.astype(np.uint64),
+    )
+    items = mapped(pairs, found, leaf) if len(pairs) else leaf
+    return columns, int(lengths.sum() + others.sum()), items, ends[with_others] - 1
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -543,7 +531,7 @@ class FlatSlices:
         The first values of all, in their fixed order, keep a slice; other rows take the rest.
         """
         lengths = self.lengths.astype(np.int64)
-        layout, of_slices, of_others = SliceColumns.of(
+        columns, n_leaves, of_slices, of_others = choose_slices(
             *(self.inner.options, self.values, np.repeat(groups, lengths)),
             *(self.codes.astype(np.int64), groups[self.others == 1], n_groups),
         )
@@ -553,8 +541,8 @@ class FlatSlices:
         target[~is_other], target[is_other] = of_slices, of_others
         leaves = self.leaves
         if len(target):
-            leaves = leaves.summed(target, layout.size)
-        return layout.flat(self.inner, self.values, leaves)
+            leaves = leaves.summed(target, n_leaves)
+        return type(self)(self.inner, self.values, *columns, leaves)
 
     def all_rows(self) -> Any:
         """Merge all accumulators into a new one, whatever their values."""

@@ -226,8 +226,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             before all panes among rows that are counted together.
         """
         state = self._everything(self._held)
-        low = None if start is None else self._edge(start, name="start")
-        high = None if end is None else self._edge(end, name="end")
+        low, high = self._edge(start, name="start"), self._edge(end, name="end")
         panes = [span.pane for span in self._between(state, low, high)]
         if low is None and state.before is not None:
             panes.append(state.before)
@@ -259,12 +258,11 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         The cost is a merge of all its panes. For many consecutive windows, see `windows`.
         """
         size = self._config.length(width, name="width")
-        high = None if end is None else self._edge(end, name="end")
+        high = self._edge(end, name="end")
         state = self._everything(self._held)
         if state.newest is None:
             return self._inner.empty()
-        if high is None:
-            high = state.end
+        high = state.end if high is None else high
         spans = self._between(state, high - size, high, low_name="width")
         parts = [span.part for span in spans if span.part is not None]
         return self._merged(parts)
@@ -417,8 +415,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             return self._inner.empty()
         return pane.part.copy()
 
-    def _edge(self, value: Any, *, name: str) -> int:
-        """Read a time that is the edge of a pane."""
+    def _edge(self, value: Any, *, name: str) -> int | None:
+        """Read a time that is the edge of a pane; None stays None."""
+        if value is None:
+            return None
         config = self._config
         time = (
             read_step(value, name=name)
@@ -447,11 +447,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         for time, name in ((high, "end"), (low, low_name)):
             if time is not None:
                 self._check_edge(state, spans, time, name)
-        return [
-            span
-            for span in spans
-            if (low is None or span.start >= low) and (high is None or span.end <= high)
-        ]
+        return state.spans(low, high)
 
     def _check_edge(self, state: Panes, spans: Sequence[Span], time: int, name: str) -> None:
         for span in spans:
@@ -526,12 +522,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         columns: dict[Key, Array] = {
             key: keys[key][missing] for key in (TIMES, CODES) if key in keys
         }
-        weights, size = batch.weights(), int(np.count_nonzero(missing))
-        if CODES in keys:
-            columns |= dict.fromkeys(("y_true", "y_pred"), np.zeros(size, dtype=np.int64))
-        blank = GroupedRows(columns, size, held.codes)
+        blank = GroupedRows(columns, len(columns[TIMES]), held.codes)
+        weights = batch.weights()
         if weights is not None:
-            columns[WEIGHTS] = columns["sample_weight"] = weights[missing]
+            columns[WEIGHTS] = weights[missing]
             blank = blank.taken(np.flatnonzero(columns[WEIGHTS]))
         labelled = {key: column[~missing] for key, column in keys.items()}
         return batch.without(missing), labelled, blank if blank.size else None
@@ -557,13 +551,17 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         """Count rows into panes that hold accumulators of a name."""
         columns = dict(rows.columns)
         keys, pane_of = keys_of_times(self._config, columns.pop(TIMES), newest)
-        weights = _weights(columns.pop(WEIGHTS, None), pane_of, len(keys))
+        own = columns.pop(WEIGHTS, None)
+        weights = _weights(own, pane_of, len(keys))
+        if name == "unlabelled":  # as counts of zeros
+            columns |= dict.fromkeys(("y_true", "y_pred"), np.zeros(rows.size, dtype=np.int64))
+            columns |= {} if own is None else {"sample_weight": own}
         held: list[dict[str, Any]] = [{"is_known": "unlabelled" in state.tables} for _ in keys]
         if name in state.tables:
             left = GroupedRows(columns, rows.size, rows.codes)
             flat = count_flat(state.tables[name], left, pane_of, len(keys))
-            for at, own in enumerate(held):
-                own[name] = Sealed(flat, at)
+            for at, parts in enumerate(held):
+                parts[name] = Sealed(flat, at)
         panes = {key: Pane.of(weights[at], **held[at]) for at, key in enumerate(keys)}
         return Panes(state.inner, newest, panes)
 

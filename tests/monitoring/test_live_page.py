@@ -644,8 +644,7 @@ def test_panes_that_have_not_changed_are_read_once(monkeypatch: pytest.MonkeyPat
     assert sorted(read) == [0, 60_000_000, 120_000_000]
     read.clear()
     held.update({"y_true": [1], "y_pred": [1], "ts": [120], "country": ["DE"]})
-    state = held._everything(held._held)
-    made = builder.build("ck", snapshot(Windowed._make(held._config, state)))
+    made = builder.build("ck", snapshot(held.copy()))
     assert read == [120_000_000]
     assert made.whole is not None
     assert made.whole.points[-1].labelled == 51
@@ -704,7 +703,7 @@ def test_page_of_changed_panes_is_that_of_who_sees_them_first(inner: Any) -> Non
         columns = {"y_true": rng.integers(0, 2, n), name: predicted}
         columns |= {"t": rng.integers(60 * first, 60 * last, n), "c": rng.integers(0, n_values, n)}
         held.update(columns)
-        state = Windowed._make(held._config, held._everything(held._held))
+        state = held.copy()
         for shown in (
             snapshot(state, number=number, n_open=n_open),
             snapshot(state, number=number, n_open=n_open + 1),
