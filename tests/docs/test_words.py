@@ -31,11 +31,11 @@ def prose(page: Path) -> str:
     return re.sub(r"^```.*?^```|`[^`]*`", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
-def test_pages_have_at_most_44900_words_with_tables_and_code() -> None:
+def test_pages_have_at_most_45000_words_with_tables_and_code() -> None:
     """Count as ``wc -w docs/**/*.md`` does; issue 39 asks for 45,000."""
     pages = [page for page in PAGES if page.parent != ROOT]
     words = {page: len(page.read_text(encoding="utf-8").split()) for page in pages}
-    assert sum(words.values()) <= 44_900, sorted(words.items(), key=lambda item: -item[1])[:10]
+    assert sum(words.values()) <= 45_000, sorted(words.items(), key=lambda item: -item[1])[:10]
 
 
 def test_how_tos_of_monitoring_have_at_most_4300_words_with_tables_and_code() -> None:
