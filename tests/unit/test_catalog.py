@@ -175,6 +175,14 @@ def test_known_items_of_a_whole_catalog_are_pending(monkeypatch: pytest.MonkeyPa
     assert acc.compute().per_item()["exposure"].tolist() == [6, 6]
 
 
+def test_a_new_item_beside_pending_known_ones_is_counted() -> None:
+    acc = se.CatalogAccumulator(3).update([[1, 2]]).update([[2, 1]])
+    assert acc._held.used == 2
+    acc.update([[3, 1]])
+    assert (acc._held.used, len(acc._held.state.items)) == (0, 3)
+    assert acc.compute().per_item()["exposure"].tolist() == [3, 2, 1]
+
+
 def test_metrics_of_popularity_are_refused_unless_asked_for() -> None:
     result = EVERY["catalog"]().compute()
     message = "'novelty' needs the popularity of items: count with popularity=True"
