@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # The framework may be missing when types are checked; pyright mistakes this file for it.
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -94,9 +95,8 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         """Count the first batch on trial."""
         empty = self._empty(self.model)
-        for batch in self._batches():
+        for batch in itertools.islice(self._batches(), 1):
             self._count(empty, self.model, *batch)
-            break
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         """Evaluate the model."""
