@@ -528,7 +528,10 @@ class FastReader:
         self, y_true: Array, y_pred: Array
     ) -> Iterator[tuple[slice, tuple[Array, ...] | None]]:
         """Yield the codes of a large batch, piece by piece in the same memory; None if unusual."""
-        size = min(len(y_true), self.piece)
+        size = self.piece
+        if len(y_true) <= size:
+            yield slice(None), self.codes_of(y_true, y_pred)
+            return
         memory = self._empty(size)
         for start in range(0, len(y_true), size):
             piece = slice(start, min(start + size, len(y_true)))
