@@ -160,7 +160,8 @@ class StreamevalError(Exception):
             "argument": changed(self._parts["argument"]),
             "remedy": tuple(map(changed, self._parts["remedy"])),
         }
-        return _remade(type(self), pieces, {"position": self.position, **parts})
+        made: Self = _remade(type(self), pieces, {"position": self.position, **parts})
+        return made
 
     def _with(self, **changes: Any) -> Self:
         """Return the same error with other parts."""

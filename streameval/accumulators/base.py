@@ -129,7 +129,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @property
     def _state(self) -> StateT:
         """The state of everything counted; reading it counts the pending rows."""
-        return self._held
+        state: StateT = self._held
+        return state
 
     @_state.setter
     def _state(self, state: StateT) -> None:
@@ -139,7 +140,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @classmethod
     def _state_type(cls, config: ConfigT) -> type[StateT]:
         """Find the class of the states of a configuration."""
-        return cls._definition.state_of(config)
+        chosen: type[StateT] = cls._definition.state_of(config)
+        return chosen
 
     def update(self, *args: Any, **kwargs: Any) -> Self:
         """Count one batch: all of it, or nothing if it is refused.
@@ -176,7 +178,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
         An int, or a float once a weight with a fraction has been counted.
         """
-        return self._held.n.to_number()
+        number: int | float = self._held.n.to_number()
+        return number
 
     @property
     def options(self) -> dict[str, Any]:

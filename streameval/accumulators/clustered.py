@@ -206,7 +206,8 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
     @property
     def n_groups(self) -> int:
         """How many groups have rows: the number of clusters, if that is small."""
-        return self._everything(self._held).n_groups
+        n_groups: int = self._everything(self._held).n_groups
+        return n_groups
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         state = self._everything(self._held)

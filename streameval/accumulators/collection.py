@@ -248,7 +248,8 @@ class Collection(
 def heaviest(n: Any) -> int | float:
     """Return the weight in an `n`; for a collection, the weight of its heaviest member."""
     if not isinstance(n, dict):
-        return n
+        weight: int | float = n
+        return weight
     return max(map(heaviest, n.values()))
 
 

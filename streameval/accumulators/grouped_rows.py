@@ -185,7 +185,8 @@ def _count_clusters(member: Member, rows: GroupedRows, groups: Array, n_groups: 
         own, groups = own.taken(index), groups[index]
     if not own.size:
         return FlatGroups.empty(inner, n_groups)
-    return count_flat(inner, own, groups, n_groups)
+    counted: FlatGroups = count_flat(inner, own, groups, n_groups)
+    return counted
 
 
 def weights_of(inner: Inner, columns: Mapping[Any, Any], size: int) -> Array | None:

@@ -388,7 +388,8 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _name_of(self, key: Key) -> str:
         """Name the column of a key, or the first of several; members have checked their own."""
         levels = (level for level in self._config.levels if isinstance(level, _LEVEL_OF[key]))
-        return next(levels).key_columns[0]
+        name: str = next(levels).key_columns[0]
+        return name
 
     def _number_queries(
         self, columns: dict[Key, Array], batch: Batch, keys: dict[Key, Array], held: Held

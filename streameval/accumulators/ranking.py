@@ -449,7 +449,8 @@ class RankingAccumulator(
     @property
     def _state(self) -> RankingState:
         parts: Any = self._held.state_by(self._with_rows)
-        return parts.summed(self._config)
+        state: RankingState = parts.summed(self._config)
+        return state
 
     @_state.setter
     def _state(self, state: RankingState) -> None:

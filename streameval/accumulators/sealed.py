@@ -56,7 +56,8 @@ class Sealed:
     @property
     def weight(self) -> int | float:
         """The weight of its rows, read without making the accumulator."""
-        return self.columns.weight(self.index)
+        weight: int | float = self.columns.weight(self.index)
+        return weight
 
     def __eq__(self, other: object) -> bool:
         """Return whether the accumulators are equal."""
@@ -797,7 +798,8 @@ def _read_text(text: str, config: SlicedConfig) -> Value:
 
 def _unsigned(column: Any, name: str) -> npt.NDArray[Any]:
     require(isinstance(column, Column) and column.values.dtype.kind == "u", name)
-    return column.values.astype(np.uint64, copy=False)
+    values: npt.NDArray[Any] = column.values.astype(np.uint64, copy=False)
+    return values
 
 
 def _check_kept(

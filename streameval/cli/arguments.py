@@ -473,12 +473,13 @@ def former_names(parser: argparse.ArgumentParser, args: Sequence[str]) -> Iterat
 
 
 def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
-    return make(
+    parser: argparse.ArgumentParser = make(
         *names,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # a new option must not change the meaning of an old script
         **options,
     )
+    return parser
 
 
 def _add_options(parser: argparse.ArgumentParser, name: str, command: Subcommand) -> None:

@@ -280,7 +280,8 @@ def checked(result: Any) -> Result:
                 argument="state",
                 remedy="In Python, use se.load(path).compute().",
             )
-    return result
+    found: Result = result
+    return found
 
 
 def _slice_name(pairs: Iterable[tuple[str, Any]]) -> str:

@@ -65,12 +65,14 @@ class Member:
     def arrays(self) -> tuple[str, ...]:
         """The arrays that an update takes, the optional ones last."""
         positional, optional = self.cls._arrays_of(self.options)
-        return positional + optional
+        names: tuple[str, ...] = positional + optional
+        return names
 
     @cached_property
     def positional(self) -> tuple[str, ...]:
         """The arrays that an update must have, in the order of its arguments."""
-        return self.cls._arrays_of(self.options)[0]
+        names: tuple[str, ...] = self.cls._arrays_of(self.options)[0]
+        return names
 
     @property
     def takes_truth_and_prediction(self) -> bool:

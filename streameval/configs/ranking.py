@@ -48,7 +48,8 @@ def canonical_gain(value: Any, *, name: str = "gain") -> Gain:
     if isinstance(value, tuple) and all(type(one) is tuple and len(one) == 2 for one in value):
         value = dict(value)  # as the canonical form has it
     if not isinstance(value, Mapping):
-        return one_of(value, ("linear", "exp2"), name=name)
+        word: Gain = one_of(value, ("linear", "exp2"), name=name)
+        return word
     pairs = {
         finite_number(level, name=name): finite_number(gain, name=name)
         for level, gain in value.items()

@@ -167,7 +167,8 @@ def _outer(spans: Sequence[_Span]) -> list[_Span]:
 
 
 def _about(table: pa.Table) -> dict[str, Any]:
-    return json.loads(table.schema.metadata[_KEY])
+    about: dict[str, Any] = json.loads(table.schema.metadata[_KEY])
+    return about
 
 
 def _merged(tables: Sequence[pa.Table]) -> States:

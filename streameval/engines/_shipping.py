@@ -68,7 +68,8 @@ def shipped(accumulator: Any) -> bytes | Uncounted:
     to_ship = None if loose is None else loose.to_ship
     rows = None if to_ship is None else to_ship(accumulator._config, accumulator._held)
     if rows is None:
-        return accumulator.to_bytes()
+        state: bytes | Uncounted = accumulator.to_bytes()
+        return state
     return Uncounted(type(accumulator), accumulator._config, rows)
 
 
@@ -170,7 +171,8 @@ def _read(described: dict[str, Any], pieces: _Pieces) -> Any:
 
 
 def _empty_bytes(accumulator: Any) -> bytes:
-    return type(accumulator)._empty(accumulator._config).to_bytes()
+    empty: bytes = type(accumulator)._empty(accumulator._config).to_bytes()
+    return empty
 
 
 def _rows_of(accumulator: Any) -> dict[str, Array] | None:
@@ -334,7 +336,8 @@ class _Pieces:
             items[indices] = True
         elif described["shift"]:
             items = items.astype(np.int64 if dtype.kind == "i" else np.uint64) << described["shift"]
-        return items.reshape(shape, order="F")
+        array: Array = items.reshape(shape, order="F")
+        return array
 
     def _next(self, length: int) -> memoryview:
         piece, self._view = self._view[:length], self._view[length:]

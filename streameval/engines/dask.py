@@ -123,9 +123,11 @@ class _DaskCluster(Engine):
         if not any(is_dask_collection(argument) for call in calls for argument in call):
             name = f"{function.__name__}-{uuid4().hex}"  # one group of tasks, which workers fetch
             keys = [(name, at) for at in range(len(calls))]
-            return self._client.map(called, *zip(*calls, strict=True), key=keys)
+            started: list[Any] = self._client.map(called, *zip(*calls, strict=True), key=keys)
+            return started
         task = delayed(called, pure=False)
-        return self._client.compute([task(*call) for call in calls])
+        futures: list[Any] = self._client.compute([task(*call) for call in calls])
+        return futures
 
     def start_several(
         self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_results: int

@@ -218,7 +218,8 @@ class EvaluateFn(AggregateFn):  # type: ignore[misc] # it is Any to the type che
         super().__init__(self._empty, self._merged, name, accumulate_block=self._with_block)
 
     def _empty(self, key: Any) -> bytes:  # noqa: ARG002 - every group begins alike
-        return self._counter.make().to_bytes()
+        state: bytes = self._counter.make().to_bytes()
+        return state
 
     def _with_block(self, state: bytes, block: Any) -> bytes:
         """Count a block, or the rows of a group in it."""

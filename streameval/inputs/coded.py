@@ -238,4 +238,5 @@ def _slots(words: Words, attempt: int) -> npt.NDArray[np.intp]:
     for word, factor in zip(words[1:], _FACTORS[attempt + 1 :], strict=False):
         hashed += word * factor
     hashed >>= np.uint64(64 - _SLOT_BITS)
-    return hashed.view(np.int64).astype(np.intp, copy=False)
+    slots: npt.NDArray[np.intp] = hashed.view(np.int64).astype(np.intp, copy=False)
+    return slots

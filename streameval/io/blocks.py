@@ -252,4 +252,5 @@ def _with_data(block: Any, data: bytes) -> Block:
     """Replace the bytes of a block, or of the block inside of it."""
     is_outer = not hasattr(type(block), "data")
     changed = {"block": _with_data(block.block, data)} if is_outer else {"data": data}
-    return attrs.evolve(block, **changed)
+    replaced: Block = attrs.evolve(block, **changed)
+    return replaced

@@ -153,9 +153,10 @@ class _OpenParquet:
             table, size = self.table(group, columns), self.metadata.row_group(group).num_rows
             # a slice of no columns is as long as it is asked to be
             return (table.slice(at, min(_SHOWN, size - at)) for at in range(0, size, _SHOWN))
-        return self._file.iter_batches(
+        batches: Iterator[Any] = self._file.iter_batches(
             batch_size=_SHOWN, row_groups=[group], columns=columns, use_threads=False
         )
+        return batches
 
     def table(self, group: int, columns: Iterable[str]) -> Any:
         """Read a row group."""
@@ -408,7 +409,8 @@ def _repeated(column: Any, wanted: Values) -> Array:
     """Read each distinct value once."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     distinct = objects([wanted.made(value) for value in items_of(encoded.dictionary)])
-    return distinct[array_of(encoded.indices)]
+    values: Array = distinct[array_of(encoded.indices)]
+    return values
 
 
 def _coded(column: Any, wanted: FieldType) -> Any:

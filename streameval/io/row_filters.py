@@ -114,7 +114,8 @@ class RowFilter:
             texts = batch[str(position)]
             known = {text: condition.holds(text) for text in set(texts)}
             masks.append(np.fromiter(map(known.__getitem__, texts), bool, len(texts)))
-        return np.logical_and.reduce(masks)
+        kept: npt.NDArray[np.bool_] = np.logical_and.reduce(masks)
+        return kept
 
     def keeps(self, row: Mapping[str, Any]) -> bool:
         """Tell whether one row is counted."""

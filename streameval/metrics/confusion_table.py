@@ -200,7 +200,8 @@ def _outcome(name: str, what: str) -> Metric:
 
     def value(counts: LabelCounts) -> int | float:
         every = getattr(counts.outcomes, name).to_numbers()
-        return every[counts.config.positive_position].item()
+        number: int | float = every[counts.config.positive_position].item()
+        return number
 
     of = "negatives" if name in ("fn", "tn") else "positives"
     text = f"{what} {of} of the positive class of two, else an array of shape (K,)."

@@ -212,4 +212,5 @@ def _turns(cumulated: Floats, sizes: Sizes) -> Mask:
     steps = np.full((len(sizes), cumulated.shape[1] + 1), np.nan)
     steps[:, 1:-1] = cumulated[:, 1:] - cumulated[:, :-1]
     steps[np.arange(len(sizes)), sizes] = np.nan
-    return steps[:, 1:] != steps[:, :-1]
+    turns: Mask = steps[:, 1:] != steps[:, :-1]
+    return turns

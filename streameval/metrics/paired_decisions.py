@@ -175,11 +175,13 @@ class Decisions:
         return variances if any(variances) else (math.nan, math.nan)
 
     def _value(self, counts: LabelCounts) -> float:
-        return TABLE[self.name].value(counts)
+        value: float = TABLE[self.name].value(counts)
+        return value
 
     def _interval(self, counts: LabelCounts, z: float) -> Interval:
         sampling: Any = TABLE[self.name].sampling
-        return sampling(counts, self._value(counts), z)
+        ends: Interval = sampling(counts, self._value(counts), z)
+        return ends
 
     def _gradient(self, counts: LabelCounts) -> Floats:
         """Compute derivatives of a metric by each cell; nan where it is not differentiable."""

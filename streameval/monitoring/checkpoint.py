@@ -138,7 +138,8 @@ class Pieces:
 
     def _read(self, name: int) -> bytes:
         query = "SELECT data FROM piece WHERE id = ?"
-        return self._base.execute(query, (name,)).fetchone()[0]
+        data: bytes = self._base.execute(query, (name,)).fetchone()[0]
+        return data
 
 
 @attrs.frozen

@@ -97,7 +97,8 @@ class Blobs(Mapping[Any, bytes]):
             data, checksum = self._base.execute(self._query, (number,)).fetchone()
             if zlib.crc32(data) != checksum:
                 raise CorruptStateError("state is corrupt: pending rows fail their checksum.")
-        return data
+        blob: bytes = data
+        return blob
 
     def __contains__(self, number: object) -> bool:
         return number in self._ids
@@ -228,7 +229,8 @@ def counted(base: sqlite3.Connection, empty: Windowed) -> Windowed:
     """Merge the pieces of what has been counted, with the rows without a label by slice."""
     total = merge([empty, *_pieces(base, "piece")])
     beside = _pieces(base, "unlabelled") if checked_version(base) == BESIDE else []
-    return total._with_unlabelled(merge(beside)) if beside else total
+    whole: Windowed = total._with_unlabelled(merge(beside)) if beside else total
+    return whole
 
 
 def _pieces(base: sqlite3.Connection, table: str) -> list[Windowed]:

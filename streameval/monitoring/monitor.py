@@ -343,8 +343,8 @@ class Monitor:
             if stage is None and self._status.number:
                 return read_checkpoint(self._name).windowed
             empty = self._settings.planner.empty if stage is None else stage.total
-            shown: Any = None if empty is None else empty.copy()  # None on the command line
-            return shown
+            # There is none on the command line, where nobody asks.
+            return cast("Windowed", None if empty is None else empty.copy())
 
     def status(self) -> Status:
         """Return the numbers of the last commit."""

@@ -188,7 +188,8 @@ class _Output:
     @property
     def _pipe(self) -> int:
         stdout: Any = self._process.stdout
-        return stdout.fileno()
+        number: int = stdout.fileno()
+        return number
 
     def _read(self) -> bool:
         """Read the available output; return whether there may be more."""
@@ -315,7 +316,8 @@ def receiver_of(on_alert: Any) -> Receiver:
         When it is something else; the message shows no credentials.
     """
     if hasattr(on_alert, "send"):
-        return on_alert
+        receiver: Receiver = on_alert
+        return receiver
     if callable(on_alert):
         return Function(on_alert)
     if not isinstance(on_alert, str):

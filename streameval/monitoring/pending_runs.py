@@ -115,7 +115,8 @@ class _IdIndex:
     def may_hold(self, high: Words) -> Bits:
         """Return False for most hashes that are not in the run, and True for all that are."""
         byte, mask = self._bit(high)
-        return self._bits[byte] & mask != 0
+        held: Bits = self._bits[byte] & mask != 0
+        return held
 
     def start(self, high: Words) -> Integers:
         """Return a position before all rows of the hash, and close to the first one."""

@@ -299,7 +299,8 @@ class TimeLine:
     def middles(self) -> npt.NDArray[Any]:
         """The middle of each pane."""
         starts, ends = self.edges
-        return starts + (ends - starts) // 2
+        middles: npt.NDArray[Any] = starts + (ends - starts) // 2
+        return middles
 
     @property
     def values(self) -> Floats:

@@ -120,7 +120,8 @@ def _multiples(start: Time, end: Time, step: int, unit: str) -> range:
 
 
 def _date_of(moment: Time) -> datetime:
-    return moment.astype("M8[s]").item()
+    found: datetime = moment.astype("M8[s]").item()
+    return found
 
 
 def _moment_text(moment: datetime, unit: str) -> str:

@@ -179,7 +179,8 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         It knows only the rows. The mAP of object detection also divides by the objects that no
         row has: `RankingAccumulator` with `num_relevant`.
         """
-        return self._average("average_precision", "macro")
+        mean: Bounded = self._average("average_precision", "macro")
+        return mean
 
     @with_options
     def class_wise_ece(self, bins: int = 15) -> Bounded:

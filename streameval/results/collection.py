@@ -185,7 +185,8 @@ class CollectionResult(Result, Mapping[str, Any]):
     def meaning(self, name: str) -> str:
         """Explain what a metric of a member means."""
         inner, own = self._found(MetricName(name))
-        return inner.meaning(own.name)
+        text: str = inner.meaning(own.name)
+        return text
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """Build the JSON object of the result: the members one by one."""

@@ -235,7 +235,8 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         >>> result.top_k_precision(average=None).tolist(), result[2].top_k_recall
         ([0.0, 1.0, 0.0], 0.0)
         """
-        return self._attribute("top_k_precision")
+        made: MetricValue[ClassAverages] = self._attribute("top_k_precision")
+        return made
 
     @property
     def f_score(self) -> MetricValue[FAverages]:
@@ -244,7 +245,8 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         The weighted harmonic mean of precision and recall; recall counts `beta` times as much.
         It is 1 until another one is passed, as in ``f_score(2.0)``.
         """
-        return self._attribute("f_score")
+        made: MetricValue[FAverages] = self._attribute("f_score")
+        return made
 
     def _clustered(
         self, asked: Asked, value: Any, z: float, of_rows: tuple[Any, Any] | None
@@ -258,7 +260,8 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
             return np.array([found.get(label, math.nan) for label in self.labels])
 
         clusters: Any = self._clusters
-        return clusters.interval(value, read, asked.row.limits, z, of_rows)
+        ends: tuple[Any, Any] = clusters.interval(value, read, asked.row.limits, z, of_rows)
+        return ends
 
     @property
     def scope(self) -> str:
@@ -369,7 +372,8 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     def _positive_or_all(self, numbers: npt.NDArray[Any]) -> ClassCounts:
         if not self._is_binary:
             return numbers
-        return numbers[self._source.config.positive_position].item()
+        counts: ClassCounts = numbers[self._source.config.positive_position].item()
+        return counts
 
     def _of_class(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
@@ -435,7 +439,8 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
 
     def _class_weights(self) -> list[float]:
         """List the weight of each class in the truth, even for two classes."""
-        return self._source.outcomes.support.to_numbers().tolist()
+        support: list[float] = self._source.outcomes.support.to_numbers().tolist()
+        return support
 
     def _heading(self, _: float) -> str:
         if self.matrix.ndim == 3:

@@ -177,7 +177,8 @@ class PairedResult(PairedResultMembers, SumsResult):
         """The weight of the rows left out because the value of either model is NaN."""
         state = self._state
         weights = state.skipped.to_numbers() if isinstance(state, PairedSums) else np.zeros(0, int)
-        return weights.sum().item()
+        number: Number = weights.sum().item()
+        return number
 
     @property
     def n_both(self) -> Number:
@@ -268,7 +269,8 @@ class PairedResult(PairedResultMembers, SumsResult):
         return names if self._config.classes is not None else names[-len(self._config.measures) :]
 
     def _n_rows(self, a: int, b: int) -> Number:
-        return self._state.outcomes.to_numbers()[a, b].item()
+        number: Number = self._state.outcomes.to_numbers()[a, b].item()
+        return number
 
     def _share(self, part: float) -> float:
         return part / self.n if self.n else math.nan
@@ -295,7 +297,8 @@ def _number(measure: str, attribute: str) -> Callable[[PairedResult], float]:
     """Make the function that reads a number of a measure."""
 
     def value(result: PairedResult) -> float:
-        return getattr(result._compared[measure], attribute)
+        found: float = getattr(result._compared[measure], attribute)
+        return found
 
     return value
 
@@ -353,7 +356,8 @@ def _interval(measure: str, method: str) -> Callable[[PairedResult, float, float
 
     def sampling(result: PairedResult, value: float, z: float) -> Interval:  # noqa: ARG001
         refuse_fractions(result._state.outcomes.is_whole)
-        return getattr(result._compared[measure], method)(z)
+        found: Interval = getattr(result._compared[measure], method)(z)
+        return found
 
     return sampling
 

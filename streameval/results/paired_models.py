@@ -119,7 +119,8 @@ def _pvalue(result: PairedResult, measure: str, difference: str) -> float:
     """Return the p-value of a difference."""
     if result._clusters is None:
         name = "mcnemar_pvalue" if measure == "accuracy" else f"{measure}_pvalue"
-        return result.value(name)
+        pvalue: float = result.value(name)
+        return pvalue
     return _pvalue_of_interval(result, difference)
 
 

@@ -518,7 +518,8 @@ class Asked:
     @property
     def size(self) -> Number:
         """How many examples, or queries, the owner of the metric has counted."""
-        return getattr(self.result, self.result.SIZE)
+        size: Number = getattr(self.result, self.result.SIZE)
+        return size
 
     def of(self, result: ReadResult) -> Any:
         """Compute the same of another result of the class."""

@@ -98,7 +98,8 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
             As for `value`.
         """
-        return self.value("adjusted_r2", n_features, multioutput=multioutput)
+        found: float | Floats = self.value("adjusted_r2", n_features, multioutput=multioutput)
+        return found
 
     def pinball_loss(
         self, alpha: float, *, multioutput: Multioutput = "uniform_average"
@@ -115,12 +116,16 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         multioutput : {"uniform_average", "variance_weighted", "raw_values"} or sequence of float
             As for `value`.
         """
-        return self.value("pinball_loss", alpha, multioutput=multioutput)
+        found: float | Floats = self.value("pinball_loss", alpha, multioutput=multioutput)
+        return found
 
     def _checked(self, multioutput: Any) -> str | list[float]:
         """Check the name of an average, or the weights of the outputs."""
         if isinstance(multioutput, str) or not isinstance(multioutput, Iterable):
-            return one_of(multioutput, (*AVERAGES, "raw_values"), name="multioutput")
+            word: str | list[float] = one_of(
+                multioutput, (*AVERAGES, "raw_values"), name="multioutput"
+            )
+            return word
         if isinstance(multioutput, (set, frozenset, Mapping)):
             raise InvalidInputError(
                 f"must be a sequence of weights, whose order counts, got "

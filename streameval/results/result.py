@@ -313,7 +313,8 @@ class SumsResult(Result):
     @property
     def n(self) -> Number:
         """The sum of the weights of all examples."""
-        return self._state.n.to_number()
+        number: Number = self._state.n.to_number()
+        return number
 
 
 def of_moments(function: Callable[[Any, float], Interval]) -> dict[str, Any]:

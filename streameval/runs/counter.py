@@ -91,7 +91,8 @@ class Answers:
             self._counter = Counter(request)
             return None  # it is up
         if request is None:
-            return self._counter.rest()
+            rest: BlockCounts | Counted | None = self._counter.rest()
+            return rest
         return _answered(self._counter, request)
 
 

@@ -118,4 +118,5 @@ class PartitionBlock:
         changed = [attrs.evolve(column, fixed=self.values) for column in columns]
         if where is not None:
             where = attrs.evolve(where, fixed=self.values)
-        return self.block.parse(changed, where)
+        parsed: Parsed = self.block.parse(changed, where)
+        return parsed

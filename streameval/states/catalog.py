@@ -108,7 +108,8 @@ class Exposures(State):
     @classmethod
     def sum_of(cls, states: Sequence[Any], config: CatalogConfig) -> Self:
         """Add up one or more states, and keep the size of the catalog."""
-        return functools.reduce(lambda a, b: (a + b).fitted(config), states)
+        joined: Self = functools.reduce(lambda a, b: (a + b).fitted(config), states)
+        return joined
 
     def fitted(self, config: CatalogConfig) -> Self:
         """Refuse more items than the catalog has."""

@@ -728,7 +728,8 @@ def _column_sums(*arrays: npt.NDArray[np.bool_]) -> Codes:
         tall = array[:laid].view(np.uint8).reshape(-1, beside * columns)
         np.add.reduce(tall, axis=0, dtype=np.uint8, out=sides.reshape(-1))
         sides[: rows - laid] += array[laid:]
-    return np.add.reduce(sums, axis=1, dtype=np.int64)
+    counts: Codes = np.add.reduce(sums, axis=1, dtype=np.int64)
+    return counts
 
 
 def _any_in_row(marks: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:

@@ -389,7 +389,8 @@ class FlatStates:
         for field in self._fields:
             start = values[base[field.name]] if field.name in base else None
             values[field.name] = field.value(index, start)
-        return make_state(self.state_type, values)
+        made: State = make_state(self.state_type, values)
+        return made
 
     def states(self, indices: Sequence[int]) -> list[State]:
         """Make the states at some indices; where their class supports it, they share memory."""
@@ -416,7 +417,8 @@ class FlatStates:
         """Return the `n` of every state, as a vector."""
         if not len(self):
             return FixedPoint.zeros(0)
-        return self._fields[0].stack(0, len(self), None).items
+        totals: FixedPoint = self._fields[0].stack(0, len(self), None).items
+        return totals
 
     def numbers(self) -> dict[str, npt.NDArray[Any]]:
         """Return the fields whose numbers have one shape in all states, as arrays (S, ...)."""

@@ -115,7 +115,8 @@ class GroupTables(State):
     @classmethod
     def sum_of(cls, states: Sequence[Any], config: GroupedConfig) -> Self:
         """Add up one or more states, and keep the budget and the limit of groups."""
-        return functools.reduce(lambda a, b: (a + b).fitted(config), states)
+        joined: Self = functools.reduce(lambda a, b: (a + b).fitted(config), states)
+        return joined
 
     def fitted(self, config: GroupedConfig) -> Self:
         """Raise the level to the lowest that fits the budget; too many groups raise."""

@@ -362,7 +362,8 @@ class RankingState(State):
     @_of_queries
     def sum_of(cls, states: Sequence[Any], config: RankingConfig) -> Self:
         """Add up one or more states, and drop what no measure needs: rows, cells over budget."""
-        return functools.reduce(lambda a, b: a._plus(b, config), states)
+        joined: Self = functools.reduce(lambda a, b: a._plus(b, config), states)
+        return joined
 
     def _plus(self, other: Self, config: RankingConfig) -> Self:
         if not config.keeps_ids and self is RankingState.zero(config):

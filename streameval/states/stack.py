@@ -120,7 +120,8 @@ class Stack:
     def sizes(self) -> Lengths:
         """The number of items of each state: numbers of any shape."""
         sizes = np.array([math.prod(form[1]) for form in self.forms], dtype=np.int64)
-        return sizes[self.codes]
+        taken: Lengths = sizes[self.codes]
+        return taken
 
     def summed(self, sizes: Lengths) -> Stack:
         """Add up runs of states, each with at least one: numbers of one shape, or exact sums."""
@@ -143,7 +144,8 @@ class Stack:
         """Whether the numbers of each state have fractions."""
         if len(self.forms) == 1:
             return np.full(len(self), self.forms[0][0])
-        return np.array([form[0] for form in self.forms])[self.codes]
+        have: Mask = np.array([form[0] for form in self.forms])[self.codes]
+        return have
 
     def fractions_are(self, claim: Callable[[Any, Any], Any], other: Stack) -> bool:
         """Compare `has_fraction` with another field's, state by state."""
@@ -155,12 +157,14 @@ class Stack:
     def lengths(self) -> npt.NDArray[np.int64]:
         """The number of items of each state, which must have one dimension."""
         sizes = [form[1] if isinstance(form[1], int) else form[1][0] for form in self.forms]
-        return np.array(sizes, dtype=np.int64)[self.codes]
+        lengths: npt.NDArray[np.int64] = np.array(sizes, dtype=np.int64)[self.codes]
+        return lengths
 
     def numbers(self, shape: tuple[int, ...], name: str) -> FixedPoint:
         """Check the shape and range of the numbers of each state, and return them all."""
         self._check_numbers(shape, name)
-        return self.items.reshape(len(self), *shape)
+        stacked: FixedPoint = self.items.reshape(len(self), *shape)
+        return stacked
 
     def checked_total(self) -> FixedPoint:
         """Check the total of each state as `check_total` does, and return them all."""
@@ -183,7 +187,8 @@ class Stack:
     def column(self, length: int, column_type: str, name: str) -> npt.NDArray[Any]:
         """Check the type and length of the column of each state, and return them all."""
         require(all(form == (column_type, length) for form in self.forms), name)
-        return self.items.reshape(len(self), length)
+        stacked: npt.NDArray[Any] = self.items.reshape(len(self), length)
+        return stacked
 
 
 class SummableState(State):

@@ -59,7 +59,8 @@ class State(ABC):
         By default they are added with ``+``. A class overrides this if the configuration limits
         its size, or if adding all at once is faster.
         """
-        return functools.reduce(operator.add, states)
+        total: Self = functools.reduce(operator.add, states)
+        return total
 
     def check(self, config: Any) -> None:  # noqa: B027 - not every state has more to check
         """Raise `CorruptStateError` unless examples could have built this state.
@@ -85,7 +86,8 @@ class BudgetedState(State):
     @classmethod
     def sum_of(cls, states: Sequence[Any], config: Any) -> Self:
         """Add up one or more states, and keep the budget."""
-        return functools.reduce(lambda a, b: a.joined(b, config.budget), states)
+        joined: Self = functools.reduce(lambda a, b: a.joined(b, config.budget), states)
+        return joined
 
 
 def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> int:
