@@ -27,12 +27,16 @@ NUMBER_TYPES = frozenset({float, int, bool})
 
 
 def row_of(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return the numbers in two arrays, or two lists, of one row; anything else as it is."""
+    """Return the numbers in two arrays, or two lists, of one row; anything else as it is.
+
+    Times are no numbers, although `item` returns those in nanoseconds as integers.
+    """
     form = type(first)
     if form is not type(second):
         return first, second
     if form is np.ndarray and first.size == 1 == second.size and first.ndim == 1 == second.ndim:
-        return first.item(), second.item()
+        are_numbers = first.dtype.kind in "biuf" and second.dtype.kind in "biuf"
+        return (first.item(), second.item()) if are_numbers else (first, second)
     are_lists = form is list and len(first) == 1 == len(second)
     return (first[0], second[0]) if are_lists else (first, second)
 

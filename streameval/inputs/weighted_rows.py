@@ -41,6 +41,8 @@ class WeightedRows:
         """Take out the rows that have a `sample_weight`; None if all have, as in `of`."""
         weights: Any = arrays.get("sample_weight")
         index = weighted_rows(weights)
+        if index is not None and np.ndim(weights) > 1 and not _are_of_entries(weights, arrays):
+            return None
         return None if index is None else cls.of(arrays, index, rows=len(weights))
 
     @classmethod
@@ -91,6 +93,14 @@ def weighted_rows(weights: Any) -> Index | None:
         return None
     has_weight = array.any(axis=tuple(range(1, array.ndim)))
     return None if has_weight.all() else np.flatnonzero(has_weight)
+
+
+def _are_of_entries(weights: Any, arrays: Mapping[str, Any]) -> bool:
+    """Tell whether weights have the shape of the first array; whoever reads others refuses them."""
+    try:
+        return bool(np.shape(weights) == np.shape(next(iter(arrays.values()))))
+    except ValueError:  # rows of several lengths
+        return False
 
 
 def rows_of_units(index: Index, labels: Array) -> Index:

@@ -106,6 +106,24 @@ def test_arrays_of_one_row_are_those_of_several(name: str, dtype: Any) -> None:
     assert one.to_bytes() == other.to_bytes()
 
 
+@each("make", [se.ConfusionAccumulator, se.PRCurveSketch, se.CalibrationAccumulator])
+@each("dtype", ["M8[ns]", "m8[ns]", "M8[us]", "m8[s]"])
+def test_times_in_arrays_of_one_row_are_no_labels(make: Any, dtype: str) -> None:
+    acc, time = make().update([1, 0], [0.75, 0.25]), np.array([1]).view(dtype)
+    for rows in [(time, np.array([0.5])), (np.array([1]), time), (time, time)]:
+        with pytest.raises(se.InvalidInputError, match=r"must hold (numbers|scores)"):
+            acc.update(*rows)
+    assert acc.n == 2
+
+
+@each("dtype", ["M8[ns]", "m8[ns]"])
+def test_times_in_arrays_of_one_row_are_no_values(dtype: str) -> None:
+    acc, time = se.RegressionAccumulator().update([1, 0], [0.75, 0.25]), np.array([1]).view(dtype)
+    with pytest.raises(se.InvalidInputError, match="must hold numbers"):
+        acc.update(time, time)
+    assert acc.n == 2
+
+
 def test_rows_fill_a_block_of_numbers() -> None:
     acc = se.RegressionAccumulator()
     for _ in range(2**14 + 2):

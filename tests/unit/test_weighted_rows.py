@@ -115,6 +115,16 @@ def test_weights_that_are_wrong_are_refused_as_without_zeros(weights: Any) -> No
     assert acc.n == 0
 
 
+@each("shape", [(2, 1), (2, 5), (2, 2, 2)])
+@each("make", [se.ConfusionAccumulator, se.PRCurveSketch, se.RegressionAccumulator])
+def test_zeros_of_another_shape_than_the_labels_are_refused(
+    make: Callable[[], Any], shape: tuple[int, ...]
+) -> None:
+    acc = make()
+    with pytest.raises(se.InvalidInputError, match=re.escape(f"shape (n,), got {shape}")):
+        acc.update([1, 0], [1, 0], sample_weight=np.zeros(shape))
+
+
 def test_scalar_beside_weights_is_refused_by_its_name() -> None:
     with pytest.raises(se.InvalidInputError, match="`y_score` must have shape"):
         se.PRCurveSketch().update([0, 1], 0.5, sample_weight=[1, 0])
