@@ -219,8 +219,11 @@ class Panes:
     def with_unlabelled(self, beside: Self) -> Self:
         """Add the rows without a label by slice, which older checkpoints hold as panes of counts.
 
-        A pane is known if those count all of its rows, the labelled ones outside of slices.
+        A pane is known if those count all of its rows, the labelled ones outside of slices. They
+        may lack the newest rows, and so hold panes that have moved on.
         """
+        empty = self.empty(beside.inner, 1)
+        beside = beside.joined([beside, attrs.evolve(empty, newest=self.newest)])
         counts = gathered(beside._config.accumulator, beside.parts)
         new = _sealed(beside.parts, attrs.evolve(counts, inner=self.tables["unlabelled"]))
         panes = dict(self.panes)

@@ -106,6 +106,18 @@ def test_tally_is_the_same_however_rows_are_cut_and_committed(seed: int) -> None
     assert len(states) == 1
 
 
+def test_panes_beside_those_of_newer_rows_have_moved_on() -> None:
+    late = {"time": [150], "country": ["DE"], "y_pred": [1]}
+    newest = {"time": [200], "country": ["DE"], "y_pred": [1], "y_true": [1]}
+    held = counted([late | {"y_true": [None]}, newest])
+    counts = se.Sliced(se.ConfusionAccumulator(), "country", values=NAMED, max_values=4)
+    beside = se.Windowed(counts, pane=10, keep=40, rollups=[(20, 80)], offset=3)
+    beside.update(late | {"y_true": [0], "y_pred": [0]})
+    old = se.from_bytes(without_unlabelled(held))
+    assert of_panes(old)[0] is None
+    assert old._with_unlabelled(beside) == held
+
+
 OPTIONS = [
     {"values": values, "max_values": len(values) + others}
     for values in ([], ["DE"], ["FR", "DE", None], [3, "DE"])
