@@ -207,8 +207,8 @@ class PRCurveSketch(
             one, score = row_of(y_true, y_score)
         is_row = type(one) in LABEL_TYPES and type(score) in NUMBER_TYPES
         if is_row and sample_weight is None:
-            held = self._held
-            if held.block.put_one(held, score, one):
+            held = self._held  # rows that have been read join the state below
+            if held.counted is None and held.block.put_one(held, score, one):
                 return self
         config = self._config
         if config.classes is not None and not config.multilabel and y_score is not None:

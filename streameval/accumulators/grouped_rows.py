@@ -156,6 +156,7 @@ def count_groups(inner: Inner, rows: GroupedRows, groups: Array, n_groups: int) 
     n_groups : int
         How many groups there are; each has rows.
     """
+    groups = groups.astype(np.intp, copy=False)  # cells are numbered by products of narrow codes
     columns: dict[Key, Array] = {}
     readers = [
         None if member.cls._depth else _MemberReader.of(member, rows.columns, number, columns)

@@ -112,6 +112,8 @@ class Worker:
         self._process.start()
         theirs.close()
         self._sending, self._receiving = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        for threads in (self._sending, self._receiving):
+            threads.submit(int)  # starts the thread now, while signals are held
         self._ahead: deque[Future[Any]] = deque()
 
     def begin(self, request: Any) -> None:

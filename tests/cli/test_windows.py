@@ -834,4 +834,4 @@ def test_picture_of_a_metric_over_time_shows_values_intervals_and_coverage(folde
     heights = corners[:, 1].tolist()
     assert heights == [part.n / held.n_rows(*edges) for *edges, part in held.panes()]
     texts = [text.get_text() for text in above.get_legend().get_texts()]
-    assert texts == ["(all)", "exact value within", "90% sampling interval"]
+    assert texts == ["(all)", "exact value within", "90% interval"]

@@ -540,3 +540,32 @@ def test_update_with_arrays_names_the_columns_of_a_batch(
     said = "`batch` must be one mapping or table with the columns y_true, y_pred, day; arrays"
     with pytest.raises(se.InvalidInputError, match=said):
         se.Windowed(se.ConfusionAccumulator(), pane="1d", time="day").update(*arrays, **columns)
+
+
+PROBABILITIES = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.125, 0.75]])
+
+
+@pytest.mark.parametrize(
+    ("inner", "columns"),
+    [
+        (se.ConfusionAccumulator(3), {"y_true": [0, 1, 2], "y_pred": [0, 2, 2]}),
+        (se.ConfusionAccumulator(3, top_k=2), {"y_true": [0, 1, 2], "y_pred": PROBABILITIES}),
+        (se.PRCurveSketch(8, classes=3), {"y_true": [0, 1, 2], "y_score": PROBABILITIES}),
+        (
+            se.Sliced(se.ConfusionAccumulator(3), "g", values=[0, 1]),
+            {"y_true": [0, 1, 2], "y_pred": [0, 2, 2], "g": [0, 1, 2]},
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_many_panes_of_one_batch_count_as_those_of_small_batches(inner, columns):
+    n = 24_000  # panes have narrow codes, and three classes nine times as many cells
+    rows = {name: np.resize(column, (n, *np.shape(column)[1:])) for name, column in columns.items()}
+    rows["time"] = np.arange(n)
+    whole = se.Windowed(inner, pane=1).update(rows)
+    parts = [
+        se.from_bytes(se.Windowed(inner, pane=1).update(part).to_bytes())
+        for start in range(0, n, 2_000)
+        for part in [{name: column[start : start + 2_000] for name, column in rows.items()}]
+    ]
+    assert whole.to_bytes() == se.merge(parts).to_bytes()
