@@ -29,7 +29,7 @@ from streameval.render.markup import (
     terms,
     whole_page,
 )
-from streameval.render.page import heading, legend, overview, section
+from streameval.render.page import MAX_LINES, heading, legend, overview, section
 from streameval.render.tables import Confusions, sheet_tables, text_table
 from streameval.render.text import chance_title, size
 from streameval.render.time_pictures import over_time
@@ -347,11 +347,12 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
     content = section(names, described, level, confusions, group.by, paired)
     content = joined([legend(names), content])
     if group.by:
+        shown_results = [*results.values()][:MAX_LINES]
         shown = [name for name in ("n", *described[0].headline) if name in described[0].rows]
         columns = [
             (
                 described[0].rows[name].heading,
-                [read_or_nan(one, name, level) for one in results.values()],
+                [read_or_nan(one, name, level) for one in shown_results],
             )
             for name in shown
         ]

@@ -54,7 +54,8 @@ from streameval.render.text import chance_title
 Blocks = Sequence[Any]
 RowCells = list[Reading | None]
 
-_MAX_LINES = 100
+MAX_LINES = 100
+"""How many slices have a row in the overview."""
 _MAX_NARROW = 3  # columns of numbers that fit half of a screen
 _BAND = "The exact curve lies in the band."
 _LARGE = 12  # classes of a matrix that has its own line
@@ -107,12 +108,11 @@ def section(
 def overview(
     what: str, names: Sequence[str], columns: Sequence[tuple[str, Sequence[Reading]]], level: float
 ) -> Html:
-    """Lay out a row for each state or slice, with the first metrics, and draw one of them."""
-    shown = [(title, cells[:_MAX_LINES]) for title, cells in columns]
-    table = rows_table(what, names[:_MAX_LINES], shown, level)
-    hidden = len(names) - _MAX_LINES
+    """Lay out a row for each of the first slices, with the first metrics, and draw one of them."""
+    table = rows_table(what, names[:MAX_LINES], columns, level)
+    hidden = len(names) - MAX_LINES
     note = [element("p", f"and {count(hidden)} more", class_="note")] if hidden > 0 else []
-    drawn = [column for column in shown if not column[1][0].is_count][:1]
+    drawn = [column for column in columns if not column[1][0].is_count][:1]
     dots = [_dots_by(what, names, *column, level) for column in drawn]
     look = "wide" if len(columns) > _MAX_NARROW else None
     return _grid([_figure(f"By {what}", joined([table, *note]), look=look), *dots])

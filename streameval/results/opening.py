@@ -158,7 +158,7 @@ def _worst_slice(
     if not search.worst():
         return []
     ((worst, _),) = search.worst(1)
-    reading = search.readings(level)[worst]
+    reading = search.reading(worst, level)
     n = len(search.numbers)
     on = _amount(search.size(worst), "queries" if whole.SIZE == "n_queries" else "examples")
     said = f"{_WORD[row.better]} {by}: {short(worst, 40)} with {number(reading.value)} on {on}"

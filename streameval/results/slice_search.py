@@ -111,14 +111,19 @@ class Search:
         return Bounded(min(max(gap, low), high), low, high)
 
     def readings(self, level: float) -> dict[Value, Reading]:
-        """Read the slices where the metric is defined, so that all intervals hold at once.
+        """Read the slices where the metric is defined, so that all intervals hold at once."""
+        normal_quantile(level)  # checks it, even without slices
+        return {value: self.reading(value, level) for value in self.numbers}
+
+    def reading(self, value: Value, level: float) -> Reading:
+        """Read one of the slices, with an interval that holds for all of them at once.
 
         The interval of each of m slices has the level ``1 - (1 - level) / m`` (Bonferroni); at the
         level 0, there are no sampling intervals.
         """
-        normal_quantile(level)  # checks it
         each = 1.0 - (1.0 - level) / max(len(self.numbers), 1) if level else 0.0
-        return {value: self.results[value].read(self.metric, level=each) for value in self.numbers}
+        reading: Reading = self.results[value].read(self.metric, level=each)
+        return reading
 
     def intervals(self, level: float) -> dict[Value, Interval]:
         """Compute sampling intervals that hold at once, of the slices that have one."""
