@@ -41,6 +41,13 @@ READ = {
     ".parquet": "polars.scan_parquet({0!r})",
 }
 POLARS = "import polars; print(len({0}.select('y_true', 'y_score').collect()))"
+BLOCKS = (
+    "from streameval.runs.sources import RowFiles; "
+    "print(sum(block.taken for block in RowFiles([{0!r}], None).blocks()))"
+)
+WAYS = ("`streameval eval`", "`streameval eval --jobs 2`", "polars, reading only")
+START, CUT = "start", "cut into blocks"
+MODELS = (2, 8)
 
 FORMATS = {
     ".jsonl": "JSON lines",
@@ -116,13 +123,33 @@ def files(size: int, n_rounds: int) -> list[dict[str, Any]]:
             path = Path(folder) / f"clicks{suffix}"
             rows = make_logs.write(path, size // 4 if suffix.endswith(".gz") else size)
             print(f"{path.name} written", file=sys.stderr, flush=True)
-            ways = commands(path)
+            small = Path(folder) / f"small{suffix}"
+            make_logs.write(small, 1)
+            blocks = [sys.executable, "-c", BLOCKS.format(str(path))]
+            ways = commands(path) | {START: commands(small)[WAYS[0]], CUT: blocks}
             rounds = [{way: run(ways[way]) for way in ways} for _ in range(n_rounds)]
             check(rounds, rows)
+            for done in rounds:
+                done |= {model(n_cores): on_cores(n_cores, done) for n_cores in MODELS}
             bytes_read = path.stat().st_size
-            found += [file_row(way, path, rows, bytes_read, rounds) for way in ways]
+            shown = [*WAYS, *map(model, MODELS)]
+            found += [file_row(way, path, rows, bytes_read, rounds) for way in shown]
             path.unlink()
     return found
+
+
+def model(n_cores: int) -> str:
+    """Name the prediction for a number of cores."""
+    return f"{WAYS[0]}, a model of {n_cores} cores"
+
+
+def on_cores(n_cores: int, done: dict[str, Done]) -> Done:
+    """Predict from measured parts how long an evaluation takes on a number of cores.
+
+    All of them count; one also cuts the file into blocks, and it takes at least as long as that.
+    """
+    whole, start, cut = (done[part].seconds for part in (WAYS[0], START, CUT))
+    return Done(max(cut, start + (whole - start) / n_cores), 0, "")
 
 
 def commands(path: Path) -> dict[str, list[str]]:
@@ -131,16 +158,16 @@ def commands(path: Path) -> dict[str, list[str]]:
     evaluate += ["--y-true", "y_true", "--y-score", "y_score", "--json", "--quiet"]
     polars = POLARS.format(READ["".join(path.suffixes)].format(str(path)))
     return {
-        "`streameval eval`": evaluate,
-        "`streameval eval --jobs 2`": [*evaluate, "--jobs", "2"],
-        "polars, reading only": [sys.executable, "-c", polars],
+        WAYS[0]: [*evaluate, "--jobs", "1"],
+        WAYS[1]: [*evaluate, "--jobs", "2"],
+        WAYS[2]: [sys.executable, "-c", polars],
     }
 
 
 def check(rounds: list[dict[str, Done]], rows: int) -> None:
     """Make sure that all saw all rows, and that two processes give the numbers of one."""
     for done in rounds:
-        one, two, polars = (found.printed for found in done.values())
+        one, two, polars = (done[way].printed for way in WAYS)
         assert one == two, "two processes give other numbers"
         assert json.loads(one)["n"] == int(polars) == rows, "not all rows were read"
 
@@ -149,7 +176,7 @@ def file_row(
     way: str, path: Path, rows: int, size: int, rounds: list[dict[str, Done]]
 ) -> dict[str, Any]:
     """Take medians over the rounds, and ratios to polars within each."""
-    one, *_, yardstick = rounds[0]
+    one, _, yardstick = WAYS
     seconds = median(done[way].seconds for done in rounds)
     return {
         "format": FORMATS["".join(path.suffixes)],
@@ -208,7 +235,7 @@ def files_table(rows: list[dict[str, Any]]) -> str:
             f"{row['bytes'] / 1e6 / row['seconds']:,.0f}",
             tables.number(row["to_one_job"]) if "to_one_job" in row else "",
             tables.number(row["to_polars"]),
-            f"{row['peak'] / 1e6:,.0f}",
+            f"{row['peak'] / 1e6:,.0f}" if row["peak"] else "",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
