@@ -115,6 +115,12 @@ def test_weights_that_are_wrong_are_refused_as_without_zeros(weights: Any) -> No
     assert acc.n == 0
 
 
+def test_rows_of_several_lengths_are_refused_beside_weights_of_entries() -> None:
+    acc = se.ConfusionAccumulator(2, multilabel=True)
+    with pytest.raises(se.InvalidInputError, match="`y_true` must be an array"):
+        acc.update([[1], [1, 0]], [[1, 0], [1, 0]], sample_weight=[[0, 0], [1, 1]])
+
+
 @each("shape", [(2, 1), (2, 5), (2, 2, 2)])
 @each("make", [se.ConfusionAccumulator, se.PRCurveSketch, se.RegressionAccumulator])
 def test_zeros_of_another_shape_than_the_labels_are_refused(
