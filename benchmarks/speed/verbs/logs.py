@@ -19,7 +19,7 @@ from speed.contest import Contest, Data, Numbers, Peer, Side
 
 ROWS = 3_000_000
 BUDGET = ["--budget", "none"]
-WHY = "The engine reads on all cores without looking at each value; we say which row is wrong."
+WHY = "Starting takes 0.3 s, one core reads for the first 0.8 s, and each value is looked at."
 
 DUCKDB = """
 import duckdb, json, sys
