@@ -1,6 +1,5 @@
 """Sphinx configuration: furo, MyST, and the reference from docstrings."""
 
-import importlib.metadata
 import re
 import sys
 from pathlib import Path
@@ -17,13 +16,14 @@ import rank_divergence
 import speed_rows
 import state_tables
 
+import streameval
 from streameval.results.members import RowMember
 from streameval.results.result import HIDDEN
 
 project = "streameval"
 author = "The streameval developers"
 project_copyright = "2026, The streameval developers"
-release = importlib.metadata.version("streameval")
+release = streameval.__version__
 
 extensions = [
     "myst_parser",

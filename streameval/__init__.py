@@ -26,6 +26,7 @@ from streameval.errors import (
     UnknownTypeError,
     UnsupportedVersionError,
 )
+from streameval.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from streameval import io as io
@@ -73,8 +74,6 @@ if TYPE_CHECKING:
     from streameval.results.summary import Summary
     from streameval.results.tables import table
     from streameval.results.windowed import WindowedResult
-
-    __version__: str
 
 __all__ = [
     "Accumulator",
@@ -153,11 +152,7 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
         """Import a name when it is first used, so that a program loads only what it needs."""
         if name in ("io", "reports"):
             return _home(name)
-        if name == "__version__":
-            from importlib.metadata import version
-
-            value = version("streameval")
-        elif name in _SINGLE:
+        if name in _SINGLE:
             from streameval.accumulators.classes import own_class
 
             value = own_class(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Any, Self
 
@@ -42,6 +41,7 @@ from streameval.results.result_types import RESULTS
 from streameval.results.slice_search import Search
 from streameval.results.sliced import OTHER
 from streameval.results.windowed import WindowedResult
+from streameval.version import __version__
 
 __all__ = ["html_report"]
 
@@ -531,6 +531,6 @@ def _footer(held: Sequence[_State], level: float) -> Html:
     """Explain the marks, and say what was counted."""
     sampling = [(f"{chance_title(level)}s", _SAMPLING)] if level else []
     notes = terms([("Bounds", _CERTIFIED), *sampling, ("A dash", _DASH)])
-    made = element("p", f"Made by streameval {version('streameval')}.")
+    made = element("p", f"Made by streameval {__version__}.")
     title = element("h2", "How to read this")
     return element("footer", title, notes, _states(held), made)

@@ -6,7 +6,6 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib.metadata import version
 from typing import Any, Self
 
 import attrs
@@ -39,6 +38,7 @@ from streameval.render.time_pictures import (
     time_picture,
     time_table,
 )
+from streameval.version import __version__
 
 _RELOAD_SECONDS = 30
 _SHARE_HEIGHT = 130
@@ -665,9 +665,7 @@ def _starts(times: Sequence[Any]) -> tuple[str, Sequence[str]]:
 
 def _footer(view: View) -> Html:
     texts = ((term, text.format(level=percent(view.level))) for term, text in _TERMS.items())
-    made = element(
-        "p", f"Served by streameval {version('streameval')}. Times without another are UTC."
-    )
+    made = element("p", f"Served by streameval {__version__}. Times without another are UTC.")
     title = element("h2", "How to read this")
     return element("footer", title, terms(texts), made)
 

@@ -412,8 +412,8 @@ def test_citation_and_changelog_have_the_version_of_the_package() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     project = PYPROJECT["project"]
     fields = dict(re.findall(r"^([\w-]+): (.+)$", citation, re.MULTILINE))
-    assert fields["version"] == project["version"]
-    heading = f"\n## {project['version']} ({fields['date-released']})\n"
+    assert fields["version"] == streameval.__version__
+    heading = f"\n## {streameval.__version__} ({fields['date-released']})\n"
     assert heading in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert fields["license"] == project["license"]
     assert fields["cff-version"] == "1.2.0"
@@ -438,7 +438,7 @@ def test_recipe_for_conda_is_of_the_package() -> None:
         f"python{project['requires-python']}",
         *project["dependencies"],
     }
-    assert f'version: "{project["version"]}"' in recipe
+    assert f'version: "{streameval.__version__}"' in recipe
     assert f"- streameval = {project['scripts']['streameval']}" in recipe
     assert f"license: {project['license']}" in recipe
 

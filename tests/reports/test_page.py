@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+from importlib import metadata
 from itertools import pairwise
 from typing import Any
 
@@ -95,6 +96,12 @@ def test_page_of_a_state_is_well_formed(name: str) -> None:
     page = page_of(name)
     assert page.startswith("<!doctype html>\n<html")
     assert [child.tag for child in read(page)] == ["head", "body"]
+
+
+def test_page_names_the_version_of_a_package_that_is_not_installed(monkeypatch: Any) -> None:
+    monkeypatch.setattr(metadata, "distribution", {}.__getitem__)
+    state = se.RegressionAccumulator().update([1], [2])
+    assert f"Made by streameval {se.__version__}." in html_report(named(state))
 
 
 def test_page_of_all_states_is_well_formed_and_names_them() -> None:

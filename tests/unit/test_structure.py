@@ -24,7 +24,7 @@ PACKAGE = Path(se.__file__).parent
 SOURCES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 LAYERS = [
-    {"errors"},
+    {"errors", "version"},
     {"exact"},
     {"inputs"},
     {"configs"},
@@ -246,7 +246,7 @@ def test_all_public_names_together_load_nothing_foreign() -> None:
 
 def test_import_of_streameval_loads_its_errors_alone() -> None:
     loaded = loaded_by("import streameval")
-    assert own(loaded) == {"streameval", "streameval.errors"}
+    assert own(loaded) == {"streameval", "streameval.errors", "streameval.version"}
     assert loaded.isdisjoint({"numpy", "attrs", "importlib.metadata"})
 
 
