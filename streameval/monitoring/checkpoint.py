@@ -19,7 +19,6 @@ from streameval.monitoring.checkpoint_contents import (
     STATE,
     WAITING,
     Blobs,
-    Early,
     Saved,
     counted,
     loaded,
@@ -278,13 +277,11 @@ class Checkpoint:
             return None
         return json.loads(found["config"])
 
-    def early(self) -> Early:
-        """Read the last of the commits that `commit_early` has made."""
+    @property
+    def state(self) -> dict[str, Any]:
+        """The small parts of the last commit, and what was written since."""
         with told(self.name):
-            meta = dict(self._execute("SELECT name, value FROM meta"))
-            return Early(
-                number=meta.get("number", 0), state=state_of(meta), outbox=outbox_of(self._base)
-            )
+            return state_of(dict(self._execute("SELECT name, value FROM meta")))
 
     def load(self) -> Saved:
         """Read the last commit."""
@@ -376,12 +373,16 @@ class Checkpoint:
         with self._transaction():
             self._note(f"{STATE}{name}", state)
 
-    def tell(self, number: int, events: Iterable[tuple[str, Any]], state: Any) -> None:
-        """Add an event of the monitor itself, which is kept as the part "own" of the state."""
+    def tell(self, number: int, events: Iterable[tuple[str, Any]], own: Any, delivery: Any) -> None:
+        """Add an event of the monitor itself to the outbox, with two parts of the state.
+
+        "own" is the event, and "delivery" names the receivers.
+        """
         with self._transaction():
             rows = [(name, number, _json(event)) for name, event in events]
             self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", rows)
-            self._note(_OWN, state)
+            self._note(_OWN, own)
+            self._note(_DELIVERY, delivery)
 
     @property
     def number(self) -> int:
@@ -389,13 +390,6 @@ class Checkpoint:
         with told(self.name):
             found = self._execute("SELECT value FROM meta WHERE name = 'number'").fetchone()
             return 0 if found is None else int(found[0])
-
-    @property
-    def own_event(self) -> Any:
-        """The last event of the monitor itself; None without one."""
-        with told(self.name):
-            found = self._execute("SELECT value FROM meta WHERE name = ?", (_OWN,)).fetchone()
-            return None if found is None else json.loads(found[0])
 
     def delivered(self, names: Iterable[str]) -> None:
         """Remove events that have been delivered."""

@@ -54,25 +54,6 @@ class Saved:
     dead: Mapping[Any, bytes] = attrs.field(factory=dict)
 
 
-@attrs.frozen(kw_only=True)
-class Early:
-    """What a monitor has committed before each of its sources had a row.
-
-    Parameters
-    ----------
-    number : int
-        Of the last commit; 0 before the first.
-    state : mapping from name to JSON
-        The small parts.
-    outbox : list of (str, JSON)
-        The undelivered events, oldest first.
-    """
-
-    number: int
-    state: Mapping[str, Any]
-    outbox: Sequence[tuple[str, Any]]
-
-
 class Blobs(Mapping[Any, bytes]):
     """The blobs of a table, which are large together: each is read when it is asked for.
 

@@ -46,6 +46,7 @@ class Delivery:
         self._known: list[str] = []
         self._untold: list[Any] = []  # as JSON, for a later receiver
         self._notes: list[str] = []
+        self._is_restored = False
         self.n_dropped = 0
         """How many events had not arrived when their receiver was removed, and have no other."""
         self._turn_to(routes)
@@ -75,9 +76,9 @@ class Delivery:
     def reload(self, routes: Iterable[AlertRoute], checkpoint: Checkpoint) -> None:
         """Turn to other receivers between two steps, as a restart does."""
         self.forget(self.wait(0.0), checkpoint)
-        state, outbox = self.to_json(), checkpoint.outbox
+        state = self.to_json()
         self._turn_to(routes)
-        self.restore(state, outbox, checkpoint)
+        self.restore(state, checkpoint)
 
     def to_json(self) -> dict[str, Any]:
         """Return what a commit holds of the receivers: without any now, of the last ones."""
@@ -92,12 +93,13 @@ class Delivery:
     def tell(self, event: Mapping[str, Any], number: int, checkpoint: Checkpoint | None) -> None:
         """Commit an event of the monitor itself, which goes to every receiver, and deliver it.
 
+        The receivers are committed with it, so that the next start knows which of its own are new.
         Where it cannot be committed, it is delivered all the same, as far as it can be told now.
         """
         told = [(_name(event["id"], key), {**event}) for key in self._routes]
         with suppress(StreamevalError):
-            if checkpoint is not None:
-                checkpoint.tell(number, told, event)
+            if checkpoint is not None and self._is_restored:
+                checkpoint.tell(number, told, event, self.to_json())
         self.note_committed(told)
         self.deliver(checkpoint)
 
@@ -114,12 +116,7 @@ class Delivery:
         """Whether there is a receiver of events."""
         return bool(self._outboxes)
 
-    def restore(
-        self,
-        state: Mapping[str, Any],
-        undelivered: Iterable[tuple[str, Any]],
-        checkpoint: Checkpoint,
-    ) -> None:
+    def restore(self, state: Mapping[str, Any], checkpoint: Checkpoint) -> None:
         """Continue from the last commit.
 
         The undelivered events of receivers that are gone go to those that are new, and take them.
@@ -130,17 +127,15 @@ class Delivery:
         Parameters
         ----------
         state : mapping
-            What `to_json` has returned; empty before the first commit. Older releases have it
-            among the other numbers.
-        undelivered : iterable of (str, JSON)
-            The outbox of the checkpoint.
+            What `to_json` has returned; empty before the first commit.
         checkpoint : Checkpoint
+            Has the undelivered events.
         """
         self._untold, self._known = [*state.get("untold", [])], [*state.get("receivers", [])]
         self.n_dropped = state.get("dropped", 0)
         new = [key for key in self._outboxes if key not in self._known]
         moved, dropped = {}, []
-        for name, event in undelivered:
+        for name, event in checkpoint.outbox:
             _, _, key = name.partition(_TO)
             others = [heir for heir in new if self._routes[heir].takes(event)]
             heirs = [key] if key in self._outboxes else others if key else [*self._outboxes]
@@ -158,6 +153,7 @@ class Delivery:
                 f"dropped {plural(len(dropped), 'event')} of a receiver that was removed, which no "
                 f"new one takes: {shown}"
             )
+        self._is_restored = True
 
     @property
     def has_more_to_commit(self) -> bool:

@@ -490,7 +490,11 @@ class Monitor:
 
     def _start(self) -> None:
         """Restore the last commit, or wait for the first rows."""
-        self._own_event = self._checkpoint.own_event
+        state = self._checkpoint.state
+        # older releases have the receivers among the other numbers
+        parts = [state[name] for name in ("delivery", "monitor", "waiting") if name in state]
+        self._delivery.restore(parts[0] if parts else {}, self._checkpoint)
+        self._own_event = state.get("own")
         self._status = attrs.evolve(self._status, number=self._checkpoint.number)
         self._shown_alerts: tuple[Any, ...] = ()
         config = self._checkpoint.config

@@ -341,8 +341,6 @@ class Pipeline:
     def _restore(self, saved: Saved) -> None:
         """Restore the numbers of the last commit."""
         state = saved.state["monitor"]
-        delivery = saved.state.get("delivery", state)
-        self._delivery.restore(delivery, saved.outbox, self._checkpoint)
         self._n_rows = state["rows"]
         self._n_counted, self._n_labelled = state["counted"], state["labelled"]
         self._closing.restore(state)

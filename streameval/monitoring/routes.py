@@ -15,7 +15,7 @@ from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import read_duration
 from streameval.monitoring.outbox import Receiver, Webhook, receiver_of
-from streameval.monitoring.rules import Selector, parse_rule, parse_selector
+from streameval.monitoring.rules import ENDED, Selector, parse_rule, parse_selector
 from streameval.monitoring.tables import key_of, read_table, text, texts
 from streameval.monitoring.templates import TEMPLATES
 
@@ -132,9 +132,9 @@ class AlertRoute:
         return "text" if self.format == JSON else f"{self.format} {self.key}", self.to
 
     def takes(self, event: Mapping[str, Any]) -> bool:
-        """Tell whether the receiver gets an event."""
+        """Tell whether the receiver gets an event; those of the monitor itself go to all."""
         names = {event.get("name"), event.get("rule")}
-        return (
+        return ENDED in names or (
             (self.resolved or event.get("state") != "resolved")
             and (not self.severity or event.get("severity") in self.severity)
             and (not self.rules or any(_canonical(name) in names for name in self.rules))

@@ -25,6 +25,8 @@ from streameval.results.names import (
 )
 
 COVERAGE = "coverage"
+ENDED = "monitor ended"
+"""The rule of the event that a monitor ends with an error."""
 """The metric of rules about the share of rows with a label."""
 
 Length = int | str

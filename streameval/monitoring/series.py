@@ -25,7 +25,7 @@ from streameval.errors import InvalidInputError, UnknownMetricError, require
 from streameval.inputs.times import read_duration
 from streameval.metrics.evidence import TILTS, Detector
 from streameval.metrics.table import Reading
-from streameval.monitoring.rules import MetricRule, Rule, ShareRule, SilenceRule
+from streameval.monitoring.rules import ENDED, MetricRule, Rule, ShareRule, SilenceRule
 from streameval.monitoring.status import BAD
 from streameval.monitoring.unlabelled import SliceRows, Weights
 from streameval.results.evidence import read_pane
@@ -687,10 +687,6 @@ class LostShare(Series):
     def time(self, time: int | None) -> str | int | None:
         """Write a time of the clock."""
         return None if time is None else _time_text(time)
-
-
-ENDED = "monitor ended"
-"""The rule of the event that a monitor ends with an error."""
 
 
 def event_of_end(checkpoint: str, number: int, error: str, now: int) -> dict[str, Any]:

@@ -67,13 +67,12 @@ class Waiting:
         self._shard = None if settings.shard is None else Shard.of(settings.shard)
         self._is_told = False
         self.total: Any = settings.planner.empty
-        early = checkpoint.early()
-        self.number = early.number
-        state = early.state.get("waiting") or {}
+        self.number = checkpoint.number
+        stored = checkpoint.state
+        state = stored.get("waiting", {})
         self._n_rows: dict[str, int] = state.get("rows", {})
         self._committed_at: float | None = state.get("committed_at")
-        delivery.restore(early.state.get("delivery", state), early.outbox, checkpoint)
-        self._stored_alerts = early.state.get("alerts", {})
+        self._stored_alerts = stored.get("alerts", {})
         self._empty = Windowed(ConfusionAccumulator(), pane=1) if self.total is None else self.total
         self._alerts = self._judging(settings, self._stored_alerts)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -172,6 +174,61 @@ def test_end_that_was_not_delivered_is_told_by_the_next_monitor(start: Any) -> N
     with start(source, on_alert=receive) as monitor:
         monitor.step()
     assert got == ["firing", "resolved"]
+
+
+class Hook:
+    """A receiver by name, which refuses events for a while."""
+
+    def __init__(self, name: str) -> None:
+        self.__qualname__ = name
+        self.got: list[str] = []
+        self.is_up = False
+
+    def __call__(self, event: Any) -> None:
+        if not self.is_up:
+            raise OSError
+        self.got.append(event["state"])
+
+
+@each("where", ["at the start", "before its first commit"])
+def test_own_event_survives_a_receiver_that_was_there_for_one_start_only(
+    start: Any, where: str
+) -> None:
+    """The receivers of that start are committed with the event, not only with rows."""
+    always, one, other = Hook("always"), Hook("one"), Hook("other")
+    source = Broken(a=[row(0)])
+    source.why = ""
+    always.is_up = True
+    with start(source, on_alert=[always, one], alerts=[ALERT]) as monitor:
+        monitor.step()
+    if where == "at the start":
+        with pytest.raises(IncompatibleStateError):
+            start(source, on_alert=[always, other], out_of_order="1s")
+    else:
+        source.why = "the disk is gone"
+        with pytest.raises(BadDataError):
+            start(source, on_alert=[always, other]).step()
+    one.is_up, source.why = True, ""
+    only_of_others = {"to": one, "rules": [ALERT]}
+    with start(source, on_alert=[always, only_of_others], alerts=[ALERT]) as monitor:
+        monitor.step()
+        assert monitor.status().n_dropped == 0
+    assert sorted(one.got) == sorted(always.got)
+
+
+def test_end_before_the_receivers_are_known_does_not_replace_them(
+    start: Any, tmp_path: Any
+) -> None:
+    got: list[Any] = []
+    start(Rows(a=[row(0)]), on_alert=got.append).close()
+    with closing(sqlite3.connect(tmp_path / "ck.db")) as base, base:
+        base.execute("INSERT OR REPLACE INTO meta VALUES ('state.delivery', '{')")
+    with pytest.raises(CorruptStateError):
+        start(Rows(), on_alert=got.append)
+    assert [one["rule"] for one in got] == ["monitor ended"]
+    with closing(sqlite3.connect(tmp_path / "ck.db")) as base:
+        query = "SELECT value FROM meta WHERE name = 'state.delivery'"
+        assert base.execute(query).fetchall() == [("{",)]
 
 
 def test_end_is_told_although_the_checkpoint_is_gone(start: Any, tmp_path: Any) -> None:
