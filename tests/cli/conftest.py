@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from streameval.cli import eval as eval_command
-from streameval.cli import main
+from streameval.cli import eval_run, main
 from streameval.io import lines
 from streameval.runs import judged_runs, slices
 
@@ -40,7 +39,7 @@ def small_buffers(monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 2**15)
     monkeypatch.setattr(judged_runs, "_ROWS", 2**12)
     monkeypatch.setattr(slices.ValueCounts.__init__, "__defaults__", (2**12,))
-    monkeypatch.setattr(eval_command, "_MAX_BYTES", 2**20)
+    monkeypatch.setattr(eval_run, "_MAX_BYTES", 2**20)
 
 
 @pytest.fixture

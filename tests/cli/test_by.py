@@ -18,7 +18,7 @@ from offenders import each
 from pyarrow import parquet
 
 import streameval as se
-from streameval.cli import eval as eval_command
+from streameval.cli import eval_run
 from streameval.inputs.values import rank_of
 from streameval.runs.slices import PartsByValue, RowsByValue, SizeLimit, ValueCounts
 
@@ -344,7 +344,7 @@ def test_values_past_the_limit_are_chosen_in_a_pass_of_their_own(jobs, call, wri
     name = write("log.csv", many_values(300))
     options = ["eval", name, "--by", "user", "--top", 7, "--json", "--jobs", jobs]
     once = call(*options, "-o", "once")
-    monkeypatch.setattr(eval_command, "_MAX_BYTES", 10**6)
+    monkeypatch.setattr(eval_run, "_MAX_BYTES", 10**6)
     twice = call(*options, "-o", "twice")
     assert (twice.out, twice.err, twice.code) == (once.out, "", 0)
     assert [part["n"] for part in once.json["slices"]] == [2] * 7
@@ -358,7 +358,7 @@ def test_values_past_the_limit_are_chosen_in_a_pass_of_their_own(jobs, call, wri
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("limit", [1, 10**6])
 def test_values_of_a_pipe_past_the_limit_are_chosen_by_hash(limit, jobs, call, stdin, monkeypatch):
-    monkeypatch.setattr(eval_command, "_MAX_BYTES", limit)
+    monkeypatch.setattr(eval_run, "_MAX_BYTES", limit)
     monkeypatch.setattr("streameval.runs.counter._BUFFERED_ROWS", 50)
     rows = many_values(600)
     first = sorted({row["user"] for row in rows}, key=rank_of)[:7]
@@ -383,7 +383,7 @@ def test_values_are_chosen_by_count_where_a_pipe_has_few_states_or_few_values(
     assert (done.json["chosen_by"], done.err) == ("count", "")
     name = write("log.jsonl", many_values(300))
     assert call("eval", name, "--by", "user=u5", "--json").json.keys().isdisjoint({"chosen_by"})
-    monkeypatch.setattr(eval_command, "_MAX_BYTES", 1)
+    monkeypatch.setattr(eval_run, "_MAX_BYTES", 1)
     stdin(data.encode())
     done = call("eval", "-", "--by", "user=u5", "--json").json
     assert (done["slices"][0]["n"], done["other"]["n"]) == (2, 358)
@@ -414,7 +414,7 @@ def test_values_are_chosen_by_count_where_a_pipe_has_few_states_or_few_values(
 def test_values_of_a_pipe_that_have_no_order_must_be_named(
     options, advice, call, stdin, monkeypatch
 ):
-    monkeypatch.setattr(eval_command, "_MAX_BYTES", 1)
+    monkeypatch.setattr(eval_run, "_MAX_BYTES", 1)
     rows = [row | {"q": n, "rel": 1, "s": n} for n, row in enumerate(many_values(300))]
     stdin("".join(json.dumps(row) + "\n" for row in rows).encode())
     done = call("eval", "-", *options)
@@ -616,7 +616,7 @@ def test_what_is_sure_is_true(seed):
 
 def test_note_says_that_the_top_values_may_be_others(call, write, small_buffers, monkeypatch):
     rows = [{"y_true": 1, "y_pred": 1, "id": n} for n in range(2**12 + 1)]
-    monkeypatch.setattr(eval_command, "_MAX_BYTES", 2**16)
+    monkeypatch.setattr(eval_run, "_MAX_BYTES", 2**16)
     done = call("eval", write("log.jsonl", rows), "--by", "id")
     assert done.code == 0
     assert "`id` has so many values that others may be more frequent than those shown" in done.err
@@ -803,7 +803,7 @@ def test_by_several_columns_prints_and_saves_their_combinations(call, write, fol
 
 def test_by_several_columns_notes_that_the_choice_is_unsure(call, write, monkeypatch):
     monkeypatch.setattr(ValueCounts.__init__, "__defaults__", (3,))
-    monkeypatch.setattr(eval_command, "_MAX_BYTES", 1)
+    monkeypatch.setattr(eval_run, "_MAX_BYTES", 1)
     rows = [*PAIRS, {"y_true": 1, "y_pred": 1, "at": {"country": "US"}, "device": "ios"}]
     done = call("eval", write("log.jsonl", rows), *BY_PAIRS, "--top", "4")
     assert "note: `at.country, device` has so many values that others may be" in done.err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from offenders import each
 
-from streameval.cli import eval as eval_command
+from streameval.cli import eval_run
 
 COUNTRIES = ("DE", "FR", "IT")
 
@@ -110,7 +110,7 @@ def test_each_column_is_the_same_with_several_processes(call, log, small_buffers
 
 
 def test_states_of_each_column_have_a_limit(call, log, monkeypatch):
-    monkeypatch.setattr(eval_command, "_MAX_BYTES", 1000)
+    monkeypatch.setattr(eval_run, "_MAX_BYTES", 1000)
     done = call("eval", log, *COMMON, "--by", "*")
     assert (done.code, done.err) == (
         2,

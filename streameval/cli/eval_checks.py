@@ -1,0 +1,303 @@
+"""What `eval` reads and checks before it counts: files, options, names of metrics."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from contextlib import contextmanager
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from streameval.cli.argument_values import EVERY
+from streameval.cli.errors import UsageError
+from streameval.cli.options import (
+    DIALECT,
+    OPTIONS_OF_TASKS,
+    TOGETHER,
+    option_text,
+    option_words,
+    refuse,
+)
+from streameval.cli.slices import check_gates, check_order, refuse_order
+from streameval.cli.tasks import COMPARE_RUNS
+from streameval.cli.tasks.columns import NO_COLUMNS, check_query_columns
+from streameval.cli.tasks.numbers import gaps_of
+from streameval.configs.paired import ERRORS, PAIRED_MEASURES
+from streameval.errors import BadDataError, UnknownMetricError
+from streameval.io.errors import RepeatedQueryError
+from streameval.io.formats import read_blocks
+from streameval.io.notation import Dialect
+from streameval.io.recognition import is_of_run
+from streameval.io.streams import STANDARD_INPUT, format_of, is_read_once, name_of, size_of
+from streameval.results.reading import owners_of
+from streameval.runs.files import files_of
+from streameval.runs.sources import RowFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from streameval.cli.argument_values import By
+    from streameval.cli.options import Options
+    from streameval.results.result import Result
+    from streameval.runs.sources import BlockSource, RawRow
+
+_SWAPPED = " Are the run and --qrels swapped?"
+PARTIAL = "; --partial-last-line skip leaves it for next time"
+_MISSING = re.compile(r": `(.+)` is missing\.(?! No row)")
+_READ_AS_NUMBERS = ("y_true", "y_pred", "y_score", "value", "versus")
+_NOT_OF_RUNS = {
+    "TREC files have no header": (
+        *("relevance", "y_score", "rank", "doc", "retrieved", "num_relevant"),
+    ),
+    "both are TREC files": ("format", *DIALECT),
+    "a run is read to its end": ("partial_last_line",),
+    NO_COLUMNS: ("where",),
+    "every row of a run must be valid": ("max_bad",),
+}
+"""Why options cannot be used with TREC files."""
+
+
+@contextmanager
+def advice_on_files(options: Options) -> Iterator[None]:
+    """Say in errors about files of the wrong sort what to do."""
+    try:
+        yield
+    except BadDataError as error:
+        advice = _advice(error, options)
+        if not advice:
+            raise
+        raise BadDataError(f"{error.told(option_words)}{advice}") from None
+
+
+def listed_files(given: Sequence[str]) -> tuple[str, ...]:
+    """List the files, and the files in folders and matching patterns."""
+    found = ([(name, None)] if name == STANDARD_INPUT else files_of(name) for name in given)
+    return tuple(file for files in found for file, _ in files)
+
+
+def source_of(options: Options) -> BlockSource:
+    """Choose by the options how files are read.
+
+    Raises
+    ------
+    UsageError
+        If an option is about files of another format.
+    """
+    qrels = options.qrels
+    if qrels is None:
+        skips = options.partial_last_line == "skip"
+        dialect = Dialect(**options.dialect)
+        _check_dialect(options)
+        return RowFiles(options.files, options.format, dialect=dialect, skips=skips, advice=PARTIAL)
+    for why, names in _NOT_OF_RUNS.items():
+        refuse(options, names, f"cannot be used with --qrels: {why}")
+    read: list[tuple[str, str | None]] = [("the run", name) for name in options.files]
+    others = ("qrels", "sample_weight", "queries")
+    read += [(f"its {option_text(name)}", getattr(options, name)) for name in others]
+    if options.queries is None:
+        refuse(options, ["query"], "cannot be used with --qrels: TREC files have no header")
+    once = [what for what, name in read if name == STANDARD_INPUT]
+    if len({*once}) > 1:
+        raise UsageError(f"standard input cannot be {' and '.join(dict.fromkeys(once))}.")
+    from streameval.cli.tasks.ranking import read_query_weights  # noqa: PLC0415 (of TREC files)
+    from streameval.io.trec import iter_run  # noqa: PLC0415 (of TREC files)
+    from streameval.runs.judged_runs import JudgedRuns, read_queries  # noqa: PLC0415 (of TREC files)
+
+    weights, table = options.sample_weight, options.queries
+    try:
+        return JudgedRuns(
+            options.files,
+            qrels,
+            count_missing=options.count_missing is None,
+            max_documents=options.max_docs,
+            weights=None if weights is None else read_query_weights(weights),
+            table=None if table is None else read_queries(table, options.query or "query"),
+        )
+    except BadDataError as error:
+        if _can_read(iter_run, qrels):
+            raise BadDataError(f"{error}{_SWAPPED}") from None
+        raise
+
+
+def _advice(error: BadDataError, options: Options) -> str:
+    """Say what to do about files of the wrong sort; empty if nothing points to it."""
+    if isinstance(error, RepeatedQueryError) and options.task == "ranking" and not options.compare:
+        return COMPARE_RUNS
+    if options.qrels is None:
+        text, missing = str(error), _MISSING.search(str(error))
+        needed = _remedies(text, options)
+        if missing and options.task != "ranking":
+            needed = needed or [f"--where {shlex.quote(f'{missing[1]}!=')}"]
+        elif "got nan" in text and options.task == "regression":
+            needed = needed or ["--nan skip"]
+        is_news = any(option not in text for option in needed)
+        return f" Use `{' '.join(needed)}`." if is_news else ""
+    from streameval.io.trec import read_qrels  # noqa: PLC0415 (of TREC files)
+
+    return _SWAPPED if any(_can_read(read_qrels, file) for file in options.files) else ""
+
+
+def _remedies(text: str, options: Options) -> list[str]:
+    """List the options that read the first rows of the table of text that an error names."""
+    file = next((file for file in options.files if text.startswith(f"{name_of(file)}, ")), None)
+    form = None if file is None else options.format or format_of(file)
+    if file is None or is_read_once(file) or form not in (None, "csv", "tsv"):
+        return []
+    from streameval.io.csv_rows import CsvBlock  # noqa: PLC0415 (of the format)
+
+    is_encoded = "not UTF-8" in text and options.encoding is None
+    dialect: dict[str, Any] = options.dialect | ({"encoding": "cp1252"} if is_encoded else {})
+    try:
+        blocks = read_blocks(file, form, dialect=Dialect(**dialect))
+        block = next(blocks, None)
+    except BadDataError:
+        return []
+    if not isinstance(block, CsvBlock):
+        return []
+    columns = {name: getattr(options, name) or (name,) for name in _READ_AS_NUMBERS}
+    names = [*chain.from_iterable(columns.values()), options.time or ""]
+    takes_gaps = options.task in OPTIONS_OF_TASKS["nan"]
+    skipped = [name for name in columns if name != "y_true" or options.task == "regression"]
+    gaps = [one for name in skipped for one in columns[name]] if takes_gaps else []
+    needed = [*["--encoding cp1252"] * is_encoded, *block.remedies(names, gaps)]
+    return [option for option in needed if option != "--nan skip" or options.nan is None]
+
+
+def refuse_run(row: RawRow) -> None:
+    """Raise UsageError if a TREC run was mistaken for a table, whose header is its first line."""
+    if (len(row) == 1 or "Q0" in row) and is_of_run(" ".join(row)):
+        raise UsageError("the file looks like a TREC run; pass its judgements with --qrels.")
+
+
+def _can_read(read: Callable[[str], Iterable[Any]], file: str) -> bool:
+    """Tell whether a file has rows that a reader can read, at least the first ones."""
+    if is_read_once(file):
+        return False
+    try:
+        return next(iter(read(file)), None) is not None
+    except BadDataError:
+        return False
+
+
+def _check_dialect(options: Options) -> None:
+    """Raise UsageError if the format and the delimiter contradict each other."""
+    if options.format == "tsv" and options.delimiter not in (None, "\t"):
+        raise UsageError(
+            "--delimiter cannot be used with --format tsv, whose delimiter is the tab."
+        )
+
+
+def check_can_be_read_twice(files: Iterable[str], why: str) -> None:
+    """Raise UsageError if a file, such as a pipe, can be read only once."""
+    for file in files:
+        if is_read_once(file):
+            raise UsageError(f"{name_of(file)} can be read only once, and {why}.")
+
+
+def filters(options: Options) -> str:
+    """Name the options that leave rows out."""
+    n_typed = len(options.where) - len(gaps_of(options))
+    names = ["--where"] * bool(n_typed) + ["--nan skip"] * (n_typed < len(options.where))
+    return " and ".join(names)
+
+
+def named_twice(options: Options) -> list[str]:
+    """List the files that are given twice, even under two names."""
+    paths = list(map(os.path.realpath, options.files))
+    return [name for at, name in enumerate(options.files) if paths[at] in paths[:at]]
+
+
+def no_rows(options: Options, left: Iterable[str]) -> BadDataError:
+    """Return the error of files without rows to count."""
+    names = ", ".join(map(name_of, options.files[:3]))
+    more = ", ..." if len(options.files) > 3 else ""
+    which = f" that match {filters(options)}" if options.where else ""
+    return BadDataError(" ".join([f"{names}{more}: holds no rows{which}.", *left]))
+
+
+def json_lines(options: Options) -> tuple[str, ...]:
+    """List the files that are sure to take long; Parquet may be read before a worker is up."""
+    form = options.format
+    return tuple(file for file in options.files if (form or format_of(file)) == "jsonl")
+
+
+def total_size(files: tuple[str, ...]) -> int | None:
+    """Return the bytes to read, or None if they are not known."""
+    sizes = list(map(size_of, files))
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def check_by(options: Options) -> None:
+    """Raise UsageError if an option cannot be used with slices, or needs them."""
+    by = options.by
+    if by is None:
+        refuse(options, ["top"], "needs --by")
+        refuse_order(options.reporting, "needs --by.")
+        return
+    if by.is_each:
+        refuse(options, ["top"], f"cannot be used with {_words_of_each(by)}")
+        if options.task == "ranking":
+            raise UsageError(f"{_words_of_each(by)} cannot be used with --task ranking.")
+    if by.values is not None:
+        refuse(options, ["top"], "cannot be used with --by COLUMN=A,B,C, which names the values")
+    refuse(options, ["per_query", "trec"], "cannot be used with --by")
+    check_query_columns(options, "--by")
+
+
+def check_output(options: Options) -> None:
+    """Find out before the work whether the state, or the folder of states, can be put there."""
+    if options.output is None:
+        return
+    from streameval.cli.state_files import check_folder, check_state_output  # noqa: PLC0415 (of -o)
+
+    if options.by is not None and options.time is None:
+        check_folder(options.output)
+        return
+    inputs = options.files if options.qrels is None else (*options.files, options.qrels)
+    check_state_output(options.output, inputs)
+
+
+def check_metrics(result: Result, task: str, options: Options) -> None:
+    """Catch a typo in a metric name before hours of reading."""
+    reporting = options.reporting
+    for metric in (*reporting.metrics, *(gate.metric for gate in reporting.gates)):
+        try:
+            result.check(metric)
+        except UnknownMetricError as error:
+            name = metric.name
+            is_paired = task == "paired"
+            advice = _measure_to_add(name, options) if is_paired else _task_to_run(task, name)
+            if not advice:
+                raise
+            raise UsageError(f"{error.told(option_words)} {advice}") from None
+    is_each = options.by is not None and options.by.is_each
+    check_gates(reporting.gates, result, has_slices=options.by is not None, is_each=is_each)
+    check_order(result, reporting, is_each=is_each)
+
+
+def _measure_to_add(name: str, options: Options) -> str:
+    """Say which measure has a metric of two models; empty if none has."""
+    base = re.sub("_(a|b|difference|pvalue)$", "", name)
+    measured = options.measures or ()
+    known = ERRORS if options.task == "regression" else PAIRED_MEASURES
+    if base not in known or base in measured:
+        return ""
+    return f"Add --measures {','.join((*measured, base))}."
+
+
+def _task_to_run(task: str, name: str) -> str:
+    """Say which other task has a metric, since a command has one; empty if none has."""
+    counted = task.split(",")
+    tasks = dict.fromkeys(cls.TASK for cls, _ in owners_of(name) if cls.IS_TASK)
+    if not tasks or not tasks.keys().isdisjoint(counted):
+        return ""
+    more = [other for other in tasks if other in TOGETHER]
+    if more and set(counted) <= {*TOGETHER}:
+        return f"For {name} as well, use --task {task},{more[0]}."
+    asked = " or ".join(f"--task {other}" for other in tasks)
+    return f"For {name}, run a second command with {asked}."
+
+
+def _words_of_each(by: By) -> str:
+    return "--by '*'" if by.columns == (EVERY,) else "--each"

@@ -1,0 +1,383 @@
+"""One run of `eval`: the plan that the first rows need, counting, and what to say of the rows."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import attrs
+
+from streameval.cli.argument_values import EVERY
+from streameval.cli.errors import UsageError
+from streameval.cli.eval_checks import (
+    PARTIAL,
+    check_can_be_read_twice,
+    filters,
+    named_twice,
+    no_rows,
+    refuse_run,
+    total_size,
+)
+from streameval.cli.options import option_words
+from streameval.cli.tasks import plan_of
+from streameval.cli.tasks.clusters import clustered
+from streameval.cli.tasks.columns import check_columns
+from streameval.cli.tasks.every_column import every_column
+from streameval.cli.tasks.windows import windowed
+from streameval.cli.terminal import Note, ProgressLine, is_live
+from streameval.io.errors import ScatteredQueryError
+from streameval.io.streams import is_read_once, name_of
+from streameval.render.text import listed_few, plural
+from streameval.runs.counter import Gathered
+from streameval.runs.processes import Team
+from streameval.runs.sources import look_ahead
+from streameval.runs.totals import RunTotal
+from streameval.runs.workers import count_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from streameval.cli.options import Options
+    from streameval.io.blocks import Block
+    from streameval.runs.counting import Plan
+    from streameval.runs.slices import SizeLimit, Slices
+    from streameval.runs.sources import BlockSource, RawRow
+    from streameval.runs.totals import BadRows
+
+CountedT = TypeVar("CountedT")
+
+_TOP = 20
+_MAX_BYTES = 256 * 10**6  # for the states of all values, unless the values are named
+
+
+def gathered_if_scattered(source: BlockSource, count: Callable[[], CountedT]) -> CountedT:
+    """Count again, file by file, if the rows of a query are not together."""
+    try:
+        return count()
+    except ScatteredQueryError:
+        source.gather()
+        return count()
+
+
+def planned_ahead(
+    task: str, source: BlockSource, options: Options
+) -> tuple[Sequence[RawRow], Iterator[Block], Plan]:
+    """Return the first rows, all blocks, and the plan to count them."""
+    rows, blocks = look_ahead(
+        source.blocks(), options.max_bad, advice=PARTIAL, where=options.row_filter
+    )
+    if rows:
+        check_columns([condition.column for condition in options.where], rows)
+    else:
+        raise no_rows(options, source.left())
+    plan = attrs.evolve(_planned(task, options, rows), words=option_words, advice=PARTIAL)
+    return rows, blocks, plan
+
+
+def _planned(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
+    try:
+        return clustered(plan_of(task)(options, rows), options, rows)
+    except UsageError:
+        refuse_run(rows[0])
+        raise
+
+
+def split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Plan to count each pane of time, or each value of a column, separately."""
+    if options.time is not None:
+        return windowed(plan, options, rows)
+    by = options.by
+    if by is None:
+        return plan
+    from streameval.runs.each_column import rows_by_column  # noqa: PLC0415 (of --by)
+
+    if by.columns == (EVERY,):
+        columns, left_out = every_column(plan, options, rows)
+        return rows_by_column(plan, columns, left_out, finds_columns=True)
+    check_columns(by.columns, rows)
+    if by.is_each:
+        return rows_by_column(plan, by.columns, {}, finds_columns=False)
+    return _by_value(plan, options, None if by.values is None else by.canonical())
+
+
+def _by_value(plan: Plan, options: Options, values: tuple[Any, ...] | None) -> Plan:
+    """Plan to count values; the rows of a query may span blocks, and have several values."""
+    from streameval.runs.slices import parts_by_value, rows_by_value  # noqa: PLC0415 (of --by)
+
+    by: Any = options.by
+    if options.task != "ranking":
+        return rows_by_value(plan, by.column, values)
+    from streameval.cli.tasks.ranking import is_of_rows, whole_queries  # noqa: PLC0415 (of that task)
+
+    if options.cluster is None or not is_of_rows(plan):
+        return parts_by_value(plan, by.column, values)
+    split = rows_by_value(plan, by.column, values)
+    return whole_queries(split, split.make)
+
+
+class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read again)
+    """The states of all values of a column take more memory than they may."""
+
+
+def counted(
+    plan: Plan,
+    counting: Plan,
+    blocks: Iterator[Block],
+    source: BlockSource,
+    options: Options,
+    team: Team,
+    write: Callable[[str], object] | None = None,
+) -> tuple[RunTotal, Plan]:
+    """Count all rows; if the states of all values are too large, those of the most frequent ones.
+
+    Return what was counted, and the plan that did.
+    """
+    try:
+        limit = _limit(counting, options)
+        return _tallied(blocks, counting, options, team, write, limit), counting
+    except _TooManyStates:
+        counting = _of_most_frequent(plan, options, source, team)
+        return _tallied(source.blocks(), counting, options, team), counting
+
+
+def _limit(plan: Plan, options: Options) -> SizeLimit | None:
+    """Limit the size of the states if the user named no values; gathered rows are no states."""
+    by = options.by
+    if by is None or by.values is not None or options.time is not None:
+        return None
+    if isinstance(plan.make(), Gathered):
+        return None
+    from streameval.runs.slices import SizeLimit  # noqa: PLC0415 (of --by)
+
+    return SizeLimit(_MAX_BYTES)
+
+
+def _of_most_frequent(plan: Plan, options: Options, source: BlockSource, team: Team) -> Plan:
+    """Find the most frequent values in a separate pass, and plan to count them."""
+    from streameval.runs.slices import counting_plan  # noqa: PLC0415 (of --by)
+
+    by: Any = options.by
+    if by.is_each:
+        raise UsageError(
+            f"the states of all values take more than {_MAX_BYTES // 10**6:,} MB; name fewer "
+            "columns with --by and --each."
+        )
+    check_can_be_read_twice(
+        options.files,
+        f"the states of all values take more than {_MAX_BYTES // 10**6:,} MB; name those to count, "
+        "as in --by COLUMN=A,B,C",
+    )
+    counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=PARTIAL)
+    tally = _tallied(source.blocks(), counting, options, team)
+    values, is_sure = tally.total().top(options.top or _TOP)
+    chosen = _by_value(plan, options, values)
+    return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.columns)))
+
+
+def _must_be_chosen_now(options: Options) -> bool:
+    """Return whether no second pass can count how often values occur; rows have a hash order."""
+    by: Any = options.by
+    counts_rows = options.task != "ranking" and not by.is_each
+    return counts_rows and any(map(is_read_once, options.files))
+
+
+def with_models(source: BlockSource, options: Options, team: Team) -> Options:
+    """Find the models that are compared in a separate pass, unless they are given."""
+    from streameval.cli.tasks import preferences  # noqa: PLC0415 (of that task)
+
+    check_can_be_read_twice(
+        options.files, "a first pass finds the models; name them, as in --models A,B,C"
+    )
+    rows, blocks = look_ahead(source.blocks(), options.max_bad, where=options.row_filter)
+    if not rows:
+        return options
+    finding = preferences.plan_of_models(options, rows)
+    finding = attrs.evolve(finding, words=option_words, advice=PARTIAL)
+    return preferences.with_models(options, _tallied(blocks, finding, options, team).total())
+
+
+def _unsure(columns: tuple[str, ...]) -> str:
+    names = ", ".join(columns)
+    return (
+        f"`{names}` has so many values that others may be more frequent than those shown, whose "
+        "numbers are right. To choose the values, use --by COLUMN=A,B,C."
+    )
+
+
+def of_rows(held: Any, plan: Plan) -> Any:
+    """Count the queries that were gathered, if rows are."""
+    return held.counted(plan) if isinstance(held, Gathered) else held
+
+
+@attrs.frozen
+class CountedFiles:
+    """What a run counted: the accumulators of all rows and of slices, and what to say of them."""
+
+    total: Any
+    slices: Slices | None
+    heading: str
+    origin: dict[str, Any]
+    notes: tuple[Note, ...]
+
+
+def finished(
+    tally: RunTotal,
+    plan: Plan,
+    source: BlockSource,
+    options: Options,
+    write: Callable[[str], object] | None = None,
+) -> CountedFiles:
+    """Count what is still held, take slices apart, and say what was read.
+
+    Raises
+    ------
+    BadDataError
+        If no row has been counted.
+    """
+    held = of_rows(tally.total(), plan)
+    if not tally.n_good.total():
+        tally.bad.refuse_all()
+        raise no_rows(options, source.left())
+    total, slices = _separated(held, options)
+    for accumulator in (total, *(slices or ())):
+        for text in plan.finish(accumulator):  # counts queries
+            if write is not None:
+                write(text)
+    remarks = (
+        *(*plan.notes, *_columns_left(held, options), *_choice(slices), *_zones(tally, options)),
+        *(*source.left(), *source.remarks()),
+    )
+    heading, origin, notes = _what_was_read(tally, remarks, options)
+    return CountedFiles(total, slices, heading, origin | source.origin(), notes)
+
+
+def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:
+    """Return the accumulator of all rows, and the accumulators of the slices to show."""
+    by = options.by
+    if by is None or options.time is not None:
+        return held, None
+    if by.is_each:
+        slices = held.slices()
+        if not slices.by_value:
+            raise UsageError(f"--by finds no column with slices: {_why(held.left_out())}.")
+        return held.total(), slices
+    if held.is_open:
+        held.keep_most_frequent(options.top or _TOP)
+    slices = held.slices()
+    if by.values is None and slices.other is not None:
+        slices = attrs.evolve(slices, chosen_by=held.chosen_by)
+    return held.total(), slices
+
+
+def _choice(slices: Slices | None) -> list[str]:
+    """Say that the values were not chosen by their numbers of rows."""
+    if slices is None or slices.chosen_by != "hash":
+        return []
+    shown = plural(len(slices.by_value), "value")
+    note = (
+        f"{shown} chosen by hash, whether frequent or not, because the input can be read only once "
+        f"and the states of all values take more than {_MAX_BYTES // 10**6:,} MB. To choose the "
+        "values, use --by COLUMN=A,B,C."
+    )
+    return [note]
+
+
+def _zones(tally: RunTotal, options: Options) -> list[str]:
+    """Say which times were read as UTC because they name no zone."""
+    if False not in tally.zones:
+        return []
+    which = (
+        "times with and without an offset; those without"
+        if True in tally.zones
+        else ("times without an offset, which")
+    )
+    return [f"`{options.time}` has {which} are read as UTC."]
+
+
+def _columns_left(held: Any, options: Options) -> list[str]:
+    """Say which columns were left out where each is compared by itself."""
+    is_each = options.by is not None and options.by.is_each
+    left = held.left_out() if is_each else {}
+    return [f"no slices by {_why(left)}."] if left else []
+
+
+def _why(left_out: Mapping[str, str]) -> str:
+    """List the columns that were left out by their reasons."""
+    by_reason: dict[str, list[str]] = {}
+    for column, why in left_out.items():
+        by_reason.setdefault(why, []).append(column)
+    return "; ".join(f"{listed_few(columns)} ({why})" for why, columns in by_reason.items())
+
+
+def _tallied(
+    blocks: Iterator[Block],
+    plan: Plan,
+    options: Options,
+    team: Team,
+    write: Callable[[str], object] | None = None,
+    limit: SizeLimit | None = None,
+) -> RunTotal:
+    plan = attrs.evolve(plan, where=options.row_filter)
+    tally = RunTotal(plan)
+    size = total_size(options.files)
+    with ProgressLine(_terminal(options), size) as progress:
+        for block in count_all(blocks, plan, team, size):
+            tally.add(block)
+            if limit is not None and limit.is_passed_by(tally):
+                if not _must_be_chosen_now(options):
+                    raise _TooManyStates
+                limit = None
+                for held in tally.accumulators:
+                    held.keep_first(options.top or _TOP)
+            if write is not None:
+                write(block.text)
+            progress.advance(block.n_good + len(block.bad), block.taken)
+    return tally
+
+
+def _what_was_read(
+    tally: RunTotal, remarks: Iterable[str], options: Options
+) -> tuple[str, dict[str, Any], tuple[Note, ...]]:
+    """Say what was read: a heading, the entries of the JSON object, and notes."""
+    n_rows = tally.n_good.total() + tally.bad.n
+    heading = f"{plural(n_rows, 'row')} of {plural(len(options.files), 'file')}"
+    if tally.bad.n:
+        heading += f", {tally.bad.n:,} of them bad and left out"
+    origin = {"files": list(options.files), "rows": n_rows, "bad": tally.bad.n}
+    if options.where:
+        n_left_out = tally.n_left_out.total()
+        heading += f"; {n_left_out:,} more left out by {filters(options)}"
+        origin["left_out"] = n_left_out
+    read = tally.n_good + tally.n_left_out
+    empty = [name for name in map(name_of, options.files) if not read[name]]
+    notes = (
+        *(Note("note", text) for text in remarks),
+        *(Note("warning", f"{name}: holds no rows.") for name in empty),
+        *(
+            Note("warning", f"{name}: named more than once, and counted each time.")
+            for name in named_twice(options)
+        ),
+        *_bad_rows(tally.bad),
+    )
+    return heading, origin, notes
+
+
+def _bad_rows(bad: BadRows) -> list[Note]:
+    """Return a warning for each of the first bad rows, one for all the others, and for remedies."""
+    notes = [Note("warning", str(row)) for row in bad.first]
+    more = bad.n - len(notes)
+    notes += [Note("warning", f"{more:,} more bad rows.")] if more else []
+    chosen = {f"values that {option} reads": n for option, n in bad.readable.items()}
+    if bad.n_outside:
+        chosen["values out of range"] = bad.n_outside
+    for what, n in chosen.items():
+        text = (
+            f"{n:,} of the bad rows hold {what}; without them, the rows counted are no random "
+            "sample."
+        )
+        notes.append(Note("warning", text))
+    return notes
+
+
+def _terminal(options: Options) -> TextIO | None:
+    return sys.stderr if is_live(sys.stderr) and not options.reporting.quiet else None
