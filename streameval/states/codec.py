@@ -63,7 +63,6 @@ _LITTLE = {f"{letter}{width}": np.dtype(f"<{letter}{width}") for letter in "iu" 
 _WORDS, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)  # faster than their classes
 _SHORT_HEADER = 2**12
 _LARGE = 2**16  # bytes
-_ALL_BITS = 2**64 - 1
 _quoted = json.encoder.encode_basestring_ascii
 _CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
@@ -477,8 +476,7 @@ def _lay_out_pieces(
 
 
 def _packed_number(number: int) -> bytes:
-    """Return the narrowest little-endian integer, as for an array; a negative one wraps."""
-    number &= _ALL_BITS
+    """Return the narrowest little-endian integer, as for an array."""
     return number.to_bytes(min_width(number), "little")
 
 

@@ -183,6 +183,25 @@ def test_join_gives_a_label_to_the_prediction_before_it_rather_than_after() -> N
     assert counted(join.ready()) == [(0, 1.0)]
 
 
+def test_join_counts_the_label_that_was_first_although_it_was_held() -> None:
+    join = make()
+    label(join, ("a", 5, 1.0))
+    join.ready()
+    predict(join, ("a", 5))
+    label(join, ("a", 6, 0.0))
+    assert counted(join.ready()) == [(5, 1.0)]
+    assert counters(join) == {"joined": 1, "conflicting": 1}
+
+
+def test_join_calls_no_label_late_while_its_prediction_can_come() -> None:
+    join = make()
+    predict(join, ("a", 0), ("z", 15))
+    label(join, ("a", 15, 1.0))
+    assert counted(join.ready()) == [(0, None)]
+    predict(join, ("a", 15))
+    assert counted(join.ready()) == [(15, 1.0)]
+
+
 def test_join_tells_integers_from_text() -> None:
     join = make()
     predict(join, (1, 0), ("1", 1))

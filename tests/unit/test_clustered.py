@@ -920,10 +920,10 @@ def test_findings_of_a_curve_say_that_its_intervals_are_for_clusters() -> None:
 
 
 def _every_inner() -> dict[str, tuple[Any, dict[str, Any], str]]:
-    """Return each class with its columns of 400 rows in 40 queries, and a metric."""
+    """Return each class with its columns of 120 rows in 12 queries, and a metric."""
     random = np.random.default_rng(3)
-    truth, score, other = random.integers(0, 2, 400), random.random(400), random.random(400)
-    query = np.arange(400) // 10
+    truth, score, other = random.integers(0, 2, 120), random.random(120), random.random(120)
+    query = np.arange(120) // 10
     of_models = {"y_true": truth, "m1": score, "m2": other, "m3": (score + other) / 2}
     measures = ["roc_auc"]
     curve, decided = {"y_true": truth, "y_score": score}, {"y_true": truth, "y_pred": score > 0.5}
@@ -937,7 +937,7 @@ def _every_inner() -> dict[str, tuple[Any, dict[str, Any], str]]:
         "values": (se.MeanAccumulator(quantiles=[0.9]), {"value": score}, "quantile(0.9)"),
         "preferences": (
             se.PreferencesAccumulator(["x", "y"]),
-            {"a": np.full(400, "x"), "b": np.full(400, "y"), "outcome": truth},
+            {"a": np.full(120, "x"), "b": np.full(120, "y"), "outcome": truth},
             "bradley_terry[x]",
         ),
         "two models": (
@@ -968,12 +968,12 @@ def test_every_class_is_clustered_in_slices_panes_and_collections(
     name: str, weighted: bool
 ) -> None:
     inner, columns, metric = EVERY_INNER[name]
-    random, query = np.random.default_rng(4), np.arange(400) // 10
+    random, query = np.random.default_rng(4), np.arange(120) // 10
     is_ranking = name == "rankings"
-    unit = query if is_ranking else np.arange(400)
-    batch = columns | {"user": unit % 40, "part": unit % 2, "t": unit % 3}
+    unit = query if is_ranking else np.arange(120)
+    batch = columns | {"user": unit % 12, "part": unit % 2, "t": unit % 3}
     if weighted:
-        batch["query_weight" if is_ranking else "sample_weight"] = random.random(400)[unit]
+        batch["query_weight" if is_ranking else "sample_weight"] = random.random(120)[unit]
     held = se.Clustered(inner, by="user", groups=10)
     for outer, read in (
         (held, lambda acc: acc),
@@ -986,7 +986,7 @@ def test_every_class_is_clustered_in_slices_panes_and_collections(
         (se.Collection({"m": held}), lambda acc: acc),
     ):
         whole = outer.copy().update(batch)
-        owner = random.integers(0, 3, 400)[unit]
+        owner = random.integers(0, 3, 120)[unit]
         workers = [
             outer.copy().update({key: column[owner == one] for key, column in batch.items()})
             for one in range(3)

@@ -418,7 +418,7 @@ def test_numbers_have_one_width_or_two(widths: Any) -> None:
     header = parsed.settings
     header["state"]["matrix"]["widths"] = widths
     with pytest.raises(se.CorruptStateError, match="matrix"):
-        se.from_bytes(seal(header, parsed.payload))
+        se.from_bytes(seal(header, parsed.payload + bytes(9)))  # enough for a third part
 
 
 @each("above", [None, "pos", "hi", "levels", 3, ["lo"]])
@@ -445,6 +445,39 @@ def test_a_column_above_one_of_another_length_is_refused() -> None:
     described = {"lo": described["lo"], "hi": described["hi"] | {"above": "lo"}}
     with pytest.raises(se.CorruptStateError, match="hi"):
         codec.decode_fields(described, parts.payload, above={"hi": "lo"})
+
+
+@each("kinds", [("int64", "uint64"), ("uint64", "int64"), ("int64", "int64")])
+def test_only_unsigned_columns_stand_above_each_other(kinds: tuple[str, str]) -> None:
+    arrays = (np.array([1, 2, 300], dtype=kind) for kind in kinds)
+    fields = {name: Column(array) for name, array in zip(("lo", "hi"), arrays, strict=True)}
+    parts = codec.split(codec.encode(1, "", "{}", fields))
+    described = parts.header["state"]
+    described = {"lo": described["lo"], "hi": described["hi"] | {"above": "lo"}}
+    with pytest.raises(se.CorruptStateError, match="hi"):
+        codec.decode_fields(described, parts.payload, above={"hi": "lo"})
+
+
+@each("lengths", [(3, 2**64 - 2, 4), (2**62, 2**64 - 2**62, 5), (2**63, 2**63, 5)])
+def test_lengths_of_texts_whose_sum_wraps_around_are_refused(lengths: tuple[int, ...]) -> None:
+    described = {"text": {"column": "text", "length": 3, "width": 8}}
+    with pytest.raises(se.CorruptStateError, match="text declares more than there is"):
+        codec.decode_fields(described, memoryview(struct.pack("<3Q", *lengths) + b"abcde"))
+
+
+@each("size", [13, 2**31, 2**63])
+def test_a_block_that_declares_a_longer_header_is_refused(size: int) -> None:
+    block = codec.encode_block({"number": 3})
+    assert codec.decode_block(["number"], block) == {"number": 3}
+    with pytest.raises(se.CorruptStateError, match="a block declares more than there is"):
+        codec.decode_block(["number"], struct.pack("<Q", size) + block[8:])
+
+
+@each("described", [[1], "number", None, {}, {"other": 1}, {"number": 1, "other": 1}])
+def test_a_block_of_other_parts_is_refused(described: Any) -> None:
+    header = canonical(described)
+    with pytest.raises(se.CorruptStateError, match="the parts of a block"):
+        codec.decode_block(["number"], struct.pack("<Q", len(header)) + header)
 
 
 @each("name", GROUPED)
