@@ -24,7 +24,8 @@ from streameval.inputs.arrays import (
     check_vector,
     read_weights,
 )
-from streameval.inputs.labels import Label, encode, in_class_order, is_ignored, without_names
+from streameval.inputs.classes import Label, without_names
+from streameval.inputs.labels import encode, in_class_order, is_ignored
 from streameval.inputs.row_scores import (
     LOGITS,
     are_pairs,

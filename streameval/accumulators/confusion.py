@@ -42,8 +42,9 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.batches import is_single
+from streameval.inputs.classes import Classes, Label
 from streameval.inputs.coded import CodedTexts, are_texts, coded_texts
-from streameval.inputs.labels import Classes, Dictionary, Label, distinct, in_class_order, observe
+from streameval.inputs.labels import Dictionary, distinct, in_class_order, observe
 from streameval.inputs.row_scores import weights_of_items
 from streameval.inputs.weighted_rows import WeightedRows, are_positive
 from streameval.metrics.label_counts import ConfusionCounts, LabelCounts

@@ -23,7 +23,7 @@ from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.inputs.batches import is_single
-from streameval.inputs.labels import Label
+from streameval.inputs.classes import Label
 from streameval.inputs.row_scores import as_rows_of_items
 from streameval.inputs.weighted_rows import WeightedRows, are_positive
 from streameval.states.curve import ScoredRows, ScoreTables

@@ -37,8 +37,9 @@ from streameval.inputs.arrays import (
     read_entry_weights,
     read_weights,
 )
+from streameval.inputs.classes import Label
 from streameval.inputs.coded import MIN_ROWS, CodedTexts, coded_texts
-from streameval.inputs.labels import Label, code_of, encode, is_ignored, present
+from streameval.inputs.labels import code_of, encode, is_ignored, present
 from streameval.inputs.row_scores import (
     are_pairs,
     positive_scores,

@@ -13,7 +13,8 @@ from streameval.configs.options import finite_number, positive_integer
 from streameval.configs.sliced import read_value
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
-from streameval.inputs.times import read_duration, read_step, read_time
+from streameval.inputs.durations import read_duration
+from streameval.inputs.times import read_step, read_time
 from streameval.metrics.evidence import Limit
 from streameval.results.evidence import Evidence
 from streameval.results.result import Result

@@ -34,7 +34,8 @@ from streameval.inputs.arrays import (
     check_vector,
     read_weights,
 )
-from streameval.inputs.labels import Classes, Label, in_class_order, is_ignored
+from streameval.inputs.classes import Classes, Label
+from streameval.inputs.labels import in_class_order, is_ignored
 from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.paired import (

@@ -27,8 +27,9 @@ from streameval.inputs.arrays import (
     read_weights,
     shape_text,
 )
+from streameval.inputs.classes import canonical_label
 from streameval.inputs.judged_runs import seem_exchanged
-from streameval.inputs.labels import canonical_label, distinct, present
+from streameval.inputs.labels import distinct, present
 from streameval.inputs.values import canonical_value
 from streameval.inputs.weighted_rows import WeightedRows, rows_of_units, weighted_rows
 from streameval.states.queries import (

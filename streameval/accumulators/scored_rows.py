@@ -12,8 +12,8 @@ import numpy.typing as npt
 from streameval.accumulators.pending import Rows
 from streameval.configs.curve import CurveConfig
 from streameval.errors import InvalidInputError, Named
+from streameval.exact import Scale
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Scale
 from streameval.inputs.arrays import (
     are_empty,
     are_probabilities,
@@ -30,17 +30,8 @@ from streameval.inputs.arrays import (
     read_entry_weights,
     read_weights,
 )
-from streameval.inputs.labels import (
-    Dictionary,
-    Label,
-    canonical_label,
-    encode,
-    equal,
-    in_class_order,
-    is_ignored,
-    present,
-    without_names,
-)
+from streameval.inputs.classes import Label, canonical_label, without_names
+from streameval.inputs.labels import Dictionary, encode, equal, in_class_order, is_ignored, present
 from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
 
 if TYPE_CHECKING:

@@ -150,7 +150,7 @@ def width(text: str) -> str | int:
     """
     if text.isascii() and text.isdigit():
         return positive(text)
-    from streameval.inputs.times import duration_text, read_duration
+    from streameval.inputs.durations import duration_text, read_duration
 
     try:
         return duration_text(read_duration(text, name="width"))
@@ -170,7 +170,7 @@ def span(text: str) -> str | int:
 
 
 def _no_span(text: str) -> str | None:
-    from streameval.inputs.times import read_offset
+    from streameval.inputs.durations import read_offset
 
     try:
         return None if read_offset(text, name="span") else "0s"

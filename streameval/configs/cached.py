@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import attrs
-import numpy as np
 
 
 class Cached:
@@ -84,7 +83,9 @@ def _are_same(one: Any, other: Any) -> bool:  # noqa: PLR0911 - one for each typ
         return one.keys() == other.keys() and all(_are_same(*pair) for pair in items)
     if type(one) is not type(other):
         return False
-    if isinstance(one, np.ndarray):
+    if hasattr(one, "dtype"):
+        import numpy as np  # noqa: PLC0415 (configurations need none)
+
         return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     if isinstance(one, (tuple, list)):
         return len(one) == len(other) and all(map(_are_same, one, other))

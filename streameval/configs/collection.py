@@ -9,7 +9,7 @@ from typing import Any, Self
 import attrs
 
 from streameval.errors import InvalidInputError, require
-from streameval.inputs.labels import canonical_label
+from streameval.inputs.classes import canonical_label
 
 SEPARATOR = "/"
 MAX_DEPTH = 16

@@ -17,8 +17,8 @@ from streameval.configs.options import (
     optional_flag,
 )
 from streameval.errors import InvalidInputError, Named
-from streameval.exact.score_keys import Scale
-from streameval.inputs.labels import (
+from streameval.exact import Scale
+from streameval.inputs.classes import (
     Classes,
     Label,
     canonical_classes,

@@ -16,8 +16,8 @@ from streameval.configs.options import (
     positive_integer,
 )
 from streameval.errors import InvalidInputError, Named
-from streameval.exact.score_keys import Scale
-from streameval.inputs.labels import (
+from streameval.exact import Scale
+from streameval.inputs.classes import (
     ClassSet,
     Label,
     canonical_classes,

@@ -11,7 +11,7 @@ from streameval.configs.collection import SEPARATOR
 from streameval.configs.names import as_names, check_distinct
 from streameval.configs.options import Config, PositiveInt, fraction, option
 from streameval.errors import InvalidInputError
-from streameval.inputs.labels import canonical_label
+from streameval.inputs.classes import canonical_label
 
 USUAL_BUDGET = 65_536
 MAX_COLUMNS = 1024

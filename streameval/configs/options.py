@@ -25,10 +25,10 @@ from typing import (
 )
 
 import attrs
-import numpy as np
 
 from streameval.configs.cached import Cached
 from streameval.errors import InvalidInputError
+from streameval.inputs.classes import is_bool
 
 
 def option(
@@ -125,7 +125,7 @@ def _or_none(value: Any, check: Callable[..., Any], *, name: str) -> Any:
 
 def flag(value: Any, *, name: str) -> bool:
     """Accept True and False, and nothing that is merely true or false."""
-    if not isinstance(value, (bool, np.bool_)):
+    if not is_bool(value):
         raise InvalidInputError(f"must be True or False, got {value!r}", argument=name)
     return bool(value)
 
@@ -134,7 +134,7 @@ def optional_flag(value: Any, *, name: str) -> bool | None:
     """Accept True, False and None."""
     if value is None:
         return None
-    if not isinstance(value, (bool, np.bool_)):
+    if not is_bool(value):
         raise InvalidInputError(f"must be True, False or None, got {value!r}", argument=name)
     return bool(value)
 
@@ -145,7 +145,7 @@ def finite_number(value: Any, *, name: str) -> float:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(f"must be a number, got {value!r}", argument=name) from None
-    if isinstance(value, (bool, np.bool_)):
+    if is_bool(value):
         raise InvalidInputError(f"must be a number, got {value!r}", argument=name)
     if isinstance(value, (str, bytes, bytearray)) or not math.isfinite(number):
         raise InvalidInputError(f"must be a finite number, got {value!r}", argument=name)
@@ -162,7 +162,7 @@ def fraction(value: Any, *, name: str) -> float:
 
 def real_number(value: Any, *, name: str) -> float:
     """Accept a number of any type, infinite or nan; strings are none."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)):
+    if is_bool(value) or not isinstance(value, Real):
         raise InvalidInputError(f"must be a number, got {value!r}", argument=name)
     return float(value)
 
@@ -182,7 +182,7 @@ def _integer_from(minimum: int, value: Any, *, name: str) -> int:
         number = operator.index(value)
     except TypeError:
         raise InvalidInputError(f"must be an integer, got {value!r}", argument=name) from None
-    if isinstance(value, (bool, np.bool_)) or number < minimum:
+    if is_bool(value) or number < minimum:
         raise InvalidInputError(
             f"must be an integer of at least {minimum}, got {value!r}", argument=name
         )

@@ -8,15 +8,14 @@ from itertools import combinations
 from typing import Any, Literal, Self
 
 import attrs
-import numpy as np
 
 from streameval.configs.collection import SEPARATOR, canonical_name
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import chosen_names
 from streameval.configs.options import Config, PositiveInt, option, option_of, unchecked
 from streameval.errors import InvalidInputError, Named
-from streameval.exact.score_keys import Scale
-from streameval.inputs.labels import Classes, Label
+from streameval.exact import Scale
+from streameval.inputs.classes import Classes, Label
 
 LOSSES = ("log_loss", "brier")
 """The measures that are means of a loss of each row."""
@@ -252,6 +251,8 @@ def _of_classes(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
     """Refuse the options that are for classes alone."""
+    import numpy as np  # noqa: PLC0415 (other configurations need none)
+
     fields = attrs.fields_dict(PairedConfig)
     usual: dict[str, Any] = {name: fields[name].default for name in _OF_CLASSES}
     for name in _OF_CLASSES:

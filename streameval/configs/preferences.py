@@ -9,7 +9,7 @@ import attrs
 
 from streameval.configs.options import Config, option
 from streameval.errors import InvalidInputError
-from streameval.inputs.labels import (
+from streameval.inputs.classes import (
     ClassSet,
     Label,
     canonical_classes,

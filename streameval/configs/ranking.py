@@ -6,11 +6,9 @@ import functools
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import attrs
-import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.measures.names import Measure, measure
 from streameval.configs.measures.requested import (
@@ -29,6 +27,12 @@ from streameval.configs.options import (
     option,
 )
 from streameval.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
 
 JUDGED = -math.inf
 """The relevance level that every judged document reaches."""
@@ -341,14 +345,13 @@ def options_in(names: Iterable[str]) -> dict[str, Any]:
     return options | {key: canonical_gain(options[key]) for key in options if key == "gain"}
 
 
-Floats = npt.NDArray[np.float64]
-
-
 def gains_of(relevance: Floats, config: RankingConfig) -> Floats:
     """Look up the gain of each relevance that has been checked; 0 for -inf and NaN.
 
     ``2**relevance - 1`` is rounded once at most: relevances are whole and at most 62 then.
     """
+    import numpy as np  # noqa: PLC0415 (configurations need none)
+
     if isinstance(config.gain, tuple):
         levels, gains = np.array(config.gain).T
         index = np.minimum(np.searchsorted(levels, relevance), len(levels) - 1)

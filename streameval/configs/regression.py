@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Self
 
 import attrs
-import numpy as np
 
 from streameval.configs.error_measures import (
     MOMENTS,
@@ -19,7 +19,7 @@ from streameval.configs.error_measures import (
 from streameval.configs.names import as_names, check_distinct
 from streameval.configs.options import Config, PositiveInt, option, positive_integer
 from streameval.errors import InvalidInputError
-from streameval.inputs.labels import canonical_label
+from streameval.inputs.classes import canonical_label
 
 USUAL_BUDGET = 65_536
 AVERAGES = ("uniform_average", "variance_weighted")
@@ -31,7 +31,7 @@ def _outputs(value: Any, *, name: str) -> int | tuple[str, ...] | None:
     """Accept a number of outputs, or their names."""
     if value is None:
         return None
-    if isinstance(value, (int, np.integer)) or not isinstance(value, Iterable):
+    if isinstance(value, Integral) or not isinstance(value, Iterable):
         return positive_integer(value, name=name)
     names = as_names(value, name=name)
     for one in names:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from functools import cached_property
 from itertools import pairwise
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import attrs
-import numpy as np
 
 from streameval.configs.collection import canonical_name
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.configs.options import option
 from streameval.errors import InvalidInputError
-from streameval.inputs.times import duration_text, read_duration, read_offset
+from streameval.inputs.classes import is_bool
+from streameval.inputs.durations import duration_text, read_duration, read_offset
 
 Length = int | str
 """A number of steps, or a duration such as "5m"."""
@@ -48,8 +49,7 @@ class Tier:
 
 
 def _read_pane(pane: Any, *, name: str) -> Length:
-    is_step = isinstance(pane, (int, np.integer)) and not isinstance(pane, (bool, np.timedelta64))
-    return _length(pane, is_step, name=name)
+    return _length(pane, _is_integer(pane), name=name)
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -146,7 +146,11 @@ class WindowedConfig(OuterConfig):
 
     def shown(self, time: int) -> Any:
         """Return a time in its public form: datetime64[us], or an integer."""
-        return time if self.is_step else np.datetime64(time, "us")
+        if self.is_step:
+            return time
+        import numpy as np  # noqa: PLC0415 (configurations need none)
+
+        return np.datetime64(time, "us")
 
     def _check(self) -> None:
         """Check that panes of one tier fill panes of the next, which are kept longer."""
@@ -192,9 +196,14 @@ def _length(value: Any, is_step: bool, *, name: str) -> Length:
     return steps
 
 
+def _is_integer(value: Any) -> bool:
+    """Tell whether a value is an integer; NumPy takes its durations for such."""
+    is_duration = type(value).__name__ == "timedelta64"
+    return isinstance(value, Integral) and not (is_bool(value) or is_duration)
+
+
 def _step(value: Any, *, name: str) -> int:
-    wrong = isinstance(value, (bool, np.bool_, np.timedelta64))
-    if wrong or not isinstance(value, (int, np.integer)):
+    if not _is_integer(value):
         raise InvalidInputError(f"must be an integer, as the pane is, got {value!r}", argument=name)
     if abs(int(value)) >= 2**62:
         raise InvalidInputError(f"must be below 2**62, got {value!r}", argument=name)

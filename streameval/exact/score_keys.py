@@ -8,14 +8,15 @@ score is 2**63 plus or minus the bits of its magnitude.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact import Scale
+
 Keys = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
-Scale = Literal["probability", "real"]
 ItemT = TypeVar("ItemT", bound=np.generic)
 
 _CHUNK = 2**15  # small enough for temporaries to stay in the cache: three times as fast

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import as_labels, passes_int64
+from streameval.inputs.classes import Label, canonical_label
 from streameval.inputs.identities import Codes, Identities
-from streameval.inputs.labels import Label, canonical_label, distinct
+from streameval.inputs.labels import distinct
 
 Value = Any
 """A label, None for a missing one, or a tuple of these for several columns."""

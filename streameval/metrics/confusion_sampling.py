@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval.inputs.labels import Label
+from streameval.inputs.classes import Label
 from streameval.metrics import confusion as metrics
 from streameval.metrics import intervals
 from streameval.metrics.bounded import Interval

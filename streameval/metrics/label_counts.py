@@ -17,7 +17,7 @@ from streameval.configs.names import listed
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
-from streameval.inputs.labels import Label, class_position
+from streameval.inputs.classes import Label, class_position
 from streameval.metrics import confusion as metrics
 from streameval.metrics.confusion import Average, ClassMetric, ClassOutcomes, Ratio
 from streameval.states.confusion import (

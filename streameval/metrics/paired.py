@@ -34,9 +34,10 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact import Scale
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Keys, Scale, prefixes
+from streameval.exact.score_keys import Keys, prefixes
 from streameval.metrics import envelope
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.delong import auc_confidence, variance_by_chance

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.cached import Cached
+from streameval.exact import Scale
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Scale, scores_of
+from streameval.exact.score_keys import scores_of
 from streameval.states.cells import Cells
 from streameval.states.sorted_rows import SortedRows
 

@@ -19,7 +19,7 @@ from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.parts import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
-from streameval.inputs.times import duration_text
+from streameval.inputs.durations import duration_text
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
 from streameval.monitoring.join import COUNTERS

@@ -13,7 +13,7 @@ import attrs
 
 from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
-from streameval.inputs.times import read_duration
+from streameval.inputs.durations import read_duration
 from streameval.monitoring.outbox import Receiver, Webhook, receiver_of
 from streameval.monitoring.rules import ENDED, Selector, parse_rule, parse_selector
 from streameval.monitoring.tables import key_of, read_table, text, texts

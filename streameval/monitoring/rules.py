@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import attrs
 
 from streameval.errors import InvalidInputError, StreamevalError
-from streameval.inputs.times import duration_text, read_duration
+from streameval.inputs.durations import duration_text, read_duration
 from streameval.inputs.values import value_text
 from streameval.metrics.evidence import Limit
 from streameval.monitoring.tables import key_of, read_table, text, texts_by_name

@@ -10,9 +10,10 @@ import numpy as np
 
 from streameval.accumulators.calibration import CalibrationAccumulator
 from streameval.accumulators.curve import PRCurveSketch
+from streameval.exact import Scale
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Scale, keys_of, scores_of
-from streameval.inputs.labels import Label
+from streameval.exact.score_keys import keys_of, scores_of
+from streameval.inputs.classes import Label
 from streameval.states.cells import Cells
 
 _HALF = (2.0**-10, 2.0**-8, 2.0**-6, 0.0625, 0.125, 0.25, 0.375)

@@ -22,7 +22,7 @@ from streameval.accumulators.sealed import live
 from streameval.accumulators.windowed import TwoStacks, Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError, require
-from streameval.inputs.times import read_duration
+from streameval.inputs.durations import read_duration
 from streameval.metrics.evidence import TILTS, Detector
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import ENDED, MetricRule, Rule, ShareRule, SilenceRule

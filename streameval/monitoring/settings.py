@@ -8,7 +8,7 @@ import attrs
 
 from streameval.configs.options import positive_integer
 from streameval.errors import InvalidInputError
-from streameval.inputs.times import read_offset
+from streameval.inputs.durations import read_offset
 from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.join_options import check_join
 from streameval.monitoring.planning import Planner, planner_of

@@ -16,7 +16,7 @@ from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
-from streameval.inputs.labels import Label
+from streameval.inputs.classes import Label
 from streameval.metrics import calibration as metrics
 from streameval.metrics.bounded import Interval
 from streameval.metrics.calibration import Bin, ReliabilityCurve

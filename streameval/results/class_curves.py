@@ -14,7 +14,7 @@ from streameval.configs.names import nearest
 from streameval.configs.options import one_of, positive_integer
 from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
-from streameval.inputs.labels import Label, class_position
+from streameval.inputs.classes import Label, class_position
 from streameval.metrics.bounded import Bounded, Interval, mean_of
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from streameval.configs.cached import OnDemand
 from streameval.configs.names import nearest
 from streameval.errors import UnknownMetricError
-from streameval.inputs.labels import Label, class_position
+from streameval.inputs.classes import Label, class_position
 from streameval.results.result import Result
 
 PartT = TypeVar("PartT", bound=Result)

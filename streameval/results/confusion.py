@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
-from streameval.inputs.labels import Label, class_position
+from streameval.inputs.classes import Label, class_position
 from streameval.metrics import confusion_table as functions
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import Share

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.names import unknown_arguments
-from streameval.inputs.labels import Label
+from streameval.inputs.classes import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.confusion import Average
 

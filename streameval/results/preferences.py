@@ -15,7 +15,7 @@ from streameval.configs.names import nearest
 from streameval.configs.options import one_of
 from streameval.configs.preferences import PreferencesConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
-from streameval.inputs.labels import Label, class_position
+from streameval.inputs.classes import Label, class_position
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import refuse_fractions
 from streameval.metrics.intervals import normal_quantile, wilson

@@ -10,8 +10,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact import Scale
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Keys, Scale, keys_of, prefixes
+from streameval.exact.score_keys import Keys, keys_of, prefixes
 from streameval.states.key_ranges import KeyRange, PrefixNumbers
 from streameval.states.sorted_rows import SortedRows
 

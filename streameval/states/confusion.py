@@ -15,13 +15,8 @@ from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.weight_sums import WeightArray, are_whole, weights_by_cell
-from streameval.inputs.labels import (
-    MAX_LABEL_CHARACTERS,
-    MAX_OBSERVED_LABELS,
-    Label,
-    canonical_label,
-    check_lengths,
-)
+from streameval.inputs.classes import MAX_LABEL_CHARACTERS, Label, canonical_label, check_lengths
+from streameval.inputs.labels import MAX_OBSERVED_LABELS
 from streameval.states.column import Column
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import State, check_numbers, check_total

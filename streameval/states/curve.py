@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, require
+from streameval.exact import Scale
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Keys, Scale, are_keys, prefixes, scores_of
-from streameval.inputs.labels import Label, canonical_label
+from streameval.exact.score_keys import Keys, are_keys, prefixes, scores_of
+from streameval.inputs.classes import Label, canonical_label
 from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.runs import order_in_groups

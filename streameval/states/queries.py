@@ -22,7 +22,8 @@ from streameval.exact.row_order import (
     turned,
 )
 from streameval.exact.score_keys import keys_of, scores_of
-from streameval.inputs.labels import canonical_label, distinct
+from streameval.inputs.classes import canonical_label
+from streameval.inputs.labels import distinct
 
 NO_WEIGHTS = FixedPoint.zeros(0)
 """The weights if every query counts once."""

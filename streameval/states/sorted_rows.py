@@ -10,7 +10,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.exact.score_keys import Keys, Scale, keys_of
+from streameval.exact import Scale
+from streameval.exact.score_keys import Keys, keys_of
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact import Scale
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Keys, Scale, keys_of, prefixes
+from streameval.exact.score_keys import Keys, keys_of, prefixes
 from streameval.states.cells import Cells, split_by_class
 from streameval.states.runs import run_indices
 

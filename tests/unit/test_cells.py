@@ -15,8 +15,9 @@ from small_states import parse_words
 
 import streameval as se
 from streameval.accumulators import curve
+from streameval.exact import Scale
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Scale, keys_of, scores_of
+from streameval.exact.score_keys import keys_of, scores_of
 from streameval.states import cells as cells_module
 from streameval.states.cells import Cells
 

@@ -13,14 +13,8 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.inputs.labels import (
-    MAX_OBSERVED_LABELS,
-    canonical_classes,
-    canonical_label,
-    class_labels,
-    encode,
-    observe,
-)
+from streameval.inputs.classes import canonical_classes, canonical_label, class_labels
+from streameval.inputs.labels import MAX_OBSERVED_LABELS, encode, observe
 
 
 class Word(enum.StrEnum):

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from offenders import each
 
-from streameval.exact.score_keys import Scale, are_keys, keys_of, prefixes, scores_of
+from streameval.exact import Scale
+from streameval.exact.score_keys import are_keys, keys_of, prefixes, scores_of
 
 HALF, ONE = 0x3FE0 << 48, 0x7FC0 << 48
 """The keys of the probabilities one half and one."""

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 import streameval as se
-from streameval.exact.score_keys import Scale, keys_of
+from streameval.exact import Scale
+from streameval.exact.score_keys import keys_of
 from streameval.metrics import points
 from streameval.metrics.points import CellTable
 from streameval.states import sorted_rows

@@ -17,15 +17,8 @@ from offenders import each
 
 import streameval as se
 from streameval.inputs import times
-from streameval.inputs.times import (
-    as_steps,
-    as_times,
-    duration_text,
-    read_duration,
-    read_offset,
-    read_step,
-    read_time,
-)
+from streameval.inputs.durations import duration_text, read_duration, read_offset
+from streameval.inputs.times import as_steps, as_times, read_step, read_time
 
 MOMENT = datetime(2026, 3, 29, 1, 30, 0, 123456, tzinfo=UTC)
 MICROSECONDS = 1_774_747_800_123_456

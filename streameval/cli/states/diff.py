@@ -21,7 +21,8 @@ from streameval.cli.states.samples import SamplePair
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import IncompatibleStateError, UnknownMetricError
-from streameval.inputs.times import is_naive, read_duration
+from streameval.inputs.durations import read_duration
+from streameval.inputs.times import is_naive
 from streameval.io.notation import integer_or_text
 from streameval.metrics.table import Change, Reading
 from streameval.render.sheets import Grid, SheetColumn
