@@ -70,7 +70,7 @@ from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.outbox import LOG
 from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.routes import Unsent, read_routes
-from streameval.monitoring.rules import MetricRule, ShareRule, SilenceRule, read_rules
+from streameval.monitoring.rules import read_rules
 from streameval.monitoring.sources import as_source
 from streameval.render.text import json_line, plural
 from streameval.results.collection import read_or_nan, time_texts
@@ -460,9 +460,8 @@ def _check_labels(watching: Watching) -> None:
                 raise UsageError(f"--labels needs {option_text(name)}.")
         return
     for alert in read_rules(watching.alerts):
-        rule = alert.rule
-        if isinstance(rule, SilenceRule | ShareRule) and rule.of_labels:
-            raise UsageError(f"--alerts {rule.text!r} needs --labels.")
+        if alert.rule.needs_labels:
+            raise UsageError(f"--alerts {alert.rule.text!r} needs --labels.")
     refuse(watching, _OF_JOIN, "needs --labels")
 
 
@@ -471,9 +470,9 @@ def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[An
     for metric in metrics:
         check_metric_of_task(metric, task)
     for rule in (alert.rule for alert in read_rules(alerts)):
-        if isinstance(rule, MetricRule) and not rule.is_coverage:
+        if rule.result_metric is not None:
             try:
-                check_metric_of_task(rule.claim.metric, task)
+                check_metric_of_task(rule.result_metric, task)
             except UnknownMetricError as error:
                 raise error.within(repr(rule.text)) from None
 

@@ -10,35 +10,22 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from streameval.accumulators.evidence import mean_panes
-from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
-from streameval.configs.names import nearest
-from streameval.configs.windowed import WindowedConfig
-from streameval.errors import InvalidInputError, require
-from streameval.monitoring.rules import AlertRule, Rule, ShareRule, SilenceRule, read_rules
-from streameval.monitoring.series import (
-    AlertState,
-    ComparedSeries,
-    Detection,
-    Event,
-    LostShare,
-    PaneSeries,
-    Progress,
-    ReadPanes,
-    Series,
-    Silence,
-    StoredSeries,
-    end_of_removed,
-)
-from streameval.results.result import Result
-from streameval.results.sliced import slice_names
+from streameval.errors import require
+from streameval.monitoring.metric_rules import Detection, PaneSeries, ReadPanes
+from streameval.monitoring.rules import read_rules
+from streameval.monitoring.series import AlertState, Event, Series, StoredSeries, end_of_removed
+from streameval.monitoring.source_rules import SourceSeries
 
-__all__ = ["AlertState", "Alerts", "Event", "Progress"]
+if TYPE_CHECKING:
+    from streameval.monitoring.status import Status
+
+__all__ = ["AlertState", "Alerts", "Event"]
 
 
 class Alerts:
@@ -65,25 +52,27 @@ class Alerts:
         self, rules: Iterable[Any], windowed: Windowed, *, false_alarms: str | float = "1 per 30d"
     ) -> None:
         config = windowed._config
-        pairs = [
-            (alert, value) for alert in read_rules(rules) for value in _slices(alert.rule, config)
-        ]
-        inner = config.accumulator.leaf.empty().compute()
-        tested = [pair for pair in pairs if _check(pair[0].rule, inner)]
-        log_threshold = (
-            math.log(mean_panes(false_alarms, config) * len(tested)) if tested else math.inf
-        )
-        self._config = config
-        self._series: list[Series] = [
-            _series(alert, value, config, log_threshold) for alert, value in pairs
-        ]
+        result = config.accumulator.leaf.empty().compute()
+        self._series: list[Series] = []
+        for alert in read_rules(rules):
+            slices = alert.rule.slices(config)
+            alert.rule.check(result)
+            for value in slices:
+                one = alert.rule.series(value, config)
+                one.about = alert.about
+                self._series.append(one)
+        detectors = [one for one in self._series if isinstance(one, Detection)]
+        if detectors:
+            log_threshold = math.log(mean_panes(false_alarms, config) * len(detectors))
+            for detector in detectors:
+                detector.log_threshold = log_threshold
         self._removed: dict[str, StoredSeries] = {}
 
     def step(
         self,
         windowed: Windowed,
         mature_until: Any,
-        progress: Progress | None = None,
+        status: Status | None = None,
         now: float = 0.0,
     ) -> tuple[Event, ...]:
         """Examine the panes that have matured, once for each commit.
@@ -94,7 +83,7 @@ class Alerts:
             Everything counted up to this commit.
         mature_until : datetime64[us], int or None
             The end of the newest mature pane.
-        progress : Progress, optional
+        status : Status, optional
             The status of the monitor; without it, rules about silence and shares are not
             evaluated.
         now : float
@@ -112,8 +101,8 @@ class Alerts:
         if until is not None:
             events += _look(series, ReadPanes(windowed), until, clock)
         for one in series:
-            if isinstance(one, Silence | LostShare) and progress is not None:
-                event = one.listen(progress, clock)
+            if isinstance(one, SourceSeries) and status is not None:
+                event = one.listen(status, clock)
                 events += [] if event is None else [event]
         self._series, self._removed = series, {}
         return tuple(events)
@@ -172,81 +161,3 @@ def _look(series: Sequence[Series], panes: ReadPanes, mature_until: int, now: in
     for one in behind:
         one.until = mature_until
     return events
-
-
-def _series(alert: AlertRule, value: Any, config: WindowedConfig, log_threshold: float) -> Series:
-    rule = alert.rule
-    made: Series
-    if isinstance(rule, SilenceRule):
-        made = Silence(rule, value, config)
-    elif isinstance(rule, ShareRule):
-        made = LostShare(rule, value, config)
-    elif rule.is_evidence:
-        made = Detection(rule, value, config, log_threshold)
-    else:
-        made = ComparedSeries(rule, value, config)
-    made.about = alert.about
-    return made
-
-
-def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:
-    """List the slices that a rule applies to; `...` stands for all rows."""
-    if isinstance(rule, SilenceRule | ShareRule):
-        return [...]
-    inner, selector = config.accumulator, rule.selector
-    if selector is not None and not selector.pairs:
-        return [...]
-    if inner.cls is not Sliced:
-        if selector is None:
-            return [...]
-        raise InvalidInputError(
-            f"{rule.text!r} names a slice, but panes are not a Sliced; --by makes one"
-        )
-    options = inner.options
-    if selector is None:
-        return [..., *options.values]
-    for column, _, _ in selector.pairs:
-        if column not in options.column:
-            raise InvalidInputError(
-                f"{rule.text!r}: no slices by {column!r}: {nearest(column, options.column)}"
-            )
-    found = [value for value in options.values if selector.chooses(options.column, value)]
-    if not found:
-        known = [f"{{{name}}}" for name in slice_names(options, options.values)]
-        hint = f"{nearest(str(selector), known)} Name others" if known else "name it"
-        raise InvalidInputError(
-            f"{rule.text!r}: no named slice {selector}: {hint} in `values` of the `Sliced`."
-        )
-    return [min(found, key=_n_texts)]  # quotes tell text from a number
-
-
-def _check(rule: Rule, result: Any) -> bool:
-    """Refuse a rule about an unknown metric; return whether the e-detector decides it."""
-    if isinstance(rule, SilenceRule | ShareRule) or rule.is_coverage:
-        return False
-    if not isinstance(result, Result):
-        got = type(result).__name__
-        raise InvalidInputError(
-            f"{rule.text!r} needs a result with a table of metrics, got a {got}"
-        )
-    metric = rule.claim.metric
-    try:
-        result.check(metric)
-    except InvalidInputError as error:
-        raise error.within(repr(rule.text)) from None
-    if not rule.is_evidence:
-        return False
-    try:
-        statistic = result.statistic(metric)
-    except InvalidInputError as error:
-        remedy = f"A comparison of the value takes any metric: '{rule.text} for 3 panes'."
-        raise InvalidInputError(f"{rule.text!r}: {error} {remedy}") from None
-    try:
-        statistic.checked(rule.limit)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{rule.text!r}: the limit {error.reason}") from None
-    return True
-
-
-def _n_texts(value: Any) -> int:
-    return sum(isinstance(item, str) for item in (value if isinstance(value, tuple) else [value]))

@@ -8,7 +8,7 @@ import operator
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, count
-from typing import Any, cast
+from typing import Any
 
 import attrs
 import numpy as np
@@ -21,8 +21,8 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.metrics.table import Reading
-from streameval.monitoring.rules import COVERAGE, MetricRule, parse_rule
-from streameval.monitoring.series import N_PANES, UNDEFINED, AlertState, read_defined
+from streameval.monitoring.metric_rules import COVERAGE, N_PANES, UNDEFINED, read_defined
+from streameval.monitoring.series import AlertState
 from streameval.monitoring.status import BAD, Snapshot, Status
 from streameval.monitoring.unlabelled import SliceRows, Weights
 from streameval.monitoring.vitals import Vitals
@@ -354,9 +354,8 @@ def _alerts_by_slice(alerts: Sequence[AlertState]) -> dict[Any, list[AlertState]
 
 def _limits(metric: MetricName, alerts: Sequence[AlertState]) -> tuple[float, ...]:
     """List the limits of the alerts about a metric."""
-    if not alerts:
-        return ()
-    return tuple(dict.fromkeys(_limit(one.rule) for one in alerts if one.metric == str(metric)))
+    limits = [one.limit for one in alerts if one.metric == str(metric) and one.limit is not None]
+    return tuple(dict.fromkeys(limits))
 
 
 def _is_silent(mature: Sequence[Point]) -> bool:
@@ -395,11 +394,6 @@ def _sign(metric: str) -> int:
     name = parse_metric(metric).name.rpartition("/")[2]
     rows = (cls.TABLE[name].better for cls in RESULTS if name in cls.TABLE)
     return -1 if next(rows, "") == "lower" else 1
-
-
-@functools.lru_cache(maxsize=1024)
-def _limit(rule: str) -> float:
-    return cast("MetricRule", parse_rule(rule)).claim.number
 
 
 def _is_about_all(alert: AlertState) -> bool:

@@ -23,9 +23,9 @@ from streameval.inputs.durations import duration_text
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
 from streameval.monitoring.join import COUNTERS
-from streameval.monitoring.rules import slice_text
+from streameval.monitoring.metric_rules import read_defined
+from streameval.monitoring.rule_text import slice_text
 from streameval.monitoring.score_buckets import score_buckets
-from streameval.monitoring.series import read_defined
 from streameval.monitoring.status import BAD, check_exported
 from streameval.monitoring.unlabelled import SliceRows
 from streameval.monitoring.vitals import VITALS

@@ -15,8 +15,9 @@ from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
 from streameval.inputs.durations import read_duration
 from streameval.monitoring.outbox import Receiver, Webhook, receiver_of
-from streameval.monitoring.rules import ENDED, Selector, parse_rule, parse_selector
-from streameval.monitoring.tables import key_of, read_table, text, texts
+from streameval.monitoring.rule_text import Selector, parse_selector
+from streameval.monitoring.rules import key_of, parse_rule, read_table, text, texts
+from streameval.monitoring.series import ENDED
 from streameval.monitoring.templates import TEMPLATES
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from streameval.monitoring.rules import slice_text
+from streameval.monitoring.rule_text import slice_text
 from streameval.render.text import shorten
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.join_options import Shard
 from streameval.monitoring.planning import ID
 from streameval.monitoring.rows import Ids
-from streameval.monitoring.rules import ShareRule, SilenceRule
 from streameval.monitoring.status import Status, Step
 from streameval.runs.counting import bad_rows
 from streameval.runs.totals import BadRows
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake
     from streameval.monitoring.routes import AlertRoute
-    from streameval.monitoring.rules import AlertRule
     from streameval.monitoring.settings import Settings
 
 
@@ -94,7 +92,7 @@ class Waiting:
         self._settings, self._alerts = settings, alerts
 
     def _judging(self, settings: Settings, stored: Mapping[str, Any]) -> Alerts:
-        rules = filter(_looks_at_no_pane, settings.rules)
+        rules = [alert for alert in settings.rules if not alert.rule.looks_at_panes]
         return Alerts.restore(rules, self._empty, stored)
 
     def status(self) -> Status:
@@ -158,7 +156,3 @@ class Waiting:
         self._is_told = True
         name = self._intake.readers["labels"].source.name
         return [f"{name}: has no rows yet; predictions wait for the first label"]
-
-
-def _looks_at_no_pane(alert: AlertRule) -> bool:
-    return isinstance(alert.rule, SilenceRule | ShareRule)

@@ -21,6 +21,7 @@ from win_rate import WinRate
 import streameval as se
 from streameval.errors import CorruptStateError, InvalidInputError, UnknownMetricError
 from streameval.monitoring.alerts import Alerts, AlertState, Event
+from streameval.monitoring.status import Status
 
 PANE = 10
 PROMISE = 30.0
@@ -29,14 +30,10 @@ Counts = tuple[int, int]
 """Hits and misses of a slice in a pane."""
 
 
-@attrs.frozen
-class Seen:
-    """The status of a monitor, as far as alerts read it."""
-
-    n_rows: int = 0
-    n_labelled: int | float = 0
-    n_pending: int = 0
-    counters: dict[str, int] = attrs.field(factory=dict)
+def status(*numbers: float, **changes: Any) -> Status:
+    """Return the status of a monitor with these numbers of rows, labelled and pending ones."""
+    named = dict(zip(("n_rows", "n_labelled", "n_pending"), numbers, strict=False))
+    return attrs.evolve(Status.before_the_first_commit({}), **named, **changes)
 
 
 def windowed(**options: Any) -> se.Windowed:
@@ -79,7 +76,7 @@ class Run:
     def step(self, mature: int | None, seen: Any = None, now: float = 0.0) -> list[Event]:
         self.restart()
         until = None if mature is None else PANE * mature
-        events = self.alerts.step(self.w, until, Seen() if seen is None else seen, now)
+        events = self.alerts.step(self.w, until, status() if seen is None else seen, now)
         self.events += events
         return list(events)
 
@@ -701,7 +698,7 @@ def test_silence_is_told_by_the_clock_alone() -> None:
     run = Run("no data for 10m")
     said = []
     for minute, n_rows in enumerate([0, 5, 9, *[9] * 11, 10, *[10] * 9]):
-        said += [(minute, event) for event in run.step(None, Seen(n_rows), 60.0 * minute)]
+        said += [(minute, event) for event in run.step(None, status(n_rows), 60.0 * minute)]
     assert [(minute, event.state, event.start, event.at) for minute, event in said] == [
         (12, "firing", "1970-01-01T00:02:00Z", "1970-01-01T00:12:00Z"),
         (14, "resolved", "1970-01-01T00:02:00Z", "1970-01-01T00:14:00Z"),
@@ -720,7 +717,7 @@ def test_labels_that_nothing_waits_for_change_no_state() -> None:
     run = Run("labels stalled for 10m", "no data for 10m")
     states = []
     for minute in range(5):
-        run.step(None, Seen(n_rows=7), 60.0 * minute)
+        run.step(None, status(n_rows=7), 60.0 * minute)
         states.append(run.alerts.to_json())
     assert states[1:] == states[:-1]
 
@@ -731,7 +728,7 @@ def test_labels_are_stalled_only_while_predictions_wait() -> None:
     for minute, (labelled, pending) in enumerate(
         [(0, 0), *[(0, 0)] * 20, *[(0, 5)] * 11, (0.5, 5), *[(0.5, 5)] * 10, (0.5, 0)]
     ):
-        seen = Seen(minute, labelled, pending)
+        seen = status(minute, labelled, pending)
         told += [(minute, event.state) for event in run.step(None, seen, 60.0 * minute)]
     assert told == [(31, "firing"), (32, "resolved"), (42, "firing"), (43, "resolved")]
 
@@ -742,7 +739,7 @@ def test_late_labels_are_a_share_of_the_newest() -> None:
     for minute, (labels, late) in enumerate(
         [(0, 0), (99, 50), (5000, 50), (5100, 102), (7000, 103), (9000, 103), (9100, 103)]
     ):
-        seen = Seen(counters={"labels": labels, "late_label": late})
+        seen = status(counters={"labels": labels, "late_label": late})
         told += [
             (minute, event.state, event.value, event.limit, event.n, event.metric)
             for event in run.step(None, seen, 60.0 * minute)
@@ -768,7 +765,7 @@ def test_share_of_rows_that_cannot_be_used(rule: str, counter: str) -> None:
     for minute, (rows, lost) in enumerate([(95, 5), (188, 12), (2000, 12), (3000, 12)]):
         counts = {"labels": rows} if "labels" in rule else {"labels": 10}
         n_rows = 0 if "labels" in rule else rows - 10
-        seen = Seen(n_rows, counters=counts | {counter: lost})
+        seen = status(n_rows, counters=counts | {counter: lost})
         told += [(minute, one.state, one.value) for one in run.step(None, seen, 60.0 * minute)]
     n = 188 if "labels" in rule else 200
     assert told[0] == (1, "firing", 12 / n)
@@ -778,7 +775,7 @@ def test_share_of_rows_that_cannot_be_used(rule: str, counter: str) -> None:
 def test_share_begins_again_with_rows_that_were_only_held() -> None:
     run = Run("bad rows > 5%")
     for n_rows, bad, n_events in ((5000, 0, 0), (10, 0, 0), (95, 90, 1)):
-        assert len(run.step(None, Seen(n_rows, counters={"refused": bad}), 0.0)) == n_events
+        assert len(run.step(None, status(n_rows, counters={"refused": bad}), 0.0)) == n_events
 
 
 @each(
@@ -875,7 +872,7 @@ def test_times_are_iso_8601() -> None:
     w = windowed(pane="1m", unit="s")
     w.update(rows(6, 1, 9))
     alerts = Alerts(["recall{all} < 0.8, n >= 1"], w)
-    [event] = alerts.step(w, np.datetime64("1970-01-01T00:02", "us"), Seen(), 120.25)
+    [event] = alerts.step(w, np.datetime64("1970-01-01T00:02", "us"), status(), 120.25)
     assert (event.start, event.end) == ("1970-01-01T00:01:00Z", "1970-01-01T00:02:00Z")
     assert event.at == "1970-01-01T00:02:00.250000Z"
     json.dumps(event.to_json(), allow_nan=False)

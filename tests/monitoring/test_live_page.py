@@ -28,7 +28,9 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.live_view import ViewBuilder
-from streameval.monitoring.series import AlertState, read_defined
+from streameval.monitoring.metric_rules import read_defined
+from streameval.monitoring.rules import parse_rule
+from streameval.monitoring.series import AlertState
 from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status
 from streameval.render.live import Card, View, document, fragment
@@ -155,6 +157,7 @@ def alert(state: Any, country: Any = None, rule: str = RULE, **changes: Any) -> 
         "state": state,
         "since": "1970-01-01T00:02:00Z",
         "alert": None,
+        "limit": parse_rule(rule).number,
     }
     return AlertState(**(known | changes))
 

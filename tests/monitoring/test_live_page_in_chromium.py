@@ -80,6 +80,7 @@ def snapshot(number: int, firing: str = "FR", seed: int = 0, age: float = 0) -> 
         AlertState(
             *(rule, "roc_auc", {"country": name}, state, since, "x"),
             history=history,
+            limit=0.8,
             about={"name": "ranking", "links": {"runbook": "https://example.org"}},
         )
         for name, state in states.items()

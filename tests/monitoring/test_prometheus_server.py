@@ -18,7 +18,7 @@ import pytest
 from monitoring.prometheus_server import DOCS, Alertmanager, Prometheus, free_port, wait_until
 
 import streameval as se
-from streameval.monitoring.rules import slice_text
+from streameval.monitoring.rule_text import slice_text
 
 pytestmark = pytest.mark.server(name="prometheus")
 

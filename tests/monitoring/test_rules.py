@@ -12,7 +12,10 @@ from offenders import each
 
 from streameval.errors import InvalidInputError
 from streameval.metrics.evidence import Limit
-from streameval.monitoring.rules import MetricRule, Selector, ShareRule, SilenceRule, parse_rule
+from streameval.monitoring.metric_rules import MetricRule
+from streameval.monitoring.rule_text import Selector
+from streameval.monitoring.rules import parse_rule
+from streameval.monitoring.source_rules import ShareRule, SilenceRule
 from streameval.results.names import Inequality, MetricName
 
 

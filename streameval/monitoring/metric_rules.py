@@ -1,0 +1,546 @@
+"""Rules about a metric of each pane, decided by its value or by the e-detector."""
+
+from __future__ import annotations
+
+import base64
+import math
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import attrs
+import numpy as np
+
+from streameval.accumulators.collection import heaviest
+from streameval.accumulators.evidence import slice_of
+from streameval.accumulators.panes import Span
+from streameval.accumulators.parts import merge
+from streameval.accumulators.sealed import live
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import TwoStacks, Windowed
+from streameval.configs.names import nearest
+from streameval.configs.windowed import WindowedConfig
+from streameval.errors import InvalidInputError, UnknownMetricError, require
+from streameval.inputs.durations import read_duration
+from streameval.metrics.evidence import TILTS, Detector, Limit
+from streameval.metrics.table import Reading
+from streameval.monitoring.rule_text import Length, RuleText, Selector
+from streameval.monitoring.series import AlertState, Event, Phase, Rule, Series
+from streameval.monitoring.unlabelled import SliceRows, Weights
+from streameval.results.evidence import read_pane
+from streameval.results.names import Inequality, MetricName
+from streameval.results.result import Result
+from streameval.results.sliced import slice_names
+
+COVERAGE = "coverage"
+"""The metric of rules about the share of rows with a label."""
+
+LEVEL = 0.95
+"""Of the sampling intervals that events show."""
+
+N_PANES = 60
+"""How many panes a page shows of a series, and the evidence of how many is kept."""
+
+UNDEFINED = Reading(math.nan)
+"""The reading of a metric that has no value."""
+
+_NEAR = math.log(10.0)
+_MIN_PANES = 3
+
+
+@attrs.frozen
+class MetricRule(Rule):
+    """A condition on the value of a metric.
+
+    ``METRIC < NUMBER`` is decided by the e-detector of `evidence`. With any of the clauses
+    ``over 1h``, ``for 3 panes`` (or ``for 15m``) and ``n >= 500`` the value is compared with the
+    number. ``{country=DE}`` behind the metric restricts a rule to a slice, ``{all}`` to all rows.
+    ``coverage`` is the share of rows with a label.
+
+    Parameters
+    ----------
+    claim : Inequality
+    selector : Selector, optional
+        None means all rows together, and each named slice.
+    over : int or str, optional
+        The width of the window whose value counts; by default a pane.
+    lasting : int or str, optional
+        How long the condition must hold.
+    min_n : int, optional
+        The min number of examples in a pane or window.
+    """
+
+    looks_at_panes = True
+
+    claim: Inequality
+    selector: Selector | None = None
+    over: Length | None = None
+    lasting: Length | None = None
+    min_n: int | None = None
+
+    @classmethod
+    def read(cls, text: RuleText) -> Self:
+        """Read the metric, its slice, the sign and the number, and the clauses."""
+        metric = text.metric()
+        selector = text.selector() if text.take("{") else None
+        claim = Inequality(metric, text.sign(), text.number())
+        clauses = text.clauses()
+        made = cls(claim, selector, clauses.get("over"), clauses.get("for"), clauses.get("n"))
+        if made.is_coverage and made.over is not None:
+            text.at = 0
+            text.fail("coverage of a pane, without over")
+        return made
+
+    @property
+    def text(self) -> str:
+        """The rule in its canonical form, which identifies it."""
+        claim = self.claim
+        selector = "" if self.selector is None else str(self.selector)
+        text = f"{claim.metric}{selector} {claim.sign} {claim.number!r}".removesuffix(".0")
+        text += "" if self.over is None else f" over {_length_text(self.over)}"
+        text += "" if self.lasting is None else f" for {_length_text(self.lasting)}"
+        return text + ("" if self.min_n is None else f", n >= {self.min_n}")
+
+    @property
+    def metric(self) -> MetricName:
+        """The metric."""
+        return self.claim.metric
+
+    @property
+    def result_metric(self) -> MetricName | None:
+        """The metric, if it is not the coverage."""
+        return None if self.is_coverage else self.metric
+
+    @property
+    def number(self) -> float:
+        """The limit."""
+        return self.claim.number
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether the e-detector decides: of a metric without any clause."""
+        clauses = (self.over, self.lasting, self.min_n)
+        return not self.is_coverage and all(clause is None for clause in clauses)
+
+    @property
+    def is_coverage(self) -> bool:
+        """Whether it is about the share of rows with a label."""
+        return str(self.metric) == COVERAGE
+
+    @property
+    def limit(self) -> Limit:
+        """What the metric keeps while there is no alarm."""
+        return Limit(self.number, is_floor=self.claim.sign[0] == "<")
+
+    def slices(self, config: WindowedConfig) -> Sequence[Any]:
+        """List the slices that it names; without any, all rows and each named slice."""
+        inner, selector = config.accumulator, self.selector
+        if selector is not None and not selector.pairs:
+            return [...]
+        if inner.cls is not Sliced:
+            if selector is None:
+                return [...]
+            raise InvalidInputError(
+                f"{self.text!r} names a slice, but panes are not a Sliced; --by makes one"
+            )
+        options = inner.options
+        if selector is None:
+            return [..., *options.values]
+        for column, _, _ in selector.pairs:
+            if column not in options.column:
+                raise InvalidInputError(
+                    f"{self.text!r}: no slices by {column!r}: {nearest(column, options.column)}"
+                )
+        found = [value for value in options.values if selector.chooses(options.column, value)]
+        if not found:
+            known = [f"{{{name}}}" for name in slice_names(options, options.values)]
+            hint = f"{nearest(str(selector), known)} Name others" if known else "name it"
+            raise InvalidInputError(
+                f"{self.text!r}: no named slice {selector}: {hint} in `values` of the `Sliced`."
+            )
+        return [min(found, key=_n_texts)]  # quotes tell text from a number
+
+    def check(self, result: Any) -> None:
+        """Refuse an unknown metric, and one without evidence."""
+        metric = self.result_metric
+        if metric is None:
+            return
+        if not isinstance(result, Result):
+            got = type(result).__name__
+            raise InvalidInputError(
+                f"{self.text!r} needs a result with a table of metrics, got a {got}"
+            )
+        try:
+            result.check(metric)
+        except InvalidInputError as error:
+            raise error.within(repr(self.text)) from None
+        if not self.is_evidence:
+            return
+        try:
+            statistic = result.statistic(metric)
+        except InvalidInputError as error:
+            remedy = f"A comparison of the value takes any metric: '{self.text} for 3 panes'."
+            raise InvalidInputError(f"{self.text!r}: {error} {remedy}") from None
+        try:
+            statistic.checked(self.limit)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{self.text!r}: the limit {error.reason}") from None
+
+    def series(self, value: Any, config: WindowedConfig) -> PaneSeries:
+        """Make its series, by what decides."""
+        return (Detection if self.is_evidence else ComparedSeries)(self, value, config)
+
+
+def _length_text(length: Length) -> str:
+    if isinstance(length, str):
+        return length
+    return "1 pane" if length == 1 else f"{length} panes"
+
+
+@attrs.frozen
+class _Value:
+    """The value of a metric from `start` to `end`; `read` adds the sampling interval."""
+
+    reading: Reading
+    read: Callable[[], Reading]
+    n: int | float
+    start: int
+    end: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the metric is undefined there."""
+        return math.isnan(self.reading.value)
+
+
+class ReadPanes:
+    """The panes of a `Windowed`, one after the other; each is read once for all rules.
+
+    Parameters
+    ----------
+    windowed : Windowed
+    """
+
+    def __init__(self, windowed: Windowed) -> None:
+        self._config = windowed._config
+        self._view = windowed.view()
+        self._parts: dict[int, Any] = {}
+        self._by_slice: dict[int, SliceRows | None] = {}
+        self._results: dict[Any, Result | None] = {}
+        self._windows: dict[int, _Window] = {}
+
+    def between(self, low: int | None, high: int) -> Iterator[Span]:
+        """Yield the panes within two times, in order; what was read of one goes with it."""
+        for span in self._view.spans(low, high):
+            yield span
+            self._results.clear()
+            self._parts.clear()
+            self._by_slice.clear()
+
+    def result(self, span: Span, value: Any) -> Result | None:
+        """Compute the result of a slice in a pane; None without rows."""
+        if value not in self._results:
+            part = slice_of(self._live(span), value)
+            self._results[value] = None if part is None else part.compute()
+        return self._results[value]
+
+    def window(self, span: Span, width: int, value: Any) -> tuple[Result | None, int]:
+        """Compute the result of a slice in the window that ends with a pane, and where it begins.
+
+        Windows slide along: two or three merges a pane, for all slices.
+        """
+        window = self._windows.setdefault(width, _Window(self._config.accumulator, width))
+        if window.end != span.end:
+            low = span.end - width if window.end is None else window.end
+            window.slide(self._view.spans(low, span.end), span.end)
+        return slice_of(window.merged, value).compute(), window.start
+
+    def over(self, start: int, end: int, value: Any) -> tuple[Result | None, int]:
+        """Compute the result of a slice in all panes within two times, and where they begin."""
+        spans = self._view.spans(start, end)
+        parts = [slice_of(self._live(span), value) for span in spans]
+        found = [part for part in parts if part is not None]
+        return (merge(found).compute(), spans[0].start) if found else (None, start)
+
+    def coverage(self, span: Span, value: Any) -> _Value:
+        """Divide the rows of a slice in a pane that have a label by all of them."""
+        if value is ...:
+            part, rows = self._live(span), span.n_rows
+            found: Weights | None = Weights(0 if part is None else heaviest(part.n), rows)
+        else:
+            by_slice = self._rows(span)
+            found = None if by_slice is None else by_slice.of(value)
+        if found is None or not found.rows:
+            return _Value(UNDEFINED, lambda: UNDEFINED, 0, span.start, span.end)
+        reading = Reading(found.coverage)
+        return _Value(reading, lambda: reading, found.rows, span.start, span.end)
+
+    def _rows(self, span: Span) -> SliceRows | None:
+        if span.end not in self._by_slice:
+            self._by_slice[span.end] = SliceRows.of_pane(span.pane)
+        return self._by_slice[span.end]
+
+    def _live(self, span: Span) -> Any:
+        if span.end not in self._parts:
+            self._parts[span.end] = live(span.part)
+        return self._parts[span.end]
+
+
+class _Window:
+    """All panes within a width, merged, as it slides along."""
+
+    def __init__(self, inner: Any, width: int) -> None:
+        self._inner = inner
+        self.width = width
+        self.end: int | None = None
+        self.merged: Any = None
+        self._stacks = TwoStacks(inner)
+        self._spans: deque[Span] = deque()
+
+    @property
+    def start(self) -> int:
+        """Where the first pane in it begins."""
+        return self._spans[0].start if self._spans else 0
+
+    def slide(self, spans: Sequence[Span], end: int) -> None:
+        """Add the panes up to `end`, and drop those that are now outside of the window."""
+        for span in spans:
+            self._stacks.push(span.part)
+        self._spans.extend(spans)
+        while self._spans and self._spans[0].start < end - self.width:
+            self._spans.popleft()
+            self._stacks.pop()
+        self.end, self.merged = end, self._stacks.merged()
+
+
+class PaneSeries(Series, ABC):
+    """A series that looks at every mature pane once."""
+
+    rule: MetricRule
+
+    @abstractmethod
+    def look(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
+        """Look at the next pane."""
+
+    def found(self, state: Phase, value: _Value, now: int, end: int) -> Event:
+        """Make the event of a value."""
+        self.turn(state, end)
+        reading = value.read()
+        low, high = (float(bound) for bound in reading.certified)
+        return self.event(
+            state,
+            end,
+            now,
+            value=_finite(float(reading.value)),
+            certified=(low, high) if reading.is_open else None,
+            interval=reading.sampling,
+            n=value.n,
+            start=self.time(value.start),
+            end=self.time(value.end),
+        )
+
+
+class ComparedSeries(PaneSeries):
+    """A comparison of values, which has to hold for some panes."""
+
+    OWN = ("run",)
+
+    def __init__(self, rule: MetricRule, value: Any, config: WindowedConfig) -> None:
+        super().__init__(rule, value, config)
+        self.run = 0
+        self.needed = _panes_of(rule, rule.lasting, config) or 1
+        self.width = (_panes_of(rule, rule.over, config) or 0) * config.width
+
+    def look(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
+        """Compare; a pane without a value changes nothing."""
+        value = self._read(span, panes)
+        if value.is_empty or value.n < (self.rule.min_n or 0):
+            return None
+        if not self.rule.claim.holds_certainly(value.reading):
+            self.run = 0
+            if self.state == "firing":
+                return self.found("resolved", value, now, span.end)
+            self.calm(span.end)
+            return None
+        self.run = min(self.run + 1, self.needed)
+        if self.state == "firing":
+            return None
+        if self.run == self.needed:
+            return self.found("firing", value, now, span.end)
+        self.turn("pending", span.end)
+        return None
+
+    def _read(self, span: Span, panes: ReadPanes) -> _Value:
+        if self.rule.is_coverage:
+            return panes.coverage(span, self.value)
+        if not self.width:
+            return _read(panes.result(span, self.value), self.rule, span.start, span.end)
+        result, start = panes.window(span, self.width, self.value)
+        return _read(result, self.rule, start, span.end)
+
+
+class Detection(PaneSeries):
+    """The e-detector, which begins again after every alarm.
+
+    While an alert fires, the detector goes on. The alert is resolved once as many panes as its
+    last alarm rests on, three at least, have passed without a further alarm, if the value of
+    the metric in all of them together keeps the limit.
+
+    An alarm rests on the panes from the likeliest change on, see `Detector.age`. For shares and
+    means, the value in them is beyond the limit; an area of all of them together need not be, since
+    it ranks their rows against each other, and then the first of them are left out.
+    """
+
+    OWN = ("sums", "seen", "crossed", "rests_on")
+    RARE = (*Series.RARE, "looks")
+
+    log_threshold: float
+    """Where an alarm is raised, by the number of detectors that share a promise."""
+
+    def __init__(self, rule: MetricRule, value: Any, config: WindowedConfig) -> None:
+        super().__init__(rule, value, config)
+        self.detector = Detector.zero()
+        self.seen: int | None = None
+        self.crossed = 0
+        self.rests_on = 0
+        self.looks: list[list[int]] = []  # how many panes each took, and percent of an alarm
+
+    @property
+    def history(self) -> tuple[tuple[Any, float], ...]:
+        """The ends of the last panes, and the evidence as a share of that of an alarm."""
+        end, found = self.seen or 0, []
+        for n_panes, percent in reversed(self.looks):
+            found.append((self.config.shown(end), percent / 100))
+            end -= n_panes * self.config.width
+        return tuple(reversed(found))
+
+    @property
+    def sums(self) -> str:
+        """The sums of the detector, as text."""
+        sums = np.concatenate(attrs.astuple(self.detector))
+        return base64.b64encode(sums.astype("<f8").tobytes()).decode("ascii")
+
+    @sums.setter
+    def sums(self, text: str) -> None:
+        data = base64.b64decode(text)
+        n_parts, rest = divmod(len(data), 8 * len(TILTS))
+        require(n_parts in (2, 3) and not rest, "the sums of an alert")
+        parts = np.split(np.frombuffer(data, dtype="<f8").astype(np.float64), n_parts)
+        self.detector = Detector(*parts) if n_parts == 3 else Detector.of_means(*parts)
+
+    def look(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
+        """Go on by a pane, and decide."""
+        _, statistic = read_pane(panes.result(span, self.value), self.rule.metric)
+        before = span.start if self.seen is None else self.seen
+        n_empty = (span.start - before) // self.config.width
+        self.detector = self.detector.after(statistic, self.rule.limit, n_empty)
+        self.seen = span.end
+        log_evidence = self.detector.log_evidence
+        look = [(span.end - before) // self.config.width, self._percent(log_evidence)]
+        self.looks = [*self.looks, look][-N_PANES:]
+        if log_evidence >= self.log_threshold:
+            n_panes = self.detector.age
+            self.rests_on = max(n_panes, _MIN_PANES)
+            self.crossed = span.end
+            self.detector = Detector.zero()
+            if self.state == "firing":
+                return None
+            return self.found("firing", self._basis(span, panes, n_panes), now, span.end)
+        if self.state == "firing":
+            return self._resolved(span, panes, now)
+        if log_evidence >= self.log_threshold - _NEAR:
+            self.turn("pending", span.end)
+        else:
+            self.calm(span.end)
+        return None
+
+    def shown(self) -> AlertState:
+        """Show the evidence too."""
+        return attrs.evolve(
+            super().shown(),
+            log_evidence=_finite(self.detector.log_evidence),
+            log_threshold=self.log_threshold,
+            history=() if self.state == "inactive" else self.history,
+        )
+
+    def _percent(self, log_evidence: float) -> int:
+        if log_evidence >= self.log_threshold:
+            return 100
+        return int(100 * log_evidence / self.log_threshold) if log_evidence > 0 else 0
+
+    def _resolved(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
+        if span.end - self.crossed < self.rests_on * self.config.width:
+            return None
+        value = self._recent(span, panes, self.rests_on)
+        if value.is_empty or self.rule.claim.holds_certainly(value.reading):
+            return None
+        return self.found("resolved", value, now, span.end)
+
+    def _basis(self, span: Span, panes: ReadPanes, n_panes: int) -> _Value:
+        """Read the panes that an alarm rests on, whose value is beyond the limit."""
+        value = self._recent(span, panes, n_panes)
+        while not self.rule.limit.is_broken(value.reading.value) and n_panes > 1:
+            n_panes -= 1
+            value = self._recent(span, panes, n_panes)
+        return value
+
+    def _recent(self, span: Span, panes: ReadPanes, n_panes: int) -> _Value:
+        """Read the last panes."""
+        first = min(span.end - n_panes * self.config.width, span.start)
+        result, start = panes.over(first, span.end, self.value)
+        return _read(result, self.rule, start, span.end)
+
+
+def _panes_of(rule: MetricRule, length: int | str | None, config: WindowedConfig) -> int | None:
+    """Return a length as a number of panes."""
+    if length is None or isinstance(length, int):
+        return length
+    if config.is_step:
+        raise InvalidInputError(
+            f"{rule.text!r}: must be in panes, because a pane is a number of steps"
+        )
+    size = read_duration(length, name="rule")
+    if size % config.width:
+        raise InvalidInputError(
+            f"{rule.text!r}: {length} must be a multiple of the pane, {config.pane}"
+        )
+    return size // config.width
+
+
+def _read(result: Result | None, rule: MetricRule, start: int, end: int) -> _Value:
+    """Read the value of a metric: nan where it is undefined."""
+    metric = rule.metric
+    if result is None or not _is_defined(result, metric):
+        return _Value(UNDEFINED, lambda: UNDEFINED, 0, start, end)
+    asked = result.asked(metric)
+    reading, n = asked.read(0.0), asked.size
+    return _Value(reading, lambda: result.read(metric, level=LEVEL), n, start, end)
+
+
+def read_defined(result: Result, metric: MetricName, level: float) -> Reading:
+    """Read a metric; it is undefined if a class is absent, or if a rate has no examples."""
+    try:
+        reading = result.read(metric, level=level)
+    except UnknownMetricError:
+        return UNDEFINED
+    is_doubtful = reading.value in (0.0, 1.0)
+    return UNDEFINED if is_doubtful and not _is_defined(result, metric) else reading
+
+
+def _is_defined(result: Result, metric: MetricName) -> bool:
+    """Tell whether a pane has examples that the metric needs; without them, a rate reads 0."""
+    try:
+        return not result.statistic(metric).is_empty
+    except UnknownMetricError:
+        return False
+    except InvalidInputError:  # there is no evidence of it; nan is no value
+        return True
+
+
+def _n_texts(value: Any) -> int:
+    return sum(isinstance(item, str) for item in (value if isinstance(value, tuple) else [value]))
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
