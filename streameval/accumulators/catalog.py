@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import (
@@ -18,6 +17,7 @@ from streameval.accumulators.pending import (
 )
 from streameval.configs.catalog import CatalogConfig
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.array_types import Array, Mask
 from streameval.inputs.arrays import (
     are_empty,
     as_array,
@@ -35,7 +35,6 @@ from streameval.states.catalog import Exposures
 if TYPE_CHECKING:
     from streameval.results.catalog import Catalog
 
-Array = npt.NDArray[Any]
 
 _CAPACITY = 2**16
 
@@ -217,7 +216,7 @@ def _read(
     return Rows(tuple(columns), weights, dictionary)
 
 
-def _in_the_top(items: Array, rank: Any, config: CatalogConfig) -> npt.NDArray[np.bool_]:
+def _in_the_top(items: Array, rank: Any, config: CatalogConfig) -> Mask:
     """Tell which rows have a rank that counts."""
     if rank is not None:
         ranks = as_labels(rank, name="rank")

@@ -7,20 +7,19 @@ from typing import Any, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.pending import Rows
 from streameval.accumulators.sealed import FlatGroups, FlatLeaves, choose_slices, flat_type
 from streameval.configs.collection import Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
+from streameval.exact.array_types import Array
 from streameval.inputs.arrays import as_ids, read_entry_weights, read_weights
 from streameval.inputs.values import Value, ValueCodes
 from streameval.inputs.weighted_rows import rows_of_units, weighted_rows
 from streameval.states.flat import FlatStates
 from streameval.states.runs import mapped, observed_codes, order_in_groups
 
-Array = npt.NDArray[Any]
 Key = Hashable
 
 CODES, TIMES, WEIGHTS, CLUSTERS = 0, 1, 2, 3
@@ -217,11 +216,7 @@ def rows_with_weight(inner: Inner, columns: Mapping[Any, Any], size: int) -> Arr
 
 
 def _count_member(
-    member: Any,
-    reader: _MemberReader,
-    columns: Mapping[Key, Array],
-    groups: Array,
-    n_groups: int,
+    member: Any, reader: _MemberReader, columns: Mapping[Key, Array], groups: Array, n_groups: int
 ) -> FlatStates:
     """Count what one member reads: all groups at once, or one after the other."""
     state_type = member.cls._state_type(member.options)

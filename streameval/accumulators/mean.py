@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import Arrays, BufferedAccumulator
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.mean import USUAL_BUDGET, MeanConfig
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Mask
 from streameval.inputs.arrays import (
     are_empty,
     as_array,
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from streameval.results.collection import CollectionResult
     from streameval.results.summary import Summary
 
-Array = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
 
 _ENTRIES = 2**14  # from this many values on, adding up takes longer than the calls
 

@@ -22,7 +22,6 @@ from typing import Any, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.sealed import FlatSlices, Sealed, flat_type, gathered, merged_all
@@ -30,6 +29,7 @@ from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import require
+from streameval.exact.array_types import Array, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
@@ -41,7 +41,6 @@ PaneKey = tuple[int, int]
 * w``. The rows before all panes are number 0 of the tier after the last.
 """
 
-Mask = npt.NDArray[np.bool_]
 
 _LIMIT = 2**63
 
@@ -408,9 +407,7 @@ class Panes:
             require(number * width + config.offset_size > -_LIMIT, wrong)
 
 
-def keys_of_times(
-    config: WindowedConfig, times: npt.NDArray[np.int64], newest: int
-) -> tuple[list[PaneKey], npt.NDArray[Any]]:
+def keys_of_times(config: WindowedConfig, times: Ints, newest: int) -> tuple[list[PaneKey], Array]:
     """Find the panes of rows, given the newest time, and the index of each row's pane among them.
 
     Parameters

@@ -10,15 +10,14 @@ from typing import Any, Generic, Literal, Self, TypeVar
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Array, Ints
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.arrays import check_id_type
 from streameval.inputs.labels import Dictionary, distinct
 from streameval.states.column import Column
 from streameval.states.stack import Stack
 
-Array = npt.NDArray[Any]
 StateT = TypeVar("StateT")
 
 LABEL_TYPES = frozenset({int, bool})
@@ -423,9 +422,7 @@ def check_ids(buffered: BufferedState[Any], counted: Column, rows: Rows, *, name
     check_id_type(were_texts=were_texts, are_texts=rows.dictionary is not None, name=name)
 
 
-def distinct_ids(
-    codes: npt.NDArray[Any], dictionary: Dictionary | None, *, name: str
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+def distinct_ids(codes: Array, dictionary: Dictionary | None, *, name: str) -> tuple[Array, Ints]:
     """Find the distinct ids as a sorted array, and the position of each among them.
 
     Parameters

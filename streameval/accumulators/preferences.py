@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.preferences import PreferencesConfig
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Floats, Ints
 from streameval.inputs.arrays import (
     are_empty,
     as_array,
@@ -144,9 +144,7 @@ class PreferencesAccumulator(
 
         return Preferences(self._state, self._config)
 
-    def _cells(
-        self, a: npt.NDArray[Any], b: npt.NDArray[Any], outcomes: npt.NDArray[Any]
-    ) -> npt.NDArray[np.int64]:
+    def _cells(self, a: Array, b: Array, outcomes: Array) -> Ints:
         """Find the cell of each comparison, or refuse one that cannot be."""
         try:
             first, second = (
@@ -178,9 +176,7 @@ class PreferencesAccumulator(
             )
         return cells_of(first, second, outcome, self._config.n_models)
 
-    def _read(
-        self, texts: npt.NDArray[Any], a: npt.NDArray[Any], b: npt.NDArray[Any]
-    ) -> npt.NDArray[np.float64]:
+    def _read(self, texts: Array, a: Array, b: Array) -> Floats:
         """Read who was preferred; nan for text that is neither a usual word nor a model's name."""
         known = {text: _OUTCOMES.get(text.strip().lower(), np.nan) for text in set(texts.tolist())}
         read = np.array([known[text] for text in texts.tolist()])

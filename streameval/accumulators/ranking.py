@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import BufferedState, RowBuffer, Rows
@@ -25,6 +24,7 @@ from streameval.configs.measures.requested import DEFAULT_MEASURES
 from streameval.configs.options import flag
 from streameval.configs.ranking import USUAL_BUDGET, RankingConfig, preset
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_ids
 from streameval.inputs.judged_runs import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from streameval.results.ranking import Ranking
 
 PolicyOption = str | Mapping[str, str]
-OnQueries = Callable[[dict[str, npt.NDArray[Any]]], object]
+OnQueries = Callable[[dict[str, Array]], object]
 
 _CAPACITY = 2**17  # documents
 _SMALL = 4096
@@ -514,10 +514,7 @@ def _completed(
 
 
 def _missed(
-    ids: npt.NDArray[Any],
-    weights: FixedPoint,
-    config: RankingConfig,
-    on_queries: OnQueries | None,
+    ids: Array, weights: FixedPoint, config: RankingConfig, on_queries: OnQueries | None
 ) -> RankingState:
     """Count judged queries that are absent; `on_queries` gets what they count, if they do."""
     counts = weights.is_positive()

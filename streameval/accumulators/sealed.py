@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import merged
 from streameval.accumulators.classes import single_class
@@ -20,6 +19,7 @@ from streameval.configs.collection import SEPARATOR, CollectionConfig, Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig, SlicedConfig, read_value
 from streameval.errors import CorruptStateError, IncompatibleStateError, require
+from streameval.exact.array_types import Array, Ints
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
@@ -27,8 +27,6 @@ from streameval.states.column import Column
 from streameval.states.flat import Add, FlatStates
 from streameval.states.runs import mapped, observed_codes, paired_codes, run_indices
 from streameval.states.state import as_corrupt
-
-Indices = npt.NDArray[Any]
 
 _AT_ONCE = 8  # accumulators in one merge
 _ITEMS = 2**20  # of the accumulators that are made at once
@@ -201,13 +199,13 @@ class FlatLeaves:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def taken(self, indices: Indices) -> Self:
+    def taken(self, indices: Array) -> Self:
         """Copy some accumulators, in the order of the indices."""
         if np.array_equal(indices, np.arange(len(self))):
             return self
         return type(self)(self.inner, tuple(flat.taken(indices) for flat in self.columns))
 
-    def summed(self, groups: Indices, n_groups: int) -> Self:
+    def summed(self, groups: Array, n_groups: int) -> Self:
         """Merge the accumulators of each group, of which none is empty."""
         columns = (
             flat.summed(groups, n_groups, _addition(member))
@@ -264,7 +262,7 @@ class FlatLeaves:
         """Return the weight of an accumulator; of a collection, that of its heaviest member."""
         return max(flat.weight(index) for flat in self.columns)
 
-    def numbers(self) -> dict[str, npt.NDArray[Any]]:
+    def numbers(self) -> dict[str, Array]:
         """Return the fields whose numbers have one shape in all of them, as arrays by name."""
         options = self.inner.options
         is_collection = isinstance(options, CollectionConfig)
@@ -310,7 +308,7 @@ class FlatLeaves:
         except errors as error:
             raise as_corrupt(error) from error
 
-    def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
+    def weights(self, owners: Array, n_owners: int) -> list[FixedPoint]:
         """Add up the `n` of all that is counted over the accumulators of each owner."""
         weights = (flat.weights(owners, n_owners) for flat in self.columns)
         return [*itertools.chain.from_iterable(weights)]
@@ -319,11 +317,11 @@ class FlatLeaves:
 def choose_slices(
     config: SlicedConfig,
     values: Sequence[Value],
-    owners: Indices,
-    codes: Indices,
-    with_others: Indices,
+    owners: Array,
+    codes: Array,
+    with_others: Array,
     n_owners: int,
-) -> tuple[tuple[Indices, Indices, Indices], int, Indices, Indices]:
+) -> tuple[tuple[Array, Array, Array], int, Array, Array]:
     """Choose the values that have a slice in each of several `Sliced`; find the leaf of each item.
 
     The first values of each owner keep a slice; the others share its last leaf.
@@ -403,9 +401,9 @@ class FlatSlices:
 
     inner: Inner
     values: list[Value]
-    lengths: npt.NDArray[Any]
-    codes: npt.NDArray[Any]
-    others: npt.NDArray[Any]
+    lengths: Array
+    codes: Array
+    others: Array
     leaves: FlatLeaves | FlatSlices
     total: Any = None
 
@@ -504,13 +502,13 @@ class FlatSlices:
         return len(self.lengths)
 
     @cached_property
-    def edges(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def edges(self) -> tuple[Ints, Ints]:
         """Where the codes, and the leaves, of each accumulator begin, and where the last end."""
         sizes = self.lengths.astype(np.int64)
         with_others = sizes + self.others.astype(np.int64)
         return np.append(0, np.cumsum(sizes)), np.append(0, np.cumsum(with_others))
 
-    def taken(self, indices: Indices) -> Self:
+    def taken(self, indices: Array) -> Self:
         """Copy some accumulators, in the order of the indices."""
         if np.array_equal(indices, np.arange(len(self))):
             return self
@@ -526,7 +524,7 @@ class FlatSlices:
             self.leaves.taken(chosen[1]),
         )
 
-    def summed(self, groups: Indices, n_groups: int, add: Add | None = None) -> Self:  # noqa: ARG002 - one signature for all
+    def summed(self, groups: Array, n_groups: int, add: Add | None = None) -> Self:  # noqa: ARG002 - one signature for all
         """Merge the accumulators of each non-empty group.
 
         The first values of all, in their fixed order, keep a slice; other rows take the rest.
@@ -587,7 +585,7 @@ class FlatSlices:
         blank = FlatLeaves.of(held.inner, [held.inner.empty()] * len(without))
         return FlatLeaves.concatenated([held, blank]).summed(owners, len(self))
 
-    def numbers(self) -> dict[str, npt.NDArray[Any]]:
+    def numbers(self) -> dict[str, Array]:
         """Return the fields whose numbers have one shape in all of them, as arrays by name."""
         return self.plain.numbers()
 
@@ -633,9 +631,9 @@ class FlatSlices:
         cls,
         inner: Inner,
         values: list[Value],
-        lengths: npt.NDArray[Any],
-        codes: npt.NDArray[Any],
-        others: npt.NDArray[Any],
+        lengths: Array,
+        codes: Array,
+        others: Array,
         fields: Mapping[str, Any],
     ) -> Self:
         """Check which values have a slice, and read the slices."""
@@ -654,7 +652,7 @@ class FlatSlices:
         """Merge all accumulators that were read, which no rows have made if that is refused."""
         return self.leaves.checked_total()
 
-    def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
+    def weights(self, owners: Array, n_owners: int) -> list[FixedPoint]:
         """Add up the `n` of all that is counted over the accumulators of each owner."""
         return self.leaves.weights(np.repeat(owners, np.diff(self.edges[1])), n_owners)
 
@@ -775,12 +773,12 @@ def _leaves_traces(member: Any) -> bool:
     return not definition.is_open and getattr(member.options, "ignore_label", None) is None
 
 
-def _recoded(codes: Indices, values: list[Value], code_of: Mapping[Value, int]) -> Indices:
+def _recoded(codes: Array, values: list[Value], code_of: Mapping[Value, int]) -> Array:
     """Replace the codes of values by those of another list."""
     return np.array([code_of[value] for value in values], dtype=np.uint64)[codes]
 
 
-def _ranks(groups: Indices, n_groups: int) -> npt.NDArray[np.int64]:
+def _ranks(groups: Array, n_groups: int) -> Ints:
     """Return the position of each item in its group; groups are in order."""
     sizes = np.bincount(groups, minlength=n_groups)
     return np.arange(len(groups)) - (np.cumsum(sizes) - sizes)[groups]
@@ -796,18 +794,14 @@ def _read_text(text: str, config: SlicedConfig) -> Value:
     return read
 
 
-def _unsigned(column: Any, name: str) -> npt.NDArray[Any]:
+def _unsigned(column: Any, name: str) -> Array:
     require(isinstance(column, Column) and column.values.dtype.kind == "u", name)
-    values: npt.NDArray[Any] = column.values.astype(np.uint64, copy=False)
+    values: Array = column.values.astype(np.uint64, copy=False)
     return values
 
 
 def _check_kept(
-    values: list[Value],
-    lengths: npt.NDArray[Any],
-    codes: npt.NDArray[Any],
-    others: npt.NDArray[Any],
-    config: SlicedConfig,
+    values: list[Value], lengths: Array, codes: Array, others: Array, config: SlicedConfig
 ) -> None:
     """Check that slices are in the fixed order, and that `other` exists only past the limit."""
     numbers = codes.astype(np.int64)

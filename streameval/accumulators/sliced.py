@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.clustered import Clustered
@@ -16,6 +15,7 @@ from streameval.accumulators.grouping import Grouping
 from streameval.accumulators.sealed import FlatSlices, Sealed, live_in_turn
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array
 from streameval.inputs.values import Value
 
 if TYPE_CHECKING:
@@ -279,15 +279,15 @@ class SlicesView:
         return tuple(self.parts)
 
     @property
-    def n(self) -> npt.NDArray[Any]:
+    def n(self) -> Array:
         """The weight of each value; in a collection, the max over its members."""
         leaves = self._state.leaves
         weights = leaves.weights(np.arange(len(leaves)), len(leaves))
-        found: npt.NDArray[Any] = np.maximum.reduce([one.to_numbers() for one in weights])
+        found: Array = np.maximum.reduce([one.to_numbers() for one in weights])
         return found[: len(self.parts)]
 
     @property
-    def fields(self) -> dict[str, npt.NDArray[Any]]:
+    def fields(self) -> dict[str, Array]:
         """The numbers that every value has, such as its matrix, as arrays (values, ...) by name.
 
         Fields of a collection are named ``member/field``. Cells and labels, of which values have

@@ -14,7 +14,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import Accumulator, BufferedAccumulator
 from streameval.accumulators.collection import Collection
@@ -22,6 +21,7 @@ from streameval.accumulators.members import Members
 from streameval.accumulators.parts import merge
 from streameval.accumulators.pending import BufferedState, Rows
 from streameval.accumulators.persistence import from_bytes
+from streameval.exact.array_types import Array
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
 from streameval.states.narrow import narrowed
@@ -112,8 +112,6 @@ def _one(parts: Sequence[bytes | Uncounted], finish: Callable[[Any], Any]) -> An
         made._append(part.rows)
     return finish(made)
 
-
-Array = npt.NDArray[Any]
 
 _WORD = 4  # bytes of the length of the header
 _SAMPLE = 2**12

@@ -6,13 +6,10 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Indices
 from streameval.exact.exact_sum import ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
-
-Floats = npt.NDArray[np.float64]
-CellIndices = npt.NDArray[np.intp]
 
 _SMALLEST = -1074  # every finite float64 is a whole multiple of 2**-1074
 _SUM_BITS = 53  # up to 2**53 float64 holds every integer
@@ -32,7 +29,7 @@ def single_sum(terms: Iterable[Floats], weights: FixedPoint | None) -> ExactSum:
 
 
 def cell_sums(
-    values: Floats, weights: FixedPoint | None, cells: CellIndices, size: int
+    values: Floats, weights: FixedPoint | None, cells: Indices, size: int
 ) -> tuple[ExactSum, ...]:
     """Sum the values of each cell, each item times its weight; nothing is rounded.
 
@@ -105,7 +102,7 @@ def _add_columns(values: Floats, totals: list[int]) -> None:
 
 
 def _add_all(
-    values: Floats, weights: FixedPoint | None, cells: CellIndices | None, totals: list[int]
+    values: Floats, weights: FixedPoint | None, cells: Indices | None, totals: list[int]
 ) -> None:
     """Add values times weights to the totals, in units of 2**-1074, chunk by chunk."""
     bits = _CHUNK_BITS if len(totals) <= 1 << _CHUNK_BITS else _LONG_CHUNK_BITS
@@ -126,7 +123,7 @@ def _pieces(term: Floats, weights: FixedPoint | None) -> Iterable[Floats]:
             yield from exact_product(part, term)
 
 
-def _add(values: Floats, cells: CellIndices | None, totals: list[int], digit_bits: int) -> None:
+def _add(values: Floats, cells: Indices | None, totals: list[int], digit_bits: int) -> None:
     """Add the values of a chunk to the totals, digit by digit."""
     taken = 0
     while largest := _largest(values):
@@ -147,9 +144,7 @@ def _add(values: Floats, cells: CellIndices | None, totals: list[int], digit_bit
         taken += 1
 
 
-def _add_large(
-    values: Floats, cells: CellIndices | None, totals: list[int], digit_bits: int
-) -> None:
+def _add_large(values: Floats, cells: Indices | None, totals: list[int], digit_bits: int) -> None:
     """Scale the largest values down and add them; add the others unchanged."""
     scaled = [0] * len(totals)
     is_large = np.abs(values) >= 2.0 ** (_MAX_EXPONENT - 1)
@@ -166,7 +161,7 @@ def _largest(values: Floats) -> float:
     return max(values.item(values.argmax()), -values.item(values.argmin()))
 
 
-def _sums(digits: Floats, cells: CellIndices | None, size: int) -> Iterable[tuple[int, float]]:
+def _sums(digits: Floats, cells: Indices | None, size: int) -> Iterable[tuple[int, float]]:
     """Add up digits by cell; only nonzero sums are listed."""
     if cells is None:
         return [(0, float(digits.sum()))]

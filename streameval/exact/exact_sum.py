@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
+
+from streameval.exact.array_types import Floats
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-Floats = npt.NDArray[np.float64]
 
 _LIMB_BITS = 32
 _LIMB_MASK = np.int64((1 << _LIMB_BITS) - 1)

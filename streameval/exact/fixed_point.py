@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import CountOverflowError, InvalidInputError
+from streameval.exact.array_types import Array, Floats, Indices, Ints, Mask
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-Int64Array = npt.NDArray[np.int64]
 
 FRACTION_BITS = 62
 MAX_TOTAL = 2**63 - 1
@@ -45,8 +45,8 @@ class FixedPoint:
         The rest, in units of ``2**-62``.
     """
 
-    whole: Int64Array
-    fraction: Int64Array | None = None
+    whole: Ints
+    fraction: Ints | None = None
 
     @classmethod
     def zeros(cls, shape: int | tuple[int, ...]) -> Self:
@@ -63,7 +63,7 @@ class FixedPoint:
         return cls(values.astype(np.int64))
 
     @classmethod
-    def of_floats(cls, values: npt.NDArray[np.float64], *, name: str) -> Self:
+    def of_floats(cls, values: Floats, *, name: str) -> Self:
         """Round finite, non-negative floats to the nearest multiple of 2**-62.
 
         The error is at most 2**-63 for each value, and 0 for values of 2**-10 and above. A value
@@ -89,12 +89,7 @@ class FixedPoint:
         return cls(whole, rounded.astype(np.int64)) if rounded.any() else cls(whole)
 
     @classmethod
-    def of_numbers(
-        cls,
-        values: npt.NDArray[Any],
-        *,
-        name: str = "sample_weight",
-    ) -> Self:
+    def of_numbers(cls, values: Array, *, name: str = "sample_weight") -> Self:
         """Convert integers as `of_integers` does, and floats as `of_floats` does."""
         if values.dtype.kind == "f":
             return cls.of_floats(values, name=name)
@@ -126,7 +121,7 @@ class FixedPoint:
         """Index as NumPy does."""
         return self._mapped(lambda part: np.asarray(part[key]))
 
-    def _mapped(self, function: Callable[[Int64Array], Int64Array]) -> FixedPoint:
+    def _mapped(self, function: Callable[[Ints], Ints]) -> FixedPoint:
         """Apply a function that moves numbers, or sets them to 0, to both parts."""
         fraction = None if self.fraction is None else function(self.fraction)
         return FixedPoint(function(self.whole), fraction)
@@ -138,7 +133,7 @@ class FixedPoint:
             return chosen
         return FixedPoint(chosen.whole)
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> FixedPoint:
+    def where(self, kept: Mask) -> FixedPoint:
         """Replace the other items by 0."""
         return self._mapped(lambda part: part * kept)
 
@@ -226,14 +221,14 @@ class FixedPoint:
             return FixedPoint(np.asarray(np.add.reduce(self.whole, axis=axis)))
         return self._summed(lambda part: np.asarray(np.add.reduce(part, axis=axis)))
 
-    def _summed(self, add: Callable[[Int64Array], Int64Array]) -> FixedPoint:
+    def _summed(self, add: Callable[[Ints], Ints]) -> FixedPoint:
         """Add up integer parts and both halves of fractions, and carry."""
         if self.fraction is None:
             return FixedPoint(add(self.whole))
         high, low = add(self.fraction >> _HALF_BITS), add(self.fraction & _HALF_MASK)
         return _carry(add(self.whole), high, low)
 
-    def sum_runs(self, starts: npt.NDArray[np.intp]) -> FixedPoint:
+    def sum_runs(self, starts: Indices) -> FixedPoint:
         """Add up the runs of a vector that begin at `starts`, the first of which is 0.
 
         The caller guarantees that the total is at most 2**63 - 1, and that there are fewer than
@@ -245,7 +240,7 @@ class FixedPoint:
         """Compute the sums of the first 0, 1, 2, ... items of a vector; limits as in `sum_runs`."""
         return self._summed(_cumsum)
 
-    def scatter(self, index: npt.NDArray[np.intp], size: int) -> FixedPoint:
+    def scatter(self, index: Indices, size: int) -> FixedPoint:
         """Add the numbers into the cells of a new array.
 
         The caller has checked with `total` that no cell can exceed 2**63 - 1.
@@ -281,7 +276,7 @@ class FixedPoint:
             _check_halves(high, low)
         return self.sum(axis=-1)
 
-    def run_totals(self, sizes: Int64Array) -> FixedPoint:
+    def run_totals(self, sizes: Ints) -> FixedPoint:
         """Add up the runs of a vector, some of which may be empty; above 2**63 - 1 it raises."""
         if len(sizes) == 1:
             return self.total().reshape(1)
@@ -294,13 +289,13 @@ class FixedPoint:
             _check_halves(high, np.add.reduceat(self.whole & _LOW_WORD, starts))
         return self.sum_runs(starts).scatter(runs, len(sizes))
 
-    def is_positive(self) -> npt.NDArray[np.bool_]:
+    def is_positive(self) -> Mask:
         """Compare each number of a non-negative array with zero."""
         if self.fraction is None:
             return np.asarray(self.whole > 0)
         return np.asarray((self.whole > 0) | (self.fraction > 0))
 
-    def to_numbers(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+    def to_numbers(self) -> Ints | Floats:
         """Convert to int64 if everything is whole, else to the nearest float64."""
         if self.fraction is None:
             return self.whole.copy()
@@ -312,13 +307,13 @@ class FixedPoint:
         """Convert a single number to an int if it is whole, else to the nearest float."""
         return self.to_numbers().item()
 
-    def to_floats(self) -> npt.NDArray[np.float64]:
+    def to_floats(self) -> Floats:
         """Convert to the nearest float64."""
         if self.fraction is None:
             return self.whole.astype(np.float64)
         return np.asarray(self.to_numbers(), dtype=np.float64)
 
-    def near_floats(self) -> npt.NDArray[np.float64]:
+    def near_floats(self) -> Floats:
         """Convert to float64 within one ulp; faster than `to_floats` for long arrays."""
         whole = self.whole.astype(np.float64)
         if self.fraction is None:
@@ -339,7 +334,7 @@ class FixedPoint:
 
         return Fraction(1) if self.is_whole else Fraction(1, 1 << FRACTION_BITS)
 
-    def float_parts(self) -> Iterator[npt.NDArray[np.float64]]:
+    def float_parts(self) -> Iterator[Floats]:
         """Split the numbers into float arrays that add up to them exactly."""
         yield (self.whole & _LOW_WORD).astype(np.float64)
         high = self.whole >> 32
@@ -384,13 +379,13 @@ def _fraction(number: FixedPoint) -> Any:
     return np.int64(0) if number.fraction is None else number.fraction
 
 
-def _scattered(index: npt.NDArray[np.intp], size: int, values: Int64Array) -> Int64Array:
+def _scattered(index: Indices, size: int, values: Ints) -> Ints:
     totals = np.zeros(size, dtype=np.int64)
     np.add.at(totals, index, values)
     return totals
 
 
-def _cumsum(values: Int64Array) -> Int64Array:
+def _cumsum(values: Ints) -> Ints:
     sums = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum(values, out=sums[1:])
     return sums
@@ -401,7 +396,7 @@ def _parts(n: int) -> Iterator[slice]:
     return (slice(start, start + _SAFE_ITEMS) for start in range(0, n, _SAFE_ITEMS))
 
 
-def _may_exceed_max(whole: Int64Array, size: int) -> bool:
+def _may_exceed_max(whole: Ints, size: int) -> bool:
     """Check whether sums of up to `size` of some non-negative numbers may exceed 2**63 - 1.
 
     Usually the max alone rules this out. That takes a tenth of the time of adding up the halves,
@@ -416,7 +411,7 @@ def _check_halves(high: Any, low: Any) -> None:
         raise _overflow()
 
 
-def _carry(whole: Int64Array, high: Int64Array, low: Int64Array) -> FixedPoint:
+def _carry(whole: Ints, high: Ints, low: Ints) -> FixedPoint:
     high = high + (low >> _HALF_BITS)
     whole = whole + (high >> _HALF_BITS)
     if whole.size and whole.min() < 0:

@@ -7,14 +7,11 @@ IEEE 754 defines to the last bit, element by element.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact.array_types import Array, Floats, Mask
 from streameval.exact.scratch import ROWS, borrowed
-
-Floats = npt.NDArray[np.float64]
 
 _ROOT_HALF = 0.7071067811865476
 _ROOT_HALF_BITS = np.float64(_ROOT_HALF).view(np.int64)
@@ -101,7 +98,7 @@ def log1p(x: npt.ArrayLike) -> Floats:
     return out.reshape(x.shape)
 
 
-def log_of_either(x: Floats, is_direct: npt.NDArray[np.bool_], out: Floats | None = None) -> Floats:
+def log_of_either(x: Floats, is_direct: Mask, out: Floats | None = None) -> Floats:
     """Compute ``log(x)`` where `is_direct` is true and ``log1p(-x)`` elsewhere, in one pass.
 
     Parameters
@@ -126,9 +123,7 @@ def log_of_either(x: Floats, is_direct: npt.NDArray[np.bool_], out: Floats | Non
     return out
 
 
-def _log_of_either(
-    x: Floats, is_direct: npt.NDArray[np.bool_], scratch: Floats, out: Floats
-) -> None:
+def _log_of_either(x: Floats, is_direct: Mask, scratch: Floats, out: Floats) -> None:
     """Compute logarithms without masks, which are slower than the arithmetic."""
     f, k, lost, size, is_reverse, *others = scratch
     is_reverse[...] = is_direct
@@ -189,7 +184,7 @@ def _taylor(x: Floats) -> Floats:
     return value
 
 
-def _reduce(fraction: Floats, exponent: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+def _reduce(fraction: Floats, exponent: Array) -> tuple[Floats, Floats]:
     """Bring ``fraction * 2**exponent`` to ``(1 + f) * 2**k`` within [sqrt(1/2), sqrt(2)]."""
     is_low = fraction < _ROOT_HALF
     return np.where(is_low, 2.0 * fraction, fraction) - 1.0, (exponent - is_low).astype(np.float64)

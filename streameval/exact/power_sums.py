@@ -9,14 +9,12 @@ from typing import Any, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.scratch import ROWS, borrowed
-
-Floats = npt.NDArray[np.float64]
 
 _SLICE_BITS = 20
 _SLICES = range(4)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
+from streameval.exact.array_types import Array, Indices, Ints, Mask
+
 Keys = npt.NDArray[np.uint64]
-AnyArray = npt.NDArray[Any]
-Coded = tuple[Codes, int]
+Coded = tuple[Ints, int]
 """A column of non-negative integers, and their bit width."""
 
 _MAX_BITS = 63
@@ -36,7 +35,7 @@ def coded(values: Keys) -> tuple[Keys, Coded]:
     return table, (codes, len(table).bit_length())
 
 
-def distinct_values(values: AnyArray) -> tuple[AnyArray, npt.NDArray[np.intp]]:
+def distinct_values(values: Array) -> tuple[Array, Indices]:
     """Find the distinct values, sorted, and the index of each; fast if they are sorted already."""
     if (values[1:] > values[:-1]).all():
         return values, np.arange(len(values))
@@ -50,7 +49,7 @@ def turned(column: Coded) -> Coded:
     return codes ^ np.int64((1 << bits) - 1), bits
 
 
-def order_in_groups(group: Codes, key: Keys, minor: Coded) -> npt.NDArray[np.intp]:
+def order_in_groups(group: Ints, key: Keys, minor: Coded) -> Indices:
     """Sort rows by rising group, then by falling key, then by falling code.
 
     The keys are too wide to pack. So rows are grouped first, and then groups of similar size
@@ -74,7 +73,7 @@ def order_in_groups(group: Codes, key: Keys, minor: Coded) -> npt.NDArray[np.int
     return result
 
 
-def standings(values: AnyArray, sizes: Codes, asked: Codes, group: Codes) -> tuple[Codes, Codes]:
+def standings(values: Array, sizes: Ints, asked: Ints, group: Ints) -> tuple[Ints, Ints]:
     """Count the rows of the same group with a greater value, and those with the same value.
 
     Only values are sorted, in matrices whose rows are groups of similar size, and only the
@@ -118,9 +117,7 @@ def standings(values: AnyArray, sizes: Codes, asked: Codes, group: Codes) -> tup
     return found[0], found[1]
 
 
-def distinct_rows(
-    columns: Sequence[Coded], counts: Codes | None = None
-) -> tuple[list[Codes], Codes]:
+def distinct_rows(columns: Sequence[Coded], counts: Ints | None = None) -> tuple[list[Ints], Ints]:
     """Sort rows, first column first, and count how often each occurs.
 
     Parameters
@@ -156,14 +153,14 @@ def distinct_rows(
     return _unpacked(packed[starts], columns, tables), sizes
 
 
-def run_bounds(values: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+def run_bounds(values: Array) -> Indices:
     """Find where runs of equal values begin, and where the last one ends."""
     begins = np.ones(len(values) + 1, dtype=bool)
     np.not_equal(values[1:], values[:-1], out=begins[1:-1])
     return np.flatnonzero(begins)
 
 
-def blocks(sizes: Codes, size: int) -> list[slice]:
+def blocks(sizes: Ints, size: int) -> list[slice]:
     """Cut items, in order, into blocks whose sizes add up to about `size`."""
     ends = np.cumsum(sizes)
     if not len(ends) or ends[-1] <= size:
@@ -172,9 +169,7 @@ def blocks(sizes: Codes, size: int) -> list[slice]:
     return [slice(*bounds) for bounds in pairwise([*starts, len(sizes)])]
 
 
-def merged_rows(
-    mine: Sequence[npt.NDArray[Any]], theirs: Sequence[npt.NDArray[Any]]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def merged_rows(mine: Sequence[Array], theirs: Sequence[Array]) -> tuple[Indices, Indices]:
     """Merge two sorted tables: the first column rising, the others falling.
 
     A binary search, for all rows at once, finds the position of each row of the second table
@@ -216,7 +211,7 @@ def merged_rows(
     return order, np.flatnonzero(is_first)
 
 
-def are_in_order(columns: Sequence[npt.NDArray[Any]]) -> bool:
+def are_in_order(columns: Sequence[Array]) -> bool:
     """Check whether distinct rows are in the order of `merged_rows`."""
     first = columns[0]
     above = first[:-1] < first[1:]
@@ -225,12 +220,10 @@ def are_in_order(columns: Sequence[npt.NDArray[Any]]) -> bool:
     return bool(above.all())
 
 
-def _falls(
-    mine: Sequence[npt.NDArray[Any]], at: npt.NDArray[np.intp], theirs: Sequence[npt.NDArray[Any]]
-) -> npt.NDArray[np.bool_]:
+def _falls(mine: Sequence[Array], at: Indices, theirs: Sequence[Array]) -> Mask:
     """Check which rows of the first table, taken by index, sort before rows of the other."""
     own, other = mine[0][at], theirs[0]
-    above: npt.NDArray[np.bool_] = np.asarray(own > other, dtype=bool)
+    above: Mask = np.asarray(own > other, dtype=bool)
     if len(mine) > 1:
         tied = np.flatnonzero(own == other)
         rest = [column[tied] for column in theirs[1:]]
@@ -238,7 +231,7 @@ def _falls(
     return above
 
 
-def grouped(group: Codes) -> npt.NDArray[np.intp]:
+def grouped(group: Ints) -> Indices:
     """Sort rows by group, stably."""
     bits = np.int64(len(group).bit_length())
     packed = group << bits | np.arange(len(group))
@@ -246,20 +239,14 @@ def grouped(group: Codes) -> npt.NDArray[np.intp]:
     return packed & ((np.int64(1) << bits) - 1)
 
 
-def _widths(sizes: npt.NDArray[np.intp]) -> Codes:
+def _widths(sizes: Indices) -> Ints:
     """Choose the width of the matrix for each group: a power of two, or the size of the group."""
     if len(sizes) and (sizes == sizes[0]).all():
         return sizes
     return np.int64(1) << np.frexp(np.maximum(sizes, 1) - 0.5)[1].astype(np.int64)
 
 
-def _as_rows(
-    values: Keys,
-    starts: npt.NDArray[np.intp],
-    sizes: npt.NDArray[np.intp],
-    width: int,
-    filling: np.uint64,
-) -> Keys:
+def _as_rows(values: Keys, starts: Indices, sizes: Indices, width: int, filling: np.uint64) -> Keys:
     """Lay groups out as the rows of a new matrix, padded at the end."""
     if len(values) == len(starts) * width and (sizes == width).all():
         return values.reshape(-1, width).copy()
@@ -268,7 +255,7 @@ def _as_rows(
     return np.where(step < sizes[:, None], values[rows], filling)
 
 
-def _items(groups: Codes, counts: Codes) -> Codes | None:
+def _items(groups: Ints, counts: Ints) -> Ints | None:
     """Index the items of groups in the order of `groups`; None if that changes nothing."""
     if (groups[1:] > groups[:-1]).all():
         return None
@@ -277,7 +264,7 @@ def _items(groups: Codes, counts: Codes) -> Codes | None:
     return np.repeat(shift, sizes) + np.arange(int(sizes.sum()))
 
 
-def _as_table(values: AnyArray, starts: Codes, sizes: Codes) -> tuple[AnyArray, Codes]:
+def _as_table(values: Array, starts: Ints, sizes: Ints) -> tuple[Array, Ints]:
     """Sort groups, the largest first, as the rows of a new matrix.
 
     Rows are padded in front with the min of the type. The second result is the padding of each.
@@ -299,7 +286,7 @@ def _as_table(values: AnyArray, starts: Codes, sizes: Codes) -> tuple[AnyArray, 
     return table, width - sizes
 
 
-def _looked_up(table: AnyArray, filled: Codes, row: Codes, value: AnyArray) -> tuple[Codes, Codes]:
+def _looked_up(table: Array, filled: Ints, row: Ints, value: Array) -> tuple[Ints, Ints]:
     """Count the items of a sorted row that are greater than one of its values, or equal to it."""
     width, flat = table.shape[1], table.ravel()
     base = row * width
@@ -314,8 +301,8 @@ def _looked_up(table: AnyArray, filled: Codes, row: Codes, value: AnyArray) -> t
 
 
 def _first_of_ties(
-    flat: AnyArray, first: Codes, base: Codes, filled: Codes, value: AnyArray, width: int
-) -> Codes:
+    flat: Array, first: Ints, base: Ints, filled: Ints, value: Array, width: int
+) -> Ints:
     """Find the first item of each tie, given the last: a few single steps, then a search."""
     start, tied = base + filled, np.arange(len(first))
     for _ in range(_STEPS):
@@ -328,7 +315,7 @@ def _first_of_ties(
     return first
 
 
-def _searched(flat: AnyArray, base: Codes, value: AnyArray, width: int, below: np.ufunc) -> Codes:
+def _searched(flat: Array, base: Ints, value: Array, width: int, below: np.ufunc) -> Ints:
     """Find the first item of each sorted row that is not below a value, by binary search."""
     position, left = base.copy(), width + 1
     while left > 1:
@@ -338,10 +325,10 @@ def _searched(flat: AnyArray, base: Codes, value: AnyArray, width: int, below: n
     return position
 
 
-def _packed(columns: Sequence[Coded]) -> tuple[Codes, list[Codes | None]]:
+def _packed(columns: Sequence[Coded]) -> tuple[Ints, list[Ints | None]]:
     """Pack rows into integers; if they would exceed 63 bits, recode distinct values first."""
     packed, size = columns[0]
-    tables: list[Codes | None] = []
+    tables: list[Ints | None] = []
     for codes, bits in columns[1:]:
         table = None
         if size + bits > _MAX_BITS:
@@ -353,7 +340,7 @@ def _packed(columns: Sequence[Coded]) -> tuple[Codes, list[Codes | None]]:
     return packed, tables
 
 
-def _unpacked(packed: Codes, columns: Sequence[Coded], tables: list[Codes | None]) -> list[Codes]:
+def _unpacked(packed: Ints, columns: Sequence[Coded], tables: list[Ints | None]) -> list[Ints]:
     found = []
     for (_, bits), table in zip(columns[:0:-1], tables[::-1], strict=True):
         found.append(packed & np.int64((1 << bits) - 1))

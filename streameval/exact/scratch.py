@@ -10,17 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import numpy.typing as npt
+
+from streameval.exact.array_types import Floats
 
 ROWS = 2**13
 """The number of rows of a column, small enough for several columns to stay in the cache."""
 
 _COLUMNS = 9
-_FREE: list[npt.NDArray[np.float64]] = []
+_FREE: list[Floats] = []
 
 
 @contextmanager
-def borrowed(columns: int) -> Iterator[npt.NDArray[np.float64]]:
+def borrowed(columns: int) -> Iterator[Floats]:
     """Lend uninitialized columns of shape (columns, ROWS) to one caller.
 
     A second caller, on another thread or in a signal handler, gets other columns, because taking

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Array, Floats, Indices, Ints
 from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
 
-WeightArray = npt.NDArray[np.float64] | npt.NDArray[np.int64]
-CellIndices = npt.NDArray[Any]
-Int64Array = npt.NDArray[np.int64]
+WeightArray = Floats | Ints
 
 _HIGH_BITS = 24  # of the fraction: 29 are left to the integer part of a sum, up to 2**53
 _MAX_SUM = 2.0**29
@@ -26,7 +22,7 @@ _LONG_CHUNK = 2**16  # above this number of cells, the sums of a chunk take long
 
 
 def weights_by_cell(
-    weights: WeightArray, cells: CellIndices, size: int, *, checked: bool = False
+    weights: WeightArray, cells: Array, size: int, *, checked: bool = False
 ) -> FixedPoint:
     """Add up weights by cell: ``FixedPoint.of_numbers(weights).scatter(cells, size)``.
 
@@ -73,17 +69,17 @@ def are_whole(weights: WeightArray) -> bool:
     return may_be and bool((np.rint(weights) == weights).all())
 
 
-def _fixed_sums(weights: WeightArray, cells: npt.NDArray[np.intp], size: int) -> FixedPoint:
+def _fixed_sums(weights: WeightArray, cells: Indices, size: int) -> FixedPoint:
     return FixedPoint.of_numbers(weights).scatter(cells, size)
 
 
-def _sums(weights: WeightArray, cells: npt.NDArray[np.intp], size: int) -> FixedPoint:
+def _sums(weights: WeightArray, cells: Indices, size: int) -> FixedPoint:
     """Add up weights whose sum is at most 2**29."""
     if are_whole(weights):
         return FixedPoint(np.bincount(cells, weights, size).astype(np.int64))
-    high: npt.NDArray[Any] = weights + _ROUNDS_HIGH
+    high: Array = weights + _ROUNDS_HIGH
     high -= _ROUNDS_HIGH
-    low: npt.NDArray[Any] = weights - high
+    low: Array = weights - high
     low += _ROUNDS_LOW
     low -= _ROUNDS_LOW
     highs = _in_units(high, cells, size, _HIGH_BITS)
@@ -92,8 +88,6 @@ def _sums(weights: WeightArray, cells: npt.NDArray[np.intp], size: int) -> Fixed
     return FixedPoint((highs >> _HIGH_BITS) + (lows >> FRACTION_BITS), lows & _FRACTION_MASK)
 
 
-def _in_units(
-    values: npt.NDArray[np.float64], cells: npt.NDArray[np.intp], size: int, bits: int
-) -> Int64Array:
-    sums: npt.NDArray[Any] = np.bincount(cells, values, size)
+def _in_units(values: Floats, cells: Indices, size: int, bits: int) -> Ints:
+    sums: Array = np.bincount(cells, values, size)
     return np.asarray(sums * 2.0**bits).astype(np.int64)

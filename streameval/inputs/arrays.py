@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.array_types import Array, Floats, Ints, Mask
 from streameval.exact.fixed_point import SMALLEST_ROUNDED, FixedPoint
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.foreign import converted
@@ -36,7 +37,7 @@ _LENDERS = ("__array__", "__arrow_c_stream__", "__arrow_c_array__", "__dlpack__"
 _MACHINE_FLOATS = ("bfloat16", "float8")  # ml_dtypes, as JAX and TensorFlow hand them over
 
 
-def as_array(value: Any, *, name: str, allow_missing: bool = False) -> npt.NDArray[Any]:
+def as_array(value: Any, *, name: str, allow_missing: bool = False) -> Array:
     """Convert to an array of bool, int, uint or float, or to an object array of strings.
 
     Takes what `numpy.asarray` takes, torch and CuPy tensors on any device, JAX arrays,
@@ -76,7 +77,7 @@ def to_host(value: Any, *, name: str) -> Any:
     return value if _framework(value) is None else as_array(value, name=name)
 
 
-def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
+def as_labels(value: Any, *, name: str) -> Array:
     """Convert to an int64 array of labels, or to an object array of strings.
 
     Integral floats are labels too; 0.5 is not, and neither is NaN.
@@ -94,7 +95,7 @@ def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def as_labels_or_scores(value: Any, *, name: str) -> npt.NDArray[Any]:
+def as_labels_or_scores(value: Any, *, name: str) -> Array:
     """Convert as `as_array` does, but refuse integers that do not fit into 64 bits.
 
     Integers are labels. Beyond 64 bits they would become floats, and be read as scores.
@@ -107,7 +108,7 @@ def as_labels_or_scores(value: Any, *, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def as_ids(value: Any, *, name: str) -> npt.NDArray[Any]:
+def as_ids(value: Any, *, name: str) -> Array:
     """Convert as `as_labels` does; if an integer is past 64 bits, all are texts, as in files."""
     value = converted(value, name=name)
     array = as_array(value, name=name)
@@ -128,7 +129,7 @@ def check_id_type(*, were_texts: bool, are_texts: bool, name: str) -> None:
         )
 
 
-def passes_int64(array: npt.NDArray[Any]) -> bool:
+def passes_int64(array: Array) -> bool:
     """Tell whether an array of unsigned integers holds one of 2**63 or more."""
     return array.dtype == np.uint64 and bool(array.size) and array.item(array.argmax()) >= 2**63
 
@@ -136,7 +137,7 @@ def passes_int64(array: npt.NDArray[Any]) -> bool:
 _LEAVES_OUT = (Named("nan", '"skip"'), " leaves it out.")
 
 
-def as_scores(value: Any, *, name: str, nan: str = "") -> npt.NDArray[np.float64]:
+def as_scores(value: Any, *, name: str, nan: str = "") -> Floats:
     """Convert to float64 scores; infinities pass.
 
     NaN passes too unless the option `nan` is "raise", whose error names it, or there is none.
@@ -162,7 +163,7 @@ def as_comparable(value: Any, *, name: str, nan: str = "") -> npt.NDArray[np.flo
     return scores
 
 
-def as_values(value: Any, *, name: str, nan: str) -> npt.NDArray[np.float64]:
+def as_values(value: Any, *, name: str, nan: str) -> Floats:
     """Convert to such numbers as `as_numbers` does, and to NaN if `nan` is "skip"."""
     try:
         return as_numbers(value, name=name, allow_nan=nan == "skip")
@@ -173,7 +174,7 @@ def as_values(value: Any, *, name: str, nan: str) -> npt.NDArray[np.float64]:
         raise
 
 
-def as_numbers(value: Any, *, name: str, allow_nan: bool = False) -> npt.NDArray[np.float64]:
+def as_numbers(value: Any, *, name: str, allow_nan: bool = False) -> Floats:
     """Convert to float64 numbers whose squares and weighted sums stay finite; NaN if allowed."""
     array = as_array(value, name=name, allow_missing=allow_nan)
     if array.dtype.kind == "O":
@@ -187,7 +188,7 @@ def as_numbers(value: Any, *, name: str, allow_nan: bool = False) -> npt.NDArray
     return numbers
 
 
-def _are_within(numbers: npt.NDArray[np.float64], largest: float) -> bool:
+def _are_within(numbers: Floats, largest: float) -> bool:
     """Tell whether a nonempty array stays within a limit in magnitude; False if it holds NaN."""
     ends = numbers.item(numbers.argmin()), numbers.item(numbers.argmax())
     return -largest <= ends[0] and ends[1] <= largest
@@ -199,9 +200,7 @@ def as_weights(value: Any, *, rows: int, name: str = "sample_weight") -> FixedPo
     return None if weights is None else FixedPoint.of_numbers(weights, name=name)
 
 
-def read_weights(
-    value: Any, *, rows: int, name: str = "sample_weight"
-) -> npt.NDArray[np.float64] | npt.NDArray[np.int64] | None:
+def read_weights(value: Any, *, rows: int, name: str = "sample_weight") -> Floats | Ints | None:
     """Check one weight per row that `FixedPoint.of_numbers` takes, or None if there are no weights.
 
     For the usual weights, which are 0 or at least 2**-20, the min and max are enough: on 32 rows
@@ -219,7 +218,7 @@ def read_weights(
 
 def read_entry_weights(
     value: Any, *, rows: int, columns: int | None, name: str = "sample_weight"
-) -> npt.NDArray[np.float64] | npt.NDArray[np.int64] | None:
+) -> Floats | Ints | None:
     """Check one weight per entry of a matrix; None unless the weights have two dimensions."""
     if value is None:
         return None
@@ -230,9 +229,7 @@ def read_entry_weights(
     return _checked_weights(array, name)
 
 
-def _checked_weights(
-    array: npt.NDArray[Any], name: str
-) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+def _checked_weights(array: Array, name: str) -> Floats | Ints:
     if array.dtype.kind == "O":
         raise InvalidInputError("must hold numbers, got strings", argument=name)
     if array.dtype.kind != "f":
@@ -248,7 +245,7 @@ def _checked_weights(
     return weights
 
 
-def labelled_matrix(value: Any, *, name: str) -> tuple[Any, npt.NDArray[Any]]:
+def labelled_matrix(value: Any, *, name: str) -> tuple[Any, Array]:
     """Check a square matrix of weights; also return the labels of a data frame, or their number.
 
     Raises
@@ -276,22 +273,18 @@ def labelled_matrix(value: Any, *, name: str) -> tuple[Any, npt.NDArray[Any]]:
     return len(array) if is_numbered else labels, array
 
 
-def are_empty(*arrays: npt.NDArray[Any]) -> bool:
+def are_empty(*arrays: Array) -> bool:
     """Tell whether none of the arrays has any rows, whatever their shapes."""
     return all(array.size == 0 and array.ndim > 0 and not len(array) for array in arrays)
 
 
-def as_vector(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def as_vector(array: Array) -> Array:
     """Reshape an array of shape ``(n, 1)``, as Keras returns, to ``(n,)``."""
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def check_vector(
-    array: npt.NDArray[Any],
-    *,
-    rows: int | None,
-    name: str,
-    remedy: str | tuple[object, ...] = (),
+    array: Array, *, rows: int | None, name: str, remedy: str | tuple[object, ...] = ()
 ) -> None:
     """Refuse an array that is not one-dimensional or does not have `rows` rows."""
     if array.ndim != 1:
@@ -303,7 +296,7 @@ def check_vector(
 
 
 def check_matrix(
-    array: npt.NDArray[Any], *, rows: int | None, columns: int, name: str, option: str = ""
+    array: Array, *, rows: int | None, columns: int, name: str, option: str = ""
 ) -> None:
     """Refuse an array whose shape is not ``(rows, columns)``; an option says how many columns."""
     if array.ndim != 2 or array.shape[1] != columns:
@@ -348,18 +341,18 @@ def check_probabilities(
         )
 
 
-def first_index(mask: npt.NDArray[np.bool_]) -> int | tuple[int, ...]:
+def first_index(mask: Mask) -> int | tuple[int, ...]:
     """Find where a mask is first true: 3, or (3, 1) in a matrix."""
     index = tuple(map(int, np.unravel_index(int(mask.argmax()), mask.shape)))
     return index[0] if len(index) == 1 else index
 
 
-def shape_text(array: npt.NDArray[Any]) -> str:
+def shape_text(array: Array) -> str:
     """Describe the shape of an array, or say that it is a scalar."""
     return str(array.shape) if array.ndim else "a scalar"
 
 
-def _to_numpy(value: Any, name: str, allow_missing: bool) -> npt.NDArray[Any]:
+def _to_numpy(value: Any, name: str, allow_missing: bool) -> Array:
     value = converted(value, name=name)
     framework = _framework(value)
     if framework == "torch":
@@ -378,9 +371,7 @@ def _to_numpy(value: Any, name: str, allow_missing: bool) -> npt.NDArray[Any]:
     return array
 
 
-def _from_sequence(
-    values: list[Any] | tuple[Any, ...], name: str, allow_missing: bool
-) -> npt.NDArray[Any]:
+def _from_sequence(values: list[Any] | tuple[Any, ...], name: str, allow_missing: bool) -> Array:
     if isinstance(_innermost(values), str):
         return _objects(values)
     if _is_array(values[0]):
@@ -398,7 +389,7 @@ def _innermost(values: Any) -> Any:
     return values
 
 
-def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
+def _from_any(value: Any, name: str) -> Array:
     try:
         if _root_of(value) == "polars" and hasattr(value, "to_numpy"):
             # its __array__ makes all strings as wide as the longest, and drops trailing NULs
@@ -439,7 +430,7 @@ def _is_array(item: Any) -> bool:
     )
 
 
-def _from_torch(tensor: Any, name: str) -> npt.NDArray[Any]:
+def _from_torch(tensor: Any, name: str) -> Array:
     try:
         detached = tensor.detach()
         if str(detached.dtype).removeprefix("torch.").startswith(_MACHINE_FLOATS):
@@ -456,9 +447,7 @@ def _objects(values: Any, size: int | None = None) -> npt.NDArray[np.object_]:
     return np.fromiter(values, dtype=object, count=len(values) if size is None else size)
 
 
-def _unify_objects(
-    array: npt.NDArray[np.object_], name: str, allow_missing: bool
-) -> npt.NDArray[Any]:
+def _unify_objects(array: npt.NDArray[np.object_], name: str, allow_missing: bool) -> Array:
     """Find the one type that all items share."""
     items: list[Any] = array.ravel().tolist()
     if set(map(type, items)) <= {str}:
@@ -481,7 +470,7 @@ def _unify_objects(
     )
 
 
-def _numbers(items: list[Any], name: str) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+def _numbers(items: list[Any], name: str) -> Ints | Floats:
     """Convert numbers of several types to int64 if they all fit, else to float64."""
     if all(_item_category(item) == "integer" for item in items):
         integers = [int(item) for item in items]
@@ -528,7 +517,7 @@ def _decimal() -> type[Decimal]:
     return Decimal
 
 
-def _stack(rows: list[Any], name: str, allow_missing: bool) -> npt.NDArray[Any]:
+def _stack(rows: list[Any], name: str, allow_missing: bool) -> Array:
     """Make one array of rows, which must all have the same length and type."""
     if len({np.shape(row)[:1] for row in rows}) > 1:
         raise InvalidInputError("must have rows of one length", argument=name)
@@ -538,13 +527,13 @@ def _stack(rows: list[Any], name: str, allow_missing: bool) -> npt.NDArray[Any]:
     return _unify_objects(_objects(cells).reshape(len(rows), -1), name, allow_missing)
 
 
-def _widen(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _widen(array: Array) -> Floats:
     """Convert to float64; a longdouble beyond it becomes infinite."""
     with np.errstate(over="ignore"):
         return array.astype(np.float64, copy=False)
 
 
-def _are_kept_exactly(weights: npt.NDArray[np.float64]) -> bool:
+def _are_kept_exactly(weights: Floats) -> bool:
     """Tell whether a nonempty array of weights is kept exactly; False if it holds NaN."""
     smallest, largest = weights.item(weights.argmin()), weights.item(weights.argmax())
     if not 0.0 <= smallest <= largest < 2.0**63:
@@ -552,7 +541,7 @@ def _are_kept_exactly(weights: npt.NDArray[np.float64]) -> bool:
     return smallest >= SMALLEST_ROUNDED or not weights[weights < SMALLEST_ROUNDED].any()
 
 
-def _integral(array: npt.NDArray[Any], given: Any, name: str) -> npt.NDArray[np.int64]:
+def _integral(array: Array, given: Any, name: str) -> Ints:
     if array.dtype.itemsize < 8:
         array = array.astype(np.float64)  # float16 cannot be compared with 2**63
     _refuse_first(~np.isfinite(array), array, name, "must hold labels")
@@ -566,7 +555,7 @@ def _integral(array: npt.NDArray[Any], given: Any, name: str) -> npt.NDArray[np.
     return array.astype(np.int64)
 
 
-def _exact(given: Any, array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def _exact(given: Any, array: Array, name: str) -> Array:
     """Find the integers that were rounded when they were converted to floats."""
     listed = isinstance(given, (list, tuple))
     items = given if listed else _to_numpy(given, name, allow_missing=False).ravel().tolist()
@@ -576,7 +565,7 @@ def _exact(given: Any, array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     return _objects(kept) if len(kept) == len(flat) == array.size else array
 
 
-def _rounded_integers(given: Any, array: npt.NDArray[Any], name: str) -> npt.NDArray[Any] | None:
+def _rounded_integers(given: Any, array: Array, name: str) -> Array | None:
     """Find what was given, if it is integers and one is past 64 bits: they have become floats."""
     if array.dtype != np.float64 or array is given or not (np.abs(array) >= 2.0**63).any():
         return None
@@ -593,11 +582,7 @@ def _flattened(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _refuse_first(
-    bad: npt.NDArray[np.bool_],
-    array: npt.NDArray[Any],
-    name: str,
-    rule: str,
-    remedy: tuple[object, ...] = (),
+    bad: Mask, array: Array, name: str, rule: str, remedy: tuple[object, ...] = ()
 ) -> None:
     if bad.any():
         item = array.ravel()[int(bad.argmax())]

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact.array_types import Array, Indices, Ints
+
 
 class CodedTexts:
     """A vector of texts, as codes of distinct ones; NumPy converts it to an array of objects.
@@ -30,7 +32,7 @@ class CodedTexts:
     ndim = 1
     dtype = np.dtype(object)
 
-    def __init__(self, codes: npt.NDArray[np.int64], texts: Sequence[str | None]) -> None:
+    def __init__(self, codes: Ints, texts: Sequence[str | None]) -> None:
         self.codes, self.texts = codes, texts
 
     @classmethod
@@ -69,7 +71,7 @@ class CodedTexts:
         """Iterate over the texts of the rows."""
         return iter(self.tolist())
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Make an array of objects."""
         return self._texts()[self.codes]
 
@@ -80,7 +82,7 @@ class CodedTexts:
         table = np.array([numbers[text] for text in changed], dtype=np.int64)
         return CodedTexts(table[self.codes], list(numbers))
 
-    def recoded(self, code: Callable[[list[Any]], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def recoded(self, code: Callable[[list[Any]], Array]) -> Array:
         """Return the codes of the rows under another coding, asked for the texts of rows alone."""
         occur = np.flatnonzero(np.bincount(self.codes, minlength=len(self.texts)))
         codes = code([self.texts[index] for index in occur.tolist()])
@@ -88,7 +90,7 @@ class CodedTexts:
         table[occur] = codes
         return table[self.codes]
 
-    def factorize(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    def factorize(self) -> tuple[Ints, Array]:
         """Return the codes and the texts, as pandas does."""
         return self.codes, self._texts()
 
@@ -96,7 +98,7 @@ class CodedTexts:
         """List the texts of the rows."""
         return list(map(self.texts.__getitem__, self.codes.tolist()))
 
-    def _texts(self) -> npt.NDArray[Any]:
+    def _texts(self) -> Array:
         return np.fromiter(self.texts, dtype=object, count=len(self.texts))
 
 
@@ -106,7 +108,6 @@ def are_texts(*columns: Any) -> bool:
 
 
 Words = npt.NDArray[np.unsignedinteger[Any]]
-Codes = npt.NDArray[np.int64]
 
 MIN_ROWS = 2**9  # a dict is as fast for fewer
 _SAMPLE = 2**9  # rows in which values must repeat
@@ -171,14 +172,14 @@ def _of_arrow(column: Any) -> CodedTexts | None:
     return _coded(column.indices.to_numpy(), column.dictionary.to_pylist())
 
 
-def _coded(codes: npt.NDArray[Any], texts: Sequence[Any]) -> CodedTexts | None:
+def _coded(codes: Array, texts: Sequence[Any]) -> CodedTexts | None:
     """Hold codes of texts that are all different, and nothing but texts."""
     if len(set(texts)) < len(texts) or not set(map(type, texts)) <= {str}:
         return None
     return CodedTexts(codes.astype(np.int64, copy=False), texts)
 
 
-def _of_array(array: npt.NDArray[Any]) -> CodedTexts | None:
+def _of_array(array: Array) -> CodedTexts | None:
     category = array.dtype.kind
     if category == "U" and array.dtype.isnative and 0 < array.itemsize <= 4 * _MAX_CHARACTERS:
         array = np.ascontiguousarray(array)
@@ -200,7 +201,7 @@ def _of_array(array: npt.NDArray[Any]) -> CodedTexts | None:
     return held if category == "U" else held.mapped(lambda text: text)  # objects may be equal
 
 
-def _first_rows(words: Words) -> tuple[Codes, npt.NDArray[np.intp]] | None:
+def _first_rows(words: Words) -> tuple[Ints, Indices] | None:
     """Code the columns of a matrix of words, and find one column of each code.
 
     Columns are different as soon as one word is. None if they are many, or share slots.
@@ -227,16 +228,16 @@ def _first_rows(words: Words) -> tuple[Codes, npt.NDArray[np.intp]] | None:
     return None
 
 
-def _are_equal(known: Words, codes: Codes, words: Words) -> bool:
+def _are_equal(known: Words, codes: Ints, words: Words) -> bool:
     pairs = zip(known, words, strict=True)
     return all(bool((own.take(codes) == word).all()) for own, word in pairs)
 
 
-def _slots(words: Words, attempt: int) -> npt.NDArray[np.intp]:
+def _slots(words: Words, attempt: int) -> Indices:
     """Hash columns of words to slots; another attempt is another hash."""
     hashed = words[0] * _FACTORS[attempt]
     for word, factor in zip(words[1:], _FACTORS[attempt + 1 :], strict=False):
         hashed += word * factor
     hashed >>= np.uint64(64 - _SLOT_BITS)
-    slots: npt.NDArray[np.intp] = hashed.view(np.int64).astype(np.intp, copy=False)
+    slots: Indices = hashed.view(np.int64).astype(np.intp, copy=False)
     return slots

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact.array_types import Array, Indices
+
 Codes = npt.NDArray[np.uint32]
-Indices = npt.NDArray[np.intp]
 
 _MIN_ROWS = 2**9  # a dict is as fast for fewer
 _SAMPLE = 2**12  # rows in which objects that repeat are looked for
@@ -30,7 +31,7 @@ class Identities:
     def __init__(self) -> None:
         self._table = _Table({}, {})
 
-    def find(self, column: npt.NDArray[Any], codes: Mapping[Any, int]) -> Codes | None:
+    def find(self, column: Array, codes: Mapping[Any, int]) -> Codes | None:
         """Return the code of each object; None if one has none, or if a dict is as fast.
 
         Parameters
@@ -112,9 +113,7 @@ class _Table:
         return hashed.view(np.int64).astype(np.intp, copy=False)
 
 
-def _repeated(
-    column: npt.NDArray[Any], addresses: npt.NDArray[np.uintp], rows: Indices
-) -> list[Any] | None:
+def _repeated(column: Array, addresses: npt.NDArray[np.uintp], rows: Indices) -> list[Any] | None:
     """Return the objects in some rows; None if few of them repeat, or the rows are few."""
     if len(rows) < _SAMPLE:
         return None

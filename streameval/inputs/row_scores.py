@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Floats
 from streameval.inputs.arrays import (
     as_array,
     as_scores,
@@ -16,9 +16,6 @@ from streameval.inputs.arrays import (
     check_probabilities,
     first_index,
 )
-
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 
 LOGITS = "Logits are not probabilities: apply a sigmoid or softmax first."
 
@@ -132,13 +129,7 @@ def are_pairs(array: Array) -> bool:
 
 
 def positive_scores(
-    pairs: Array,
-    tolerance: float,
-    *,
-    scale: str,
-    name: str,
-    positive: int = 1,
-    nan: str = "",
+    pairs: Array, tolerance: float, *, scale: str, name: str, positive: int = 1, nan: str = ""
 ) -> Array:
     """Make one score a row of the scores of two classes.
 

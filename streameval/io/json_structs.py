@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Ints, Mask
 from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
 from streameval.io.lines import is_utf8
 
@@ -128,9 +128,9 @@ class Utf8Lines:
     """
 
     _data: bytes = attrs.field(repr=False)
-    _starts: npt.NDArray[np.int64]
-    _are_apart: npt.NDArray[np.bool_]
-    _may_be_long: npt.NDArray[np.bool_]
+    _starts: Ints
+    _are_apart: Mask
+    _may_be_long: Mask
 
     @classmethod
     def of(cls, data: bytes) -> Utf8Lines | None:

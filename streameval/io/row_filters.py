@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Mask
 from streameval.inputs.paths import find
 from streameval.io.columns import Argument, Texts, as_text, with_point
 from streameval.io.notation import integer_or_text, number_or_text
@@ -107,14 +107,14 @@ class RowFilter:
             for position, condition in enumerate(self.conditions)
         )
 
-    def kept(self, batch: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
+    def kept(self, batch: Mapping[str, Any]) -> Mask:
         """Tell which rows of a batch, read as `columns`, are counted."""
         masks = []
         for position, condition in enumerate(self.conditions):
             texts = batch[str(position)]
             known = {text: condition.holds(text) for text in set(texts)}
             masks.append(np.fromiter(map(known.__getitem__, texts), bool, len(texts)))
-        kept: npt.NDArray[np.bool_] = np.logical_and.reduce(masks)
+        kept: Mask = np.logical_and.reduce(masks)
         return kept
 
     def keeps(self, row: Mapping[str, Any]) -> bool:

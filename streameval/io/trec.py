@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.options import positive_integer
 from streameval.errors import BadDataError, InvalidInputError
+from streameval.exact.array_types import Indices, Ints
 from streameval.io.errors import BadRow, ScatteredQueryError, shown
 from streameval.io.streams import name_of, opened
 from streameval.io.trec_rows import (
@@ -50,8 +50,8 @@ class _QueryIndex:
         The number of each query, in the order of first rows.
     """
 
-    order: npt.NDArray[np.intp]
-    bounds: npt.NDArray[np.intp]
+    order: Indices
+    bounds: Indices
     numbers: dict[str, int]
 
     @classmethod
@@ -62,7 +62,7 @@ class _QueryIndex:
         bounds = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(numbers)))])
         return cls(np.argsort(codes, kind="stable"), bounds, numbers)
 
-    def rows(self, query: str) -> npt.NDArray[np.intp]:
+    def rows(self, query: str) -> Indices:
         """Return the positions of the rows of one query."""
         number = self.numbers[query]
         return self.order[self.bounds[number] : self.bounds[number + 1]]
@@ -372,7 +372,7 @@ def _run(table: TrecTable, name: str) -> Run:
     return run
 
 
-def _check_documents(held: _ByQuery, line: npt.NDArray[np.int64], name: str) -> None:
+def _check_documents(held: _ByQuery, line: Ints, name: str) -> None:
     """Refuse a document that a query lists twice, as trec_eval does, and name the second line."""
     order, bounds = held._index.order, held._index.bounds.tolist()
     docs = held.doc[order].tolist()

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import BadDataError
+from streameval.exact.array_types import Array, Floats, Indices, Ints
 from streameval.io.columns import Numbers
 from streameval.io.errors import BadRow, ScatteredQueryError, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from streameval.io.streams import ByteStream
 
 TextArray = npt.NDArray[np.object_]
-FloatArray = npt.NDArray[np.float64]
+FloatArray = Floats
 
 # It separates lines while a text is split into fields, so lines must not hold it.
 _END = "\0"
@@ -113,7 +114,7 @@ class TrecTable:
     query: TextArray
     doc: TextArray
     value: FloatArray
-    line: npt.NDArray[np.int64]
+    line: Ints
 
     @classmethod
     def of(
@@ -129,7 +130,7 @@ class TrecTable:
         columns = zip(*(part.columns() for part in parts), strict=True)
         return cls(*map(np.concatenate, columns))
 
-    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+    def columns(self) -> tuple[Array, ...]:
         """Return the columns in the order of the constructor."""
         return self.query, self.doc, self.value, self.line
 
@@ -272,7 +273,7 @@ def _width_of_first_row(text: str) -> int:
     return next((len(_fields(line)) for line in text.split("\n") if _holds_a_row(line)), 0)
 
 
-def _starts(query: TextArray, last: str | None) -> npt.NDArray[np.intp]:
+def _starts(query: TextArray, last: str | None) -> Indices:
     """Find the rows whose query differs from that of the row before."""
     before = np.empty_like(query)
     before[:1], before[1:] = last, query[:-1]

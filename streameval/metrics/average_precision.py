@@ -14,16 +14,14 @@ import math
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Mask
 from streameval.exact.log import log1p
 from streameval.metrics import curves
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.curves import best_from
 from streameval.metrics.intervals import hull, wilson
 from streameval.metrics.points import CellTable
-
-Floats = npt.NDArray[np.float64]
 
 
 @attrs.frozen(eq=False)
@@ -34,7 +32,7 @@ class _Steps:
     above_neg: Floats
     pos: Floats
     neg: Floats
-    is_wide: npt.NDArray[np.bool_]
+    is_wide: Mask
     best_below: Floats  # the highest precision at the end of any later cell; 0 after the last
     half: float  # the offset of an integral over steps of 1; 0 if a weight has a fraction
 

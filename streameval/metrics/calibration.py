@@ -9,14 +9,13 @@ from fractions import Fraction
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Ints
 from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.regression import mean
 
-Floats = npt.NDArray[np.float64]
-ReliabilityCurve = tuple[Floats, Floats, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
+ReliabilityCurve = tuple[Floats, Floats, Ints | Floats]
 
 
 def total(sums: Iterable[ExactSum]) -> ExactSum:

@@ -7,14 +7,10 @@ from itertools import pairwise
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Ints, Mask
 from streameval.metrics.ranks import Ties, expanded
 from streameval.states.queries import counts_of, runs_above
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _BLOCK = 2**17
 _FEW = 32  # documents

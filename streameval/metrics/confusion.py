@@ -20,14 +20,13 @@ from typing import Any, Literal
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.cached import Cached
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Floats, Mask
 from streameval.exact.fixed_point import FixedPoint
 
-Floats = npt.NDArray[np.float64]
 Average = Literal["binary", "macro", "micro", "weighted", "samples"]
 MeanOver = Literal["macro", "micro", "weighted"]
 
@@ -76,7 +75,7 @@ class ClassOutcomes(Cached):
         """The weight of each class in the prediction, shape (K,)."""
         return self.tp + self.fp
 
-    def seen(self) -> npt.NDArray[np.bool_]:
+    def seen(self) -> Mask:
         """Check which classes occur in truth or prediction."""
         return np.asarray(self.floats[:3].any(axis=0))
 
@@ -218,7 +217,7 @@ def average_ratio(
     outcomes: ClassOutcomes,
     *,
     average: MeanOver,
-    averaged: npt.NDArray[np.bool_],
+    averaged: Mask,
     zero_division: float,
 ) -> float:
     """Average a ratio over classes.
@@ -245,13 +244,13 @@ def average_ratio(
     return math.fsum(terms.tolist()) / total if total else math.nan
 
 
-def pool(columns: Floats, averaged: npt.NDArray[np.bool_]) -> Floats:
+def pool(columns: Floats, averaged: Mask) -> Floats:
     """Add up the outcomes of the averaged classes, shape (4, K) to (4, 1)."""
     return np.array([[math.fsum(row[averaged].tolist())] for row in columns])
 
 
 def class_weights(
-    values: Floats, outcomes: ClassOutcomes, *, average: Average, averaged: npt.NDArray[np.bool_]
+    values: Floats, outcomes: ClassOutcomes, *, average: Average, averaged: Mask
 ) -> Floats:
     """Compute the weight of each class in a macro or weighted mean; 0 for excluded classes.
 

@@ -17,13 +17,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Indices
 from streameval.metrics.points import CellTable, Outcomes, Points
 from streameval.metrics.shares import first_of_highest, reaches, share_of, units_of
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 
 def roc_curve(points: Points) -> tuple[Floats, Floats, Floats]:

@@ -29,14 +29,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Ints, Mask
 from streameval.metrics import curves
 from streameval.metrics.intervals import UNDEFINED, hull, wilson
 from streameval.metrics.points import CellTable, Points
 from streameval.states.cells import Cells
-
-Floats = npt.NDArray[np.float64]
 
 
 def auc_variance(points: Points) -> float:
@@ -150,9 +148,6 @@ def _draws(auc: float, variance: float, n_pos: float, n_neg: float, added: float
     return 1.0 / (chance + variance / spread if spread > 0.0 else chance)
 
 
-Mask = npt.NDArray[np.bool_]
-Sizes = npt.NDArray[np.int64]
-
 _MAX_CELLS = 1024  # for a larger curve, calls of NumPy cost less than its cells
 _AT_ONCE = 128  # curves, so that temporaries are small
 
@@ -189,13 +184,13 @@ def _note(tables: Sequence[CellTable]) -> None:
         tables[index].areas.update(roc_auc=area, auc_variance=variance)
 
 
-def _cumulated(counts: Sequence[Sizes], is_cell: Mask) -> Floats:
+def _cumulated(counts: Sequence[Ints], is_cell: Mask) -> Floats:
     rows = np.zeros(is_cell.shape, dtype=np.int64)
     rows[is_cell] = np.concatenate(counts)
     return rows.cumsum(axis=1).astype(np.float64)
 
 
-def _areas(tp: Floats, fp: Floats, is_cell: Mask, sizes: Sizes) -> list[float]:
+def _areas(tp: Floats, fp: Floats, is_cell: Mask, sizes: Ints) -> list[float]:
     """Compute the area under each row of points, as `curves.roc_auc` does."""
     is_corner = is_cell & (_turns(tp, sizes) | _turns(fp, sizes))
     ends = np.cumsum(np.count_nonzero(is_corner, axis=1))
@@ -207,7 +202,7 @@ def _areas(tp: Floats, fp: Floats, is_cell: Mask, sizes: Sizes) -> list[float]:
     return [float(parts[start:end].sum()) for start, end in runs]
 
 
-def _turns(cumulated: Floats, sizes: Sizes) -> Mask:
+def _turns(cumulated: Floats, sizes: Ints) -> Mask:
     """Return where a step differs from the one before; the ends of each row always do."""
     steps = np.full((len(sizes), cumulated.shape[1] + 1), np.nan)
     steps[:, 1:-1] = cumulated[:, 1:] - cumulated[:, :-1]

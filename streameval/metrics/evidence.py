@@ -23,13 +23,11 @@ from typing import ClassVar, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.options import finite_number, real_number
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Floats
 from streameval.metrics.bounded import Interval
-
-Floats = npt.NDArray[np.float64]
 
 TILTS: Floats = 2.0 ** np.linspace(-8.0, 3.0, 32)
 """The distances of the alternatives from the limit, on the scale of log odds."""

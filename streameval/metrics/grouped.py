@@ -10,17 +10,15 @@ import math
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.curve import GroupWeight
+from streameval.exact.array_types import Floats, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.intervals import UNDEFINED, hull, student, wilson
 from streameval.metrics.values import widening
 from streameval.states.cells import Cells
-
-Floats = npt.NDArray[np.float64]
 
 _BLOCK = 2**16  # cells whose temporaries stay in the cache
 _ROUNDING = 2.0**-39  # far above the rounding error of an area
@@ -45,7 +43,7 @@ class GroupAreas:
     high: Floats
 
     @classmethod
-    def of(cls, cells: Cells, sizes: npt.NDArray[np.int64]) -> GroupAreas:
+    def of(cls, cells: Cells, sizes: Ints) -> GroupAreas:
         """Compute the AUC of each group from its cells, lowest score first."""
         if not len(sizes):
             nothing = FixedPoint.zeros(0)
@@ -65,7 +63,7 @@ class GroupAreas:
         )
 
     @classmethod
-    def _of_block(cls, cells: Cells, sizes: npt.NDArray[np.int64]) -> GroupAreas:
+    def _of_block(cls, cells: Cells, sizes: Ints) -> GroupAreas:
         starts = np.cumsum(sizes) - sizes
         n_pos, n_neg = cells.pos.sum_runs(starts), cells.neg.sum_runs(starts)
         # the negatives below each cell: in all cells before it, minus those of earlier groups
@@ -85,7 +83,7 @@ class GroupAreas:
         return cls(n_pos, n_neg, auc, np.maximum(auc - reach, 0.0), np.minimum(auc + reach, 1.0))
 
     @property
-    def is_defined(self) -> npt.NDArray[np.bool_]:
+    def is_defined(self) -> Mask:
         """Which groups have both classes."""
         return ~np.isnan(self.auc)
 

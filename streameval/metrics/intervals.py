@@ -20,14 +20,12 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Floats
 from streameval.metrics.bounded import Interval
 from streameval.metrics.confusion import ClassMetric
-
-Floats = npt.NDArray[np.float64]
 
 UNDEFINED: Interval = (math.nan, math.nan)
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Indices, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import ROUNDING, Bounded, Threshold, outward
 from streameval.metrics.envelope import of_shares, of_sums
@@ -30,8 +30,6 @@ from streameval.metrics.shares import (
 )
 from streameval.metrics.thresholds import hull, min_fp, of_highest_recall
 
-Mask = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.intp]
 Requirement = Callable[[FixedPoint, FixedPoint], Mask]
 
 

@@ -14,9 +14,9 @@ from typing import Any, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.confusion import ConfusionConfig
+from streameval.exact.array_types import Floats
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import confusion, intervals
 from streameval.metrics.bounded import Interval
@@ -25,8 +25,6 @@ from streameval.metrics.confusion_table import TABLE
 from streameval.metrics.evidence import mcnemar_pvalue
 from streameval.metrics.label_counts import LabelCounts
 from streameval.states.confusion import MatrixCounts
-
-Floats = npt.NDArray[np.float64]
 
 _RATIOS: dict[str, ClassMetric] = {
     "precision": confusion.PRECISION,

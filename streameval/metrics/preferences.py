@@ -10,13 +10,10 @@ import math
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Mask
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import UNDEFINED, effective_draws, wilson
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 _STEPS = 200
 _CLOSE = 1e-8  # a step this small leaves an error of its square

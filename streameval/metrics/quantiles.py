@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, scores_of
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import deviance, log_binomial
 from streameval.metrics.intervals import UNDEFINED
 from streameval.states.cells import Cells
-
-Floats = npt.NDArray[np.float64]
 
 _MAX_FLOAT_RANK = 2**53
 _MAX_SUMMED = 2.0**14  # a variance of ranks up to which tails are summed

@@ -12,13 +12,10 @@ has the same value in any batch and on every CPU.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Ints
 from streameval.metrics.ranks import Levels, own_rank, position_sums, powers, sums_of
 from streameval.metrics.smooth_sums import chance_of_none, geometric_sums, smooth_sums
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _BLOCK = 2**16
 _MIN_WIDTH = 16

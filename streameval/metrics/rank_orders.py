@@ -11,12 +11,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Ints
 from streameval.exact.log import log
 from streameval.metrics.ranks import Levels, Spans, discounts, sums_of
 from streameval.states.queries import counts_of, runs_above
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def interpolated_precision(levels: Levels, recall: float, relevant: Ints) -> Floats:

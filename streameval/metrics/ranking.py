@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from streameval.configs.measures.names import Measure
 from streameval.configs.ranking import JUDGED, RankingConfig, gains_of
+from streameval.exact.array_types import Array, Floats, Ints, Mask
 from streameval.exact.log import log
 from streameval.exact.row_order import blocks
 from streameval.exact.score_keys import keys_of, scores_of
@@ -23,10 +24,6 @@ from streameval.metrics.ranks import Levels, Spans, TieOrder, Ties
 from streameval.metrics.smooth_sums import LAID_OUT
 from streameval.states.queries import Gained, Queries, counts_of, runs_above
 from streameval.states.ranking import QueryValues
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _MIN_PRECISION = 1e-5  # trec_eval raises smaller average precisions to this value
 _ABSOLUTE = 2.0**-50
@@ -429,7 +426,7 @@ _TURNED |= {"pessimistic": "optimistic", "optimistic": "pessimistic"}
 _OF_PAIRS = ("fall_out", "coverage_error", "label_ranking_loss", "query_auc")
 """The measures of relevant documents beside others."""
 
-_OF_SETS: dict[str, Callable[[Ints, Ints, Ints], npt.NDArray[Any]]] = {
+_OF_SETS: dict[str, Callable[[Ints, Ints, Ints], Array]] = {
     "set_p": lambda found, rows, _: _ratio(found, rows),
     "set_r": lambda found, _, known: _ratio(found, known),
     "set_relative_p": lambda found, rows, known: _ratio(found, np.minimum(rows, known)),

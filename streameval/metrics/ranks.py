@@ -5,19 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Array, Floats, Ints, Mask
 from streameval.exact.log import log
 from streameval.exact.row_order import blocks
 from streameval.metrics.smooth_sums import LAID_OUT, power, smooth_sums
 from streameval.states.queries import Queries, Ranked, counts_of, runs_above
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 TieOrder = Literal["worst", "random", "best"]
 """How dropped rows, whose order is unknown, are assumed to be ranked."""
@@ -92,7 +89,7 @@ class Levels:
     above: Ints
     size: Ints
     relevant: Ints
-    is_tie: npt.NDArray[np.bool_]
+    is_tie: Mask
 
     @classmethod
     def of(cls, ties: Ties, relevant: Ints) -> Self:
@@ -262,7 +259,7 @@ def expanded(sizes: Ints) -> tuple[Ints, Ints]:
     return run, np.arange(1, len(run) + 1) - (ends - sizes)[run]
 
 
-def _columns(rows: Levels | Spans) -> list[npt.NDArray[Any]]:
+def _columns(rows: Levels | Spans) -> list[Array]:
     return [getattr(rows, field.name) for field in attrs.fields(type(rows))]
 
 

@@ -15,14 +15,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Indices, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import ROUNDING
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.intp]
 
 _ROUNDS_APART = 2.0**26
 

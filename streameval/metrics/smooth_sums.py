@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Ints
 from streameval.exact.log import exp, expm1, log, log1p
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 SmoothTerm = Callable[[Floats, Ints], Floats]
 """Maps ranks, which need not be integers, and the indices of their sums to terms."""
 

@@ -13,8 +13,8 @@ from typing import Any, Self, overload
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Array, Floats, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves
 from streameval.metrics.bounded import ROUNDING, Bounded, Threshold
@@ -22,8 +22,6 @@ from streameval.metrics.envelope import of_shares
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.shares import reaches
 
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 FractionPair = tuple[Fraction, Fraction]
 
 
@@ -75,7 +73,7 @@ class BoundedArray:
         """Yield each number."""
         return (self[index] for index in range(len(self)))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Return the estimates."""
         return np.array(self.value, dtype=dtype) if copy else np.asarray(self.value, dtype=dtype)
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InvalidInputError, require
+from streameval.exact.array_types import Array, Ints, Mask
 from streameval.monitoring.columns import (
     ArrayColumns,
     ColumnTypes,
@@ -20,8 +20,6 @@ from streameval.monitoring.columns import (
     select,
 )
 from streameval.monitoring.log_time import NO_TIME, LogTime
-
-TimeArray = npt.NDArray[np.int64]
 
 MAX_TIME = 2**62
 _MAX_CHUNKS = 16  # small ones of one partition, before they become one
@@ -127,11 +125,7 @@ class Arrivals:
         self._newest_finished = max(known, default=None)
 
     def put(
-        self,
-        partition: str,
-        times: TimeArray,
-        columns: ArrayColumns,
-        is_own: npt.NDArray[np.bool_] | None = None,
+        self, partition: str, times: Ints, columns: ArrayColumns, is_own: Mask | None = None
     ) -> None:
         """Add rows of a partition in its order; rows of other shards only move the watermark."""
         self.declare(partition)
@@ -173,7 +167,7 @@ class Arrivals:
             rows = select(rows, np.argsort(times, kind="stable"))
         return rows
 
-    def pending(self, name: str) -> npt.NDArray[Any]:
+    def pending(self, name: str) -> Array:
         """Return one column of the rows that have not been released."""
         columns = [chunk.rest()[name] for chunk in self._chunks]
         return np.concatenate([np.zeros(0, self._layout[name]), *columns])
@@ -243,10 +237,10 @@ class Arrivals:
         require(isinstance(recent, list), "the last rows of a partition are not a list")
         return _PartitionTime(LogTime(self._max_step, time, list(map(read_time, recent))), floor)
 
-    def _arrival_times(self, one: _PartitionTime, times: TimeArray) -> TimeArray:
+    def _arrival_times(self, one: _PartitionTime, times: Ints) -> Ints:
         """Note rows; return the later of the time of each and the watermark just before it."""
         before = np.maximum(one.log.observe(times), NO_TIME + self._out_of_order)
-        arrived: TimeArray = np.maximum(times, before - self._out_of_order)
+        arrived: Ints = np.maximum(times, before - self._out_of_order)
         if one.floor is not None:
             arrived = np.maximum(arrived, one.floor)
         return arrived

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Ints
 from streameval.monitoring.checkpoint import Addition
 from streameval.monitoring.status import Closed
 from streameval.monitoring.unlabelled import SliceRows
@@ -54,8 +54,6 @@ class Tally:
         return Addition(data, lambda: self.total)
 
 
-TimeArray = npt.NDArray[np.int64]
-
 _FIRST_CLOSED, _MAX_CLOSED = 16, 4096
 _SHORT, _LONG = 0.1, 0.4
 """Seconds of a step after which more, or fewer, panes are closed in the next."""
@@ -92,12 +90,12 @@ class Closing:
         """Return the input of `restore`."""
         return {"reported": self._reported, "revised": sorted(self._revised)}
 
-    def note_read(self, times: TimeArray) -> None:
+    def note_read(self, times: Ints) -> None:
         """Record where panes begin, from the first rows read."""
         if self._oldest is None and len(times):
             self._oldest = int(times.min())
 
-    def note_counted(self, times: TimeArray) -> None:
+    def note_counted(self, times: Ints) -> None:
         """Record reported panes that have new rows, and the oldest of the others."""
         new = times
         if self._reported is not None:

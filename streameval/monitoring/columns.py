@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import require
+from streameval.exact.array_types import Array, Mask
 
-ArrayColumns = dict[str, npt.NDArray[Any]]
+ArrayColumns = dict[str, Array]
 ColumnTypes = Mapping[str, np.dtype[Any]]
 
 _HEAD = struct.Struct("<8sQI")
@@ -26,7 +26,7 @@ def concatenate(parts: Sequence[ArrayColumns]) -> ArrayColumns:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def select(columns: ArrayColumns, rows: npt.NDArray[Any] | slice) -> ArrayColumns:
+def select(columns: ArrayColumns, rows: Array | slice) -> ArrayColumns:
     """Return some rows, by a mask, by their positions or by a range."""
     return {name: column[rows] for name, column in columns.items()}
 
@@ -53,12 +53,12 @@ def decode(blob: bytes, layout: ColumnTypes) -> ArrayColumns:
     return columns
 
 
-def encode_bits(bits: npt.NDArray[np.bool_]) -> bytes:
+def encode_bits(bits: Mask) -> bytes:
     """Write a bitmap."""
     return _sealed([np.packbits(bits).data], len(bits))
 
 
-def decode_bits(blob: bytes, n_rows: int) -> npt.NDArray[np.bool_]:
+def decode_bits(blob: bytes, n_rows: int) -> Mask:
     """Read a bitmap of a known number of rows."""
     n_bits, body = _opened(blob)
     require(n_bits == n_rows, f"a bitmap has {n_bits} rows instead of {n_rows}")

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Ints
 from streameval.inputs.values import canonical_value, mixed
 
 Words = npt.NDArray[np.uint64]
 
 
-def hash_ids(ids: Sequence[Any] | npt.NDArray[Any], *, name: str) -> tuple[Words, Words]:
+def hash_ids(ids: Sequence[Any] | Array, *, name: str) -> tuple[Words, Words]:
     """Return the two halves of the hash of each id.
 
     Text is hashed by blake2b to 128 bits: among 1e7 ids, two collide with a probability of 1e-25;
@@ -95,6 +96,6 @@ def _of_text(texts: Sequence[str], name: str) -> tuple[Words, Words]:
     return words[::2].copy(), words[1::2].copy()
 
 
-def _of_integers(numbers: npt.NDArray[np.int64]) -> tuple[Words, Words]:
+def _of_integers(numbers: Ints) -> tuple[Words, Words]:
     high = mixed(numbers.view(np.uint64))
     return high, mixed(high)

@@ -77,6 +77,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
+from streameval.exact.array_types import Array, Ints, Mask
 from streameval.monitoring.arrivals import MAX_TIME, Arrivals, BlobIds, read_time
 from streameval.monitoring.columns import ArrayColumns, ColumnTypes, concatenate, select
 from streameval.monitoring.ids import hash_ids
@@ -144,9 +145,6 @@ class Settling:
         return released, n_repeated, n_corrected
 
 
-Bits = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
-
 COUNTERS: tuple[str, ...] = (
     "joined",
     "unlabelled",
@@ -183,10 +181,10 @@ class Joined:
         Whether the row has a label; the others got none within their wait.
     """
 
-    times: Integers
-    rows: npt.NDArray[Any]
-    labels: npt.NDArray[Any]
-    is_labelled: Bits
+    times: Ints
+    rows: Array
+    labels: Array
+    is_labelled: Mask
 
     def __len__(self) -> int:
         return len(self.times)
@@ -378,13 +376,7 @@ class Join:
         self._side(side).finish(partition)
 
     def predict(
-        self,
-        partition: str,
-        ids: Any,
-        times: npt.NDArray[np.int64],
-        rows: npt.NDArray[Any],
-        *,
-        is_own: Bits | None = None,
+        self, partition: str, ids: Any, times: Ints, rows: Array, *, is_own: Mask | None = None
     ) -> None:
         """Add the next predictions of a partition.
 
@@ -410,13 +402,7 @@ class Join:
         self._predictions.put(partition, keys["event"], {**keys, "row": rows}, is_own)
 
     def label(
-        self,
-        partition: str,
-        ids: Any,
-        times: npt.NDArray[np.int64],
-        labels: npt.NDArray[Any],
-        *,
-        is_own: Bits | None = None,
+        self, partition: str, ids: Any, times: Ints, labels: Array, *, is_own: Mask | None = None
     ) -> None:
         """Add the next labels of a partition.
 
@@ -440,7 +426,7 @@ class Join:
         unlabelled = [] if watermark is None else [self._expire(watermark)]
         return self._joined(joined, *unlabelled)
 
-    def holds_labels(self, keys: ArrayColumns) -> Bits:
+    def holds_labels(self, keys: ArrayColumns) -> Mask:
         """Return whether it is undecided to which row a label of each id belongs, if to any."""
         held = np.isin(keys["high"], self._labels.pending("high"))
         for store in (self._orphans, self._settling.store):
@@ -610,7 +596,7 @@ class Join:
         high, low = hash_ids(ids, name="ids")
         return {"high": high, "low": low, "event": event}
 
-    def _values(self, labels: Any, size: int) -> npt.NDArray[Any]:
+    def _values(self, labels: Any, size: int) -> Array:
         given = np.asarray(labels)
         dtype = self._options.label_dtype
         if given.shape != (size,) or not np.can_cast(given.dtype, dtype):
@@ -618,7 +604,7 @@ class Join:
                 f"must be {dtype} of shape ({size},), got {given.dtype} of shape {given.shape}",
                 argument="labels",
             )
-        values: npt.NDArray[Any] = given.astype(dtype)
+        values: Array = given.astype(dtype)
         is_wrong = np.isnan(values)
         if given.dtype.kind in "iu" and dtype == np.float64:
             is_wrong = np.abs(values) >= 2**53
@@ -644,13 +630,13 @@ class Join:
             self._rows.add(rows)
         return rows
 
-    def _are_rows(self, predictions: ArrayColumns) -> Bits:
+    def _are_rows(self, predictions: ArrayColumns) -> Mask:
         """Return which of the predictions, sorted by id, are rows and not duplicates."""
         wait, times = self._options.wait, predictions["time"]
         before = np.full(len(times), _NO_TIME)
         found = self._rows.find(predictions)
         np.maximum.at(before, found.keys, self._rows.column("time", found.rows))
-        is_row: Bits = times - before > wait
+        is_row: Mask = times - before > wait
         is_first = key_starts(predictions)
         if is_first.all():
             return is_row
@@ -718,7 +704,7 @@ class Join:
         self._counters["corrected"] += n_corrected
         return [labels] if len(labels["time"]) else []
 
-    def _orphans_to_match(self, admitted: ArrayColumns | None) -> Integers:
+    def _orphans_to_match(self, admitted: ArrayColumns | None) -> Ints:
         """Find orphans with the ids of new rows, and orphans that can no longer get a row."""
         found = []
         if admitted is not None:
@@ -729,7 +715,7 @@ class Join:
             self._decided = max(self._decided, watermark)
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
-    def _owners(self, labels: ArrayColumns) -> tuple[Integers, Bits]:
+    def _owners(self, labels: ArrayColumns) -> tuple[Ints, Mask]:
         """Return the row that each label belongs to, or -1, and which labels are late."""
         wait = self._options.wait
         found = self._rows.find(labels)
@@ -748,7 +734,7 @@ class Join:
         watermark = self._predictions.watermark
         return owner, is_late & (labels["time"] < (_NO_TIME if watermark is None else watermark))
 
-    def _accept(self, labels: ArrayColumns, owner: Integers) -> ArrayColumns:
+    def _accept(self, labels: ArrayColumns, owner: Ints) -> ArrayColumns:
         """Give rows their first label, and count the others."""
         order = np.argsort(owner, kind="stable")
         owner, labels = owner[order], select(labels, order)
@@ -772,10 +758,10 @@ class Join:
         self._accepted.add(select(rows, key_order(rows)))
         return rows
 
-    def _with_labels(self, rows: Integers, values: npt.NDArray[Any]) -> ArrayColumns:
+    def _with_labels(self, rows: Ints, values: Array) -> ArrayColumns:
         return {**self._rows.columns(rows), "value": values}
 
-    def _accepted_values(self, labels: ArrayColumns, owner: Integers) -> npt.NDArray[Any]:
+    def _accepted_values(self, labels: ArrayColumns, owner: Ints) -> Array:
         """Return the labels that rows have."""
         times = self._rows.column("time", owner)
         found = self._accepted.find(labels)

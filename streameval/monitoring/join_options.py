@@ -8,9 +8,9 @@ from zlib import crc32
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Mask
 from streameval.monitoring.planning import read_one
 
 if TYPE_CHECKING:
@@ -57,12 +57,10 @@ class Shard:
             )
         return cls(number - 1, count)
 
-    def has(self, ids: Sequence[str]) -> npt.NDArray[np.bool_]:
+    def has(self, ids: Sequence[str]) -> Mask:
         """Return which ids belong to it, by a hash that is the same everywhere."""
         hashes = (crc32(one.encode()) for one in ids)
-        is_own: npt.NDArray[np.bool_] = (
-            np.fromiter(hashes, np.int64, len(ids)) % self.count == self.index
-        )
+        is_own: Mask = np.fromiter(hashes, np.int64, len(ids)) % self.count == self.index
         return is_own
 
 
@@ -78,7 +76,7 @@ def check_join(has_labels: bool, given: Mapping[str, Any]) -> None:
         Shard.of(given["shard"])
 
 
-def label_of(unlabelled: Any, truths: Sequence[Argument]) -> dict[str, npt.NDArray[Any]] | None:
+def label_of(unlabelled: Any, truths: Sequence[Argument]) -> dict[str, Array] | None:
     """Read the label for predictions that get none; None leaves them unlabelled."""
     if unlabelled == "drop":
         return None

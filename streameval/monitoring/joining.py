@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import BadDataError, Named
+from streameval.exact.array_types import Array, Ints
 from streameval.monitoring.join import Join
 from streameval.monitoring.join_options import Shard, label_of
 from streameval.monitoring.planning import ID
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.reader import Reader
     from streameval.monitoring.settings import Settings
 
-Array = npt.NDArray[Any]
-TimeArray = npt.NDArray[np.int64]
 
 _STRANGERS = 100
 _TRIM: Any = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
@@ -155,7 +153,7 @@ class Joining:
         self,
         role: str,
         partition: str,
-        times: TimeArray,
+        times: Ints,
         batch: Mapping[str, Array],
         origin: tuple[Block, Sequence[Any]],
     ) -> Any:
@@ -173,7 +171,7 @@ class Joining:
             self._join.predict(partition, ids, times, rows, is_own=is_own)
         return slice(None) if is_own is None else is_own
 
-    def ready(self) -> Iterator[tuple[TimeArray, dict[str, Any]]]:
+    def ready(self) -> Iterator[tuple[Ints, dict[str, Any]]]:
         """Remove and return newly labelled rows, then those whose wait is over."""
         joined = self._join.ready()
         if self._label_rows is not None:

@@ -6,12 +6,12 @@ import operator
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import numpy.typing as npt
+
+from streameval.exact.array_types import Ints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-TimeArray = npt.NDArray[np.int64]
 
 NO_TIME = -(2**63)
 """Before every time."""
@@ -50,7 +50,7 @@ class LogTime:
         self.time = time
         self._recent = list(recent) or ([] if time is None else [time])
 
-    def observe(self, times: TimeArray) -> TimeArray:
+    def observe(self, times: Ints) -> Ints:
         """Note rows; return the time reached just before each, `NO_TIME` before the first."""
         before = np.empty(len(times), dtype=np.int64)
         start, size = 0, _FIRST_BLOCK
@@ -68,7 +68,7 @@ class LogTime:
                 start += len(few)
         return before
 
-    def after(self, times: TimeArray) -> Self:
+    def after(self, times: Ints) -> Self:
         """Return a copy that has noted more rows."""
         copy = type(self)(self._max_step, self.time, self._recent)
         copy.observe(times)
@@ -82,14 +82,14 @@ class LogTime:
     def _time(self) -> int:
         return NO_TIME if self.time is None else self.time
 
-    def _n_steady(self, block: TimeArray, reached: TimeArray) -> int:
+    def _n_steady(self, block: Ints, reached: Ints) -> int:
         """Return how many rows come before the first that may jump."""
         if self._max_step is None:
             return len(block)
         is_ahead = block > reached[:-1] + self._max_step
         return int(is_ahead.argmax()) if is_ahead.any() else len(block)
 
-    def _move(self, time: int, rows: TimeArray) -> None:
+    def _move(self, time: int, rows: Ints) -> None:
         if len(rows):
             self.time = time
             self._recent = [*self._recent, *rows[-_RECENT:].tolist()][-_RECENT:]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import require
+from streameval.exact.array_types import Array, Ints, Mask
 from streameval.monitoring.arrivals import MAX_TIME, BlobIds
 from streameval.monitoring.columns import (
     ArrayColumns,
@@ -24,9 +25,6 @@ from streameval.monitoring.columns import (
     select,
 )
 from streameval.monitoring.ids import Words
-
-Bits = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 KEY_LAYOUT: ColumnTypes = {
     "high": np.dtype(np.uint64),
@@ -46,9 +44,9 @@ _MAPPED = 2**21  # bytes of an array that has pages of its own
 _FILTER_BITS = 8  # a row; an id that is not there is searched for in one run of eight
 
 
-def key_order(rows: ArrayColumns) -> Integers:
+def key_order(rows: ArrayColumns) -> Ints:
     """Return the order by hash, rows of equal hash as they are."""
-    order: Integers = np.argsort(rows["high"], kind="stable")
+    order: Ints = np.argsort(rows["high"], kind="stable")
     high, low = rows["high"][order], rows["low"]
     same = np.flatnonzero(high[1:] == high[:-1])
     if (low[order[same + 1]] < low[order[same]]).any():
@@ -56,7 +54,7 @@ def key_order(rows: ArrayColumns) -> Integers:
     return order
 
 
-def key_starts(rows: ArrayColumns) -> Bits:
+def key_starts(rows: ArrayColumns) -> Mask:
     """Return which of sorted rows are the first of their id."""
     starts = np.ones(len(rows["high"]), dtype=np.bool_)
     starts[1:] = (rows["high"][1:] != rows["high"][:-1]) | (rows["low"][1:] != rows["low"][:-1])
@@ -75,11 +73,11 @@ class Found:
         The rows, valid until the next row is added or dropped.
     """
 
-    keys: Integers
-    rows: Integers
+    keys: Ints
+    rows: Ints
 
 
-def _large(size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _large(size: int, dtype: np.dtype[Any]) -> Array:
     """Allocate an array whose memory returns to the system when freed; others leave holes."""
     n_bytes = size * dtype.itemsize
     if n_bytes < _MAPPED:
@@ -112,21 +110,21 @@ class _IdIndex:
             np.add.at(self._starts, self._bucket(part) + 1, np.int32(1))
         np.cumsum(self._starts, out=self._starts)
 
-    def may_hold(self, high: Words) -> Bits:
+    def may_hold(self, high: Words) -> Mask:
         """Return False for most hashes that are not in the run, and True for all that are."""
         byte, mask = self._bit(high)
-        held: Bits = self._bits[byte] & mask != 0
+        held: Mask = self._bits[byte] & mask != 0
         return held
 
-    def start(self, high: Words) -> Integers:
+    def start(self, high: Words) -> Ints:
         """Return a position before all rows of the hash, and close to the first one."""
         return self._starts[self._bucket(high)].astype(np.int64)
 
-    def _bit(self, high: Words) -> tuple[Integers, npt.NDArray[np.uint8]]:
+    def _bit(self, high: Words) -> tuple[Ints, npt.NDArray[np.uint8]]:
         bit = high >> self._shift
         return (bit >> np.uint64(3)).view(np.int64), _BITS[bit & np.uint64(7)]
 
-    def _bucket(self, high: Words) -> Integers:
+    def _bucket(self, high: Words) -> Ints:
         """Divide the hashes into as many equal ranges as there are rows."""
         return ((high >> np.uint64(32)) * self._n_rows >> np.uint64(32)).view(np.int64)
 
@@ -134,7 +132,7 @@ class _IdIndex:
 class _Run:
     """Rows sorted by the hash of their id, which of them were taken, and the blobs they are in."""
 
-    def __init__(self, columns: ArrayColumns, taken: Bits, blobs: tuple[int, ...] = ()) -> None:
+    def __init__(self, columns: ArrayColumns, taken: Mask, blobs: tuple[int, ...] = ()) -> None:
         self.columns = columns
         self.taken = taken
         self.blobs = blobs
@@ -154,7 +152,7 @@ class _Run:
         """Whether the wait of every row is over."""
         return self.n_past == len(self)
 
-    def find(self, high: Words, low: Words) -> tuple[Integers, Integers]:
+    def find(self, high: Words, low: Words) -> tuple[Ints, Ints]:
         """Return positions of keys, and of a row that has that id."""
         keys = np.flatnonzero(self.index.may_hold(high))
         at, rows = self._first_rows(high[keys])
@@ -169,7 +167,7 @@ class _Run:
         is_same = self.columns["low"][rows] == low[keys]
         return keys[is_same], rows[is_same]
 
-    def _first_rows(self, sought: Words) -> tuple[Integers, Integers]:
+    def _first_rows(self, sought: Words) -> tuple[Ints, Ints]:
         """Return the positions of hashes that exist, and the first row of each."""
         own_high = self.columns["high"]
         at, rows = np.arange(len(sought)), self.index.start(sought)
@@ -190,7 +188,7 @@ class _Run:
         return np.concatenate(found_at), np.concatenate(found_rows)
 
 
-def _by_hash(first: _Run, second: _Run) -> Iterator[tuple[ArrayColumns, Bits]]:
+def _by_hash(first: _Run, second: _Run) -> Iterator[tuple[ArrayColumns, Mask]]:
     """Yield rows of two runs by ranges of the hash, which fit the cache, and which are taken."""
     edges = max(first, second, key=len).columns["high"][_CHUNK::_CHUNK]
     cuts = [
@@ -271,7 +269,7 @@ class PendingRuns:
             found_rows.append(at + (np.int64(number) << _RUN_SHIFT))
         return Found(np.concatenate(found_keys), np.concatenate(found_rows))
 
-    def between(self, start: int, end: int) -> Integers:
+    def between(self, start: int, end: int) -> Ints:
         """Find the rows that were not taken, of arrival times from start up to end."""
         found = [np.zeros(0, np.int64)]
         for number, run in enumerate(self._runs):
@@ -281,11 +279,11 @@ class PendingRuns:
                 found.append(at + (np.int64(number) << _RUN_SHIFT))
         return np.concatenate(found)
 
-    def column(self, name: str, rows: Integers) -> npt.NDArray[Any]:
+    def column(self, name: str, rows: Ints) -> Array:
         """Return one column of some rows."""
         return self.columns(rows, [name])[name]
 
-    def columns(self, rows: Integers, names: Iterable[str] = ()) -> ArrayColumns:
+    def columns(self, rows: Ints, names: Iterable[str] = ()) -> ArrayColumns:
         """Return some columns of some rows; by default all."""
         values = {
             name: np.empty(len(rows), dtype=self._layout[name]) for name in names or self._layout
@@ -295,21 +293,21 @@ class PendingRuns:
                 column[chosen] = run.columns[name][at]
         return values
 
-    def is_taken(self, rows: Integers) -> Bits:
+    def is_taken(self, rows: Ints) -> Mask:
         """Return which rows were taken."""
         values = np.empty(len(rows), dtype=np.bool_)
         for run, chosen, at in self._by_run(rows):
             values[chosen] = run.taken[at]
         return values
 
-    def take(self, rows: Integers) -> None:
+    def take(self, rows: Ints) -> None:
         """Mark rows as taken, each of them once."""
         for run, _, at in self._by_run(rows):
             run.taken[at] = True
             run.n_taken += len(at)
             run.is_marked = True
 
-    def take_past(self, horizon: int) -> Integers:
+    def take_past(self, horizon: int) -> Ints:
         """Take and return the rows that arrived before a time and were not taken yet."""
         found = [np.zeros(0, np.int64)]
         for number, run in enumerate(self._runs):
@@ -385,7 +383,7 @@ class PendingRuns:
         """The number of rows of the largest run; a bitmap is that of one blob."""
         return MAX_RUN if self._keeps_taken else MAX_BLOB
 
-    def _by_run(self, rows: Integers) -> Iterator[tuple[_Run, Any, Integers]]:
+    def _by_run(self, rows: Ints) -> Iterator[tuple[_Run, Any, Ints]]:
         """Yield each run with its rows among the given ones, and their positions."""
         numbers = rows >> _RUN_SHIFT
         for number in np.flatnonzero(np.bincount(numbers)).tolist():

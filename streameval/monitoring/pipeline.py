@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.collection import heaviest
 from streameval.errors import (
@@ -19,6 +18,7 @@ from streameval.errors import (
     InvalidInputError,
     StreamevalError,
 )
+from streameval.exact.array_types import Ints
 from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.checkpoint import Changes
 from streameval.monitoring.closing import Closing, Tally
@@ -71,9 +71,6 @@ class Stopping:
         """Wait until the flag is set, or so many seconds have passed."""
         with suppress(Empty):
             self._calls.get(timeout=max(seconds, 0.0))
-
-
-TimeArray = npt.NDArray[np.int64]
 
 
 class Output(Protocol):
@@ -405,7 +402,7 @@ class Pipeline:
         self,
         reader: Reader,
         chunk: Chunk,
-        times: TimeArray,
+        times: Ints,
         batch: Mapping[str, Any],
         row_ids: Sequence[Any],
         now: float,
@@ -431,7 +428,7 @@ class Pipeline:
             )
         return (waits_for is None) is not (before is None)
 
-    def _note_read(self, reader: Reader, times: TimeArray, marks: TimeArray) -> None:
+    def _note_read(self, reader: Reader, times: Ints, marks: Ints) -> None:
         """Update the counters of rows, and of rows behind the watermark."""
         if reader.role == "labels":
             self._counters["labels"] += len(times)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import BadDataError, InvalidInputError
+from streameval.exact.array_types import Array
 from streameval.inputs.paths import Fields
 from streameval.io.columns import Argument, FieldType
 from streameval.io.times import Gaps
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from streameval.runs.counting import RowShare
     from streameval.runs.sources import RawRow
 
-Array = npt.NDArray[Any]
 
 ID = "id`"
 """What the column of ids is called in a batch; no argument has such a name."""

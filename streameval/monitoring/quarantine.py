@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Ints
 from streameval.io.raw_rows import raw_rows
 from streameval.monitoring.arrivals import MAX_TIME
 from streameval.monitoring.committed_lines import CommittedLines
@@ -125,15 +125,9 @@ class LabelRows:
         self._quarantine = quarantine
         self._stored = stored
         self._span = 2 * timing.wait + (timing.settle or 0) + timing.out_of_order
-        self._new: list[tuple[Block, Sequence[Any], npt.NDArray[np.int64], ArrayColumns]] = []
+        self._new: list[tuple[Block, Sequence[Any], Ints, ArrayColumns]] = []
 
-    def note(
-        self,
-        block: Block,
-        row_ids: Sequence[Any],
-        ids: Sequence[Any],
-        times: npt.NDArray[np.int64],
-    ) -> None:
+    def note(self, block: Block, row_ids: Sequence[Any], ids: Sequence[Any], times: Ints) -> None:
         """Note labels that the join has taken."""
         high, low = hash_ids(ids, name="ids")
         self._new.append((block, row_ids, times, {"high": high, "low": low}))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts
 from streameval.io.blocks import assemble, fields_of
 from streameval.io.columns import as_text, objects
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from streameval.io.columns import Argument
 
-Array = npt.NDArray[Any]
 
 _LONGEST = 256
 

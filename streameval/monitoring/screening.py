@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import BadDataError, Named
+from streameval.exact.array_types import Array, Ints
 from streameval.monitoring.status import BAD
 from streameval.runs.counting import RowShare, bad_rows, update_good
 from streameval.runs.totals import BadRows
@@ -80,9 +80,6 @@ class RecentBad:
             found = f" {bad:,} of the last {rows:,} rows are bad; "
             raise BadDataError(str(example), found, Named("max_bad"), f" is {limit}.")
 
-
-Array = npt.NDArray[Any]
-TimeArray = npt.NDArray[np.int64]
 
 _NOTES = 5
 _WITNESSES = 15
@@ -224,7 +221,7 @@ class Screening:
             return _NO_LIMIT
         return int(now * _MICROSECONDS) + self._max_ahead
 
-    def _times(self, parsed: Parsed) -> TimeArray:
+    def _times(self, parsed: Parsed) -> Ints:
         return parsed.batch[self._windows.time].view(np.int64)
 
     def _not_ahead(

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Ints
 from streameval.monitoring.log_time import NO_TIME, LogTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-Int64Array = npt.NDArray[np.int64]
 
 
 @attrs.frozen
@@ -86,7 +84,7 @@ class Partitions:
         found = self._found.get(name)
         return LogTime(self._max_step) if found is None else found.log
 
-    def observe(self, name: str, times: Int64Array, now: float) -> Int64Array:
+    def observe(self, name: str, times: Ints, now: float) -> Ints:
         """Note rows of a partition; return its watermark just before each of them."""
         log = self.log(name)
         before = log.observe(times)
@@ -94,7 +92,7 @@ class Partitions:
         self._gone.discard(name)
         known = [time for time in (self.newest, log.time) if time is not None]
         self.newest = max(known, default=None)
-        marks: Int64Array = np.maximum(before, NO_TIME + self._out_of_order)
+        marks: Ints = np.maximum(before, NO_TIME + self._out_of_order)
         return marks - self._out_of_order
 
     def release(self, now: float) -> list[str]:

@@ -11,15 +11,14 @@ from typing import Any, Literal
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Array, Floats, Ints
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
 
 MAX_DRAWN = 8
 """How many lines share a picture: more colours are hard to distinguish."""
 
-Floats = npt.NDArray[np.float64]
 Line = tuple[Floats, Floats]
 
 
@@ -96,7 +95,7 @@ class Matrix:
     """A confusion matrix, rows truth and columns prediction."""
 
     labels: Sequence[Any]
-    counts: npt.NDArray[Any]
+    counts: Array
 
     def row_shares(self) -> Floats:
         """Divide each row by its total; empty rows stay zeros."""
@@ -202,7 +201,7 @@ class Reliability:
 
     predicted: Floats
     observed: Floats
-    weight: npt.NDArray[np.int64] | Floats
+    weight: Ints | Floats
     share: Floats | None
     are_draws: bool
     across: str
@@ -290,16 +289,16 @@ class TimeLine:
     panes: Sequence[PanePoint]
 
     @property
-    def edges(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def edges(self) -> tuple[Array, Array]:
         """The start and the end of each pane."""
         starts, ends = ([getattr(one, at) for one in self.panes] for at in ("start", "end"))
         return np.array(starts), np.array(ends)
 
     @property
-    def middles(self) -> npt.NDArray[Any]:
+    def middles(self) -> Array:
         """The middle of each pane."""
         starts, ends = self.edges
-        middles: npt.NDArray[Any] = starts + (ends - starts) // 2
+        middles: Array = starts + (ends - starts) // 2
         return middles
 
     @property

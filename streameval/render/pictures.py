@@ -8,8 +8,8 @@ from typing import Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats
 from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.table import Reading
 from streameval.render.blocks import (
@@ -28,7 +28,6 @@ from streameval.render.text import brief
 MAX_ROWS = 24
 """How many rows a picture of dots has."""
 
-Floats = npt.NDArray[np.float64]
 NamedRows = Sequence[tuple[object, Sequence[Reading | None]]]
 
 _GROUP_BINS = 20

@@ -8,9 +8,9 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Floats
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
 from streameval.render.blocks import MAX_DRAWN, Lines, Matrix, Reliability, ScoreShares, TimeLine
@@ -56,7 +56,7 @@ def matrix(block: Matrix, ax: Axes | None, title: str, *, normalize: bool) -> Ax
     return axes
 
 
-def _write_cells(ax: Axes, block: Matrix, shades: npt.NDArray[Any]) -> None:
+def _write_cells(ax: Axes, block: Matrix, shades: Array) -> None:
     labels, ticks = [_literal(shorten(label, 20)) for label in block.labels], range(len(shades))
     slanted = max(map(len, labels), default=0) > 4
     cell = 0.75 * 72 * ax.bbox.height / ax.figure.dpi / max(len(labels), 1)  # in points
@@ -152,7 +152,7 @@ def scores(shares: ScoreShares, ax: Axes | None, *, label: str | None) -> Axes:
 
 
 def spread(
-    bars: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    bars: tuple[Floats, Floats],
     mean: Bounded,
     ax: Axes | None,
     *,
@@ -220,9 +220,7 @@ def _legend_beside(axes: Axes) -> None:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def _draw_dots(
-    axes: Axes, heights: npt.NDArray[np.float64], readings: list[Reading], label: str | None
-) -> None:
+def _draw_dots(axes: Axes, heights: Floats, readings: list[Reading], label: str | None) -> None:
     means = np.array([reading.value for reading in readings], dtype=np.float64)
     nothing = (math.nan, math.nan)
     low, high = np.array([reading.sampling or nothing for reading in readings]).T

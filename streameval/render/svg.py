@@ -12,9 +12,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact.array_types import Floats
 from streameval.render.markup import Html, element, joined
 
-Floats = npt.NDArray[np.float64]
 Line = tuple[Floats, Floats]
 Time = Any  # a datetime64[us]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats
 from streameval.metrics.table import Reading
 from streameval.render.blocks import PanePoint, TimeLine
 from streameval.render.markup import Html, element, label, percent
@@ -94,7 +94,7 @@ def _value_axis(ends: Sequence[float], name: str) -> Axis:
     return nice_axis(min(ends, default=0.0), max(ends, default=1.0), name)
 
 
-def _hatched(frame: Frame, opened: npt.NDArray[np.float64]) -> list[Html]:
+def _hatched(frame: Frame, opened: Floats) -> list[Html]:
     return [frame.hatched(opened.min(), opened.max())] if len(opened) else []
 
 
@@ -112,7 +112,7 @@ def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]
     return [*band, *whiskers, *line]
 
 
-def _time_axis(panes: Sequence[PanePoint], width: int) -> tuple[Axis, npt.NDArray[np.float64]]:
+def _time_axis(panes: Sequence[PanePoint], width: int) -> tuple[Axis, Floats]:
     """Choose the horizontal axis, and find the ends of the panes on it."""
     first = panes[0].start
     if isinstance(first, int):

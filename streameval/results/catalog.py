@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.catalog import CatalogConfig
 from streameval.errors import Named
+from streameval.exact.array_types import Array
 from streameval.metrics.catalog import coverage, entropy, gini, mean_of
 from streameval.metrics.table import (
     EXAMPLES,
@@ -75,7 +75,7 @@ class Catalog(CatalogMembers, SumsResult):
         """The number of items of the catalog."""
         return self._config.n_items
 
-    def per_item(self) -> dict[str, npt.NDArray[Any]]:
+    def per_item(self) -> dict[str, Array]:
         """List the items that were recommended in order, as columns that a data frame takes.
 
         Returns

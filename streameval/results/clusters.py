@@ -9,10 +9,10 @@ from typing import Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.cached import Cached
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Indices
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import hull, jackknife_interval, jackknife_variance
 from streameval.render.text import plural
@@ -58,7 +58,7 @@ class Clusters(Cached):
         method, args = self.path[-1]
         return [None if one is None else _part(one, method, args) for one in self._whole.left_out]
 
-    def groups_of(self, queries: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    def groups_of(self, queries: Array) -> Indices:
         """Return the group that has each query of a ranking that keeps its queries."""
         groups: dict[Any, int] = {}
         for group, accumulator in self.table.each(self.member):

@@ -11,13 +11,13 @@ from typing import Any, overload
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.cached import Cached, Comparable
 from streameval.configs.measures.names import Measure, measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.configs.paired import read_models
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.array_types import Array, Floats, Indices, Mask
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import (
     UNDEFINED,
@@ -41,8 +41,6 @@ from streameval.results.models import (
 from streameval.results.ranking import Ranking, mean_interval
 from streameval.results.result import Reported, Result
 
-Floats = npt.NDArray[np.float64]
-
 _RANDOMIZATION = "the randomization test, two-sided"
 _SAME_ROWS = "To compare models on the same rows, count them with one se.Paired."
 
@@ -64,7 +62,7 @@ class Difference(Cached, Comparable):
     _b: Floats
     _permutations: int
     _seed: int
-    _groups: npt.NDArray[np.intp] | None = None
+    _groups: Indices | None = None
 
     @property
     def n(self) -> int:
@@ -439,7 +437,7 @@ def argument_of(index: int) -> str:
     return "ab"[index] if index < 2 else f"more[{index - 2}]"
 
 
-def _queries_of(result: Any, argument: str) -> dict[str, npt.NDArray[Any]]:
+def _queries_of(result: Any, argument: str) -> dict[str, Array]:
     """List the values of the queries of a result."""
     is_ranking = isinstance(result, Ranking)
     if not (is_ranking and result.has_queries):
@@ -450,7 +448,7 @@ def _queries_of(result: Any, argument: str) -> dict[str, npt.NDArray[Any]]:
             argument=argument,
             remedy=_SAME_ROWS if isinstance(result, Result) and not is_ranking else (),
         )
-    columns: dict[str, npt.NDArray[Any]] = result.per_query()
+    columns: dict[str, Array] = result.per_query()
     if "query_weight" in columns:
         raise InvalidInputError(
             "has queries of weights other than 1, and a comparison counts each query once",
@@ -460,8 +458,8 @@ def _queries_of(result: Any, argument: str) -> dict[str, npt.NDArray[Any]]:
 
 
 def _groups_of(
-    results: Sequence[Ranking], queries: npt.NDArray[Any], arguments: Sequence[str]
-) -> npt.NDArray[np.intp] | None:
+    results: Sequence[Ranking], queries: Array, arguments: Sequence[str]
+) -> Indices | None:
     """Find the group of clusters of each query, which is that of all systems; None without."""
     held = [one._clusters for one in results]
     found = [None if one is None else one.groups_of(queries) for one in held]
@@ -494,7 +492,7 @@ def _names_of(names: Any, n: int) -> list[str]:
 def _compared(
     item: Measure,
     values: dict[str, Floats],
-    groups: npt.NDArray[np.intp] | None,
+    groups: Indices | None,
     level: float,
     permutations: int,
     seed: int,
@@ -535,9 +533,7 @@ def _compared(
     )
 
 
-def _interval_of_mean(
-    item: Measure, values: Floats, groups: npt.NDArray[np.intp] | None, z: float
-) -> Interval:
+def _interval_of_mean(item: Measure, values: Floats, groups: Indices | None, z: float) -> Interval:
     """Compute the interval of a mean over queries, as `Ranking.confidence` does."""
     n, mean, limits = len(values), _mean(values), (item.min_value, item.max_value)
     variance = math.fsum((values - mean) ** 2) / max(n - 1, 1)
@@ -571,9 +567,7 @@ def _check_conventions(a: Ranking, b: Ranking, shared: list[str], argument: str)
             )
 
 
-def _common(
-    queries: Sequence[npt.NDArray[Any]], arguments: Sequence[str]
-) -> list[npt.NDArray[np.intp]]:
+def _common(queries: Sequence[Array], arguments: Sequence[str]) -> list[Indices]:
     """Find the indices of the queries that all systems have, in the order of their ids."""
     common = queries[0]
     for own, argument in zip(queries[1:], arguments[1:], strict=True):
@@ -596,11 +590,11 @@ def _interval_text(difference: Difference) -> str:
     return "" if math.isnan(low) else f"[{low:+.6f}, {high:+.6f}]"
 
 
-def _signed(flips: npt.NDArray[np.bool_], differences: Floats) -> Floats:
+def _signed(flips: Mask, differences: Floats) -> Floats:
     return np.asarray(np.where(flips, -differences, differences).sum(axis=1))
 
 
-def _totals(values: Floats, groups: npt.NDArray[np.intp]) -> Floats:
+def _totals(values: Floats, groups: Indices) -> Floats:
     """Add up the values of each of the groups."""
     return np.array([math.fsum(values[groups == one]) for one in np.unique(groups)])
 

@@ -9,11 +9,11 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Floats
 from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.label_counts import LabelCounts
@@ -48,7 +48,7 @@ def confusion_at(
 
 
 def metrics_at(
-    table: CellTable, thresholds: npt.NDArray[np.float64], names: Sequence[str]
+    table: CellTable, thresholds: Floats, names: Sequence[str]
 ) -> dict[str, BoundedArray]:
     """Bound metrics of two classes at each of some thresholds.
 

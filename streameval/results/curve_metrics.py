@@ -7,11 +7,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from streameval.configs.options import finite_number, fraction, real_number
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Floats
 from streameval.inputs.arrays import as_array, as_scores, check_vector
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points
@@ -35,9 +33,6 @@ from streameval.metrics.thresholds import outcome_at
 
 if TYPE_CHECKING:
     from streameval.results.curve import Curve
-
-
-Floats = npt.NDArray[np.float64]
 
 
 def threshold_value(value: Any) -> float:

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import UnknownMetricError
+from streameval.exact.array_types import Floats, Mask
 from streameval.metrics.evidence import Limit, Share, Statistic, accumulated
 from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import plural
@@ -53,8 +53,8 @@ class Evidence(Reported):
     n_series: int
     exact: bool
     _panes: Sequence[tuple[Any, Any]]
-    _values: npt.NDArray[np.float64]
-    _log_evidence: npt.NDArray[np.float64]
+    _values: Floats
+    _log_evidence: Floats
 
     @classmethod
     def of(
@@ -177,7 +177,7 @@ class Evidence(Reported):
         ]
 
     @property
-    def _fired(self) -> npt.NDArray[np.bool_]:
+    def _fired(self) -> Mask:
         return np.asarray(self._log_evidence >= self.log_threshold)
 
     @property

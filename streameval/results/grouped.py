@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.curve import GroupedConfig
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confidence
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
@@ -115,7 +115,7 @@ class GroupedCurves(SumsResult):
         """The share of examples in groups with both classes, in [0, 1]; nan without examples."""
         return coverage(self._areas)
 
-    def per_group(self) -> dict[str, npt.NDArray[Any]]:
+    def per_group(self) -> dict[str, Array]:
         """List the groups in order, as columns that a data frame takes.
 
         Returns

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.cached import Cached, OnDemand
 from streameval.configs.measures.names import Measure, measure
@@ -21,6 +20,7 @@ from streameval.configs.measures.table import MEASURES, MeasureRow
 from streameval.configs.options import finite_number, one_of
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
@@ -498,7 +498,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Whether the value of each query has been kept."""
         return self._config.per_query
 
-    def per_query(self) -> dict[str, npt.NDArray[Any]]:
+    def per_query(self) -> dict[str, Array]:
         """List the queries in order, as columns that a data frame takes.
 
         Returns
@@ -523,14 +523,14 @@ class Ranking(Result, Mapping[str, Bounded]):
             of_queries["query_weight"] = weights.to_numbers()
         return of_queries | columns
 
-    def _listed(self) -> tuple[npt.NDArray[Any], FixedPoint, dict[str, npt.NDArray[Any]]]:
+    def _listed(self) -> tuple[Array, FixedPoint, dict[str, Array]]:
         """List the queries that are kept: ids, weights, and the value of each in each measure."""
         ids, weights = self._state.closed.values, self._state.closed_weights
         bits = self._state.values.values.reshape(len(ids), len(self._config.means))
         if not self.counts_missing:
             listed = np.flatnonzero(bits[:, 0] != ABSENT)
             ids, bits, weights = ids[listed], bits[listed], weights_of(weights, listed)
-        columns: dict[str, npt.NDArray[Any]] = {}
+        columns: dict[str, Array] = {}
         for index, name in enumerate(self._config.means):
             column, is_absent = bits[:, index].view(np.float64), bits[:, index] == ABSENT
             if measure(name).is_geometric:

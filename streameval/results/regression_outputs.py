@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.options import finite_number, one_of
 from streameval.configs.regression import AVERAGES, RegressionConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.exact.array_types import Floats
 from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.regression import spread
 from streameval.metrics.table import Metric, Reading, Table
@@ -30,8 +30,6 @@ from streameval.results.regression import Regression, rows_with
 from streameval.results.result import Report, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, by_metric
 from streameval.states.regression_outputs import OutputSums
-
-Floats = npt.NDArray[np.float64]
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.parts import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Indices
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.values import rank_of
 from streameval.io.columns import Argument, FieldType, Texts
@@ -269,7 +269,7 @@ class PartsByValue:
     def update(
         self,
         values: Sequence[Value],
-        rows_of: Callable[[npt.NDArray[np.intp]], Any],
+        rows_of: Callable[[Indices], Any],
         update: Callable[[Any, Any], object],
     ) -> None:
         """Count each row with the accumulator of its value, all or nothing.
@@ -331,7 +331,7 @@ class PartsByValue:
         observed = {value: part for value, part in self._parts.items() if value is not _Other}
         return Slices(column=self._column, by_value=named | observed, other=self._parts.get(_Other))
 
-    def _groups(self, values: Sequence[Value]) -> list[tuple[Any, npt.NDArray[np.intp]]]:
+    def _groups(self, values: Sequence[Value]) -> list[tuple[Any, Indices]]:
         """List the observed values, each with its positions in order."""
         observed: Sequence[Value]
         if isinstance(values, CodedTexts):

@@ -8,10 +8,10 @@ from typing import Any, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.catalog import CatalogConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
+from streameval.exact.array_types import Array, Floats, Ints
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
@@ -55,11 +55,7 @@ class Exposures(State):
 
     @classmethod
     def of(
-        cls,
-        items: npt.NDArray[Any],
-        index: npt.NDArray[np.int64],
-        weights: FixedPoint | None,
-        popularity: npt.NDArray[np.float64] | None,
+        cls, items: Array, index: Ints, weights: FixedPoint | None, popularity: Floats | None
     ) -> Self:
         """Count recommendations.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import numpy as np
-import numpy.typing as npt
+
+from streameval.exact.array_types import Array
 
 
 @attrs.frozen(eq=False)
@@ -21,7 +20,7 @@ class Column:
         int64 or uint64, or objects that are strings.
     """
 
-    values: npt.NDArray[Any]
+    values: Array
 
     def __len__(self) -> int:
         """Return the number of items."""

@@ -11,13 +11,12 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.error_measures import MOMENTS, Term
+from streameval.exact.array_types import Floats, Indices
 from streameval.exact.exact_sum import exact_product
 from streameval.exact.log import exp, expm1, log, log1p
 
-Floats = npt.NDArray[np.float64]
 Terms = tuple[Floats, ...]
 
 _EPSILON = 2.0**-52  # scikit-learn divides by this instead of by a truth of 0
@@ -47,7 +46,7 @@ class ErrorRows:
     prediction: Floats
     error: Floats
 
-    def taken(self, indices: npt.NDArray[np.intp]) -> ErrorRows:
+    def taken(self, indices: Indices) -> ErrorRows:
         """Select some rows."""
         return ErrorRows(self.truth[indices], self.prediction[indices], self.error[indices])
 

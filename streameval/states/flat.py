@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import CorruptStateError, require
+from streameval.exact.array_types import Array, Ints
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
@@ -33,7 +34,6 @@ from streameval.states.state import (
 )
 
 Integers = npt.NDArray[np.integer[Any]]
-Indices = npt.NDArray[Any]
 Add = Callable[[Sequence[Any]], Any]
 """Adds up several states of one configuration."""
 
@@ -67,7 +67,7 @@ class _Field:
     type_name: str
     forms: tuple[Any, ...]
     codes: Integers
-    arrays: Mapping[str, npt.NDArray[Any]]
+    arrays: Mapping[str, Array]
     _ends: dict[str, Integers] = attrs.field(factory=dict, init=False)
 
     @classmethod
@@ -117,12 +117,12 @@ class _Field:
         every = narrowed(np.concatenate(codes))
         return cls(first.name, first.type_name, tuple(forms.values()), every, arrays)
 
-    def taken(self, indices: Indices) -> _Field:
+    def taken(self, indices: Array) -> _Field:
         """Copy the field of some states, in the order of the indices."""
         arrays = {array: self._taken_items(array, indices) for array in self.arrays}
         return _Field(self.name, self.type_name, self.forms, self.codes[indices], arrays)
 
-    def _taken_items(self, array: str, indices: Indices) -> npt.NDArray[Any]:
+    def _taken_items(self, array: str, indices: Array) -> Array:
         items = self.arrays[array]
         if not len(items):
             return items
@@ -158,7 +158,7 @@ class _Field:
         arrays = (self.codes, *self.arrays.values(), *self._ends.values())
         return sum(array.nbytes for array in arrays)
 
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """Count the items of the column of each state."""
         return np.array([form[1] for form in self.forms], dtype=np.int64)[self.codes]
 
@@ -291,11 +291,11 @@ class FlatStates:
     def _with(self, fields: Iterable[_Field]) -> Self:
         return type(self)(self.state_type, self.config, tuple(fields))
 
-    def taken(self, indices: Indices) -> Self:
+    def taken(self, indices: Array) -> Self:
         """Copy some states, in the order of the indices."""
         return self._with(field.taken(indices) for field in self._fields)
 
-    def summed(self, groups: Indices, n_groups: int, add: Add) -> Self:
+    def summed(self, groups: Array, n_groups: int, add: Add) -> Self:
         """Add up the states of each group; no group is empty.
 
         Parameters
@@ -322,7 +322,7 @@ class FlatStates:
         ordered = self if order is None else self.taken(order)
         return ordered if len(self) == n_groups else ordered._added(sizes, add)
 
-    def _sum_runs(self, sizes: Indices, order: Indices | None = None) -> Self:
+    def _sum_runs(self, sizes: Array, order: Array | None = None) -> Self:
         """Add up runs of states in columns, a few at a time, because temporaries are wide."""
         step = max(2, self.n_states_of(_SUMMED))
         if len(self) <= step:
@@ -346,7 +346,7 @@ class FlatStates:
             first, start = last, int(ends[last - 1])
         return self.concatenated(parts)
 
-    def _sum_of(self, start: int, end: int, sizes: Indices, order: Indices | None) -> Self:
+    def _sum_of(self, start: int, end: int, sizes: Array, order: Array | None) -> Self:
         """Add up runs of neighbouring states, or of neighbours in an order."""
         summed: Any = self.state_type
         chunk = self if order is None else self.taken(order[start:end])
@@ -363,7 +363,7 @@ class FlatStates:
         """The number of items of all states."""
         return sum(len(array) for field in self._fields for array in field.arrays.values())
 
-    def _added(self, sizes: Indices, add: Add) -> Self:
+    def _added(self, sizes: Array, add: Add) -> Self:
         """Add up runs of states as objects; a single state is kept."""
         ends = np.cumsum(sizes)
         alone = ends[sizes == 1] - 1
@@ -409,7 +409,7 @@ class FlatStates:
         weight: FixedPoint = self._fields[0].value(index, None)
         return weight.to_number()
 
-    def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
+    def weights(self, owners: Array, n_owners: int) -> list[FixedPoint]:
         """Add up the `n` of the states of each owner: one vector, as there is one thing counted."""
         return [self.totals().scatter(owners, n_owners)]
 
@@ -420,7 +420,7 @@ class FlatStates:
         totals: FixedPoint = self._fields[0].stack(0, len(self), None).items
         return totals
 
-    def numbers(self) -> dict[str, npt.NDArray[Any]]:
+    def numbers(self) -> dict[str, Array]:
         """Return the fields whose numbers have one shape in all states, as arrays (S, ...)."""
         found = {}
         for field in self._fields:
@@ -575,7 +575,7 @@ def _itself(form: Any) -> Any:
     return form
 
 
-def _joined(array: str, parts: list[Any]) -> npt.NDArray[Any]:
+def _joined(array: str, parts: list[Any]) -> Array:
     if array == "text":
         return np.concatenate([np.zeros(0, dtype=object), *parts])
     letter = _LETTERS[array]

@@ -8,10 +8,10 @@ from typing import Any, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.curve import GroupedConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
+from streameval.exact.array_types import Array, Ints
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
 from streameval.inputs.labels import union
@@ -20,9 +20,6 @@ from streameval.states.column import Column
 from streameval.states.curve import ScoredRows, check_canonical, check_cells
 from streameval.states.stack import Stack
 from streameval.states.state import State, check_total
-
-Groups = npt.NDArray[Any]
-Indices = npt.NDArray[np.int64]
 
 
 @final
@@ -60,7 +57,7 @@ class GroupTables(State):
         return cls._of(FixedPoint.zeros(()), 0, np.zeros(0, dtype=np.int64), Cells.none())
 
     @classmethod
-    def of(cls, groups: Groups, index: Indices, rows: ScoredRows) -> Self:
+    def of(cls, groups: Array, index: Ints, rows: ScoredRows) -> Self:
         """Count rows at the finest level; `fitted` keeps the budget.
 
         Parameters
@@ -78,7 +75,7 @@ class GroupTables(State):
         return cls._of(rows.n, 0, groups, cells)
 
     @classmethod
-    def _of(cls, n: FixedPoint, level: int, groups: Groups, cells: Cells) -> Self:
+    def _of(cls, n: FixedPoint, level: int, groups: Array, cells: Cells) -> Self:
         of_cell = np.zeros(0, dtype=np.int64) if cells.group is None else cells.group
         return cls(
             n,
@@ -91,7 +88,7 @@ class GroupTables(State):
             cells.neg,
         )
 
-    def cells(self, index: Indices | None = None) -> Cells:
+    def cells(self, index: Ints | None = None) -> Cells:
         """List the cells, each with the index of its group, mapped by `index` if given."""
         own = np.arange(len(self.groups)) if index is None else index
         of_cell = np.repeat(own, self.sizes.values)

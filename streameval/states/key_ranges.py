@@ -8,11 +8,9 @@ from typing import Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Indices, Ints
 from streameval.exact.score_keys import Keys, prefixes
-
-Indices = npt.NDArray[np.intp]
 
 _MANTISSA = 52  # the low bits of a key; those above them tell its binade
 _N_BINADES = 2**12
@@ -35,7 +33,7 @@ class KeyRange:
 
     first: int
     last: int
-    binades: npt.NDArray[np.int64] | None = None
+    binades: Ints | None = None
 
     @classmethod
     def of(cls, *parts: Keys) -> Self:
@@ -96,8 +94,8 @@ class PrefixNumbers:
     size: int
     first: int
     width: int = 0
-    skipped: npt.NDArray[np.int64] | None = None
-    heads: npt.NDArray[np.int64] | None = None
+    skipped: Ints | None = None
+    heads: Ints | None = None
 
     def of(self, keys: Keys) -> Indices:
         """Find the numbers of the prefixes of keys in the range."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from streameval.configs.paired import VALUES, PairedConfig
 from streameval.errors import require
+from streameval.exact.array_types import Floats, Mask
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
@@ -66,9 +67,6 @@ class PairedCounts(SummableState):
         check_numbers(self.outcomes, (2, 2), "outcomes")
         require(self.outcomes.reshape(-1).total() == self.n, "outcomes do not add up to n")
 
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 LARGEST_NUMBER = 2.0**200
 """The largest truth or prediction: the fourth power of its error is finite."""

@@ -7,18 +7,16 @@ from typing import Any, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.preferences import PreferencesConfig
 from streameval.errors import require
+from streameval.exact.array_types import Floats, Ints
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.weight_sums import WeightArray, weights_by_cell
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 
-Codes = npt.NDArray[np.int64]
 
-
-def cells_of(a: Codes, b: Codes, outcome: npt.NDArray[np.float64], k: int) -> Codes:
+def cells_of(a: Ints, b: Ints, outcome: Floats, k: int) -> Ints:
     """Find the cell of each comparison: of the wins (winner, loser), or behind them of the ties.
 
     The models of a tie are in ascending order.
@@ -53,7 +51,7 @@ class PreferenceCounts(StackableState, SummableState):
         return cls(FixedPoint.zeros(()), FixedPoint.zeros((k, k)), FixedPoint.zeros((k, k)))
 
     @classmethod
-    def of(cls, cells: Codes, weights: WeightArray | None, config: PreferencesConfig) -> Self:
+    def of(cls, cells: Ints, weights: WeightArray | None, config: PreferencesConfig) -> Self:
         """Count comparisons, given by their cells."""
         k = config.n_models
         if weights is None:

@@ -12,17 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.ranking import RankingConfig, gains_of
+from streameval.exact.array_types import Array, Floats, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks, distinct_values, standings
 from streameval.exact.score_keys import keys_of
 from streameval.inputs.labels import distinct
 from streameval.states.queries import NO_WEIGHTS, Gained, Queries, Ranked, weights_of
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
-Mask = npt.NDArray[np.bool_]
 
 _BLOCK = 2**17  # rows in use: temporaries of this size mostly fit in the cache
 _MAX_ROWS = 2**20

@@ -11,11 +11,11 @@ from typing import Any, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.error_measures import PREDICTION, SQUARED_PREDICTION, Term
 from streameval.configs.regression import RegressionConfig
 from streameval.errors import require
+from streameval.exact.array_types import Floats, Ints
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums
 from streameval.exact.fixed_point import FixedPoint
@@ -28,9 +28,6 @@ from streameval.states.error_terms import NONNEGATIVE, ErrorRows
 from streameval.states.stack import Stack, SummableState, are_same
 from streameval.states.state import BudgetedState, check_total
 from streameval.states.tables import joined_tables
-
-Floats = npt.NDArray[np.float64]
-Lengths = npt.NDArray[np.int64]
 
 _UNITS = ExactSum.of(np.ones(1)).units
 _FIELDS = operator.attrgetter(
@@ -224,7 +221,7 @@ class MeasuredSums(ErrorSums, BudgetedState):
 
     @classmethod
     def sum_all(
-        cls, config: RegressionConfig, fields: Mapping[str, Stack], sizes: npt.NDArray[np.int64]
+        cls, config: RegressionConfig, fields: Mapping[str, Stack], sizes: Ints
     ) -> dict[str, Stack]:
         """Add up runs of states: sums, extremes, and cells within the budget of each run."""
         added = [field.name for field in attrs.fields(RegressionSums)] + ["terms"]
@@ -311,12 +308,7 @@ class MeasuredSums(ErrorSums, BudgetedState):
 
 
 def check_weighted_cells(
-    levels: Lengths,
-    sizes: Lengths,
-    lo: Column,
-    hi: Column,
-    weight: FixedPoint,
-    budget: int | None,
+    levels: Ints, sizes: Ints, lo: Column, hi: Column, weight: FixedPoint, budget: int | None
 ) -> None:
     """Check the cells of tables of numbers without classes; there may be no table."""
     nothing = FixedPoint.zeros(len(lo))

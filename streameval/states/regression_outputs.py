@@ -8,17 +8,15 @@ from typing import Any, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.regression import RegressionConfig
 from streameval.errors import require
+from streameval.exact.array_types import Floats
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
 from streameval.states.regression import MeasuredSums
 from streameval.states.state import BudgetedState
-
-Floats = npt.NDArray[np.float64]
 
 _SUMS = ("error", "absolute_error", "squared_error", "truth", "squared_truth")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Indices = npt.NDArray[Any]
+from streameval.exact.array_types import Array, Indices, Ints
 
 _SMALL = 2**16  # numbers below it are sorted 4 times faster, as uint16
 _FEW = 2**12  # codes that are counted in a third of the time of marking them
@@ -19,12 +18,12 @@ def narrow_codes(n_codes: int) -> np.dtype[Any]:
     return np.dtype(np.uint16 if n_codes <= _SMALL else np.uint32 if n_codes < 2**32 else np.int64)
 
 
-def order_in_groups(groups: Indices, n_groups: int) -> npt.NDArray[np.intp]:
+def order_in_groups(groups: Array, n_groups: int) -> Indices:
     """Find the stable order that puts items of the same group together."""
     return np.argsort(groups.astype(narrow_codes(n_groups), copy=False), kind="stable")
 
 
-def paired_codes(first: Indices, second: Indices, n_first: int, n_second: int) -> Indices:
+def paired_codes(first: Array, second: Array, n_first: int, n_second: int) -> Array:
     """Combine two codes of each item into one: ``first * n_second + second``."""
     if n_first == 1:
         return second
@@ -38,7 +37,7 @@ def paired_codes(first: Indices, second: Indices, n_first: int, n_second: int) -
     return codes
 
 
-def quotients(numbers: Indices, divisor: int) -> tuple[Indices, Indices]:
+def quotients(numbers: Array, divisor: int) -> tuple[Array, Array]:
     """Divide, rounding down; return the distinct quotients in order, and the index of each."""
     low, high = int(numbers.min()) // divisor, int(numbers.max()) // divisor
     if high - low >= _SMALL:
@@ -51,7 +50,7 @@ def quotients(numbers: Indices, divisor: int) -> tuple[Indices, Indices]:
     return found + low, mapped(codes, found)
 
 
-def observed_codes(codes: Indices, n_codes: int) -> npt.NDArray[np.int64]:
+def observed_codes(codes: Array, n_codes: int) -> Ints:
     """List the codes that occur, in order; all are below a number."""
     if n_codes > max(_SMALL, 2 * len(codes)):
         return np.unique(codes).astype(np.int64)
@@ -63,7 +62,7 @@ def observed_codes(codes: Indices, n_codes: int) -> npt.NDArray[np.int64]:
     return np.flatnonzero(occurs)
 
 
-def mapped(codes: Indices, found: npt.NDArray[np.int64], new: Indices | None = None) -> Indices:
+def mapped(codes: Array, found: Ints, new: Array | None = None) -> Array:
     """Replace each code by its index among the found codes, or by the `new` code at that index."""
     n_codes = int(found[-1]) + 1
     if new is None:
@@ -81,7 +80,7 @@ def mapped(codes: Indices, found: npt.NDArray[np.int64], new: Indices | None = N
     return replaced
 
 
-def run_indices(starts: Indices, sizes: Indices) -> npt.NDArray[np.int64]:
+def run_indices(starts: Array, sizes: Array) -> Ints:
     """List the indices of runs, one after the other, given their starts and sizes."""
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0

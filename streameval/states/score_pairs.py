@@ -7,13 +7,12 @@ from typing import Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, prefixes
 from streameval.states.cells import Cells, split_by_class
 
-Mask = npt.NDArray[np.bool_]
 Margin = tuple[int, Cells]
 """The level and the cells of the scores of one model."""
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import corrupt, require
+from streameval.exact.array_types import Array, Ints, Mask
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
@@ -29,8 +30,6 @@ NOTHING: frozenset[StackForm] = frozenset(
 )
 """The forms of numbers and columns without items."""
 
-Mask = npt.NDArray[np.bool_]
-Lengths = npt.NDArray[np.int64]
 
 _FIRST = np.zeros(1, dtype=np.intp)
 
@@ -86,7 +85,7 @@ class Stack:
         return cls(forms if size else (), codes, numbers.reshape(-1))
 
     @classmethod
-    def of_vectors(cls, items: Any, lengths: Lengths, has_fraction: Mask | None = None) -> Self:
+    def of_vectors(cls, items: Any, lengths: Ints, has_fraction: Mask | None = None) -> Self:
         """Stack vectors of different lengths: of numbers, or of a column."""
         is_split = np.zeros(len(lengths), dtype=bool) if has_fraction is None else has_fraction
         found, codes = np.unique(lengths * 2 + is_split, return_inverse=True)
@@ -117,13 +116,13 @@ class Stack:
                 yield Column(self.items[start:end])
 
     @property
-    def sizes(self) -> Lengths:
+    def sizes(self) -> Ints:
         """The number of items of each state: numbers of any shape."""
         sizes = np.array([math.prod(form[1]) for form in self.forms], dtype=np.int64)
-        taken: Lengths = sizes[self.codes]
+        taken: Ints = sizes[self.codes]
         return taken
 
-    def summed(self, sizes: Lengths) -> Stack:
+    def summed(self, sizes: Ints) -> Stack:
         """Add up runs of states, each with at least one: numbers of one shape, or exact sums."""
         starts = np.cumsum(sizes) - sizes
         if self.items is None:
@@ -154,10 +153,10 @@ class Stack:
         return bool(claim(self.has_fraction, other.has_fraction).all())
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """The number of items of each state, which must have one dimension."""
         sizes = [form[1] if isinstance(form[1], int) else form[1][0] for form in self.forms]
-        lengths: npt.NDArray[np.int64] = np.array(sizes, dtype=np.int64)[self.codes]
+        lengths: Ints = np.array(sizes, dtype=np.int64)[self.codes]
         return lengths
 
     def numbers(self, shape: tuple[int, ...], name: str) -> FixedPoint:
@@ -184,10 +183,10 @@ class Stack:
                 raise corrupt(f"{name} has shape {own} instead of {shape}")
         return check_numbers(self.items, self.items.shape, name)
 
-    def column(self, length: int, column_type: str, name: str) -> npt.NDArray[Any]:
+    def column(self, length: int, column_type: str, name: str) -> Array:
         """Check the type and length of the column of each state, and return them all."""
         require(all(form == (column_type, length) for form in self.forms), name)
-        stacked: npt.NDArray[Any] = self.items.reshape(len(self), length)
+        stacked: Array = self.items.reshape(len(self), length)
         return stacked
 
 
@@ -206,7 +205,7 @@ class SummableState(State):
         cls,
         config: Any,  # noqa: ARG003 - for those that need it
         fields: Mapping[str, Stack],
-        sizes: Lengths,
+        sizes: Ints,
     ) -> dict[str, Stack]:
         """Add up runs of states, and return the fields of the sums.
 

@@ -9,10 +9,10 @@ from typing import Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.mean import MeanConfig
 from streameval.errors import require
+from streameval.exact.array_types import Floats, Ints
 from streameval.exact.exact_sum import ExactSum, added_sums
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.power_sums import power_sums
@@ -23,8 +23,6 @@ from streameval.states.regression import LARGEST_SUM, check_squares, check_weigh
 from streameval.states.stack import Stack, SummableState, are_same
 from streameval.states.state import BudgetedState, check_numbers, check_total
 from streameval.states.tables import joined_tables_of_states
-
-Floats = npt.NDArray[np.float64]
 
 _NO_HIGHEST, _NO_LOWEST = np.uint64(0), np.uint64(2**64 - 1)
 _SUMS = ("total", "magnitude", "squares")
@@ -124,7 +122,7 @@ class ValueSums(BudgetedState, SummableState):
 
     @classmethod
     def sum_all(
-        cls, config: MeanConfig, fields: Mapping[str, Stack], sizes: npt.NDArray[np.int64]
+        cls, config: MeanConfig, fields: Mapping[str, Stack], sizes: Ints
     ) -> dict[str, Stack]:
         """Add up runs of states: sums, extremes, and cells within the budget of each column."""
         n_columns = config.n_columns
