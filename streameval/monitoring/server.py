@@ -224,7 +224,7 @@ class _Sockets(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 64
+    request_queue_size = 256  # a client past it tries again only after a second
 
     def __init__(
         self, server: Server, host: str, port: int, max_clients: int, patience: float

@@ -384,7 +384,7 @@ def test_resume_refuses_another_accumulator(tmp_path):
     options = {"resume": tmp_path / "parts.se"}
     evaluate([path], se.ConfusionAccumulator, **options)
     write(path, {name: column * 2 for name, column in ROWS.items()})
-    with pytest.raises(se.IncompatibleStateError):
+    with pytest.raises(se.IncompatibleStateError, match="`classes`"):
         evaluate([path], partial(se.ConfusionAccumulator, 3), **options)
 
 

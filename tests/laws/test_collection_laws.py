@@ -133,7 +133,7 @@ def test_a_reader_never_sees_members_out_of_step(read: str) -> None:
     def update(piece: np.ndarray) -> None:
         batch = {name: column[piece] for name, column in rows.items()}
         shared.update(batch)
-        with pytest.raises(se.InvalidInputError):
+        with pytest.raises(se.InvalidInputError, match="2"):
             shared.update(batch | {"p": batch["p"] + 2})
 
     steps = [

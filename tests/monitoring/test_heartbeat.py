@@ -202,7 +202,7 @@ def test_own_event_survives_a_receiver_that_was_there_for_one_start_only(
     with start(source, on_alert=[always, one], alerts=[ALERT]) as monitor:
         monitor.step()
     if where == "at the start":
-        with pytest.raises(IncompatibleStateError):
+        with pytest.raises(IncompatibleStateError, match="`out_of_order`"):
             start(source, on_alert=[always, other], out_of_order="1s")
     else:
         source.why = "the disk is gone"

@@ -243,7 +243,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "labels without rows": (lambda s, r, d: r.pop(s["rows"].pop()), "without"),
     "the next id": (lambda s, r, d: s.update(next_id=max(r)), "the next id is used"),
-    "a counter too many": (lambda s, r, d: s["counters"].update(other=0), "the counters have other"),
+    "a counter too many": (lambda s, r, d: s["counters"].update(other=0), "counters have other"),
     "no counters": (lambda s, r, d: s.update(counters=[]), "the counters have other names"),
 }
 

@@ -237,7 +237,7 @@ def test_interval_refuses_fractional_weights(
     acc = se.ConfusionAccumulator(3)
     c = acc.update([0, 1, 2], [0, 1, 1], sample_weight=[1.0, 2.5, 1.0]).compute()
 
-    with pytest.raises(se.InvalidInputError):
+    with pytest.raises(se.InvalidInputError, match="`sample_weight` had fractions"):
         c.confidence(name, *args, **options)
 
 

@@ -69,7 +69,7 @@ def test_column_of_too_many_values_is_left_out_in_any_part():
 def test_failed_update_leaves_no_trace():
     held = counted([(1, 1, "a", "x")])
     before = contents(held)
-    with pytest.raises(se.InvalidInputError):
+    with pytest.raises(se.InvalidInputError, match=r"^`y_true`"):
         held.update(batch([(1, 1, "a", "x"), (7, 1, "b", "x")]))
     assert contents(held) == before
     held.update(batch([(1, 1, "b", "x")]))

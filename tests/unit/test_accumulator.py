@@ -87,7 +87,7 @@ def test_merge_leaves_the_others_alone(name: str) -> None:
 @each("name", ONCE)
 def test_merge_of_the_same_twice_is_refused_and_changes_nothing(name: str) -> None:
     one, other = EVERY[name](), EVERY[name]()
-    with pytest.raises(se.StreamevalError):
+    with pytest.raises(se.StreamevalError, match=r"is in both|got .* twice"):
         one.merge(other)
     assert one.to_bytes() == other.to_bytes() == EVERY[name]().to_bytes()
     total = one.copy().reset().merge(other)
@@ -120,13 +120,13 @@ def test_merge_refuses_what_is_no_accumulator(other: Any) -> None:
 
 
 @each(
-    ("good", "bad"),
-    [(ones(1), None), (ones(1), se.ConfusionAccumulator(3))],
+    ("bad", "refused"),
+    [(None, "`others`"), (se.ConfusionAccumulator(3), "`classes`")],
 )
-def test_merge_changes_nothing_when_a_later_argument_is_refused(good: Any, bad: Any) -> None:
+def test_merge_changes_nothing_when_a_later_argument_is_refused(bad: Any, refused: str) -> None:
     accumulator = ones(0)
-    with pytest.raises(se.StreamevalError):
-        accumulator.merge(good, bad)
+    with pytest.raises(se.StreamevalError, match=refused):
+        accumulator.merge(ones(1), bad)
     assert cells(accumulator) == [[0, 1], [0, 0]]
 
 

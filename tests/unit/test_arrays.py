@@ -582,7 +582,7 @@ def test_update_refuses_a_scalar_unless_both_are_a_number_or_text(
 def test_a_refused_array_leaves_the_state_unchanged() -> None:
     acc = se.ConfusionAccumulator().update(TRUTH, PREDICTION)
     before = acc.to_bytes()
-    with pytest.raises(se.InvalidInputError):
+    with pytest.raises(se.InvalidInputError, match=r"^`y_pred`"):
         acc.update([1, 0], [1, None])
     assert acc.to_bytes() == before
 

@@ -250,7 +250,7 @@ def test_arguments_names_the_first_missing_array() -> None:
 def test_a_refused_batch_leaves_the_state_unchanged() -> None:
     acc = se.ConfusionAccumulator().update(TRUTH, PREDICTION)
     before = acc.to_bytes()
-    with pytest.raises(se.InvalidInputError):
+    with pytest.raises(se.InvalidInputError, match=r"^`y_pred`"):
         acc.update({"y_true": TRUTH, "y_pred": PREDICTION[:2]})
     assert acc.to_bytes() == before
 

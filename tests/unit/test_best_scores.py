@@ -80,8 +80,9 @@ def test_a_refused_batch_leaves_pending_rows_as_they_are(top_k: int, bad: str) -
         scores = scores[:, :2]
     else:
         weights[2] = -1
+    argument = {"label": "y_true", "weight": "sample_weight"}.get(bad, "y_pred")
     for weight in [weights] if bad == "weight" else [None, weights]:
-        with pytest.raises(se.InvalidInputError):
+        with pytest.raises(se.InvalidInputError, match=f"^`{argument}`"):
             accumulator.update(true, scores, sample_weight=weight)
     assert (accumulator.to_bytes(), accumulator.n) == (before, 3)
 

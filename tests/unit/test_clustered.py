@@ -904,7 +904,7 @@ def test_jackknife_of_rare_cases(name: str) -> None:
     value, without, limits, expected = JACKKNIFE[name]
     low, high = jackknife_interval(value, without, limits, 1.96)
     assert low == pytest.approx(expected[0], abs=1e-300, nan_ok=True)
-    assert high == pytest.approx(expected[1], nan_ok=True) or high > 1e290
+    assert min(high, 1e290) == pytest.approx(min(expected[1], 1e290), nan_ok=True)
 
 
 def test_jackknife_needs_two_groups() -> None:

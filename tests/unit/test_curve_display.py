@@ -576,9 +576,9 @@ def test_plot_of_classes_refuses_what_cannot_be_drawn(name: str) -> None:
 
 
 def test_plot_that_is_refused_leaves_no_figure() -> None:
-    with pytest.raises(se.InvalidInputError):
+    with pytest.raises(se.InvalidInputError, match="needs examples of both"):
         EVERY["empty_curve"]().compute().plot()
-    with pytest.raises(se.InvalidInputError):
+    with pytest.raises(se.InvalidInputError, match="probabilit"):
         many(scores="real").plot(kind="reliability")
     assert pyplot.get_fignums() == []
 

@@ -289,7 +289,7 @@ def test_models_and_ties_are_read_with_other_metrics() -> None:
     assert result.read("tie_rate").sampling == (low, high)
     with pytest.raises(se.InvalidInputError, match="no model 'f'"):
         result.confidence("win_rate", "f")
-    with pytest.raises(se.InvalidInputError):
+    with pytest.raises(se.InvalidInputError, match="matrix"):
         result.confidence("matrix")
 
 

@@ -357,7 +357,7 @@ def test_tracked_query_counts_once(options: dict[str, Any], number: Any) -> None
     ]
     before = accumulator.to_bytes()
     for attempt in again:
-        with pytest.raises(se.StreamevalError):
+        with pytest.raises(se.StreamevalError, match=str(number)):
             attempt()
         assert accumulator.to_bytes() == before
 
