@@ -3,7 +3,7 @@
 import argparse
 import re
 
-from streameval.cli.arguments import argument_parser
+from streameval.cli.arguments import described_parser
 from streameval.cli.options import OPTIONS_OF_TASKS, TASKS
 from streameval.results.result_types import WITH_TABLES
 
@@ -110,5 +110,5 @@ def _typed(parser):
 
 
 def _commands():
-    parser = argument_parser()
+    parser = described_parser()
     return next(one for one in parser._actions if isinstance(one.choices, dict))

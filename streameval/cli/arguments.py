@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any, NoReturn, cast
 
@@ -325,6 +325,14 @@ def argument_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def described_parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands, with the help of all options."""
+    parser = cast("_Parser", argument_parser())
+    for one in parser.siblings.values():
+        one.describe()
+    return parser
+
+
 class _Once(argparse.Action):
     """Store the value of an option, which can be given once, under any of its names."""
 
@@ -363,6 +371,8 @@ class _Parser(argparse.ArgumentParser):
         """What messages begin with while options of a file are parsed."""
         self.rare: set[str] = set()
         """The options that only ``--help-all`` shows."""
+        self.options: dict[str, Option] = {}
+        """The declarations of arguments."""
         super().__init__(*args, **options)
         self.register("action", None, _Once)  # what an argument gets that names no action
 
@@ -375,6 +385,7 @@ class _Parser(argparse.ArgumentParser):
         return self._help_without(set())
 
     def _help_without(self, rare: set[str]) -> str:
+        self.describe(rare)
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)
@@ -384,6 +395,12 @@ class _Parser(argparse.ArgumentParser):
             formatter.end_section()
         formatter.add_text(self.epilog)
         return formatter.format_help()
+
+    def describe(self, rare: Set[str] = frozenset()) -> None:
+        """Add what configurations say of options, which loads them, to their help."""
+        for action in self._actions:
+            if not action.help and action.dest in self.options.keys() - rare:
+                action.help = self.options[action.dest].told(action.dest)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help and errors, quietly where nobody reads them, as newer Pythons do."""
@@ -496,6 +513,7 @@ def _add_options(parser: argparse.ArgumentParser, name: str, command: Subcommand
             "--help-all", action=_AllHelp, nargs=0, default=argparse.SUPPRESS, help=text
         )
         cast("_Parser", parser).rare = declared.keys() - command.common.split()
+    cast("_Parser", parser).options = declared
     groups: dict[str, Any] = {"": parser}
     groups |= {title: parser.add_argument_group(title) for title in GROUPS}
     rivals: dict[str, Any] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from streameval.cli.arguments import argument_parser
+from streameval.cli.arguments import described_parser
 from streameval.cli.errors import UsageError
 from streameval.cli.terminal import CommandOutput
 from streameval.results.names import PICTURES_BY_TASK
@@ -33,7 +33,7 @@ def completion(shell: str) -> CommandOutput:
         raise UsageError(message) from None
     if shell not in shtab.SUPPORTED_SHELLS:
         raise UsageError(f"this shtab is too old for {shell}: pip install --upgrade shtab.")
-    parser = argument_parser()
+    parser = described_parser()
     for action in _actions(parser):
         if action.metavar in _OF_FILES:
             vars(action)["complete"] = shtab.FILE

@@ -19,7 +19,9 @@ from streameval.cli import argument_values as values
 from streameval.cli.argument_values import By
 from streameval.cli.errors import UsageError
 from streameval.cli.gates import Gate, Worsening, parse_condition, parse_gate, parse_limit
+from streameval.configs import ApNorm, GroupWeight, Negative, TieRule, Unit, Unjudged
 from streameval.errors import BadDataError, InvalidInputError, Named, StreamevalError
+from streameval.exact import Scale
 from streameval.io.notation import Dialect
 from streameval.io.streams import FORMATS
 from streameval.monitoring.addresses import ADDRESS
@@ -60,7 +62,7 @@ class Option:
     Parameters
     ----------
     help : str
-        What it does.
+        What it does; empty if a configuration says it.
     group : str
         The heading in the help.
     names : tuple of str
@@ -70,7 +72,8 @@ class Option:
     commands : sequence of str
         The commands that take it.
     tasks : sequence of str
-        The tasks that take it, where others would ignore it.
+        The tasks that take it, where others would ignore it. The configuration of the first one
+        has its check, its default and its meaning, if that is not said here.
     rivals : str
         A name that it shares with the options that it excludes.
     settings : mapping
@@ -87,12 +90,50 @@ class Option:
     rivals: str = ""
     settings: Mapping[str, Any]
 
+    def told(self, name: str) -> str:
+        """Say what it does, as the help does, which formats it with %."""
+        if self.help:
+            return self.help
+        from streameval.configs.options import help_of
+
+        task = self.tasks[0] if self.tasks else "windows"
+        text = help_of(_configuration(task), name).replace("%", "%%")
+        return f"{text}; repeatable" if self.settings.get("action") == "append" else text
+
+
+def _configuration(task: str) -> Any:
+    """Import what declares the options of a task, or those of windows."""
+    config: Any
+    match task:
+        case "classification":
+            from streameval.configs.confusion import ConfusionConfig as config
+        case "regression":
+            from streameval.configs.regression import RegressionConfig as config
+        case "grouped":
+            from streameval.configs.curve import GroupedConfig as config
+        case "calibration":
+            from streameval.configs.calibration import CalibrationConfig as config
+        case "catalog":
+            from streameval.configs.catalog import CatalogConfig as config
+        case "values":
+            from streameval.configs.mean import MeanConfig as config
+        case "ranking":
+            from streameval.configs.ranking import RankingConfig as config
+        case _:
+            from streameval.configs.windowed import WindowedConfig as config
+    return config
+
 
 _OF_OPTIONS = {field.name for field in attrs.fields(Option)}
 
 
 def _option(
-    text: str, *, default: Any = None, commands: str = "eval watch", tasks: str = "", **about: Any
+    text: str = "",
+    *,
+    default: Any = None,
+    commands: str = "eval watch",
+    tasks: str = "",
+    **about: Any,
 ) -> Any:
     """Declare an option as a field: what `Option` has, and settings of `argparse`."""
     settings = {name: about.pop(name) for name in about.keys() - _OF_OPTIONS}
@@ -348,53 +389,26 @@ class Options:
     )
     top: values.Count | None = _column("how many values --by shows, default 20", commands="eval")
     time: values.ColumnName | None = _window("one result for each pane of this time; needs --pane")
-    pane: values.Width | None = _window("the pane width: 30s, 5m, 1h, 7d, or a number of steps")
-    keep: values.Width | None = _window("how long panes are kept, default forever")
-    unit: Literal["s", "ms", "us", "ns"] | None = _window(
-        "the unit of numeric times", metavar="UNIT", aliases=("--time-unit",)
-    )
-    rollups: tuple[values.Rollup, ...] = _window(
-        "wider panes for data older than --keep, and how long to keep them; repeatable",
-        aliases=("--rollup",),
-    )
+    pane: values.Width | None = _window()
+    keep: values.Width | None = _window()
+    unit: Unit | None = _window(metavar="UNIT", aliases=("--time-unit",))
+    rollups: tuple[values.Rollup, ...] = _window(aliases=("--rollup",))
     classes: values.ClassList | None = _decision(
         "the number, the labels, or labels with names, 0=neg,1=pos; default: from the rows",
         tasks=_LABELS,
     )
-    threshold: values.FiniteNumber | None = _decision(
-        "a score of at least T is positive, default 0.5", tasks="classification paired"
-    )
-    pos_label: values.LabelText | None = _decision(
-        "the positive one of two listed classes, default the second",
-        tasks="classification paired binary",
-    )
-    top_k: values.Count | None = _decision(
-        "report top-k accuracy; for catalog, how many ranks count, default 10",
-        metavar="K",
-        tasks="classification catalog",
-    )
-    ignore_label: values.LabelText | None = _decision(
-        "leave out rows with this true label", tasks=_LABELS
-    )
-    outputs: values.NameList | None = _decision(
-        "the names of the outputs if each row predicts several numbers",
-        metavar="A,B",
-        tasks="regression",
-    )
-    multilabel: bool | None = _decision(
-        "labels are lists of 0 and 1, one for each class", tasks="classification paired binary"
-    )
+    threshold: values.FiniteNumber | None = _decision(tasks="classification paired")
+    pos_label: values.LabelText | None = _decision(tasks="classification paired binary")
+    top_k: values.Count | None = _decision(metavar="K", tasks="classification")
+    ignore_label: values.LabelText | None = _decision(tasks=_LABELS)
+    outputs: values.NameList | None = _decision(metavar="A,B", tasks="regression")
+    multilabel: bool | None = _decision(tasks="classification paired binary")
     budget: values.Budget | None = _curve(
         "bins to keep, default 65536 per curve or quantile, 4194304 for groups, or none",
         tasks="paired regression binary grouped values ranking",
     )
-    quantiles: values.Quantiles | None = _curve(
-        "quantiles to add, such as 0.5,0.99", tasks="values"
-    )
-    scores: Literal["probability", "real"] | None = _curve(
-        "probabilities (default), or any numbers, such as logits",
-        tasks="classification paired binary grouped",
-    )
+    quantiles: values.Quantiles | None = _curve(tasks="values")
+    scores: Scale | None = _curve(tasks="classification paired binary grouped")
     nan: Literal["raise", "skip", "last"] | None = _curve(
         "a NaN score or value is an error (default), left out of curves and means, or ranked last; "
         "skip leaves out rows of regression",
@@ -403,27 +417,23 @@ class Options:
     group: values.ColumnName | None = _curve(
         "the mean AUC within groups, such as users (GAUC)", tasks="binary grouped"
     )
-    group_weight: Literal["impressions", "uniform", "positives"] | None = _curve(
-        "the weight of a group: its number of examples (default), one, or its positives",
-        tasks="grouped",
-    )
-    max_groups: values.Count | None = _curve("refuse more groups than this", tasks="grouped")
-    bins: values.Count | None = _curve(
-        "the number of bins for probabilities, default 15", tasks="calibration"
-    )
+    group_weight: GroupWeight | None = _curve(tasks="grouped")
+    max_groups: values.Count | None = _curve(tasks="grouped")
+    bins: values.Count | None = _curve(tasks="calibration")
     intervals: bool | None = _curve(
         "add sampling intervals for losses, RMSE, MAE, R2 and bias", tasks="regression calibration"
     )
     item: values.ColumnName | None = _item("the recommended item, default item")
     rank: values.ColumnName | None = _item(
-        "its rank in the list, from 1, default rank; ranks beyond --top-k do not count; "
+        "its rank in the list, from 1, default rank; ranks beyond --k do not count; "
         "of rankings, the rank of the document in place of its score",
         tasks="catalog ranking",
     )
     popularity: values.ColumnName | None = _item(
         "add novelty, from the popularity of the item in (0, 1]"
     )
-    n_items: values.Count | None = _item("the number of items in the catalog")
+    k: values.Count | None = _item(metavar="K")
+    n_items: values.Count | None = _item()
     qrels: Annotated[str, "FILE"] | None = _ranking(
         "TREC judgements; the files are parts of one TREC run, read again and held in memory if "
         "the rows of a query are not together"
@@ -442,42 +452,17 @@ class Options:
     like: Literal["trec_eval", "sklearn", "recsys", "ltr"] | None = _ranking(
         "the conventions of another tool: trec_eval, sklearn, recsys or ltr", metavar="WHAT"
     )
-    ties: Literal["expected", "docid_desc", "pessimistic", "optimistic"] | None = _ranking(
-        "how tied documents count: expected (default), docid_desc, pessimistic or optimistic",
-        metavar="WHAT",
-    )
-    ap_norm: Literal["R", "min"] | None = _ranking(
-        "map@k divides by R, the number of relevant documents (default), or by min(R, k)",
-        metavar="WHAT",
-    )
-    unjudged: Literal["nonrelevant", "drop"] | None = _ranking(
-        "unjudged documents: nonrelevant (default), or drop to leave them out", metavar="WHAT"
-    )
-    negative: Literal["raise", "zero"] | None = _ranking(
-        "a negative relevance: raise an error (default), or zero to count it as not judged",
-        metavar="WHAT",
-    )
-    relevance_level: values.FiniteNumber | None = _ranking(
-        "the lowest relevance of a relevant document, default 1", metavar="R"
-    )
-    gain: values.GainByRelevance | None = _ranking(
-        "linear (default), exp2, or a gain per relevance, 1=1,2=3"
-    )
-    empty: values.PolicyByMeasure | None = _ranking(
-        "queries with nothing to find: zero (default), skip, one or nan; or by measure, map=skip"
-    )
-    missing: values.PolicyByMeasure | None = _ranking(
-        "judged queries that the run lacks: zero (default) or skip; or by measure, map=skip"
-    )
-    track_queries: bool | None = _ranking(
-        "keep the query ids in the state, so that a merge refuses duplicates"
-    )
-    rows_per_query: values.Count | None = _ranking(
-        "with one row per document: rows kept per query for uncut measures, default 1000"
-    )
-    max_open_queries: values.Count | None = _ranking(
-        "with one row per document: refuse more queries than this"
-    )
+    ties: TieRule | None = _ranking()
+    ap_norm: ApNorm | None = _ranking()
+    unjudged: Unjudged | None = _ranking()
+    negative: Negative | None = _ranking()
+    relevance_level: values.FiniteNumber | None = _ranking(metavar="R")
+    gain: values.GainByRelevance | None = _ranking()
+    empty: values.PolicyByMeasure | None = _ranking()
+    missing: values.PolicyByMeasure | None = _ranking()
+    track_queries: bool | None = _ranking()
+    rows_per_query: values.Count | None = _ranking()
+    max_open_queries: values.Count | None = _ranking()
     query: values.ColumnName | None = _ranking("the query of the row, default query")
     relevance: values.ColumnName | None = _ranking(
         "the relevance, default relevance; empty or null means not judged"
@@ -514,10 +499,12 @@ class Options:
     def of(cls, reporting: Reporting, *, by: Sequence[By] = (), **given: Any) -> Self:
         """Combine the columns of --by, and leave defaults to options that are not given.
 
-        Judgements are of rankings.
+        Judgements are of rankings, and a catalog had its --k by the name --top-k.
         """
         if given.get("qrels") is not None:
             given = {"task": "ranking", **given}
+        if given.get("task") == "catalog" and "k" not in given:
+            given["k"] = given.pop("top_k", None)
         return cls(reporting=reporting, by=By.every(by, each=given.get("each")), **given)
 
     @property
@@ -530,7 +517,7 @@ class Options:
         """The rows that are counted; values have decimal commas if the cells do."""
         if not self.where:
             return None
-        from streameval.io.row_filters import RowFilter  # noqa: PLC0415 (loads NumPy)
+        from streameval.io.row_filters import RowFilter
 
         has_commas = self.decimal == ","
         return RowFilter(tuple(one.with_points() if has_commas else one for one in self.where))

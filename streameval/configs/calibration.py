@@ -59,6 +59,7 @@ class CalibrationConfig(Config):
         "16 MiB (some 55,000).",
         number_of_bins,
         default=15,
+        help="the number of bins for probabilities",
     )
     classes: ClassSet | None = option(
         "For K classes, each with a probability: K stands for the labels 0..K-1, a "

@@ -19,6 +19,7 @@ class CatalogConfig(Config):
     k: PositiveInt | None = option(
         "How many ranks of each list count; None counts every row.",
         default=10,
+        help="how many ranks of each list count",
     )
     popularity: bool = option(
         "Whether rows have the popularity of the item, for novelty and average_popularity.",

@@ -66,18 +66,22 @@ class ConfusionConfig(Config):
         default=2,
     )
     multilabel: bool = option(
-        "Whether each of the classes is present or absent on its own.", default=False
+        "Whether each of the classes is present or absent on its own.",
+        default=False,
+        help="labels are lists of 0 and 1, one for each class",
     )
     threshold: float | tuple[float, ...] = option(
         "A score of at least this is a positive prediction, for two classes and multilabel; "
         "for multilabel, it may be one for each label.",
         _thresholds,
         default=0.5,
+        help="a score of at least T is positive",
     )
     scores: Scale | None = option(
         "Whether the scores of two classes and multilabel lie in [0, 1].",
         default=None,
         is_omitted=True,
+        help="whether scores are probabilities, or any numbers, such as logits",
     )
     pos_label: Label | None = option(
         "The positive one of two classes: by default 1, or the second of two listed.", default=None

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import attrs
 
+from streameval.configs import GroupWeight
 from streameval.configs.names import chosen_names
 from streameval.configs.options import (
     Config,
@@ -212,9 +213,6 @@ def _classes(value: Any, *, multilabel: bool) -> ClassSet | None:
             argument="classes",
         )
     return classes
-
-
-GroupWeight = Literal["impressions", "uniform", "positives"]
 
 
 @attrs.frozen(kw_only=True)

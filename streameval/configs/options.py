@@ -27,6 +27,7 @@ from typing import (
 import attrs
 
 from streameval.configs.cached import Cached
+from streameval.configs.names import number_text
 from streameval.errors import InvalidInputError
 from streameval.inputs.classes import is_bool
 
@@ -37,6 +38,7 @@ def option(
     *,
     default: Any = attrs.NOTHING,
     is_omitted: bool = False,
+    help: str = "",  # noqa: A002 - as argparse has it
 ) -> Any:
     """Declare an option as a field of a configuration.
 
@@ -51,8 +53,10 @@ def option(
         The default, as the constructor has it too.
     is_omitted : bool
         Whether bytes leave it out where it is the default.
+    help : str
+        What it does on the command line, if that is not the first sentence of its meaning.
     """
-    metadata = {"text": text, "read": read, "omit_default": is_omitted}
+    metadata = {"text": text, "read": read, "omit_default": is_omitted, "help": help}
     return attrs.field(default=default, metadata=metadata)
 
 
@@ -60,6 +64,18 @@ def option_of(config: Any, name: str) -> Any:
     """Declare an option as another configuration has it, which checks it, too."""
     declared = attrs.fields_dict(config)[name]
     return option(declared.metadata["text"], unchecked, default=declared.default)
+
+
+def help_of(config: Any, name: str) -> str:
+    """Say on the command line what an option does, and what its default is."""
+    field = attrs.fields_dict(config)[name]
+    first = field.metadata["text"].partition(". ")[0].removesuffix(".")
+    text = field.metadata["help"] or f"{first[0].lower()}{first[1:]}"
+    default = field.default
+    if isinstance(default, bool) or not isinstance(default, (int, float, str)):
+        return text
+    shown = number_text(default) if isinstance(default, float) else default
+    return f"{text}{'; ' if ',' in text else ', '}default {shown}"
 
 
 class Config(Cached):

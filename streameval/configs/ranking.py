@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import attrs
 
+from streameval.configs import ApNorm, Negative, TieRule, Unjudged
 from streameval.configs.measures.names import Measure, measure
 from streameval.configs.measures.requested import (
     DEFAULT_MEASURES,
@@ -105,21 +106,22 @@ class RankingConfig(Config):
         "the mapping gives for it.",
         canonical_gain,
         default="linear",
+        help="what a relevance is worth: linear, exp2, or a gain for each, 1=1,2=3",
     )
-    ties: Literal["expected", "docid_desc", "pessimistic", "optimistic"] = option(
+    ties: TieRule = option(
         "How documents of equal scores count: the mean over all orders; the order by "
         "falling document id, as in trec_eval; the min or max of each measure.",
         default="expected",
     )
-    ap_norm: Literal["R", "min"] = option(
+    ap_norm: ApNorm = option(
         "Whether map@k divides by the number of relevant documents R, or by min(R, k).",
         default="R",
     )
-    unjudged: Literal["nonrelevant", "drop"] = option(
+    unjudged: Unjudged = option(
         "Whether documents whose relevance is NaN are not relevant, or are taken out first.",
         default="nonrelevant",
     )
-    negative: Literal["raise", "zero"] = option(
+    negative: Negative = option(
         "Whether a negative relevance is refused, or counts as not judged.",
         default="raise",
     )
@@ -128,10 +130,14 @@ class RankingConfig(Config):
         default="raise",
     )
     empty: Policies = option(
-        "What a query counts in which a measure has nothing to find.", default="zero"
+        "What a query counts in which a measure has nothing to find.",
+        default="zero",
+        help="queries with nothing to find: zero, skip, one or nan; or by measure, map=skip",
     )
     missing: Policies = option(
-        "What a judged query counts that is absent from the run.", default="zero"
+        "What a judged query counts that is absent from the run.",
+        default="zero",
+        help="judged queries that the run lacks: zero or skip; or by measure, map=skip",
     )
     track_queries: bool = option(
         "Keep the id of each query, so that one counted twice is refused, across merges too.",

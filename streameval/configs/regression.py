@@ -82,6 +82,7 @@ class RegressionConfig(Config):
         _outputs,
         default=None,
         is_omitted=True,
+        help="the names of the outputs if each row predicts several numbers",
     )
 
     def completed(self) -> Self:

@@ -6,10 +6,11 @@ import math
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import attrs
 
+from streameval.configs import Unit
 from streameval.configs.collection import canonical_name
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.configs.options import option
@@ -59,14 +60,20 @@ class WindowedConfig(OuterConfig):
     SUMMARY = "Count each pane of event time separately: a metric over time, and of any window."
 
     accumulator: Inner = option("What counts each pane.")
-    pane: Length = option("The width of the finest panes.", _read_pane)
+    pane: Length = option(
+        "The width of the finest panes.",
+        _read_pane,
+        help="the width of panes: 30s, 5m, 1h, 7d, or a number of steps",
+    )
     time: str = option("The column of the times.", canonical_name, default="time")
-    keep: Length | None = option("How long panes are kept.", default=None)
+    keep: Length | None = option(
+        "How long panes are kept.", default=None, help="how long panes are kept, default forever"
+    )
     rollups: tuple[tuple[Length, Length | None], ...] = option(
         "Wider panes for older rows, each width a multiple of the one before.", default=()
     )
     offset: Length = option("How far the edges of panes are shifted.", default=0)
-    unit: Literal["s", "ms", "us", "ns"] | None = option(
+    unit: Unit | None = option(
         "The unit of times that are numbers; it is never guessed.", default=None
     )
 

@@ -11,7 +11,7 @@ import math
 import attrs
 import numpy as np
 
-from streameval.configs.curve import GroupWeight
+from streameval.configs import GroupWeight
 from streameval.exact.array_types import Floats, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks

@@ -23,7 +23,7 @@ def column(name):
 def test_catalog_json_is_that_of_a_program(call, write):
     path = write("r.jsonl", ROWS)
     done = call(
-        *("eval", path, *CATALOG, "--top-k", "2", "--popularity", "pop", "--sample-weight", "w"),
+        *("eval", path, *CATALOG, "--k", "2", "--popularity", "pop", "--sample-weight", "w"),
         *("--json", "-o", "r.state"),
     )
     acc = se.CatalogAccumulator(6, k=2, popularity=True)
@@ -32,6 +32,13 @@ def test_catalog_json_is_that_of_a_program(call, write):
     )
     assert done.json["metrics"] == acc.compute().as_dict()
     assert call("show", "r.state", "--json").json["metrics"] == acc.compute().as_dict()
+
+
+def test_catalog_takes_the_former_name_of_its_ranks(call, write):
+    counted = ("eval", write("r.jsonl", ROWS), *CATALOG, "--json")
+    assert call(*counted, "--top-k", "2").out == call(*counted, "--k", "2").out
+    both = call(*counted, "--top-k", "2", "--k", "2")
+    assert (both.code, "--top-k cannot be used with --task catalog" in both.err) == (2, True)
 
 
 def test_catalog_counts_ten_ranks_by_default(call, write):

@@ -324,7 +324,7 @@ TAKEN = {
         *("--y-true", "--sample-weight", "--y-score", "--classes", "--bins", "--intervals"),
         "--ignore-label",
     },
-    "catalog": {"--item", "--rank", "--popularity", "--n-items", "--top-k", "--sample-weight"},
+    "catalog": {"--item", "--rank", "--popularity", "--n-items", "--k", "--sample-weight"},
     "values": {"--value", "--quantiles", "--budget", "--nan", "--sample-weight", "--versus"},
     "preferences": {"--model-a", "--model-b", "--winner", "--models", "--sample-weight"},
     "ranking": {
@@ -340,7 +340,8 @@ TAKEN = {
 
 @each("task", TAKEN)
 def test_eval_refuses_each_option_of_another_task(task, call):
-    for option in OPTIONS.keys() - TAKEN[task]:
+    former = {"--top-k"} if task == "catalog" else set()
+    for option in OPTIONS.keys() - TAKEN[task] - former:
         given = [option] if OPTIONS[option] is None else [option, OPTIONS[option]]
         others = ", ".join(other for other in TAKEN if option in TAKEN[other])
         found = error_of(call("eval", "absent.csv", "--task", task, *given))
@@ -510,7 +511,6 @@ def test_arguments_of_the_library_are_options_of_the_same_name():
     otherwise = {
         se.ConfusionAccumulator: {"from_scores", "include_unseen"},
         se.Paired: {"from_scores", "y_pred_a", "y_pred_b"},  # --y-pred and --versus
-        se.CatalogAccumulator: {"k"},  # --top-k
         se.RankingAccumulator: {"query_weight", "per_query"},  # --sample-weight; printed only
         se.Windowed: {"accumulator", "offset"},
         se.Monitor: {"accumulator", "predictions", "columns", "read_bytes", "clock"},

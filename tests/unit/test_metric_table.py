@@ -131,7 +131,6 @@ def test_measures_are_listed_in_the_description_of_their_option() -> None:
 
 def test_tasks_take_the_options_of_their_accumulators() -> None:
     takers: dict[str, set[str]] = {
-        "top_k": {"catalog"},  # which calls it k
         "nan": {"regression"},  # whose rows are left out before they are counted
     }
     for kind, task in zip(ACCUMULATORS, TASKS_OF_ACCUMULATORS, strict=False):
@@ -158,7 +157,7 @@ def test_help_has_the_choices_and_defaults_that_are_declared() -> None:
             assert option.settings["choices"] == check.keywords["allowed"]
         is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
         if is_number and not others:
-            assert f"default {default:g}" in option.help
+            assert f"default {default:g}" in option.told(name)
 
 
 @each("name", RESULT_OF)

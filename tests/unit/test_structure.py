@@ -251,7 +251,7 @@ def test_import_of_streameval_loads_its_errors_alone() -> None:
 
 
 def test_help_loads_no_numpy() -> None:
-    code = "from streameval.cli.app import _parser; _parser().format_help()"
+    code = "from streameval.cli.arguments import described_parser; described_parser()"
     assert "numpy" not in loaded_by(code)
 
 

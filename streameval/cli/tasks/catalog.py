@@ -30,11 +30,11 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     if options.n_items is None:
         raise UsageError("--task catalog needs --n-items, the number of items in the catalog.")
     names = {"item": options.item or "item", "rank": options.rank or "rank"}
-    if options.rank is None and options.top_k is None and not has_column("rank", rows):
+    if options.rank is None and options.k is None and not has_column("rank", rows):
         del names["rank"]  # the lists are cut already, so every row counts
     asked = names | given(popularity=options.popularity)
     check_columns(asked.values(), rows)
-    cut = given(k=options.top_k) if "rank" in names else {"k": None}
+    cut = given(k=options.k) if "rank" in names else {"k": None}
     chosen = cut | given(popularity=options.popularity and True)
     make = partial(CatalogAccumulator, options.n_items, **chosen)
     items = [row[asked["item"]] for row in rows if row.get(asked["item"]) is not None]
