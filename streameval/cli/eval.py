@@ -31,6 +31,7 @@ from streameval.cli.eval_run import (
 from streameval.cli.outcome import Findings, evidence_of, reported
 from streameval.cli.tasks import named_by_task, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, dependence
+from streameval.cli.tasks.columns import odd_classes
 from streameval.cli.tasks.numbers import skipping_gaps
 from streameval.cli.tasks.windows import check_windows
 from streameval.cli.terminal import CommandOutput, Note
@@ -89,12 +90,13 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
         team.end()  # their memory is free for the report
         held = finished(tally, counting, source, options, spool.write)
         result, by_value, windows = _computed(held.total, held.slices, options)
+        odd = [Note("note", text) for text in odd_classes(result, options)]
         left = [Note("warning", text) for text in _save(held.total, held.slices, options.output)]
         found = Findings(
             result=result,
             heading=held.heading,
             origin=held.origin,
-            notes=(*held.notes, *left),
+            notes=(*held.notes, *odd, *left),
             write=plan.text,
             slices=by_value,
             windows=windows,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _SWAPPED = " Are the run and --qrels swapped?"
 PARTIAL = "; --partial-last-line skip leaves it for next time"
 _MISSING = re.compile(r": `(.+)` is missing\.(?! No row)")
+_UNFIT = re.compile(r": `(?P<name>.+)` must be .*, got '?(?P<value>nan|(?P=name))'?\.$")
 _READ_AS_NUMBERS = ("y_true", "y_pred", "y_score", "value", "versus")
 _NOT_OF_RUNS = {
     "TREC files have no header": (
@@ -131,6 +132,9 @@ def _advice(error: BadDataError, options: Options) -> str:
             needed = needed or [f"--where {shlex.quote(f'{missing[1]}!=')}"]
         elif "got nan" in text and options.task == "regression":
             needed = needed or ["--nan skip"]
+        elif unfit := _UNFIT.search(text):  # NaN, or the header again
+            left_out = f"{unfit['name']}!={unfit['value']}"
+            needed = needed or [f"--where {shlex.quote(left_out)}"]
         is_news = any(option not in text for option in needed)
         return f" Use `{' '.join(needed)}`." if is_news else ""
     from streameval.io.trec import read_qrels  # noqa: PLC0415 (of TREC files)

@@ -43,6 +43,7 @@ _SEPARATOR_LINE = re.compile(rb'"?sep=([\x20!\x23-\x7e\t])"?', re.IGNORECASE)
 _POINT = re.compile(r"\s*[+-]?[0-9]*\.[0-9]+\s*")
 _LIST = re.compile(r"\s*[+-]?[0-9]+(,\s*[+-]?[0-9]+){2,}\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+\s*")
+_MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 # The known delimiters, each with the option that reads such a file.
 _DELIMITERS: dict[str, tuple[object, ...]] = {
@@ -148,9 +149,9 @@ class CsvBlock:
 
     def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
         """Yield the cells of every good row, and the fault of every line of a bad one."""
-        for before, after, row in _records(self.data, self.delimiter, self.notation.encoding):
+        for before, after, row in _records(self.data, self.delimiter, self.notation):
             line = self.first_line + before
-            reason = row if isinstance(row, str) else self._misfit(row)
+            reason = row if isinstance(row, str) else self._misfit(row, line)
             if reason is None:
                 yield line, row if self.notation.is_usual else list(map(self.notation.read, row))
                 continue
@@ -186,11 +187,13 @@ class CsvBlock:
             found["--na"] = [f"--na {','.join(texts)}"]
         return [min(options, key=len) for _, options in sorted(found.items())]
 
-    def _misfit(self, row: list[str]) -> str | None:
+    def _misfit(self, row: list[str], line: int) -> str | None:
         if len(row) == len(self.header):
             return None
-        cells = "1 cell" if len(self.header) == 1 else f"{len(self.header)} cells"
-        return f"the {self.top} has {cells}, and this row has {len(row)}"
+        if len(self.header) == 1:
+            advice = f" (`tail -n +{line}` leaves out what is above a header)"
+            return f"the {self.top} has 1 cell, and this row has {len(row)}{advice}"
+        return f"the {self.top} has {len(self.header)} cells, and this row has {len(row)}"
 
 
 @attrs.frozen
@@ -240,8 +243,7 @@ class CsvLayout:
             The delimiter, unless the first row shows another one.
         looks_on : bool
             Whether the rows after the first one may show decimal commas, beside a delimiter that
-            was found: in other files 1,5 may be a name. Not of a file that grows: these rows might
-            have come later.
+            is no comma. Not of a file that grows: these rows might have come later.
 
         Raises
         ------
@@ -258,11 +260,15 @@ class CsvLayout:
         data = b"".join(piece.data.split(b"\n", n_lines)[n_lines:])
         found = [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
         told = (dialect.decimal, dialect.delimiter, dialect.thousands)
-        is_told = any(one is not None for one in told)
-        is_found = bool(found or said) and delimiter != ","
-        if looks_on and is_found and not is_told and _has_commas(decoded.data, delimiter):
-            notation = attrs.evolve(notation, decimal=",")
-            found.append("decimal commas")
+        is_told = any(one is not None for one in told) or delimiter == ","
+        if looks_on and not is_told:
+            decimal, why = _decimal(decoded.data, delimiter)
+            notation = attrs.evolve(notation, decimal=decimal)
+            found += why
+        if dialect.header is None and _is_spaced(names):
+            notation = attrs.evolve(notation, is_spaced=True)
+            names = tuple(name.strip().strip('"') for name in names)
+            found.append("spaces around cells")
         shown = " and ".join(found)
         if dialect.header is None:
             rows = attrs.evolve(piece, first_line=piece.first_line + n_lines, data=data)
@@ -351,21 +357,33 @@ def _other_delimiters(line: str, delimiter: str) -> list[str]:
     ]
 
 
-def _has_commas(data: bytes, delimiter: str) -> bool:
-    """Whether the first rows have numbers with decimal commas, and no doubt about them.
+def _is_spaced(names: Sequence[str]) -> bool:
+    """Whether the header has a space after each delimiter, and other names without them."""
+    stripped = {name.strip() for name in names}
+    return all(name[:1] == " " for name in names[1:]) and len(stripped) == len(names) > 1
 
-    1,234 may be more than a thousand, and shows nothing. Numbers with a point speak against it, and
-    so do lists such as 1,5,2, beside which 1,5 may be one too.
+
+def _decimal(data: bytes, delimiter: str) -> tuple[str, list[str]]:
+    """Find the decimal separator of the first rows, and say what they show of it.
+
+    It is a comma if some numbers have one, and nothing speaks against it: 1,234 may be more than a
+    thousand, and shows nothing, a point speaks against it, and so do lists such as 1,5,2, beside
+    which 1,5 may be one too. If each point has three digits behind it, all may be of thousands.
     """
     rows = (row for _, _, row in _records(data, delimiter) if isinstance(row, list))
     first = (cell.strip() for row in islice(rows, _FIRST_ROWS) for cell in row)
     cells = [without_currency(cell).rstrip(" %") for cell in first]
     are_clear = any(has_decimal_comma(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells)
-    return are_clear and not any(_POINT.fullmatch(cell) or _LIST.fullmatch(cell) for cell in cells)
+    pointed = [cell for cell in cells if _POINT.fullmatch(cell)]
+    if are_clear and not pointed and not any(map(_LIST.fullmatch, cells)):
+        return ",", ["decimal commas"]
+    if pointed and all(map(_MAYBE_THOUSANDS.fullmatch, pointed)):
+        return ".", [f"decimal points in {pointed[0]} (--thousands . reads thousands)"]
+    return ".", []
 
 
 def _records(
-    data: bytes, delimiter: str, encoding: str = UTF8
+    data: bytes, delimiter: str, notation: Notation = _USUAL
 ) -> Iterator[tuple[int, int, list[str] | str]]:
     """Yield rows or their faults, each with the numbers of lines read before and after it.
 
@@ -377,7 +395,7 @@ def _records(
     text = io.TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape", newline="\n")
     # The csv module limits fields to 128 KiB for the whole process; LONGEST_LINE limits ours.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    reader = csv.reader(text, delimiter=delimiter, strict=True, skipinitialspace=notation.is_spaced)
     row: list[str] | str | None
     while True:
         before = reader.line_num
@@ -389,7 +407,7 @@ def _records(
         if row is None:
             return
         if not is_clean and not all(map(is_text, row)):
-            row = _NOT_UTF8 if encoding == UTF8 else f"not {encoding}"
+            row = _NOT_UTF8 if notation.encoding == UTF8 else f"not {notation.encoding}"
         if row:
             yield before, reader.line_num, row
 

@@ -60,6 +60,8 @@ class Notation:
         texts.
     encoding : str
         The encoding of the file, one whose bytes below 128 are those of ASCII.
+    is_spaced : bool
+        Whether cells have spaces around them that mean nothing.
     """
 
     decimal: str = "."
@@ -68,11 +70,13 @@ class Notation:
     na: tuple[str, ...] = ()
     dates: str | None = None
     encoding: str = UTF8
+    is_spaced: bool = False
 
     @property
     def is_usual(self) -> bool:
         """Whether cells are read as they are."""
-        return self.decimal == "." and not (self.thousands or self.percent or self.na or self.dates)
+        others = (self.thousands, self.percent, self.na, self.dates, self.is_spaced)
+        return self.decimal == "." and not any(others)
 
     def decoded(self, data: bytes) -> bytes:
         """Convert the lines of a file to UTF-8; what the encoding lacks stays no UTF-8."""
@@ -82,6 +86,7 @@ class Notation:
 
     def read(self, cell: str) -> str:
         """Write a cell as Python does: a number with a point, a date in ISO 8601, or nothing."""
+        cell = cell.strip() if self.is_spaced else cell
         text = without_currency(cell.strip())
         if text in self.na:
             return ""
@@ -152,10 +157,19 @@ def known_encoding(name: str) -> str | None:
     return found if is_like_ascii else None
 
 
+def is_gap(text: Any) -> bool:
+    r"""Tell whether a value is a text that exports write where nothing is.
+
+    >>> is_gap("N/A"), is_gap("\\N"), is_gap("name"), is_gap(3)
+    (True, True, False, False)
+    """
+    return isinstance(text, str) and _MISSING.fullmatch(text.strip()) is not None
+
+
 def advice(cell: str) -> str:
     """Name the option that reads a cell which is no number; empty if none does."""
     text = without_currency(cell.strip())
-    if _MISSING.fullmatch(text):
+    if is_gap(text):
         return f" (--na {shlex.quote(text)} reads this as missing)"
     if _PERCENT.fullmatch(text):
         return " (--percent reads percentages)"

@@ -8,12 +8,13 @@ import gzip
 import lzma
 import re
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 HEAD_BYTES = 10
 """The number of bytes at the start of a file that identify its packing."""
@@ -187,9 +188,9 @@ class _ArrowZstandard:
 class _Utf16:
     """Text of two bytes a character, as spreadsheets export it, in UTF-8."""
 
-    def __init__(self, file: Readable) -> None:
+    def __init__(self, file: Readable, encoding: str) -> None:
         self._file = file
-        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._decoder = codecs.getincrementaldecoder(encoding)()
 
     def read1(self, size: int = -1, /) -> bytes:
         """Return up to `size` bytes, or a few more."""
@@ -207,6 +208,31 @@ class _Utf16:
             return self._decoder.decode(data)
         except UnicodeDecodeError as error:
             raise DamagedError(error.reason) from None
+
+
+class _Unwrapped:
+    """What a packed file holds, in UTF-8 if its first bytes are of UTF-16."""
+
+    def __init__(self, unpacked: Unpacked) -> None:
+        self._unpacked = unpacked
+        self._head = b""
+        self._text: Unpacked | None = None
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes, or a few more."""
+        if self._text is None:
+            self._head = self._unpacked.read1(max(size, HEAD_BYTES))
+            packing = _found(self._head, _TEXTS)
+            if packing is None:
+                self._text = self._unpacked
+                return self._head
+            self._text = packing.unpacked(self)
+        return self._text.read1(size)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the first bytes, which were read to recognise them, and then the others."""
+        head, self._head = self._head, b""
+        return head or self._unpacked.read1(size)
 
 
 @attrs.define
@@ -270,11 +296,18 @@ def _bzip2_beginning() -> re.Pattern[bytes]:
     return re.compile(b"BZh[1-9](?:%b)" % b"|".join([*map(re.escape, marks), *cut]))
 
 
+_TEXTS = tuple(
+    Packing("UTF-16", re.compile(beginning), partial(_Utf16, encoding=encoding))
+    for beginning, encoding in (
+        (rb"\xff\xfe(?!\0\0)|\xfe\xff", "utf-16"),
+        (rb"(?:[\t -~]\0){2}", "utf-16-le"),
+        (rb"(?:\0[\t -~]){2}", "utf-16-be"),
+    )
+)
 _PACKINGS = (
     Packing("gzip", re.compile(rb"\x1f\x8b"), _Gzip),
     Packing("bzip2", _bzip2_beginning(), _bzip2),
     Packing("xz", re.compile(rb"\xfd7zXZ\0"), _xz),
-    Packing("UTF-16", re.compile(rb"\xff\xfe(?!\0\0)|\xfe\xff"), _Utf16),
     Packing("Zstandard", re.compile(b"|".join(map(re.escape, [_FRAME, *_SKIPPABLE]))), _zstandard),
 )
 
@@ -285,4 +318,11 @@ def packing_of(head: bytes) -> Packing | None:
     >>> packing_of(b"\x1f\x8b\x08").name, packing_of(b"BZh is a name")
     ('gzip', None)
     """
-    return next((packing for packing in _PACKINGS if packing.beginning.match(head)), None)
+    packing = _found(head, _PACKINGS)
+    if packing is None:
+        return _found(head, _TEXTS)
+    return attrs.evolve(packing, unpacked=lambda file: _Unwrapped(packing.unpacked(file)))
+
+
+def _found(head: bytes, packings: Sequence[Packing]) -> Packing | None:
+    return next((packing for packing in packings if packing.beginning.match(head)), None)

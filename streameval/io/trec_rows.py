@@ -25,12 +25,15 @@ FloatArray = Floats
 # It separates lines while a text is split into fields, so lines must not hold it.
 _END = "\0"
 _COMMENT = "#"
+_BEIR, _HEADER = 3, "query-id"
 _NUMBERS = Numbers()
 
 
 @attrs.frozen
 class TrecForm:
     """The fields of a line of a run or of judgements: the query first, the document third.
+
+    Lines of three fields are judgements as in BEIR: query, document and number.
 
     Parameters
     ----------
@@ -54,6 +57,10 @@ class TrecForm:
     number: str
     at: int
     is_finite: bool
+
+    def positions(self, width: int) -> tuple[int, int, int]:
+        """Find the query, the document and the number in a line of that many fields."""
+        return (0, 1, 2) if width == _BEIR else (0, 2, self.at)
 
     def numbers(self, cells: Sequence[str]) -> FloatArray | None:
         """Read the numbers, or return None if one of them does not fit."""
@@ -86,7 +93,8 @@ class TrecForm:
         if min(len(fields), self.widths[0]) != min(width, self.widths[0]):
             return f"the first row has {width} fields, and this row has {len(fields)}"
         wanted = "a finite number" if self.is_finite else "a number"
-        return f"`{self.number}` must be {wanted}, got {shown(fields[self.at])}"
+        number = fields[self.positions(len(fields))[2]]
+        return f"`{self.number}` must be {wanted}, got {shown(number)}"
 
 
 RUN = TrecForm(
@@ -98,7 +106,7 @@ RUN = TrecForm(
     is_finite=False,
 )
 QRELS = TrecForm(
-    widths=(4,),
+    widths=(4, _BEIR),
     takes_more=False,
     layout="qrels have 4 fields (qid iter docid rel)",
     number="rel",
@@ -237,7 +245,7 @@ def _columns(text: str, form: TrecForm, width: int) -> _Columns | None:
     step, n_lines = width + 1, text.count("\n")
     if len(fields) != step * n_lines or fields[width::step].count(_END) != n_lines:
         return None
-    query, doc, cells = (fields[at::step] for at in (0, 2, form.at))
+    query, doc, cells = (fields[at::step] for at in form.positions(width))
     values = form.numbers(cells)
     if values is None or (_COMMENT in text and any(map(_is_comment, query))):
         return None
@@ -259,13 +267,13 @@ def _is_clean(text: str) -> bool:
 
 
 def _holds_a_row(line: str) -> bool:
-    """Tell rows from blank lines and comments."""
+    """Tell rows from blank lines, comments, and the header of BEIR."""
     fields = _fields(line)
     return bool(fields) and not _is_comment(fields[0])
 
 
 def _is_comment(first_field: str) -> bool:
-    return first_field.startswith(_COMMENT)
+    return first_field.startswith(_COMMENT) or first_field == _HEADER
 
 
 def _width_of_first_row(text: str) -> int:

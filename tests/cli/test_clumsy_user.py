@@ -22,7 +22,6 @@ MISNAMED = [
         [],
         "no column 'y_true' in the first rows: did you mean 'Y_TRUE'? Choose from",
     ),
-    ("y_true, y_pred\n1, 1\n", [], "no column 'y_pred' in the first rows: did you mean ' y_pred'?"),
     (",a\n0,1\n", [], "no column 'y_true' in the first rows: choose from '', a."),
     (
         "clicked,p\n1,1\n",
@@ -81,14 +80,37 @@ BAD = [
         ["--delimiter", ","],
         "the delimiter looks like '|'; --delimiter '|' reads it.",
     ),
-    (LABELS.encode("utf-16-le"), [], "is UTF-16; save it as UTF-8."),
-    (gzip.compress(LABELS.encode("utf-16"), mtime=0), [], "is UTF-16; save it as UTF-8."),
     (
         LABELS.replace("\n", "\r"),
         [],
         "line 1: not CSV (new-line character seen in unquoted field).",
     ),
-    ("# made by a tool\n" + LABELS, [], "line 2: the header has 1 cell, and this row has 2."),
+    (
+        "# made by a tool\n" + LABELS,
+        [],
+        (
+            "line 2: the header has 1 cell, and this row has 2 (`tail -n +2` leaves out what is "
+            "above a header)."
+        ),
+    ),
+    (
+        LABELS + "y_true,y_pred\n",
+        [],
+        (
+            "line 4: `y_true` must be an integer as the first label is (--y-score reads scores, "
+            "--classes lists mixed labels), got 'y_true'. Use `--where 'y_true!=y_true'`."
+        ),
+    ),
+    (
+        "y_true,y_pred\nTrue,1\n",
+        [],
+        "line 2: `y_pred` must be text as the first label is (--classes 2 reads true as 1, ",
+    ),
+    (
+        "y_true,y_score\nN/A,0.5\n1,0.5\n",
+        BINARY,
+        "line 2: `y_true` must be an integer (--na N/A reads this as missing), got 'N/A'. Use ",
+    ),
     (LABELS + "1,1,1\n", [], "line 4: the header has 2 cells, and this row has 3."),
 ]
 
@@ -113,6 +135,34 @@ def test_eval_says_what_is_asked_wrongly(data, options, message, told):
     assert (code, line[: len(message)]) == (2, message)
 
 
+@each(
+    ("data", "message"),
+    [
+        (
+            '{"status": "ok", "rows": [{"y_true": 1, "y_pred": 0}]}',
+            (
+                "no column 'y_true' in the first rows: choose from status, rows. `rows` holds "
+                "rows; write each on a line: jq -c '.rows[]' FILE > rows.jsonl."
+            ),
+        ),
+        (
+            '{"y_true": {"0": 1, "1": 0}, "y_pred": {"0": 1, "1": 0}}',
+            (
+                "`y_true` holds an object, {'0': 1, '1': 0}, and not a label; if it is a column of "
+                "a data frame, write the rows: df.to_json(FILE, orient='records')."
+            ),
+        ),
+        (
+            '{"y_true": 1, "y_score": 0.5}\n{"y_true": NaN, "y_score": 0.5}\n',
+            "a.jsonl, line 2: `y_true` must be an integer, got nan. Use `--where 'y_true!=nan'`.",
+        ),
+    ],
+)
+def test_eval_says_how_rows_of_json_are_read(data, message, call, folder):
+    (folder / "a.jsonl").write_text(data)
+    assert call("eval", "a.jsonl").err == f"streameval: error: {message}\n"
+
+
 @pytest.mark.parametrize(("data", "options", "message"), BAD)
 def test_eval_says_what_is_wrong_with_the_file(data, options, message, told):
     code, line = told(data, *options)
@@ -127,6 +177,8 @@ def test_eval_says_what_is_wrong_with_the_file(data, options, message, told):
         LABELS.replace("\n", "\r\n").encode(),
         LABELS.encode() + b"\n\n",
         gzip.compress(LABELS.encode()),
+        LABELS.encode("utf-16-le"),
+        gzip.compress(LABELS.encode("utf-16")),
         LABELS.replace("1", "True").replace("0", "False").encode(),
         b"".join(b'"%s"\n' % line.replace(b",", b'","') for line in LABELS.encode().split()),
     ],
@@ -196,6 +248,39 @@ def test_eval_says_what_to_install_for_parquet(call, write, monkeypatch):
 def test_a_file_without_a_header_is_told_the_option(call, folder):
     (folder / "a.csv").write_text("1,0.5\n0,0.25\n")
     assert "numbers alone; --header A,B,C names the columns" in call("eval", "a.csv").err
+
+
+def test_a_first_row_with_numbers_and_gaps_is_told_what_reads_it(call, folder):
+    (folder / "a.tsv").write_text("DE\t0.5\t\\N\nFR\t0.25\t1\n")
+    refused = call("eval", "a.tsv").err
+    assert "The first row has the number 0.5; --header A,B,C names the columns" in refused
+    assert refused.endswith(" --na '\\N' --where 'A!=' leaves out its rows without A.\n")
+
+
+def test_absent_score_of_values_is_not_taken_for_one_of_a_ranking(call, folder):
+    (folder / "a.csv").write_text("a,b\n1,2\n")
+    refused = call("eval", "a.csv", "--task", "values", "--value", "score").err
+    assert refused.endswith("no column 'score' in the first rows: choose from a, b.\n")
+
+
+@each(
+    ("rows", "said"),
+    [
+        ("spam,Spam\nham,ham\n", "the classes 'Spam' and 'spam' differ only in case or spaces."),
+        (
+            "spam,spam\nNULL,ham\n",
+            "the classes include 'NULL'; --where 'y_true!=NULL' leaves these rows out.",
+        ),
+        (
+            "spam,spam\ny_true,y_pred\n",
+            "the classes include 'y_true'; --where 'y_true!=y_true' leaves these rows out.",
+        ),
+    ],
+)
+def test_classes_that_are_perhaps_none_are_noted(rows, said, call, folder):
+    (folder / "a.csv").write_text(f"y_true,y_pred\n{rows}")
+    assert call("eval", "a.csv").err == f"streameval: note: {said}\n"
+    assert call("eval", "a.csv", "--classes", "spam,Spam,ham,NULL,y_true,y_pred").err == ""
 
 
 def test_all_absent_columns_of_a_ranking_are_told_at_once(call, folder):

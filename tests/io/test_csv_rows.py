@@ -78,7 +78,8 @@ def test_block_says_one_cell_of_a_header_that_is_none():
     parsed = parse(
         "# made by a tool\nt,s\n", Argument("y_true", ("# made by a tool",), Labels(False))
     )
-    assert parsed.faults == [(2, "the header has 1 cell, and this row has 2")]
+    advice = "(`tail -n +2` leaves out what is above a header)"
+    assert parsed.faults == [(2, f"the header has 1 cell, and this row has 2 {advice}")]
 
 
 def test_block_counts_every_line_that_an_open_quote_swallows():
@@ -142,6 +143,13 @@ SET = Dialect(header=("a", "b"), decimal=".")
         ("t|s\n1|5\n", Dialect(), "|", ".", "the delimiter '|'"),
         ('"t";"s"\n1;5\n', Dialect(), ";", ".", "the delimiter ';'"),
         ('t,s\n1,"0,5"\n', Dialect(), ",", ".", ""),
+        ("t;s\n1;0.500\n1;1.500\n", Dialect(), ";", ".", "the delimiter ';'"),
+        (
+            *("t;s\n1;1.500\n1;12\n", Dialect(), ";", "."),
+            "the delimiter ';' and decimal points in 1.500 (--thousands . reads thousands)",
+        ),
+        ("t, s\n1, 5\n", Dialect(), ",", ".", "spaces around cells"),
+        (' t , "s"\n1, 5\n', Dialect(), ",", ".", "spaces around cells"),
         ("1;2\n", SET, ";", ".", "the delimiter ';'"),
         ("1;0,5\n", Dialect(header=()), ",", ".", ""),
         ("sep=;\nt;s\n1;0,5\n", Dialect(), ";", ",", "decimal commas"),
@@ -156,6 +164,17 @@ def test_first_rows_show_the_dialect(text, dialect, delimiter, decimal, found):
     assert len(block.header) == 2
     n_before = text.lower().count("sep=") + (dialect.header is None)
     assert block.first_line == n_before + 1
+
+
+def test_a_tab_is_beside_decimal_commas():
+    (block,) = csv_blocks(ByteStream(io.BytesIO(b"t\ts\n1\t0,5\n"), "log"), Dialect(), "\t")
+    assert (block.notation.decimal, block.found) == (",", "decimal commas")
+
+
+def test_spaces_around_cells_are_left_out():
+    (block,) = blocks('t, s\n spam , "a, b"\n')
+    assert block.header == ("t", "s")
+    assert list(block.rows()) == [{"t": "spam", "s": "a, b"}]
 
 
 @each("text", ["sep=;\n", "sep=;", "sep=;\n\n"])

@@ -124,7 +124,7 @@ def test_nested_too_deeply_is_refused() -> None:
 
 def test_file_of_another_type_is_named() -> None:
     with pytest.raises(BadDataError, match="is UTF-16"):
-        list(item_blocks(ByteStream(io.BytesIO("[1]".encode("utf-16-le")), "log")))
+        list(item_blocks(ByteStream(io.BytesIO("[é]".encode("utf-16-le")), "log")))
 
 
 def test_nothing_holds_no_items() -> None:

@@ -1,3 +1,5 @@
+import bz2
+import gzip
 import io
 import re
 
@@ -54,10 +56,18 @@ def test_pieces_of_utf_16_are_utf_8(encoding, monkeypatch):
     assert b"".join(piece.data for piece in pieces) == "één\n".encode()
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_pieces_refuse_utf_16_without_its_mark(encoding, monkeypatch):
-    with pytest.raises(BadDataError, match=r"^log: (is UTF-16; save it|begins with a NUL)"):
-        cut("one\n".encode(encoding), LineEnds(), 100, monkeypatch)
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("packed", [bytes, gzip.compress, bz2.compress])
+def test_pieces_of_utf_16_are_utf_8_packed_or_without_a_mark(encoding, packed, monkeypatch):
+    data = packed("one\nzwölf\n".encode(encoding))
+    for size in (3, 100):
+        pieces = cut(data, LineEnds(), size, monkeypatch)
+        assert b"".join(piece.data for piece in pieces) == "one\nzwölf\n".encode()
+
+
+def test_pieces_refuse_utf_16_without_its_mark_that_begins_with_other_letters(monkeypatch):
+    with pytest.raises(BadDataError, match=r"^log: is UTF-16; save it as UTF-8"):
+        cut("aé\n".encode("utf-16-le"), LineEnds(), 100, monkeypatch)
 
 
 @pytest.mark.parametrize(

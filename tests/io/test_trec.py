@@ -154,7 +154,8 @@ BAD_RUNS = [
     (b"q9 Q0 d9 1 0.5 tag more caf\xe9", "not UTF-8"),
 ]
 BAD_QRELS = [
-    ("q9 0 d9", f"{QRELS_LAYOUT}, and this row has 3"),
+    ("q9 0 d9", "the first row has 4 fields, and this row has 3"),
+    ("q9 0", f"{QRELS_LAYOUT}, and this row has 2"),
     ("q9 Q0 d9 1 0.5 tag", f"{QRELS_LAYOUT}, and this row has 6"),
     ("q9 0 d9 good", "`rel` must be a finite number, got 'good'"),
     ("q9 0 d9 nan", "`rel` must be a finite number, got 'nan'"),
@@ -186,6 +187,13 @@ def test_bad_line_of_qrels_is_named(line, reason, size, write, monkeypatch):
     with pytest.raises(se.BadDataError) as caught:
         read_qrels(name)
     assert str(caught.value) == f"qrels, line 4: {reason}."
+
+
+def test_judgements_of_beir_are_read(write):
+    name = write("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n", "qrels.tsv")
+    assert read_qrels(name) == read_qrels(write("q1 0 d1 1\nq1 0 d2 0\n", "qrels"))
+    with pytest.raises(se.BadDataError, match="line 2: `rel` must be a finite number, got 'yes'"):
+        read_qrels(write("q1\td1\t1\nq1\td2\tyes\n", "qrels.tsv"))
 
 
 @each(("read", "layout"), [(read_run, RUN_LAYOUT), (read_qrels, QRELS_LAYOUT)])

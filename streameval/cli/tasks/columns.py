@@ -25,8 +25,9 @@ from streameval.io.columns import (
     class_number,
     scores_by_class,
 )
-from streameval.io.notation import integer_or_text, number_or_text
-from streameval.runs.columns import class_label_type, has_integer_labels, says_yes
+from streameval.io.errors import shown
+from streameval.io.notation import integer_or_text, is_gap, number_or_text
+from streameval.runs.columns import class_label_type, has_integer_labels, says_truth, says_yes
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ NO_COLUMNS = (
 )
 """Why rows of TREC files cannot be chosen or have a time, and what to do instead."""
 GAP_HINT = " (--nan skip leaves it out)"
-_AS_THE_FIRST = " as the first label is (--y-score reads scores, --classes lists mixed labels)"
+_AS_THE_FIRST = " as the first label is ({} --classes lists mixed labels)"
 
 
 @attrs.frozen
@@ -164,7 +165,9 @@ def lay_out(
     label = options.y_true or ("y_true",)
     names = (*label, *prediction, *also, *others)
     check_columns(names, rows)
-    row = typical_row(rows, names)
+    whole = [row for row in rows if not any(is_gap(row.get(name)) for name in names)]
+    row = typical_row(whole or rows, names)
+    _refuse_objects(label[0], row[label[0]])
     if of_scores and not options.max_bad:
         _refuse_swapped(label[0], row[label[0]], row[prediction[0]])
     texts = {row[label[0]] for row in rows if isinstance(row.get(label[0]), str)}
@@ -292,24 +295,50 @@ def _refuse_swapped(name: str, label: Any, score: Any) -> None:
         )
 
 
+def _refuse_objects(name: str, label: Any) -> None:
+    """Raise UsageError for a label that holds the labels of all rows by their number."""
+    if isinstance(label, dict):
+        raise UsageError(
+            f"`{name}` holds an object, {shown(label)}, and not a label; if it is a column "
+            "of a data frame, write the rows: df.to_json(FILE, orient='records')."
+        )
+
+
 def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
     """Raise UsageError for a column that none of the first rows has."""
-    absent = [name for name in dict.fromkeys(names) if not has_column(name, rows)]
+    needed = [*dict.fromkeys(names)]
+    absent = [name for name in needed if not has_column(name, rows)]
     if not absent:
         return
     known = nearest(absent[0], chain.from_iterable(rows))
-    named_by = [_NAMED_BY[name] for name in absent if name in _NAMED_BY]
+    usual = [name for name in absent if name != "score" or len(needed) > 1]
+    named_by = [_NAMED_BY[name] for name in usual if name in _NAMED_BY]
     verb = "name the columns" if len(named_by) > 1 else "names the column"
     hint = f" {', '.join(named_by)} {verb}." if named_by else ""
     if absent[0] == "y_true":
         for asked, columns in _COLUMNS_OF.items():
             if all(has_column(column, rows) for column in columns):
                 hint = f" The columns are those of {asked}."
-    if all(isinstance(number_or_text(name), float) for row in rows[:1] for name in row):
-        hint = (
-            " The first row has numbers alone; --header A,B,C names the columns of a file without."
-        )
+    header = [*rows[0]] if rows else []
+    numbers = [name for name in header if isinstance(number_or_text(name), float)]
+    if numbers:
+        are_all = "numbers alone" if len(numbers) == len(header) else f"the number {numbers[0]}"
+        hint = f" The first row has {are_all}; --header A,B,C names the columns of a file without."
+        cells = chain(header, *(row.values() for row in rows))
+        gaps = dict.fromkeys(filter(is_gap, cells))
+        if gaps:
+            left_out = f"--na {shlex.quote(','.join(gaps))} --where 'A!='"
+            hint += f" {left_out} leaves out its rows without A."
+    held = next((name for name in header if _holds_rows(rows[0][name], absent)), None)
+    if held is not None:
+        hint = f" `{held}` holds rows; write each on a line: jq -c '.{held}[]' FILE > rows.jsonl."
     raise UsageError(f"no column {absent[0]!r} in the first rows: {known}{hint}")
+
+
+def _holds_rows(value: Any, names: Sequence[str]) -> bool:
+    """Tell whether a value is a list of objects that have these fields."""
+    first = value[0] if isinstance(value, list) and value else None
+    return isinstance(first, dict) and all(name in first for name in names)
 
 
 def has_column(name: str, rows: Iterable[RawRow]) -> bool:
@@ -448,6 +477,29 @@ def note_of_classes(options: Options, classes: Any, names: tuple[str, ...]) -> t
     return (f"took {n_found} classes{listed} from the first `{name}`; --classes sets them.",)
 
 
+def odd_classes(result: Any, options: Options) -> list[str]:
+    """Name observed classes that may be another one, a missing value or the header again."""
+    if options.classes is not None:
+        return []
+    found = chain.from_iterable(getattr(one, "labels", ()) for one in result.leaves().values())
+    texts = [name for name in dict.fromkeys(found) if isinstance(name, str)]
+    column = (options.y_true or ("y_true",))[0]
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault(text.strip().casefold(), []).append(text)
+    said = [
+        f"the classes {' and '.join(map(shown, group))} differ only in case or spaces."
+        for group in alike.values()
+        if len(group) > 1
+    ]
+    odd = [text for text in texts if is_gap(text) or text == column]
+    if odd:
+        left_out = shlex.quote(f"{column}!={','.join(odd)}")
+        names = ", ".join(map(shown, odd))
+        said.append(f"the classes include {names}; --where {left_out} leaves these rows out.")
+    return said
+
+
 def n_classes(classes: Any) -> int:
     """Return the number of classes in a fixed set."""
     return classes if isinstance(classes, int) else len(classes)
@@ -481,7 +533,9 @@ def label_type(layout: TaskColumns, names: tuple[str, ...], classes: Any) -> Fie
     label = layout.first_label
     if isinstance(label, list):
         raise UsageError(f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1.")
-    field_type = class_label_type(classes, label, _AS_THE_FIRST)
+    is_true = any(says_truth(layout.row[name]) for name in (*layout.label, *layout.prediction))
+    reads = "--classes 2 reads true as 1," if is_true else "--y-score reads scores,"
+    field_type = class_label_type(classes, label, _AS_THE_FIRST.format(reads))
     if (
         classes != "auto"
         and field_type == Labels(integers=True)
