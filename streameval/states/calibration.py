@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import require
 from streameval.exact.cell_sums import cell_sums, column_sums, single_sum
-from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum, added_sums, exact_product
+from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log_of_either
 from streameval.exact.power_sums import square_sum, value_sum
@@ -146,24 +146,6 @@ class CalibrationSums(SummableState):
             class_prediction=column_sums(probability, of_entries),
         )
 
-    def __add__(self, other: Self) -> Self:
-        """Add sum by sum."""
-        return type(self)(**self._added(other))
-
-    def _added(self, other: CalibrationSums) -> dict[str, Any]:
-        """Add the fields; the total comes first, so that it overflows first."""
-        return {
-            "n": self.n + other.n,
-            "clipped": self.clipped + other.clipped,
-            "weight": self.weight + other.weight,
-            "hits": self.hits + other.hits,
-            "class_weight": self.class_weight + other.class_weight,
-            "log_loss": self.log_loss + other.log_loss,
-            "brier": self.brier + other.brier,
-            "prediction": added_sums(self.prediction, other.prediction),
-            "class_prediction": added_sums(self.class_prediction, other.class_prediction),
-        }
-
     def check(self, config: CalibrationConfig) -> None:
         """Check shapes and ranges, that parts add up, and that every mean is in its range.
 
@@ -276,10 +258,6 @@ class CalibrationMoments(CalibrationSums):
             squared_log_loss=single_sum(exact_product(loss, loss), weights),
             squared_brier=single_sum(exact_product(brier, brier), weights),
         )
-
-    def _added(self, other: CalibrationSums) -> dict[str, Any]:
-        moments = {name: getattr(self, name) + getattr(other, name) for name in _MOMENTS}
-        return super()._added(other) | moments
 
     def check(self, config: CalibrationConfig) -> None:
         """Check the moments too: squares lie between the bounds that means and ranges imply."""

@@ -198,10 +198,6 @@ class MatrixCounts(StackableState, SummableState):
         n = _plus(self.n, len(truth))
         return type(self)(n, self.matrix, FixedPoint(credit, self.credit.fraction))
 
-    def __add__(self, other: Self) -> Self:
-        """Add cell by cell; the total comes first, so that it overflows first."""
-        return type(self)(self.n + other.n, self.matrix + other.matrix, self.credit + other.credit)
-
     @classmethod
     def sum_of(cls, states: Sequence[Any], config: ConfusionConfig) -> Self:
         """Add up one or more states, skipping empty ones of many."""
@@ -280,16 +276,6 @@ class TopKCounts(MatrixCounts):
             for codes, rows in ((truth, first), (prediction, ~first))
         )
         return cls(*counted, *sides)
-
-    def __add__(self, other: Any) -> Self:
-        """Add cell by cell; the total comes first, so that it overflows first."""
-        return type(self)(
-            self.n + other.n,
-            self.matrix + other.matrix,
-            self.credit + other.credit,
-            self.top_hits + other.top_hits,
-            self.top_misses + other.top_misses,
-        )
 
     @classmethod
     def check_all(cls, config: ConfusionConfig, fields: Mapping[str, Stack]) -> None:
@@ -538,14 +524,6 @@ class MultilabelCounts(StackableState, SummableState):
         """
         outcomes = _plus(self.outcomes, tally[:-1].reshape(self.outcomes.shape))
         return type(self)(_plus(self.n, rows), outcomes, _plus(self.exact_match, tally[-1]))
-
-    def __add__(self, other: Self) -> Self:
-        """Add cell by cell; the total comes first, so that it overflows first."""
-        return type(self)(
-            self.n + other.n,
-            self.outcomes + other.outcomes,
-            self.exact_match + other.exact_match,
-        )
 
     @classmethod
     def check_all(cls, config: ConfusionConfig, fields: Mapping[str, Stack]) -> None:

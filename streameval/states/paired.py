@@ -57,10 +57,6 @@ class PairedCounts(SummableState):
             outcomes, n = weights.scatter(codes.astype(np.intp), 4), weights.total()
         return cls(n, outcomes.reshape(2, 2))
 
-    def __add__(self, other: Self) -> Self:
-        """Add cell by cell; the total comes first, so that it overflows first."""
-        return type(self)(self.n + other.n, self.outcomes + other.outcomes)
-
     def check(self, config: Any) -> None:  # noqa: ARG002 - one signature for all
         """Check shapes, ranges and that the cells add up to the total."""
         check_total(self.n)

@@ -61,10 +61,6 @@ class PreferenceCounts(StackableState, SummableState):
         both = counted.reshape(2, k, k)
         return cls(counted.total(), both[0], both[1])
 
-    def __add__(self, other: Self) -> Self:
-        """Add cell by cell; the total comes first, so that it overflows first."""
-        return type(self)(self.n + other.n, self.wins + other.wins, self.ties + other.ties)
-
     @classmethod
     def check_all(cls, config: PreferencesConfig, fields: Mapping[str, Stack]) -> None:
         """Check shapes and ranges, that no model meets itself, and that the cells add up."""

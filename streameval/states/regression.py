@@ -26,13 +26,10 @@ from streameval.states.column import Column
 from streameval.states.curve import check_canonical, check_cells
 from streameval.states.error_terms import NONNEGATIVE, ErrorRows
 from streameval.states.stack import Stack, SummableState, are_same
-from streameval.states.state import BudgetedState, check_total
+from streameval.states.state import BudgetedState, check_total, field_getter
 from streameval.states.tables import joined_tables
 
 _UNITS = ExactSum.of(np.ones(1)).units
-_FIELDS = operator.attrgetter(
-    "n", "error", "absolute_error", "squared_error", "truth", "squared_truth"
-)
 LARGEST_SUM = _UNITS << 1000  # sums of accepted numbers stay far below
 _NO_EXTREME = np.uint64(0)  # below the keys of all numbers
 _ZERO_ERROR = np.uint64(1 << 63)  # the key of 0.0
@@ -116,30 +113,19 @@ class RegressionSums(ErrorSums):
         """Sum a batch."""
         return cls(*_summed(truth, prediction, weights))
 
-    def __add__(self, other: Self) -> Self:
-        """Add sum by sum."""
-        return type(self)(
-            self.n + other.n,
-            self.error + other.error,
-            self.absolute_error + other.absolute_error,
-            self.squared_error + other.squared_error,
-            self.truth + other.truth,
-            self.squared_truth + other.squared_truth,
-        )
-
     @classmethod
     def sum_of(cls, states: Sequence[Any], config: RegressionConfig) -> Self:
         """Add up one or more states: many as five columns of integers, not as five sums a state."""
         if len(states) < 3:
             return super().sum_of(states, config)
-        counts, *sums = zip(*map(_FIELDS, states), strict=True)
+        counts, *sums = zip(*map(field_getter(cls), states), strict=True)
         totals = (ExactSum(sum(one.units for one in part)) for part in sums)
         return cls(FixedPoint.total_of(counts), *totals)
 
 
 @final
 @attrs.frozen
-class MeasuredSums(ErrorSums, BudgetedState):
+class MeasuredSums(BudgetedState, ErrorSums):
     """The sums, and the additional counts that measures need.
 
     Parameters
@@ -203,17 +189,12 @@ class MeasuredSums(ErrorSums, BudgetedState):
 
     def joined(self, other: Self, budget: int | None) -> Self:
         """Add sum by sum, join the cells, and keep the budget."""
-        level, cells = 0, Cells.none()
+        sums, level, cells = field_getter(RegressionSums), 0, Cells.none()
         if len(self.level):
             level = max(self._level, other._level)
             level, cells = self.cells.joined_within(other.cells, level, budget)
         return type(self)(
-            self.n + other.n,
-            self.error + other.error,
-            self.absolute_error + other.absolute_error,
-            self.squared_error + other.squared_error,
-            self.truth + other.truth,
-            self.squared_truth + other.squared_truth,
+            *map(operator.add, sums(self), sums(other)),
             added_sums(self.terms, other.terms),
             Column(np.maximum(self.extremes.values, other.extremes.values)),
             *_sketch(level, cells, bool(len(self.level))),

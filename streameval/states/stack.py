@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from streameval.errors import corrupt, require
 from streameval.exact.array_types import Array, Ints, Mask
-from streameval.exact.exact_sum import ExactSum
+from streameval.exact.exact_sum import ExactSum, added_sums
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
-from streameval.states.state import OF_NOTHING, State, check_numbers, fields_of
+from streameval.states.state import OF_NOTHING, State, check_numbers, field_getter, fields_of
 
 StackForm = Any
 """A field without its items.
@@ -200,6 +200,11 @@ class SummableState(State):
 
     __slots__ = ()
 
+    def __add__(self, other: Any) -> Self:
+        """Add field by field; the total comes first, so that it overflows first."""
+        fields = field_getter(type(self))
+        return type(self)(*map(_added, fields(self), fields(other)))
+
     @classmethod
     def sum_all(
         cls,
@@ -253,6 +258,11 @@ def are_same(one: FixedPoint, other: FixedPoint) -> bool:
         return is_same
     fraction = (one - other).fraction
     return is_same and not (fraction is not None and fraction.any())
+
+
+def _added(one: Any, other: Any) -> Any:
+    """Add numbers or exact sums, or tuples of exact sums item by item."""
+    return added_sums(one, other) if type(one) is tuple else one + other
 
 
 def _sum_of(values: Sequence[Any]) -> Any:

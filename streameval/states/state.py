@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self, get_origin
 
 import attrs
@@ -70,10 +70,9 @@ class State(ABC):
         """
 
 
+@attrs.frozen
 class BudgetedState(State):
     """A state with cells, whose number the `budget` of its configuration limits."""
-
-    __slots__ = ()
 
     @abstractmethod
     def joined(self, other: Any, budget: int | None) -> Self:
@@ -150,6 +149,12 @@ def omitted_defaults(owner: Any) -> dict[str, Any]:
 @functools.lru_cache(maxsize=256)
 def _names(cls: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in attrs.fields(cls))
+
+
+@functools.lru_cache(maxsize=256)
+def field_getter(cls: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Make a function that returns the fields, two or more, of a state in their order."""
+    return operator.attrgetter(*_names(cls))
 
 
 @functools.lru_cache(maxsize=256)  # called for all bytes read or written
