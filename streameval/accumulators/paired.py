@@ -21,7 +21,7 @@ from streameval.accumulators.decisions import (
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.paired import PairedConfig, pairs_of
 from streameval.errors import InvalidInputError
-from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.fixed_point import FixedPoint, weight_by_cell
 from streameval.exact.score_keys import keys_of
 from streameval.inputs.arrays import (
     are_empty,
@@ -483,11 +483,7 @@ def _check_range(values: npt.NDArray[np.float64], name: str) -> None:
 def _joint(truth: Array, a: Array, b: Array, k: int, weights: FixedPoint | None) -> FixedPoint:
     """Count rows by truth, decision of A, and decision of B."""
     index = (truth.astype(np.intp) * k + a) * k + b
-    if weights is None:
-        counts = FixedPoint(np.bincount(index, minlength=k**3).astype(np.int64))
-    else:
-        counts = weights.scatter(index, k**3)
-    return counts.reshape(k, k, k)
+    return weight_by_cell(weights, index, k**3).reshape(k, k, k)
 
 
 def _are_equal(truth: Array, prediction: Array) -> Mask:

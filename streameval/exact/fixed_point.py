@@ -375,6 +375,18 @@ class FixedPoint:
     __hash__ = None  # type: ignore[assignment]
 
 
+def total_weight(weights: FixedPoint | None, rows: int) -> FixedPoint:
+    """Add up the weights of rows; without weights each counts once."""
+    return FixedPoint(np.array(rows, dtype=np.int64)) if weights is None else weights.total()
+
+
+def weight_by_cell(weights: FixedPoint | None, index: Indices, size: int) -> FixedPoint:
+    """Add up the weights of rows in their cells; without weights each counts once."""
+    if weights is None:
+        return FixedPoint(np.bincount(index, minlength=size).astype(np.int64, copy=False))
+    return weights.scatter(index, size)
+
+
 def _fraction(number: FixedPoint) -> Any:
     return np.int64(0) if number.fraction is None else number.fraction
 

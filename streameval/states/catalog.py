@@ -14,7 +14,7 @@ from streameval.errors import IncompatibleStateError, InvalidInputError, Named, 
 from streameval.exact.array_types import Array, Floats, Ints
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum
-from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.fixed_point import FixedPoint, total_weight, weight_by_cell
 from streameval.exact.log import log
 from streameval.inputs.labels import union
 from streameval.states.column import Column
@@ -70,11 +70,7 @@ class Exposures(State):
         popularity : float64 array, shape (n,), optional
             In (0, 1].
         """
-        if weights is None:
-            n = FixedPoint(np.array(len(index), dtype=np.int64))
-            exposures = FixedPoint(np.bincount(index, minlength=len(items)))
-        else:
-            n, exposures = weights.total(), weights.scatter(index, len(items))
+        n, exposures = total_weight(weights, len(index)), weight_by_cell(weights, index, len(items))
         sums = ExactSum(), ExactSum()
         if popularity is not None:
             sums = single_sum([-log(popularity)], weights), single_sum([popularity], weights)

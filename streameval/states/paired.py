@@ -15,7 +15,7 @@ from streameval.errors import require
 from streameval.exact.array_types import Floats, Mask
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
-from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.fixed_point import FixedPoint, total_weight, weight_by_cell
 from streameval.exact.log import log_of_either
 from streameval.exact.score_keys import Keys, are_keys, prefixes
 from streameval.states.calibration import clip_probabilities
@@ -50,12 +50,8 @@ class PairedCounts(SummableState):
     @classmethod
     def of(cls, codes: npt.NDArray[np.uint8], weights: FixedPoint | None) -> Self:
         """Count rows by code: 2 if A is right, and 1 more if B is."""
-        if weights is None:
-            outcomes = FixedPoint(np.bincount(codes, minlength=4).astype(np.int64))
-            n = FixedPoint(np.array(len(codes), dtype=np.int64))
-        else:
-            outcomes, n = weights.scatter(codes.astype(np.intp), 4), weights.total()
-        return cls(n, outcomes.reshape(2, 2))
+        outcomes = weight_by_cell(weights, codes.astype(np.intp), 4)
+        return cls(total_weight(weights, len(codes)), outcomes.reshape(2, 2))
 
     def check(self, config: Any) -> None:  # noqa: ARG002 - one signature for all
         """Check shapes, ranges and that the cells add up to the total."""

@@ -18,7 +18,7 @@ from streameval.errors import require
 from streameval.exact.array_types import Floats, Ints
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums
-from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.fixed_point import FixedPoint, total_weight
 from streameval.exact.power_sums import power_sums, sum_and_square
 from streameval.exact.score_keys import are_keys, keys_of, scores_of
 from streameval.states.cells import Cells
@@ -85,10 +85,9 @@ def check_squares(name: str, total: ExactSum, squares: ExactSum, n: Fraction) ->
 
 def _summed(truth: Floats, prediction: Floats, weights: FixedPoint | None) -> tuple[Any, ...]:
     """Sum a batch into the fields that every state has."""
-    rows = FixedPoint(np.array(len(truth), dtype=np.int64))
     errors = power_sums(prediction, weights, less=truth)
     of_truth = sum_and_square(truth, weights)
-    return (rows if weights is None else weights.total(), *errors, *of_truth)
+    return (total_weight(weights, len(truth)), *errors, *of_truth)
 
 
 @final
@@ -193,12 +192,13 @@ class MeasuredSums(BudgetedState, ErrorSums):
         if len(self.level):
             level = max(self._level, other._level)
             level, cells = self.cells.joined_within(other.cells, level, budget)
-        return type(self)(
+        fields: tuple[Any, ...] = (
             *map(operator.add, sums(self), sums(other)),
             added_sums(self.terms, other.terms),
             Column(np.maximum(self.extremes.values, other.extremes.values)),
             *_sketch(level, cells, bool(len(self.level))),
         )
+        return type(self)(*fields)
 
     @classmethod
     def sum_all(

@@ -152,7 +152,7 @@ def _names(cls: type[Any]) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def field_getter(cls: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
+def field_getter(cls: Any) -> Callable[[Any], tuple[Any, ...]]:
     """Make a function that returns the fields, two or more, of a state in their order."""
     return operator.attrgetter(*_names(cls))
 

@@ -14,7 +14,7 @@ from streameval.configs.mean import MeanConfig
 from streameval.errors import require
 from streameval.exact.array_types import Floats, Ints
 from streameval.exact.exact_sum import ExactSum, added_sums
-from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.fixed_point import FixedPoint, total_weight
 from streameval.exact.power_sums import power_sums
 from streameval.exact.score_keys import are_keys, keys_of, scores_of
 from streameval.states.cells import Cells
@@ -79,10 +79,10 @@ class ValueSums(BudgetedState, SummableState):
         total, magnitude, squares = zip(*sums, strict=True)
         found = [_extremes(column) for column, _ in columns]
         lowest, highest = (np.array(ends, dtype=np.uint64) for ends in zip(*found, strict=True))
-        counts = [_count(column, held).reshape(1) for column, held in columns]
+        counts = [total_weight(held, len(column)).reshape(1) for column, held in columns]
         tables = [_table(*column, config.budget) for column in columns] if config.has_sketch else []
         return cls(
-            _count(values, weights),
+            total_weight(weights, len(values)),
             FixedPoint.zeros(()),
             FixedPoint.concatenate(counts),
             total,
@@ -229,10 +229,6 @@ def _known(
         return values, weights
     known = np.flatnonzero(~is_gap)
     return values[known], None if weights is None else weights.select(known)
-
-
-def _count(rows: Floats, weights: FixedPoint | None) -> FixedPoint:
-    return FixedPoint(np.array(len(rows), dtype=np.int64)) if weights is None else weights.total()
 
 
 def _extremes(values: Floats) -> tuple[np.uint64, np.uint64]:
