@@ -19,6 +19,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.inputs.durations import duration_text, read_duration, read_offset
 from streameval.io.notation import integer_or_text
 from streameval.results.names import MetricName, parse_metric
 
@@ -150,8 +151,6 @@ def width(text: str) -> str | int:
     """
     if text.isascii() and text.isdigit():
         return positive(text)
-    from streameval.inputs.durations import duration_text, read_duration
-
     try:
         return duration_text(read_duration(text, name="width"))
     except InvalidInputError:
@@ -170,8 +169,6 @@ def span(text: str) -> str | int:
 
 
 def _no_span(text: str) -> str | None:
-    from streameval.inputs.durations import read_offset
-
     try:
         return None if read_offset(text, name="span") else "0s"
     except InvalidInputError:

@@ -203,8 +203,8 @@ COMMANDS = {
         epilog=_EVAL_EPILOG,
         options=(Options, Reporting),
         usage="FILE...",
-        common="files task where max_bad jobs y_true y_pred y_score versus by time pane classes "
-        "threshold pos_label group qrels measures output json metrics gates",
+        common="files task where max_bad jobs y_true y_pred y_score versus sample_weight by time "
+        "pane classes threshold pos_label group qrels measures output json metrics gates",
     ),
     "watch": Subcommand(
         summary="follow files that grow",

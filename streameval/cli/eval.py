@@ -19,15 +19,7 @@ from streameval.cli.eval_checks import (
     total_size,
 )
 from streameval.cli.eval_comparison import compared, systems_of
-from streameval.cli.eval_run import (
-    counted,
-    finished,
-    gathered_if_scattered,
-    of_rows,
-    planned_ahead,
-    split,
-    with_models,
-)
+from streameval.cli.eval_run import EvalRun, gathered_if_scattered, of_rows, split
 from streameval.cli.outcome import Findings, evidence_of, reported
 from streameval.cli.tasks import named_by_task, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, dependence
@@ -45,7 +37,6 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.results.windowed import WindowedResult
     from streameval.runs.slices import Slices
-    from streameval.runs.sources import BlockSource
 
 
 def evaluate(options: Options) -> CommandOutput:
@@ -72,13 +63,15 @@ def evaluate(options: Options) -> CommandOutput:
             return compared(options, systems, team)
     with closing(source_of(options)) as source, Team(n_jobs - 1) as team, advice_on_files(options):
         team.start_for(total_size(json_lines(options)))
-        return gathered_if_scattered(source, lambda: _evaluated(task, source, options, team))
+        run = EvalRun(source, options, team)
+        return gathered_if_scattered(source, lambda: _evaluated(task, run))
 
 
-def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> CommandOutput:
-    if task == "preferences" and options.models is None:
-        options = with_models(source, options, team)
-    rows, blocks, plan = planned_ahead(task, source, options)
+def _evaluated(task: str, run: EvalRun) -> CommandOutput:
+    if task == "preferences" and run.options.models is None:
+        run = run.with_models()
+    options = run.options
+    rows, blocks, plan = run.planned(task)
     warned, blocks = dependence(options, rows, blocks)
     plan = attrs.evolve(plan, notes=(*plan.notes, *warned))
     check_metrics(of_rows(plan.make(), plan).compute(), task, options)
@@ -86,9 +79,10 @@ def _evaluated(task: str, source: BlockSource, options: Options, team: Team) -> 
     with suppress(UnknownMetricError):  # a metric of a class that no row has yet
         evidence_of(of_rows(counting.make(), counting), options.reporting)
     with Spool() as spool:
-        tally, counting = counted(plan, counting, blocks, source, options, team, spool.write)
-        team.end()  # their memory is free for the report
-        held = finished(tally, counting, source, options, spool.write)
+        run = attrs.evolve(run, write=spool.write)
+        counted = run.counted(plan, counting, blocks)
+        run.team.end()  # their memory is free for the report
+        held = run.finished(*counted)
         result, by_value, windows = _computed(held.total, held.slices, options)
         odd = [Note("note", text) for text in odd_classes(result, options)]
         left = [Note("warning", text) for text in _save(held.total, held.slices, options.output)]

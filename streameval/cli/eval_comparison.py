@@ -15,7 +15,7 @@ from streameval.cli.eval_checks import (
     named_twice,
     source_of,
 )
-from streameval.cli.eval_run import counted, finished, gathered_if_scattered, planned_ahead, split
+from streameval.cli.eval_run import EvalRun, gathered_if_scattered, split
 from streameval.cli.gates import judge
 from streameval.cli.options import refuse
 from streameval.cli.outcome import laid_out
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options, Reporting
     from streameval.results.models import ModelComparison
     from streameval.runs.slices import Slices
-    from streameval.runs.sources import BlockSource
 
 
 _LEVEL = 0.95  # of tests, where no interval is shown
@@ -209,7 +208,8 @@ def _verdicts(comparison: ModelComparison, reporting: Reporting) -> Iterator[Not
 def _system(options: Options, team: Team) -> tuple[Any, Slices | None, list[Note]]:
     """Count a system, all its queries and slices of them, and name its file in notes."""
     with closing(source_of(options)) as source, advice_on_files(options):
-        held = gathered_if_scattered(source, lambda: _run(source, options, team))
+        run = EvalRun(source, options, team)
+        held = gathered_if_scattered(source, lambda: _counted(run))
     file = name_of(options.files[0])
     said = (
         note.text if note.text.startswith(f"{file}:") else f"{file}: {note.text}"
@@ -220,10 +220,9 @@ def _system(options: Options, team: Team) -> tuple[Any, Slices | None, list[Note
     return held.total.compute(), slices, told
 
 
-def _run(source: BlockSource, options: Options, team: Team) -> CountedFiles:
-    rows, blocks, plan = planned_ahead("ranking", source, options)
-    counting = split(plan, options, rows)
-    return finished(*counted(plan, counting, blocks, source, options, team), source, options)
+def _counted(run: EvalRun) -> CountedFiles:
+    rows, blocks, plan = run.planned("ranking")
+    return run.finished(*run.counted(plan, split(plan, run.options, rows), blocks))
 
 
 def _short(files: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar, cast
 
 import attrs
 
@@ -37,6 +37,7 @@ from streameval.runs.workers import count_all
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from streameval.cli.argument_values import By
     from streameval.cli.options import Options
     from streameval.io.blocks import Block
     from streameval.runs.counting import Plan
@@ -59,19 +60,134 @@ def gathered_if_scattered(source: BlockSource, count: Callable[[], CountedT]) ->
         return count()
 
 
-def planned_ahead(
-    task: str, source: BlockSource, options: Options
-) -> tuple[Sequence[RawRow], Iterator[Block], Plan]:
-    """Return the first rows, all blocks, and the plan to count them."""
-    rows, blocks = look_ahead(
-        source.blocks(), options.max_bad, advice=PARTIAL, where=options.row_filter
-    )
-    if rows:
+@attrs.frozen
+class CountedFiles:
+    """What a run counted: the accumulators of all rows and of slices, and what to say of them."""
+
+    total: Any
+    slices: Slices | None
+    heading: str
+    origin: dict[str, Any]
+    notes: tuple[Note, ...]
+
+
+class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read again)
+    """The states of all values of a column take more memory than they may."""
+
+
+@attrs.frozen
+class EvalRun:
+    """One reading of files, which counts them as the options ask.
+
+    Parameters
+    ----------
+    source : BlockSource
+    options : Options
+    team : Team
+    write : callable
+        Takes the text of queries, in order.
+    """
+
+    source: BlockSource
+    options: Options
+    team: Team
+    write: Callable[[str], object] = str
+
+    def planned(self, task: str) -> tuple[Sequence[RawRow], Iterator[Block], Plan]:
+        """Return the first rows, all blocks, and the plan to count them."""
+        options, source = self.options, self.source
+        rows, blocks = look_ahead(
+            source.blocks(), options.max_bad, advice=PARTIAL, where=options.row_filter
+        )
+        if not rows:
+            raise no_rows(options, source.left())
         check_columns([condition.column for condition in options.where], rows)
-    else:
-        raise no_rows(options, source.left())
-    plan = attrs.evolve(_planned(task, options, rows), words=option_words, advice=PARTIAL)
-    return rows, blocks, plan
+        plan = attrs.evolve(_planned(task, options, rows), words=option_words, advice=PARTIAL)
+        return rows, blocks, plan
+
+    def counted(self, plan: Plan, counting: Plan, blocks: Iterator[Block]) -> tuple[RunTotal, Plan]:
+        """Count all rows; if the states of all values are too large, those of the most frequent.
+
+        Return what was counted, and the plan that did.
+        """
+        try:
+            return self._tallied(blocks, counting, _limit(counting, self.options)), counting
+        except _TooManyStates:
+            counting = self._of_most_frequent(plan)
+            return self._tallied(self.source.blocks(), counting), counting
+
+    def finished(self, tally: RunTotal, plan: Plan) -> CountedFiles:
+        """Count what is still held, take slices apart, and say what was read.
+
+        Raises
+        ------
+        BadDataError
+            If no row has been counted.
+        """
+        options, source = self.options, self.source
+        held = of_rows(tally.total(), plan)
+        if not tally.n_good.total():
+            tally.bad.refuse_all()
+            raise no_rows(options, source.left())
+        total, slices = _separated(held, options)
+        for accumulator in (total, *(slices or ())):
+            for text in plan.finish(accumulator):  # counts queries
+                self.write(text)
+        remarks = (
+            *(*plan.notes, *_columns_left(held, options), *_choice(slices)),
+            *(*_zones(tally, options), *source.left(), *source.remarks()),
+        )
+        heading, origin, notes = _what_was_read(tally, remarks, options)
+        return CountedFiles(total, slices, heading, origin | source.origin(), notes)
+
+    def with_models(self) -> Self:
+        """Find the models that are compared in a separate pass, unless they are given."""
+        from streameval.cli.tasks import preferences  # noqa: PLC0415 (of that task)
+
+        options = self.options
+        check_can_be_read_twice(
+            options.files, "a first pass finds the models; name them, as in --models A,B,C"
+        )
+        rows, blocks = look_ahead(self.source.blocks(), options.max_bad, where=options.row_filter)
+        if not rows:
+            return self
+        finding = preferences.plan_of_models(options, rows)
+        tally = self._tallied(blocks, attrs.evolve(finding, words=option_words, advice=PARTIAL))
+        return attrs.evolve(self, options=preferences.with_models(options, tally.total()))
+
+    def _of_most_frequent(self, plan: Plan) -> Plan:
+        """Find the most frequent values in a separate pass, and plan to count them."""
+        from streameval.runs.slices import counting_plan  # noqa: PLC0415 (of --by)
+
+        options, by = self.options, cast("By", self.options.by)
+        why = f"the states of all values take more than {_MAX_BYTES // 10**6:,} MB; name"
+        if by.is_each:
+            raise UsageError(f"{why} fewer columns with --by and --each.")
+        check_can_be_read_twice(options.files, f"{why} those to count, as in --by COLUMN=A,B,C")
+        counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=PARTIAL)
+        tally = self._tallied(self.source.blocks(), counting)
+        values, is_sure = tally.total().top(options.top or _TOP)
+        chosen = _by_value(plan, options, values)
+        return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.columns)))
+
+    def _tallied(
+        self, blocks: Iterator[Block], plan: Plan, limit: SizeLimit | None = None
+    ) -> RunTotal:
+        options, size = self.options, total_size(self.options.files)
+        plan = attrs.evolve(plan, where=options.row_filter)
+        tally = RunTotal(plan)
+        with ProgressLine(_terminal(options), size) as progress:
+            for block in count_all(blocks, plan, self.team, size):
+                tally.add(block)
+                if limit is not None and limit.is_passed_by(tally):
+                    if not _must_be_chosen_now(options):
+                        raise _TooManyStates
+                    limit = None
+                    for held in tally.accumulators:
+                        held.keep_first(options.top or _TOP)
+                self.write(block.text)
+                progress.advance(block.n_good + len(block.bad), block.taken)
+        return tally
 
 
 def _planned(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -115,31 +231,6 @@ def _by_value(plan: Plan, options: Options, values: tuple[Any, ...] | None) -> P
     return whole_queries(split, split.make)
 
 
-class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read again)
-    """The states of all values of a column take more memory than they may."""
-
-
-def counted(
-    plan: Plan,
-    counting: Plan,
-    blocks: Iterator[Block],
-    source: BlockSource,
-    options: Options,
-    team: Team,
-    write: Callable[[str], object] | None = None,
-) -> tuple[RunTotal, Plan]:
-    """Count all rows; if the states of all values are too large, those of the most frequent ones.
-
-    Return what was counted, and the plan that did.
-    """
-    try:
-        limit = _limit(counting, options)
-        return _tallied(blocks, counting, options, team, write, limit), counting
-    except _TooManyStates:
-        counting = _of_most_frequent(plan, options, source, team)
-        return _tallied(source.blocks(), counting, options, team), counting
-
-
 def _limit(plan: Plan, options: Options) -> SizeLimit | None:
     """Limit the size of the states if the user named no values; gathered rows are no states."""
     by = options.by
@@ -152,48 +243,11 @@ def _limit(plan: Plan, options: Options) -> SizeLimit | None:
     return SizeLimit(_MAX_BYTES)
 
 
-def _of_most_frequent(plan: Plan, options: Options, source: BlockSource, team: Team) -> Plan:
-    """Find the most frequent values in a separate pass, and plan to count them."""
-    from streameval.runs.slices import counting_plan  # noqa: PLC0415 (of --by)
-
-    by: Any = options.by
-    if by.is_each:
-        raise UsageError(
-            f"the states of all values take more than {_MAX_BYTES // 10**6:,} MB; name fewer "
-            "columns with --by and --each."
-        )
-    check_can_be_read_twice(
-        options.files,
-        f"the states of all values take more than {_MAX_BYTES // 10**6:,} MB; name those to count, "
-        "as in --by COLUMN=A,B,C",
-    )
-    counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=PARTIAL)
-    tally = _tallied(source.blocks(), counting, options, team)
-    values, is_sure = tally.total().top(options.top or _TOP)
-    chosen = _by_value(plan, options, values)
-    return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.columns)))
-
-
 def _must_be_chosen_now(options: Options) -> bool:
     """Return whether no second pass can count how often values occur; rows have a hash order."""
     by: Any = options.by
     counts_rows = options.task != "ranking" and not by.is_each
     return counts_rows and any(map(is_read_once, options.files))
-
-
-def with_models(source: BlockSource, options: Options, team: Team) -> Options:
-    """Find the models that are compared in a separate pass, unless they are given."""
-    from streameval.cli.tasks import preferences  # noqa: PLC0415 (of that task)
-
-    check_can_be_read_twice(
-        options.files, "a first pass finds the models; name them, as in --models A,B,C"
-    )
-    rows, blocks = look_ahead(source.blocks(), options.max_bad, where=options.row_filter)
-    if not rows:
-        return options
-    finding = preferences.plan_of_models(options, rows)
-    finding = attrs.evolve(finding, words=option_words, advice=PARTIAL)
-    return preferences.with_models(options, _tallied(blocks, finding, options, team).total())
 
 
 def _unsure(columns: tuple[str, ...]) -> str:
@@ -207,48 +261,6 @@ def _unsure(columns: tuple[str, ...]) -> str:
 def of_rows(held: Any, plan: Plan) -> Any:
     """Count the queries that were gathered, if rows are."""
     return held.counted(plan) if isinstance(held, Gathered) else held
-
-
-@attrs.frozen
-class CountedFiles:
-    """What a run counted: the accumulators of all rows and of slices, and what to say of them."""
-
-    total: Any
-    slices: Slices | None
-    heading: str
-    origin: dict[str, Any]
-    notes: tuple[Note, ...]
-
-
-def finished(
-    tally: RunTotal,
-    plan: Plan,
-    source: BlockSource,
-    options: Options,
-    write: Callable[[str], object] | None = None,
-) -> CountedFiles:
-    """Count what is still held, take slices apart, and say what was read.
-
-    Raises
-    ------
-    BadDataError
-        If no row has been counted.
-    """
-    held = of_rows(tally.total(), plan)
-    if not tally.n_good.total():
-        tally.bad.refuse_all()
-        raise no_rows(options, source.left())
-    total, slices = _separated(held, options)
-    for accumulator in (total, *(slices or ())):
-        for text in plan.finish(accumulator):  # counts queries
-            if write is not None:
-                write(text)
-    remarks = (
-        *(*plan.notes, *_columns_left(held, options), *_choice(slices), *_zones(tally, options)),
-        *(*source.left(), *source.remarks()),
-    )
-    heading, origin, notes = _what_was_read(tally, remarks, options)
-    return CountedFiles(total, slices, heading, origin | source.origin(), notes)
 
 
 def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:
@@ -307,32 +319,6 @@ def _why(left_out: Mapping[str, str]) -> str:
     for column, why in left_out.items():
         by_reason.setdefault(why, []).append(column)
     return "; ".join(f"{listed_few(columns)} ({why})" for why, columns in by_reason.items())
-
-
-def _tallied(
-    blocks: Iterator[Block],
-    plan: Plan,
-    options: Options,
-    team: Team,
-    write: Callable[[str], object] | None = None,
-    limit: SizeLimit | None = None,
-) -> RunTotal:
-    plan = attrs.evolve(plan, where=options.row_filter)
-    tally = RunTotal(plan)
-    size = total_size(options.files)
-    with ProgressLine(_terminal(options), size) as progress:
-        for block in count_all(blocks, plan, team, size):
-            tally.add(block)
-            if limit is not None and limit.is_passed_by(tally):
-                if not _must_be_chosen_now(options):
-                    raise _TooManyStates
-                limit = None
-                for held in tally.accumulators:
-                    held.keep_first(options.top or _TOP)
-            if write is not None:
-                write(block.text)
-            progress.advance(block.n_good + len(block.bad), block.taken)
-    return tally
 
 
 def _what_was_read(

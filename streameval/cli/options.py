@@ -366,8 +366,7 @@ class Options:
         "the models that are compared; default: from the rows, which are read twice"
     )
     versus: values.ColumnNames | None = _column(
-        "the column of another model, B, or several: B,C,D; --y-pred, --y-score or --value is that "
-        "of A (of rankings --y-score or --rank); differences are A - B",
+        "the columns of other models, compared with that of --y-pred, --y-score, --value or --rank",
         tasks="classification paired regression values ranking",
     )
     sample_weight: values.ColumnName | None = _column(
@@ -378,9 +377,8 @@ class Options:
         "intervals for clusters of rows that depend on each other, such as those of a user"
     )
     by: values.ColumnsToSlice | None = _column(
-        "one result for each of its most frequent values (with --time, of up to 100 chosen by a "
-        "hash), or of the named values, and one for the rest; repeatable, for combinations of "
-        "several columns",
+        "one result for each of its most frequent values, or of the named values, and one for the "
+        "rest; repeatable, for combinations of several columns",
         action="append",
     )
     each: bool | None = _column(
@@ -435,8 +433,7 @@ class Options:
     k: values.Count | None = _item(metavar="K")
     n_items: values.Count | None = _item()
     qrels: Annotated[str, "FILE"] | None = _ranking(
-        "TREC judgements; the files are parts of one TREC run, read again and held in memory if "
-        "the rows of a query are not together"
+        "TREC judgements; the files are parts of one TREC run"
     )
     queries: values.FilePath | None = _ranking(
         "with --qrels: a table with a row for each query, whose columns --by and --cluster name"
@@ -475,10 +472,8 @@ class Options:
         "how many relevant documents the query has, default num_relevant"
     )
     measures: values.MeasureList | None = _output(
-        "metrics that are counted only if they are named, such as map,ndcg@10,rbp(p=0.8,rel=2) for "
-        "rankings, mape,huber(delta=2) for regression, recall[samples],top_k_precision or "
-        "roc_auc_ovo for classes, and with --versus roc_auc,log_loss, or loss or score of values; "
-        "repeatable",
+        "metrics that are counted only if they are named, such as map,rbp(p=0.8) for rankings, "
+        "mape for regression, recall[samples] for classes, log_loss with --versus; repeatable",
         tasks="classification paired regression binary ranking",
         action="extend",
         commands="eval watch",
